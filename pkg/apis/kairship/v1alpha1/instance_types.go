@@ -1,0 +1,211 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// InstanceMode says where an instance comes from.
+// +kubebuilder:validation:Enum=External;Managed
+type InstanceMode string
+
+const (
+	// InstanceModeExternal is a Karmada that exists already: Kairship reaches it
+	// with the kubeconfig it is given, and never installs, changes or removes it.
+	InstanceModeExternal InstanceMode = "External"
+	// InstanceModeManaged is a Karmada that the Karmada operator installs.
+	InstanceModeManaged InstanceMode = "Managed"
+)
+
+// DeletionPolicy says what happens to a Managed Karmada when its Instance is deleted.
+// +kubebuilder:validation:Enum=Retain;Delete
+type DeletionPolicy string
+
+const (
+	// DeletionPolicyRetain leaves the Karmada running. Kairship only forgets it.
+	DeletionPolicyRetain DeletionPolicy = "Retain"
+	// DeletionPolicyDelete uninstalls the Karmada that Kairship had installed.
+	DeletionPolicyDelete DeletionPolicy = "Delete"
+)
+
+// InstanceState is the one word about an instance that lists show.
+// +kubebuilder:validation:Enum=InProcess;Running;Terminating;Unavailable;Unknown
+type InstanceState string
+
+const (
+	// InstanceStateInProcess means that the instance is being installed or changed.
+	InstanceStateInProcess InstanceState = "InProcess"
+	// InstanceStateRunning means that the instance answers and serves Karmada's APIs.
+	InstanceStateRunning InstanceState = "Running"
+	// InstanceStateTerminating means that the Instance is being deleted.
+	InstanceStateTerminating InstanceState = "Terminating"
+	// InstanceStateUnavailable means that the instance does not answer, or refuses.
+	InstanceStateUnavailable InstanceState = "Unavailable"
+	// InstanceStateUnknown means that nobody has been able to look: the
+	// credentials are missing or unusable, or the first look is still to come.
+	InstanceStateUnknown InstanceState = "Unknown"
+)
+
+// InstanceSpec is what an administrator wants of one Karmada control plane.
+type InstanceSpec struct {
+	// Alias is the name people see. The object's own name is used where it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	Alias string `json:"alias,omitempty"`
+
+	// Mode is External for a Karmada that exists already, or Managed for one
+	// that the Karmada operator installs.
+	// +required
+	Mode InstanceMode `json:"mode"`
+
+	// KubeconfigSecretRef is where the credentials of an External instance are:
+	// a kubeconfig whose certificates, keys and tokens are inlined.
+	// +optional
+	KubeconfigSecretRef *SecretKeyReference `json:"kubeconfigSecretRef,omitempty"`
+
+	// HostCluster is the inventory Cluster that a Managed instance is installed on.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	HostCluster string `json:"hostCluster,omitempty"`
+
+	// KarmadaVersion is the version that a Managed instance is installed at. For
+	// an External instance it is a declaration: Karmada's API does not tell its
+	// version, so this is what status.karmadaVersion repeats.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	KarmadaVersion string `json:"karmadaVersion,omitempty"`
+
+	// Components are the settings of a Managed instance's components.
+	// +optional
+	Components *InstanceComponents `json:"components,omitempty"`
+
+	// DeletionPolicy says what happens to a Managed Karmada when this object is
+	// deleted. An External one is never touched.
+	// +optional
+	// +kubebuilder:default=Retain
+	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
+}
+
+// InstanceSummary counts what an instance holds.
+type InstanceSummary struct {
+	// Clusters joined to the instance.
+	// +optional
+	Clusters ReadyCount `json:"clusters"`
+
+	// Nodes of all joined clusters.
+	// +optional
+	Nodes ReadyCount `json:"nodes"`
+
+	// CPU of all joined clusters, in cores.
+	// +optional
+	CPU Capacity `json:"cpu"`
+
+	// Memory of all joined clusters, in bytes.
+	// +optional
+	Memory Capacity `json:"memory"`
+
+	// Pods of all joined clusters.
+	// +optional
+	Pods Capacity `json:"pods"`
+
+	// Workloads of the instance, by kind.
+	// +optional
+	// +listType=map
+	// +listMapKey=kind
+	Workloads []WorkloadCount `json:"workloads,omitempty"`
+
+	// Policies of the instance, by kind.
+	// +optional
+	// +listType=map
+	// +listMapKey=group
+	// +listMapKey=kind
+	Policies []KindCount `json:"policies,omitempty"`
+
+	// Resources that Karmada propagates for the instance, by kind.
+	// +optional
+	// +listType=map
+	// +listMapKey=group
+	// +listMapKey=kind
+	Resources []KindCount `json:"resources,omitempty"`
+}
+
+// InstanceStatus is what was observed of one Karmada control plane.
+type InstanceStatus struct {
+	// State is the one word about the instance.
+	// +optional
+	State InstanceState `json:"state,omitempty"`
+
+	// Conditions say it in detail: Reachable, Ready and Indexed.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// ObservedGeneration is the metadata.generation that state was computed for.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// KarmadaVersion is the version of Karmada; see spec.karmadaVersion for how
+	// it is known.
+	// +optional
+	KarmadaVersion string `json:"karmadaVersion,omitempty"`
+
+	// KubernetesVersion is what the instance's apiserver says at /version.
+	// +optional
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+
+	// APIEndpoint is the URL of the instance's apiserver, from its kubeconfig.
+	// +optional
+	APIEndpoint string `json:"apiEndpoint,omitempty"`
+
+	// KubeconfigSecretRef is where the credentials of a Managed instance are,
+	// once it has some.
+	// +optional
+	KubeconfigSecretRef *SecretKeyReference `json:"kubeconfigSecretRef,omitempty"`
+
+	// Summary counts what the instance holds. It is absent until somebody counted.
+	// +optional
+	Summary *InstanceSummary `json:"summary,omitempty"`
+}
+
+// Instance is one Karmada control plane. Instances know nothing of each other.
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:path=instances,singular=instance,scope=Cluster,shortName=inst,categories={kairship}
+type Instance struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// +required
+	Spec InstanceSpec `json:"spec"`
+	// +optional
+	Status InstanceStatus `json:"status,omitempty"`
+}
+
+// InstanceList is a list of Instances.
+// +kubebuilder:object:root=true
+type InstanceList struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	Items []Instance `json:"items"`
+}
+
+// CredentialsRef is where the instance's kubeconfig is: what the spec of an
+// External instance says, or what the status of a Managed one does. It is nil
+// while there is none.
+func (i *Instance) CredentialsRef() *SecretKeyReference {
+	if i.Spec.Mode == InstanceModeManaged {
+		return i.Status.KubeconfigSecretRef
+	}
+	return i.Spec.KubeconfigSecretRef
+}
+
+// DisplayName is the name that people see.
+func (i *Instance) DisplayName() string {
+	if i.Spec.Alias != "" {
+		return i.Spec.Alias
+	}
+	return i.Name
+}

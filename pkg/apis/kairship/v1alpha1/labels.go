@@ -1,0 +1,39 @@
+package v1alpha1
+
+// Labels and finalizers that Kairship puts on objects.
+const (
+	// ManagedByLabel says which program made an object; ours carry ManagedByValue.
+	ManagedByLabel = "app.kubernetes.io/managed-by"
+	// ManagedByValue is the value of ManagedByLabel on objects of Kairship.
+	ManagedByValue = "kairship"
+
+	// InstanceLabel names the Instance that an object was made for.
+	InstanceLabel = GroupName + "/instance"
+	// ClusterLabel names the inventory Cluster that an object was made for.
+	ClusterLabel = GroupName + "/cluster"
+	// OwnerUIDLabel holds the UID of the Instance or Cluster that an object was
+	// made for. An object is ours only when this matches: a name alone may have
+	// been reused since, or may belong to somebody else.
+	OwnerUIDLabel = GroupName + "/owner-uid"
+
+	// VirtualClusterFinalizer keeps an Instance until its virtual Cluster, the
+	// PediaCluster behind it and that one's rows in the index are gone.
+	VirtualClusterFinalizer = GroupName + "/virtual-cluster-sync"
+	// ClusterIndexFinalizer keeps a Cluster until its PediaCluster and that
+	// one's rows in the index are gone.
+	ClusterIndexFinalizer = GroupName + "/cluster-index"
+)
+
+// SystemNamespace is where Kairship keeps its own namespaced objects in the
+// global cluster: credentials and the leader's Lease.
+const SystemNamespace = "kairship-system"
+
+// VirtualClusterPrefix begins the name of everything that is made from an
+// Instance. Only virtual Clusters may carry it.
+const VirtualClusterPrefix = "k-"
+
+// VirtualClusterName is the name of the virtual Cluster, and of the
+// PediaCluster, of the Instance called instance.
+func VirtualClusterName(instance string) string {
+	return VirtualClusterPrefix + instance
+}
