@@ -1,0 +1,104 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// Limits of a request when Config leaves them at zero.
+const (
+	DefaultRequestTimeout = 10 * time.Second
+	DefaultMaxBodyBytes   = 1 << 20
+	DefaultTokenLimit     = 10_000
+	DefaultMaxDepth       = 20
+	DefaultMaxFields      = 5_000
+)
+
+// Config says what New serves and how much one request may ask.
+type Config struct {
+	// Schema is the executable schema. Required.
+	Schema graphql.ExecutableSchema
+	// Authenticator tells who sends a request to /graphql. Required.
+	Authenticator authz.Authenticator
+	// Authorizer tells whether that user is served. Required.
+	Authorizer authz.Authorizer
+	// RequestScope returns a context that carries what lives as long as one
+	// operation, for example its dataloaders. It sees the user (authz.UserFrom).
+	RequestScope func(context.Context) context.Context
+
+	// RequestTimeout is the deadline of one operation. Parts that are done by then
+	// are returned, the others carry CodeTimeout.
+	RequestTimeout time.Duration
+	// MaxBodyBytes is the size of the largest body that is read, and of the longest query string.
+	MaxBodyBytes int64
+	// TokenLimit is the number of lexical tokens that a document may have.
+	TokenLimit int
+	// MaxDepth is how deep fields may nest, fragments included.
+	MaxDepth int
+	// MaxFields is how many fields an operation may have once its fragments are written out, aliases counted each.
+	MaxFields int
+	// Complexity is the largest complexity that the schema's own complexity functions
+	// may give an operation; zero means that it is not calculated.
+	Complexity int
+
+	// GraphiQL serves the page for exploring at /graphiql.
+	GraphiQL bool
+	// Introspection lets clients read the schema. Without it, errors suggest no names either.
+	Introspection bool
+
+	// Checks are what /readyz asks.
+	Checks []Check
+
+	// Logger gets one line per operation and one per failure whose cause callers do
+	// not see. nil means slog.Default().
+	Logger *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// NewTraceID makes the trace id of a request that brings none: 32 lower-case
+	// hexadecimal digits. nil means random ones.
+	NewTraceID func() string
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Schema == nil || c.Authenticator == nil || c.Authorizer == nil {
+		return c, errors.New("server: Config needs a Schema, an Authenticator and an Authorizer")
+	}
+	setDefault(&c.RequestTimeout, DefaultRequestTimeout)
+	setDefault(&c.MaxBodyBytes, DefaultMaxBodyBytes)
+	setDefault(&c.TokenLimit, DefaultTokenLimit)
+	setDefault(&c.MaxDepth, DefaultMaxDepth)
+	setDefault(&c.MaxFields, DefaultMaxFields)
+	if c.RequestScope == nil {
+		c.RequestScope = func(ctx context.Context) context.Context { return ctx }
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.NewTraceID == nil {
+		c.NewTraceID = randomTraceID
+	}
+	return c, nil
+}
+
+func setDefault[T int | int64 | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+func randomTraceID() string {
+	var b [16]byte
+	rand.Read(b[:]) //nolint:errcheck // crypto/rand.Read never returns an error: it ends the program instead.
+	return hex.EncodeToString(b[:])
+}

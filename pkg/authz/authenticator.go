@@ -1,0 +1,109 @@
+package authz
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"slices"
+	"time"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// groupAuthenticated is the group that Kubernetes gives to everybody it knows.
+const groupAuthenticated = "system:authenticated"
+
+// Authenticator tells who a request comes from.
+type Authenticator interface {
+	// Authenticate returns the user behind the credentials. Its errors are
+	// *apierror.Error: CodeUnauthenticated when there is no valid identity,
+	// CodeTimeout when the global cluster did not answer.
+	Authenticate(ctx context.Context, c Credentials) (User, error)
+}
+
+// TokenReviewAuthenticator checks bearer tokens by TokenReview in the global
+// cluster, and takes the user of a client certificate from its subject.
+//
+// It never keeps a token: its cache is keyed by an HMAC under a key that is
+// drawn at start, so that a memory dump gives nobody a token or a hash to try.
+type TokenReviewAuthenticator struct {
+	reviews authenticationclient.TokenReviewInterface
+	key     [32]byte
+	tokens  *decisions[User]
+}
+
+var _ Authenticator = (*TokenReviewAuthenticator)(nil)
+
+// NewAuthenticator makes an authenticator over the TokenReview client of the
+// global cluster. now is the clock of its cache; nil means time.Now.
+func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now func() time.Time) *TokenReviewAuthenticator {
+	if now == nil {
+		now = time.Now
+	}
+	a := &TokenReviewAuthenticator{reviews: reviews, tokens: newDecisions[User]("your token", now)}
+	rand.Read(a.key[:]) //nolint:errcheck // crypto/rand.Read never returns an error: it ends the program instead.
+	return a
+}
+
+// Authenticate implements Authenticator. A verified client certificate goes
+// before a token, as in the Kubernetes apiserver.
+func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentials) (User, error) {
+	if c.certificate != nil {
+		return certificateUser(c.certificate)
+	}
+	if c.token == "" {
+		return User{}, apierror.New(apierror.CodeUnauthenticated,
+			"no credentials: send a bearer token of the global cluster in the Authorization header")
+	}
+	return a.tokens.decide(ctx, a.hash(c.token), func(ctx context.Context) (answer[User], error) {
+		return a.review(ctx, c.token)
+	})
+}
+
+func (a *TokenReviewAuthenticator) hash(token string) [32]byte {
+	mac := hmac.New(sha256.New, a.key[:])
+	mac.Write([]byte(token))
+	return [32]byte(mac.Sum(nil))
+}
+
+func (a *TokenReviewAuthenticator) review(ctx context.Context, token string) (answer[User], error) {
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
+	result, err := a.reviews.Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return answer[User]{}, err
+	}
+	// status.error stays unread: the apiserver fills it for plainly bad tokens too, and its text is not ours to show.
+	if !result.Status.Authenticated || result.Status.User.Username == "" {
+		return answer[User]{refusal: apierror.New(apierror.CodeUnauthenticated,
+			"the token is not valid in the global cluster: it is wrong, expired or revoked")}, nil
+	}
+	info := result.Status.User
+	user := User{Name: info.Username, UID: info.UID, Groups: info.Groups}
+	if len(info.Extra) > 0 {
+		user.Extra = make(map[string][]string, len(info.Extra))
+		for k, v := range info.Extra {
+			user.Extra[k] = v
+		}
+	}
+	return answer[User]{value: user}, nil
+}
+
+// certificateUser reads the subject as Kubernetes does: the common name is the
+// user, the organizations are the groups.
+func certificateUser(cert *x509.Certificate) (User, error) {
+	if cert.Subject.CommonName == "" {
+		return User{}, apierror.New(apierror.CodeUnauthenticated,
+			"the client certificate names no user: its subject needs a common name (CN)")
+	}
+	groups := slices.Clone(cert.Subject.Organization)
+	if !slices.Contains(groups, groupAuthenticated) {
+		groups = append(groups, groupAuthenticated)
+	}
+	return User{Name: cert.Subject.CommonName, Groups: groups}, nil
+}
