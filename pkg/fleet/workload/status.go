@@ -1,0 +1,166 @@
+// Package workload tells what is true of a workload that Karmada spreads over
+// member clusters: how many replicas it wants and has, how it is, and where.
+//
+// The files status*.go are pure functions over objects that somebody else
+// read; they do no I/O, read no clock and keep no state, so the same objects
+// always give the same answer, whichever query asks and whichever path (index
+// or watch) delivered them. Callers that want one answer everywhere give the
+// same inputs everywhere: see Facts.
+package workload
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+)
+
+// Facts are the objects that together tell the state of one workload. Only
+// Template is required; each missing part makes the answer coarser as its
+// field says, never wrong.
+type Facts struct {
+	// Kind of the workload. It decides what "desired" and "ready" mean.
+	Kind Kind
+
+	// Template is the object in the instance (Karmada's resource template).
+	Template *Object
+
+	// Binding is the ResourceBinding that Karmada made for the template; nil
+	// when there is none. Workloads are namespaced, so Karmada always makes a
+	// ResourceBinding, also for a ClusterPropagationPolicy.
+	Binding *workv1alpha2.ResourceBinding
+
+	// Members are the instance's member clusters by name. A nil map means that
+	// the caller did not look: every cluster counts as reachable. In a map that
+	// is not nil, a missing cluster is one that the instance no longer has.
+	Members map[string]Member
+
+	// Objects are the workload's own objects in the member clusters, by
+	// cluster. Without one, the counts are those that Karmada last aggregated
+	// into the binding, which lack the object's conditions: a failing rollout
+	// then shows as PROGRESSING instead of DEGRADED, and a replica count that
+	// an override policy or the member's own autoscaler set is not seen.
+	Objects map[string]*Object
+}
+
+// Member is what matters here of a member cluster.
+type Member struct {
+	// Ready is the status of the member's Ready condition in the instance;
+	// empty while Karmada has not looked yet.
+	Ready metav1.ConditionStatus
+	// Message is Karmada's reason and text for a member that is not ready.
+	Message string
+	// CollectionStale says that the index no longer follows this cluster, so
+	// that Facts.Objects of it may be old. The binding's aggregated status,
+	// which the instance keeps current, is then preferred.
+	CollectionStale bool
+}
+
+// MemberOf reads a Member from Karmada's Cluster object. CollectionStale is
+// not known there; the caller sets it from the index.
+func MemberOf(cluster *clusterv1alpha1.Cluster) Member {
+	for _, c := range cluster.Status.Conditions {
+		if c.Type != clusterv1alpha1.ClusterConditionReady {
+			continue
+		}
+		m := Member{Ready: c.Status}
+		if c.Status != metav1.ConditionTrue {
+			m.Message = joinReason(c.Reason, c.Message)
+		}
+		return m
+	}
+	return Member{}
+}
+
+// ReplicaCounts are replicas summed over the clusters that a workload is
+// scheduled to (see PlacementStatus for what each count means per kind). A
+// workload that is scheduled nowhere has zero of each, whatever its template
+// says: nobody was asked to run it.
+type ReplicaCounts struct {
+	// Desired is how many replicas the clusters were asked to run.
+	Desired int32
+	// Ready is how many of them are ready.
+	Ready int32
+	// Available is how many have been ready for the kind's minimum time.
+	Available int32
+	// Updated is how many run the latest template.
+	Updated int32
+}
+
+// PlacementStatus is the state of a workload in one member cluster.
+//
+// The counts are nil while unknown. Their meaning by kind:
+//
+//   - Deployment, StatefulSet: desired is what the binding assigns to the
+//     cluster, divided or duplicated; where the member's own object is known and
+//     derived from the latest template, its spec.replicas, so that an override
+//     policy or an autoscaler in the member counts. Ready, available and updated
+//     are those of the member's status.
+//   - DaemonSet: desired is the member's desiredNumberScheduled, because only
+//     the member knows how many of its nodes match; nil until it says so.
+//   - Job: desired is the completions (one for a Job without completions and
+//     parallelism, the parallelism for a work queue); ready and available are the
+//     pods that succeeded, as in kubectl's COMPLETIONS; updated adds the active
+//     ones, since a Job's template never changes. A Job that Karmada divides gets
+//     its share of the completions from the member's own object; nil without it.
+//   - CronJob: it has no replicas; all counts are 0.
+type PlacementStatus struct {
+	// Cluster is the member cluster's name.
+	Cluster string
+	// Scheduled is false for a cluster that the workload is leaving: it is being
+	// evicted from it, or what it left there is still to be removed. Such a
+	// placement is listed, but neither counted nor part of the health.
+	Scheduled bool
+	// Evicting says that Karmada moves the workload away from this cluster gracefully.
+	Evicting bool
+	// Suspended says that a policy keeps changes from being sent to this cluster.
+	Suspended bool
+	// Applied says that the latest manifest was applied in the cluster.
+	Applied bool
+	// Stale says that the cluster cannot be observed now, so that the counts are the last known ones.
+	Stale bool
+
+	Desired   *int32
+	Ready     *int32
+	Available *int32
+	Updated   *int32
+
+	// Health of this placement alone; never UNSCHEDULED.
+	Health Health
+	// Message says for a person why Health is what it is; may be empty when HEALTHY.
+	Message string
+}
+
+// Status is everything that Facts tell, computed in one go.
+type Status struct {
+	Replicas   ReplicaCounts
+	Health     Health
+	Message    string
+	Placements []PlacementStatus
+}
+
+// Evaluate computes the whole Status. Use it where more than one part is
+// needed; Replicas, HealthOf and Placements call it.
+func Evaluate(in Facts) Status {
+	placements := placementsOf(in)
+	health, message := rollUp(in, placements)
+	return Status{
+		Replicas:   sum(in, placements),
+		Health:     health,
+		Message:    message,
+		Placements: placements,
+	}
+}
+
+// Replicas sums the replicas over the clusters that the workload is scheduled to.
+func Replicas(in Facts) ReplicaCounts { return Evaluate(in).Replicas }
+
+// HealthOf tells the health of the workload as a whole, and for a person why.
+func HealthOf(in Facts) (Health, string) {
+	s := Evaluate(in)
+	return s.Health, s.Message
+}
+
+// Placements tells the state in each cluster that the workload is in or is
+// scheduled to, ordered by cluster name.
+func Placements(in Facts) []PlacementStatus { return placementsOf(in) }

@@ -1,0 +1,299 @@
+package workload
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+)
+
+// Reasons and condition types that the Kubernetes controllers write and
+// k8s.io/api does not declare as constants.
+const (
+	deploymentProgressing    = "Progressing"
+	deploymentAvailable      = "Available"
+	deploymentReplicaFailure = "ReplicaFailure"
+	rolloutComplete          = "NewReplicaSetAvailable"
+	jobComplete              = "Complete"
+	jobFailed                = "Failed"
+)
+
+// placementHealth tells the health of the workload in a cluster that is
+// scheduled and can be observed.
+func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv1alpha2.AggregatedStatusItem) (Health, string) {
+	failure := ""
+	if item != nil && !item.Applied {
+		failure = strings.TrimSpace(item.AppliedMessage)
+	}
+	switch {
+	case p.Suspended && seen == nil && !p.Applied:
+		return HealthUnpropagated, "dispatching to this cluster is suspended by the policy; nothing was sent yet"
+	case failure != "":
+		return HealthDegraded, "the latest manifest could not be applied: " + failure
+	case seen == nil && in.Kind == KindCronJob && p.Applied:
+		// A CronJob that never ran has an empty status, which Karmada does not aggregate.
+		return cronJobHealth(in, ObjectStatus{})
+	case seen == nil && p.Applied:
+		return HealthProgressing, "applied; the cluster has not reported a status yet"
+	case seen == nil:
+		return HealthProgressing, "waiting to be applied in this cluster"
+	case !p.Applied && !p.Suspended:
+		return HealthProgressing, "waiting for the latest manifest to be applied in this cluster"
+	}
+
+	health, message := kindHealth(in, p, seen)
+	if health == HealthHealthy && seen.verdict == workv1alpha2.ResourceUnhealthy {
+		// Karmada saw more than the binding holds (a StatefulSet's generations), or
+		// the instance has an interpreter of its own for this kind.
+		health, message = HealthProgressing, "Karmada does not report it healthy"
+	}
+	if p.Suspended {
+		note := "dispatching to this cluster is suspended by the policy"
+		if behind(in, seen) {
+			note += ", which runs an earlier version"
+		}
+		message = joinNotes(note, message)
+	}
+	return health, message
+}
+
+// behind tells whether the member's object is known to be derived from an earlier template.
+func behind(in Facts, seen *observation) bool {
+	return seen.templateGeneration > 0 && seen.templateGeneration < in.Template.Generation
+}
+
+func kindHealth(in Facts, p PlacementStatus, seen *observation) (Health, string) {
+	switch in.Kind {
+	case KindJob:
+		return jobHealth(in, p, &seen.status)
+	case KindCronJob:
+		return cronJobHealth(in, seen.status)
+	case KindDeployment, KindStatefulSet, KindDaemonSet:
+	}
+	return rolloutHealth(in, p, seen)
+}
+
+// rolloutHealth is for the kinds that keep replicas running.
+//
+// Only a Deployment says that it failed, by its conditions. A StatefulSet or
+// DaemonSet has none, so that one whose pods crash stays PROGRESSING; its pods
+// and events say why. A Deployment that falls below its minimum availability
+// after its rollout was complete is DEGRADED at once: nothing in the objects
+// tells a crash from a large scale-up that is still starting, and a fault that
+// is shown for some seconds too much is better than one that is hidden.
+func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, string) {
+	s := &seen.status
+	progressing, available := s.condition(deploymentProgressing), s.condition(deploymentAvailable)
+	switch {
+	case s.isTrue(deploymentReplicaFailure):
+		c := s.condition(deploymentReplicaFailure)
+		return HealthDegraded, "replicas can't be created: " + joinReason(c.Reason, c.Message)
+	case progressing != nil && progressing.Status == metav1.ConditionFalse:
+		return HealthDegraded, "the rollout failed: " + joinReason(progressing.Reason, progressing.Message)
+	case !p.Suspended && behind(in, seen):
+		return HealthProgressing, "the latest change has not reached the cluster yet"
+	case s.ObservedGeneration > 0 && s.ObservedGeneration < seen.generation:
+		return HealthProgressing, "the cluster has not acted on the latest change yet"
+	case p.Desired == nil:
+		return HealthProgressing, "the cluster has not counted its nodes for it yet"
+	}
+
+	want := *p.Desired
+	if p.Suspended && seen.object != nil && seen.object.Spec.Replicas != nil {
+		// What was asked for since has not been sent: judge what runs by what it was told.
+		want = *seen.object.Spec.Replicas
+	}
+	ready, updated := deref(p.Available), deref(p.Updated)
+	switch {
+	case updated < want && in.Template.Spec.Paused:
+		return HealthProgressing, fmt.Sprintf("the rollout is paused with %d of %d replicas updated", updated, want)
+	case updated < want:
+		return HealthProgressing, fmt.Sprintf("%d of %d replicas updated", updated, want)
+	case ready < want && available != nil && available.Status == metav1.ConditionFalse &&
+		progressing != nil && progressing.Reason == rolloutComplete:
+		return HealthDegraded, fmt.Sprintf("only %d of %d replicas are available: %s",
+			ready, want, joinReason(available.Reason, available.Message))
+	case ready < want:
+		return HealthProgressing, fmt.Sprintf("%d of %d replicas available", ready, want)
+	case in.Kind == KindDeployment && s.Replicas > want:
+		return HealthProgressing, fmt.Sprintf("%d surplus replicas are still to go", s.Replicas-want)
+	case in.Template.Spec.Paused:
+		return HealthHealthy, "rollouts are paused"
+	}
+	return HealthHealthy, ""
+}
+
+// jobHealth: PROGRESSING while it has work to do, HEALTHY once it completed or
+// when it is suspended, DEGRADED once it failed. Pods that failed and are
+// retried do not make it DEGRADED: that is what backoffLimit is for.
+func jobHealth(in Facts, p PlacementStatus, s *ObjectStatus) (Health, string) {
+	switch {
+	case s.isTrue(jobFailed):
+		c := s.condition(jobFailed)
+		return HealthDegraded, "the Job failed: " + joinReason(c.Reason, c.Message)
+	case s.isTrue(jobComplete):
+		return HealthHealthy, "completed"
+	case in.Template.Spec.Suspend && s.Active == 0:
+		return HealthHealthy, "the Job is suspended"
+	}
+	want := "?"
+	if p.Desired != nil {
+		want = fmt.Sprint(*p.Desired)
+	}
+	message := fmt.Sprintf("%d of %s completions, %d pods active", s.Succeeded, want, s.Active)
+	if s.Failed > 0 {
+		message += fmt.Sprintf(", %d failed", s.Failed)
+	}
+	return HealthProgressing, message
+}
+
+// cronJobHealth: DEGRADED when the last run that ended did not succeed, else
+// HEALTHY. A run that succeeds sets lastSuccessfulTime to its end, which is
+// after the time it was scheduled for; so when no run is active and the last
+// success is older than the last schedule, that run failed.
+func cronJobHealth(in Facts, s ObjectStatus) (Health, string) {
+	suspended := ""
+	if in.Template.Spec.Suspend {
+		suspended = "the CronJob is suspended"
+	}
+	if s.LastScheduleTime != nil && s.Active == 0 &&
+		(s.LastSuccessfulTime == nil || s.LastSuccessfulTime.Before(s.LastScheduleTime)) {
+		return HealthDegraded, joinNotes(suspended, "the last run, scheduled for "+stamp(*s.LastScheduleTime)+", did not succeed")
+	}
+	switch {
+	case s.Active > 0:
+		return HealthHealthy, joinNotes(suspended, fmt.Sprintf("%d runs active", s.Active))
+	case s.LastSuccessfulTime != nil:
+		return HealthHealthy, joinNotes(suspended, "last run succeeded at "+stamp(*s.LastSuccessfulTime))
+	}
+	return HealthHealthy, joinNotes(suspended, "has not run yet")
+}
+
+// rollUp judges the workload as a whole. What stops it everywhere comes first
+// (deletion, no policy, no cluster); then the worst of its placements, where a
+// cluster that can't be observed is a missing part: DEGRADED, unless none can
+// be observed, which is UNKNOWN.
+func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
+	if in.Template == nil {
+		return HealthUnknown, "its object in the instance is not known"
+	}
+	if in.Template.Deleting() {
+		return HealthProgressing, deletionMessage(in.Template)
+	}
+	if in.Binding == nil {
+		if ref := PolicyRefOf(in.Template); ref != nil {
+			return HealthProgressing, fmt.Sprintf("%s claimed it; Karmada has not made its binding yet", ref)
+		}
+		return HealthUnpropagated, "no propagation policy selects it"
+	}
+
+	scheduled := make([]PlacementStatus, 0, len(placements))
+	for i := range placements {
+		if placements[i].Scheduled {
+			scheduled = append(scheduled, placements[i])
+		}
+	}
+	scheduling := meta.FindStatusCondition(in.Binding.Status.Conditions, workv1alpha2.Scheduled)
+	if len(scheduled) == 0 {
+		return notPlaced(in, scheduling)
+	}
+	health, message := worst(scheduled)
+	if scheduling != nil && scheduling.Status == metav1.ConditionFalse {
+		// The clusters are those of the last scheduling that worked.
+		if health != HealthUnknown {
+			health = HealthDegraded
+		}
+		message = joinNotes("the latest change could not be scheduled: "+joinReason(scheduling.Reason, scheduling.Message), message)
+	}
+	return health, message
+}
+
+// notPlaced judges a workload that has a binding and no cluster.
+func notPlaced(in Facts, scheduling *metav1.Condition) (Health, string) {
+	if s := in.Binding.Spec.Suspension; s != nil && s.Scheduling != nil && *s.Scheduling {
+		return HealthUnscheduled, "its scheduling is suspended"
+	}
+	switch {
+	case scheduling == nil || scheduling.Status == metav1.ConditionUnknown:
+		return HealthProgressing, "waiting for Karmada's scheduler"
+	case scheduling.Status == metav1.ConditionFalse:
+		return HealthUnscheduled, joinReason(scheduling.Reason, scheduling.Message)
+	}
+	return HealthUnscheduled, "the scheduler chose no cluster"
+}
+
+// worst is the roll-up of the scheduled placements; there is at least one.
+func worst(placements []PlacementStatus) (Health, string) {
+	count := make(map[Health]int, len(placements))
+	for i := range placements {
+		count[placements[i].Health]++
+	}
+	n := len(placements)
+	health := HealthHealthy
+	switch {
+	case count[HealthDegraded] > 0:
+		health = HealthDegraded
+	case count[HealthUnknown] == n:
+		health = HealthUnknown
+	case count[HealthUnknown] > 0:
+		health = HealthDegraded
+	case count[HealthUnpropagated] == n:
+		health = HealthUnpropagated
+	case count[HealthProgressing] > 0 || count[HealthUnpropagated] > 0:
+		health = HealthProgressing
+	}
+	return health, placementNotes(placements)
+}
+
+// placementNotes gathers what the placements say, clusters that say the same together.
+func placementNotes(placements []PlacementStatus) string {
+	var order []string
+	clusters := make(map[string][]string)
+	for i := range placements {
+		text := placements[i].Message
+		if text == "" {
+			continue
+		}
+		if _, seen := clusters[text]; !seen {
+			order = append(order, text)
+		}
+		clusters[text] = append(clusters[text], placements[i].Cluster)
+	}
+	notes := make([]string, 0, len(order))
+	for _, text := range order {
+		notes = append(notes, strings.Join(clusters[text], ", ")+": "+text)
+	}
+	return joinNotes(notes...)
+}
+
+func deletionMessage(template *Object) string {
+	message := "is being deleted since " + stamp(*template.DeletionTimestamp)
+	if len(template.Finalizers) > 0 {
+		message += ", waiting for the finalizers " + strings.Join(template.Finalizers, ", ")
+	}
+	return message
+}
+
+// String names the policy for a person.
+func (r PolicyRef) String() string {
+	if r.ClusterScoped() {
+		return "ClusterPropagationPolicy " + r.Name
+	}
+	return "PropagationPolicy " + r.Namespace + "/" + r.Name
+}
+
+func joinNotes(notes ...string) string {
+	kept := make([]string, 0, len(notes))
+	for _, n := range notes {
+		if n != "" {
+			kept = append(kept, n)
+		}
+	}
+	return strings.Join(kept, "; ")
+}
+
+func stamp(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -1,0 +1,130 @@
+package workload
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Kind is a kind of workload. The values are those of the GraphQL enum WorkloadKind.
+type Kind string
+
+// The kinds that are workloads.
+const (
+	KindDeployment  Kind = "DEPLOYMENT"
+	KindStatefulSet Kind = "STATEFUL_SET"
+	KindDaemonSet   Kind = "DAEMON_SET"
+	KindJob         Kind = "JOB"
+	KindCronJob     Kind = "CRON_JOB"
+)
+
+// Health says how a workload or one of its placements is. The values are those
+// of the GraphQL enum WorkloadHealth.
+//
+// The set is closed and small on purpose. Two states that people look for are
+// not values of it, because they say what somebody asked for and not how the
+// workload is; Message names them first, and they have flags of their own:
+//
+//   - Suspended. A suspended CronJob or Job is HEALTHY: it does what it was told.
+//     A suspended dispatching leaves the health of what runs; it is UNPROPAGATED
+//     where nothing was ever sent, and PROGRESSING where only some clusters have it.
+//     The flag is PlacementStatus.Suspended.
+//   - Being deleted. The workload is PROGRESSING (towards being gone) until its
+//     last finalizer is. The flag is Object.DeletionTimestamp.
+type Health string
+
+// The values of Health, from good to bad as far as they can be compared.
+const (
+	// HealthHealthy means that the state is the one asked for.
+	HealthHealthy Health = "HEALTHY"
+	// HealthProgressing means that the state is not yet the one asked for, and
+	// nothing says that it will not get there.
+	HealthProgressing Health = "PROGRESSING"
+	// HealthDegraded means that something failed, or that a part is missing or out of sight.
+	HealthDegraded Health = "DEGRADED"
+	// HealthUnscheduled means that a policy claims the workload and no cluster was found for it.
+	HealthUnscheduled Health = "UNSCHEDULED"
+	// HealthUnpropagated means that the workload exists in the instance only:
+	// no policy selects it, or its dispatching was suspended before it was ever sent.
+	HealthUnpropagated Health = "UNPROPAGATED"
+	// HealthUnknown means that none of its clusters can be observed.
+	HealthUnknown Health = "UNKNOWN"
+)
+
+// kindInfo is what Kubernetes calls a Kind.
+type kindInfo struct {
+	kind     Kind
+	gvk      schema.GroupVersionKind
+	resource string
+}
+
+var kinds = []kindInfo{
+	{KindDeployment, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments"},
+	{KindStatefulSet, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets"},
+	{KindDaemonSet, schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "DaemonSet"}, "daemonsets"},
+	{KindJob, schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}, "jobs"},
+	{KindCronJob, schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "CronJob"}, "cronjobs"},
+}
+
+// Kinds lists every kind, in the order of the schema.
+func Kinds() []Kind {
+	out := make([]Kind, 0, len(kinds))
+	for _, k := range kinds {
+		out = append(out, k.kind)
+	}
+	return out
+}
+
+// Healths lists every health, in the order of the schema.
+func Healths() []Health {
+	return []Health{
+		HealthHealthy, HealthProgressing, HealthDegraded,
+		HealthUnscheduled, HealthUnpropagated, HealthUnknown,
+	}
+}
+
+// KindFromGVK tells which workload kind a Kubernetes kind is. The version is
+// not compared: the kinds mean the same in every version that was ever served.
+func KindFromGVK(gvk schema.GroupVersionKind) (Kind, bool) {
+	for _, k := range kinds {
+		if k.gvk.Group == gvk.Group && k.gvk.Kind == gvk.Kind {
+			return k.kind, true
+		}
+	}
+	return "", false
+}
+
+// KindFromGVR tells which workload kind a resource holds; the version is not compared.
+func KindFromGVR(gvr schema.GroupVersionResource) (Kind, bool) {
+	for _, k := range kinds {
+		if k.gvk.Group == gvr.Group && k.resource == gvr.Resource {
+			return k.kind, true
+		}
+	}
+	return "", false
+}
+
+// Valid tells whether k is one of the kinds.
+func (k Kind) Valid() bool {
+	_, ok := k.info()
+	return ok
+}
+
+// GVK is the Kubernetes group, version and kind; empty for an invalid Kind.
+func (k Kind) GVK() schema.GroupVersionKind {
+	info, _ := k.info()
+	return info.gvk
+}
+
+// GVR is the Kubernetes group, version and resource; empty for an invalid Kind.
+func (k Kind) GVR() schema.GroupVersionResource {
+	info, _ := k.info()
+	return schema.GroupVersionResource{Group: info.gvk.Group, Version: info.gvk.Version, Resource: info.resource}
+}
+
+func (k Kind) info() (kindInfo, bool) {
+	for _, info := range kinds {
+		if info.kind == k {
+			return info, true
+		}
+	}
+	return kindInfo{}, false
+}

@@ -1,0 +1,36 @@
+package workload
+
+import (
+	"github.com/karmada-io/karmada/pkg/util/names"
+)
+
+// BindingName is the name of the ResourceBinding that Karmada makes for a
+// template. It is in the template's own namespace. kind is the Kubernetes kind
+// ("Deployment"). Karmada lower-cases it all, replaces ':' by '.', and neither
+// cuts nor hashes long names; two kinds that differ only in group share a name,
+// so check spec.resource of what is found.
+func BindingName(kind, name string) string { return names.GenerateBindingName(kind, name) }
+
+// WorkName is the name of the Work that carries a template to a member
+// cluster: the template's name and a hash of namespace, name and kind. It is
+// the same in every ExecutionNamespace.
+func WorkName(kind, name, namespace string) string {
+	return names.GenerateWorkName(kind, name, namespace)
+}
+
+// ExecutionNamespace is the namespace in the instance that holds the Works of a member cluster.
+func ExecutionNamespace(cluster string) string { return names.GenerateExecutionSpaceName(cluster) }
+
+// ClusterOfExecutionNamespace is the reverse of ExecutionNamespace; false for any other namespace.
+func ClusterOfExecutionNamespace(namespace string) (string, bool) {
+	cluster, err := names.GetClusterName(namespace)
+	return cluster, err == nil && cluster != ""
+}
+
+// BindingName is the name of the ResourceBinding of a workload of this kind.
+func (k Kind) BindingName(name string) string { return BindingName(k.GVK().Kind, name) }
+
+// WorkName is the name of the Work of a workload of this kind.
+func (k Kind) WorkName(namespace, name string) string {
+	return WorkName(k.GVK().Kind, name, namespace)
+}

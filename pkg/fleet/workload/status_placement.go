@@ -1,0 +1,312 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+)
+
+// placementsOf lists the clusters that the binding assigns, then those that
+// the workload is leaving, and evaluates each.
+func placementsOf(in Facts) []PlacementStatus {
+	if in.Binding == nil || in.Template == nil {
+		return nil
+	}
+	targets := targetsOf(&in.Binding.Spec)
+	aggregated := make(map[string]*workv1alpha2.AggregatedStatusItem, len(in.Binding.Status.AggregatedStatus))
+	for i := range in.Binding.Status.AggregatedStatus {
+		item := &in.Binding.Status.AggregatedStatus[i]
+		aggregated[item.ClusterName] = item
+	}
+
+	out := make([]PlacementStatus, 0, len(targets))
+	done := make(map[string]struct{}, len(targets))
+	for _, target := range targets {
+		done[target.Name] = struct{}{}
+		out = append(out, scheduledPlacement(in, target, aggregated[target.Name]))
+	}
+	for i := range in.Binding.Spec.GracefulEvictionTasks {
+		task := &in.Binding.Spec.GracefulEvictionTasks[i]
+		if _, dup := done[task.FromCluster]; dup {
+			continue
+		}
+		done[task.FromCluster] = struct{}{}
+		p := leavingPlacement(in, task.FromCluster, aggregated[task.FromCluster])
+		p.Evicting = true
+		p.Message = "being evicted: " + joinReason(task.Reason, task.Message)
+		out = append(out, p)
+	}
+	for cluster, item := range aggregated {
+		if _, dup := done[cluster]; dup {
+			continue
+		}
+		p := leavingPlacement(in, cluster, item)
+		p.Message = "no longer scheduled to this cluster; its objects there are being removed"
+		out = append(out, p)
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Cluster < out[j].Cluster })
+	return out
+}
+
+// targetsOf is the scheduling result, joined by the clusters of the bindings
+// that need this one as their dependency, as Karmada joins them.
+func targetsOf(spec *workv1alpha2.ResourceBindingSpec) []workv1alpha2.TargetCluster {
+	if len(spec.RequiredBy) == 0 {
+		return spec.Clusters
+	}
+	targets := slices.Clone(spec.Clusters)
+	for _, snapshot := range spec.RequiredBy {
+		for _, target := range snapshot.Clusters {
+			has := func(t workv1alpha2.TargetCluster) bool { return t.Name == target.Name }
+			if !slices.ContainsFunc(targets, has) {
+				targets = append(targets, target)
+			}
+		}
+	}
+	return targets
+}
+
+// scheduledPlacement evaluates one cluster of the scheduling result.
+func scheduledPlacement(in Facts, target workv1alpha2.TargetCluster, item *workv1alpha2.AggregatedStatusItem) PlacementStatus {
+	p := PlacementStatus{
+		Cluster:   target.Name,
+		Scheduled: true,
+		Suspended: dispatchingSuspended(in.Binding.Spec.Suspension, target.Name),
+		Applied:   item != nil && item.Applied,
+	}
+	seen := observe(in, target.Name, item)
+	p.Desired = desired(in, target, seen, p.Suspended)
+	p.Ready, p.Available, p.Updated = seen.counts(in.Kind)
+
+	if reason := unobservable(in, target.Name); reason != "" {
+		p.Stale = true
+		p.Health, p.Message = HealthUnknown, reason
+		if seen != nil {
+			p.Message += "; the counts are the last known"
+		}
+		return p
+	}
+	p.Health, p.Message = placementHealth(in, p, seen, item)
+	return p
+}
+
+// leavingPlacement is a cluster outside the scheduling result in which
+// something of the workload is left.
+func leavingPlacement(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) PlacementStatus {
+	p := PlacementStatus{
+		Cluster: cluster,
+		Applied: item != nil && item.Applied,
+		Desired: ptr32(0),
+		Health:  HealthProgressing,
+	}
+	p.Ready, p.Available, p.Updated = observe(in, cluster, item).counts(in.Kind)
+	if unobservable(in, cluster) != "" {
+		p.Stale = true
+		p.Health = HealthUnknown
+	}
+	return p
+}
+
+// unobservable tells why a member cluster can't be trusted to say how it is; empty when it can.
+func unobservable(in Facts, cluster string) string {
+	if in.Members == nil {
+		return ""
+	}
+	member, ok := in.Members[cluster]
+	switch {
+	case !ok:
+		return "the instance has no such member cluster any more"
+	case member.Ready == metav1.ConditionTrue:
+		return ""
+	case member.Ready == "":
+		return "Karmada has not yet looked at the member cluster"
+	case member.Message == "":
+		return "the member cluster is not ready"
+	}
+	return "the member cluster is not ready: " + member.Message
+}
+
+// dispatchingSuspended repeats Karmada's own decision for one cluster.
+func dispatchingSuspended(s *workv1alpha2.Suspension, cluster string) bool {
+	if s == nil {
+		return false
+	}
+	if s.Dispatching != nil && *s.Dispatching {
+		return true
+	}
+	return s.DispatchingOnClusters != nil && slices.Contains(s.DispatchingOnClusters.ClusterNames, cluster)
+}
+
+// observation is what is known of the workload's object in one cluster.
+type observation struct {
+	status ObjectStatus
+	// object is the member's own object; nil when the status comes from the binding.
+	object *Object
+	// generation of the member's object; 0 when unknown.
+	generation int64
+	// templateGeneration is the template's generation that the object was derived from; 0 when unknown.
+	templateGeneration int64
+	// verdict is Karmada's own, from the member's whole object: Healthy, Unhealthy or Unknown.
+	verdict workv1alpha2.ResourceHealth
+}
+
+// observe picks the best source for a cluster: the member's own object unless
+// its collection is stale, else what Karmada aggregated; nil when there is neither.
+func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) *observation {
+	object := in.Objects[cluster]
+	var fromBinding *observation
+	if item != nil && item.Status != nil && len(item.Status.Raw) > 0 {
+		var wrapped struct {
+			Generation                 int64 `json:"generation"`
+			ResourceTemplateGeneration int64 `json:"resourceTemplateGeneration"`
+			ObjectStatus
+		}
+		// A status that cannot be read is as good as none: an interpreter of the
+		// instance's own may write what it likes there.
+		if err := json.Unmarshal(item.Status.Raw, &wrapped); err == nil {
+			fromBinding = &observation{
+				status:             wrapped.ObjectStatus,
+				generation:         wrapped.Generation,
+				templateGeneration: wrapped.ResourceTemplateGeneration,
+				verdict:            item.Health,
+			}
+		}
+	}
+	if object == nil || (fromBinding != nil && in.Members[cluster].CollectionStale) {
+		return fromBinding
+	}
+	seen := &observation{
+		status:             object.Status,
+		object:             object,
+		generation:         object.Generation,
+		templateGeneration: object.templateGeneration(),
+	}
+	if item != nil {
+		seen.verdict = item.Health
+	}
+	return seen
+}
+
+// counts are ready, available and updated replicas; see PlacementStatus.
+func (o *observation) counts(kind Kind) (ready, available, updated *int32) {
+	if kind == KindCronJob {
+		return ptr32(0), ptr32(0), ptr32(0)
+	}
+	if o == nil {
+		return nil, nil, nil
+	}
+	s := &o.status
+	switch kind {
+	case KindDaemonSet:
+		return ptr32(s.NumberReady), ptr32(s.NumberAvailable), ptr32(s.UpdatedNumberScheduled)
+	case KindJob:
+		return ptr32(s.Succeeded), ptr32(s.Succeeded), ptr32(s.Succeeded + int32(s.Active))
+	case KindDeployment, KindStatefulSet, KindCronJob:
+	}
+	return ptr32(s.ReadyReplicas), ptr32(s.AvailableReplicas), ptr32(s.UpdatedReplicas)
+}
+
+// inSync tells whether the member's object is known and derived from the
+// template's present generation, so that its spec says what is asked for now.
+func (o *observation) inSync(in Facts, suspended bool) bool {
+	return o != nil && o.object != nil && !suspended && o.templateGeneration >= in.Template.Generation
+}
+
+// desired is how many replicas the cluster was asked to run; see PlacementStatus.
+func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, suspended bool) *int32 {
+	switch in.Kind {
+	case KindCronJob:
+		return ptr32(0)
+	case KindDaemonSet:
+		// 0 is an answer only once the member's controller has looked.
+		if seen == nil || seen.status.ObservedGeneration == 0 {
+			return nil
+		}
+		return ptr32(seen.status.DesiredNumberScheduled)
+	case KindJob:
+		if seen.inSync(in, suspended) {
+			return ptr32(completions(seen.object))
+		}
+		if jobDivided(in) && len(in.Binding.Spec.Clusters) > 1 {
+			return nil
+		}
+		return ptr32(completions(in.Template))
+	case KindDeployment, KindStatefulSet:
+		retained := seen != nil && seen.object != nil && in.Template.Labels[retainReplicasLabel] == "true"
+		if (retained || seen.inSync(in, suspended)) && seen.object.Spec.Replicas != nil {
+			return seen.object.Spec.Replicas
+		}
+	}
+	return ptr32(target.Replicas)
+}
+
+// completions is how many pods of a Job have to succeed. A Job without
+// completions is a work queue: its pods end together when the queue is empty,
+// so that the parallelism is the number of those that will have succeeded.
+func completions(job *Object) int32 {
+	switch {
+	case job.Spec.Completions != nil:
+		return *job.Spec.Completions
+	case job.Spec.Parallelism != nil:
+		return *job.Spec.Parallelism
+	}
+	return 1
+}
+
+// jobDivided tells whether Karmada divides the completions over the clusters.
+func jobDivided(in Facts) bool {
+	p := in.Binding.Spec.Placement
+	return in.Template.Spec.Completions != nil && in.Binding.Spec.Replicas > 0 &&
+		p != nil && p.ReplicaSchedulingType() == policyv1alpha1.ReplicaSchedulingTypeDivided
+}
+
+// sum adds up the scheduled placements.
+func sum(in Facts, placements []PlacementStatus) ReplicaCounts {
+	var total ReplicaCounts
+	unknown, scheduled := false, false
+	for i := range placements {
+		p := &placements[i]
+		if !p.Scheduled {
+			continue
+		}
+		scheduled = true
+		unknown = unknown || p.Desired == nil
+		total.Desired += deref(p.Desired)
+		total.Ready += deref(p.Ready)
+		total.Available += deref(p.Available)
+		total.Updated += deref(p.Updated)
+	}
+	// The share of each cluster may be unknown, but not the whole.
+	if unknown && scheduled && in.Kind == KindJob && jobDivided(in) {
+		total.Desired = completions(in.Template)
+	}
+	return total
+}
+
+func ptr32(n int32) *int32 { return &n }
+
+func deref(n *int32) int32 {
+	if n == nil {
+		return 0
+	}
+	return *n
+}
+
+// joinReason makes one text of a condition's reason and message.
+func joinReason(reason, message string) string {
+	message = strings.TrimSpace(message)
+	switch {
+	case message == "":
+		return reason
+	case reason == "":
+		return message
+	}
+	return fmt.Sprintf("%s: %s", reason, message)
+}
