@@ -1,0 +1,90 @@
+package server
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// The media types of a response.
+const (
+	mediaJSON    = "application/json"
+	mediaGraphQL = "application/graphql-response+json"
+)
+
+// How exactly a range of the Accept header names a media type.
+const (
+	matchNone = iota
+	matchAll
+	matchApplication
+	matchExact
+)
+
+// preference is what an Accept header says of one media type.
+type preference struct {
+	match   int
+	quality float64
+	order   int
+}
+
+// negotiate chooses the media type of the response; false when the client
+// accepts none that there is. A client that does not care gets application/json,
+// which every client of the time before graphql-response+json understands.
+func negotiate(r *http.Request) (string, bool) {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	if strings.TrimSpace(accept) == "" {
+		return mediaJSON, true
+	}
+	var plain, graphQL preference
+	for i, part := range strings.Split(accept, ",") {
+		mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err != nil {
+			continue
+		}
+		quality := 1.0
+		if q, ok := params["q"]; ok {
+			if quality, err = strconv.ParseFloat(q, 64); err != nil {
+				continue
+			}
+		}
+		switch mediaType {
+		case "*/*":
+			plain.offer(matchAll, quality, i)
+			graphQL.offer(matchAll, quality, i)
+		case "application/*":
+			plain.offer(matchApplication, quality, i)
+			graphQL.offer(matchApplication, quality, i)
+		case mediaJSON:
+			plain.offer(matchExact, quality, i)
+		case mediaGraphQL:
+			graphQL.offer(matchExact, quality, i)
+		}
+	}
+	switch {
+	case graphQL.betterThan(plain):
+		return mediaGraphQL, true
+	case plain.quality > 0:
+		return mediaJSON, true
+	default:
+		return mediaJSON, false
+	}
+}
+
+// offer keeps the most exact range that names the media type, as RFC 9110 section 12.5.1 asks.
+func (p *preference) offer(match int, quality float64, order int) {
+	if match > p.match {
+		*p = preference{match: match, quality: quality, order: order}
+	}
+}
+
+func (p preference) betterThan(other preference) bool {
+	switch {
+	case p.quality != other.quality:
+		return p.quality > other.quality
+	case p.match != other.match:
+		return p.match > other.match
+	default:
+		return p.order < other.order
+	}
+}

@@ -1,0 +1,123 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// bodyTimeout is how long a client may take to send its body.
+const bodyTimeout = 10 * time.Second
+
+// refusal is a request that ends before GraphQL sees it.
+type refusal struct {
+	status int
+	err    *apierror.Error
+}
+
+func refuse(status int, argument, format string, args ...any) *refusal {
+	return &refusal{status: status, err: apierror.Invalid(argument, format, args...)}
+}
+
+// isJSON tells whether the body declares itself JSON in UTF-8, the only encoding that JSON has.
+func isJSON(header http.Header) bool {
+	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil || mediaType != mediaJSON {
+		return false
+	}
+	charset, ok := params["charset"]
+	return !ok || strings.EqualFold(charset, "utf-8")
+}
+
+// postParams reads the parameters of a POST. What it refuses is described
+// without repeating it: a body may hold secrets.
+func postParams(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
+	// A client that sends its body byte by byte must not hold the connection for ever.
+	// A server that can't set deadlines (in tests) has none.
+	conn := http.NewResponseController(w)
+	conn.SetReadDeadline(time.Now().Add(bodyTimeout)) //nolint:errcheck // See above.
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
+	conn.SetReadDeadline(time.Time{}) //nolint:errcheck // See above.
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, refuse(http.StatusRequestEntityTooLarge, "", "the body is larger than %d bytes", maxBytes)
+	}
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "", "the body ended before it was complete")
+	}
+	body = bytes.TrimSpace(body)
+	switch {
+	case len(body) == 0:
+		return nil, refuse(http.StatusBadRequest, "", `the body is empty: send a JSON object with "query"`)
+	case body[0] == '[':
+		return nil, refuse(http.StatusBadRequest, "", "batches are not supported: send one operation per request")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
+		return nil, refuse(http.StatusBadRequest, "", "the body is not a JSON object")
+	}
+	return paramsOf(fields)
+}
+
+// getParams reads the parameters of a GET, where variables and extensions are JSON in the query string.
+func getParams(r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
+	if int64(len(r.URL.RawQuery)) > maxBytes {
+		return nil, refuse(http.StatusRequestURITooLong, "", "the query string is longer than %d bytes", maxBytes)
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, refuse(http.StatusBadRequest, "", "the query string is malformed")
+	}
+	fields := map[string]json.RawMessage{}
+	for _, name := range []string{"query", "operationName"} {
+		if values.Has(name) {
+			fields[name], _ = json.Marshal(values.Get(name)) //nolint:errcheck // A string always marshals.
+		}
+	}
+	for _, name := range []string{"variables", "extensions"} {
+		if text := values.Get(name); text != "" {
+			fields[name] = json.RawMessage(text)
+		}
+	}
+	return paramsOf(fields)
+}
+
+func paramsOf(fields map[string]json.RawMessage) (*graphql.RawParams, *refusal) {
+	var p graphql.RawParams
+	if !decodeParam(fields["query"], &p.Query) || p.Query == "" {
+		return nil, refuse(http.StatusBadRequest, "query", "must be a string with a GraphQL document")
+	}
+	if !decodeParam(fields["operationName"], &p.OperationName) {
+		return nil, refuse(http.StatusBadRequest, "operationName", "must be a string or null")
+	}
+	if !decodeParam(fields["variables"], &p.Variables) {
+		return nil, refuse(http.StatusBadRequest, "variables", "must be a JSON object or null")
+	}
+	if !decodeParam(fields["extensions"], &p.Extensions) {
+		return nil, refuse(http.StatusBadRequest, "extensions", "must be a JSON object or null")
+	}
+	return &p, nil
+}
+
+// decodeParam keeps numbers as they were written: a float64 would round a large integer.
+func decodeParam(raw json.RawMessage, into any) bool {
+	if raw == nil {
+		return true
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if dec.Decode(into) != nil {
+		return false
+	}
+	_, err := dec.Token()
+	return errors.Is(err, io.EOF)
+}

@@ -1,0 +1,161 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/errcode"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// complexityExceeded is the code that gqlgen's complexity extension sets; gqlgen does not export it.
+const complexityExceeded = "COMPLEXITY_LIMIT_EXCEEDED"
+
+// argumentKey is the extension that names the input at fault.
+const argumentKey = "argument"
+
+// panicError is a panic of a resolver on its way to the presenter.
+type panicError struct {
+	value any
+	stack string
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+func recoverPanic(_ context.Context, value any) error {
+	return &panicError{value: value, stack: string(debug.Stack())}
+}
+
+// presenter turns every error into what its caller may see, and logs what they may not.
+type presenter struct {
+	logger *slog.Logger
+}
+
+// present implements graphql.ErrorPresenterFunc. Nothing of the original error
+// is passed on but what classify takes out of it.
+func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
+	e := classify(ctx, err)
+	out := &gqlerror.Error{Message: e.Message, Path: responsePath(ctx, err)}
+	if g, ok := errors.AsType[*gqlerror.Error](err); ok {
+		out.Locations = g.Locations
+	}
+	out.Extensions = map[string]any{"code": string(e.Code)}
+	if e.Argument != "" {
+		out.Extensions[argumentKey] = e.Argument
+	}
+	if e.Instance != "" {
+		out.Extensions["instance"] = e.Instance
+	}
+	if id := TraceIDFrom(ctx); id != "" {
+		out.Extensions["traceId"] = id
+	}
+	p.log(ctx, e, out.Path)
+	return out
+}
+
+// classify finds the error to show. Its Cause is for the log.
+func classify(ctx context.Context, err error) *apierror.Error {
+	if e, ok := errors.AsType[*apierror.Error](err); ok {
+		return e
+	}
+	if errors.Is(err, context.DeadlineExceeded) || (errors.Is(err, context.Canceled) && ctx.Err() != nil) {
+		return apierror.New(apierror.CodeTimeout, "the deadline of the request passed before this part was done")
+	}
+	g, ok := errors.AsType[*gqlerror.Error](err)
+	if !ok {
+		return internal(err)
+	}
+	argument, _ := g.Extensions[argumentKey].(string)
+	switch g.Extensions["code"] {
+	case errcode.ParseFailed, errcode.ValidationFailed:
+		return apierror.Invalid(argument, "%s", g.Message)
+	case complexityExceeded:
+		return apierror.New(apierror.CodeQueryTooComplex, "%s", g.Message)
+	}
+	if _, ok := errors.AsType[*panicError](err); ok {
+		return internal(err)
+	}
+	if argument := argumentOf(ctx, g.Path); argument != "" {
+		return apierror.Invalid(argument, "%s", g.Message)
+	}
+	return internal(err)
+}
+
+func internal(err error) *apierror.Error {
+	return apierror.Wrap(err, apierror.CodeInternal, "internal error")
+}
+
+// argumentOf names the argument whose value could not be read. gqlgen appends
+// the argument to the path of its field then. Only then are the field's
+// arguments still missing, so no error of a resolver is taken for one.
+func argumentOf(ctx context.Context, path ast.Path) string {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil || fc.Args != nil || fc.Field.Field == nil || fc.Field.Definition == nil {
+		return ""
+	}
+	field := fc.Path()
+	if len(path) <= len(field) || path[:len(field)].String() != field.String() {
+		return ""
+	}
+	argument := path[len(field):]
+	if name, ok := argument[0].(ast.PathName); !ok || fc.Field.Definition.Arguments.ForName(string(name)) == nil {
+		return ""
+	}
+	return argument.String()
+}
+
+// responsePath is the path of the field that failed. Errors before execution
+// have none: the "path" that gqlparser gives them leads into the variables.
+func responsePath(ctx context.Context, err error) ast.Path {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return nil
+	}
+	if g, ok := errors.AsType[*gqlerror.Error](err); ok && g.Path != nil && argumentOf(ctx, g.Path) == "" {
+		return g.Path
+	}
+	return fc.Path()
+}
+
+func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {
+	req := requestFrom(ctx)
+	f := failure{code: e.Code, instance: e.Instance}
+	level := slog.LevelWarn
+	switch e.Code {
+	case apierror.CodeInternal:
+		level = slog.LevelError
+		f.cause = e.Message
+		if e.Cause != nil {
+			f.cause = e.Cause.Error()
+		}
+	case apierror.CodeInstanceUnavailable, apierror.CodeIndexUnavailable, apierror.CodeTimeout:
+		if e.Cause != nil {
+			f.cause = e.Cause.Error()
+		}
+	default:
+		// The caller's own mistakes are counted in the line of the request, and their cause is in the caller's hands.
+	}
+	if !req.note(f) {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("code", string(e.Code)),
+		slog.String("path", path.String()),
+		slog.String("operation", req.operationName()),
+		slog.String("cause", f.cause),
+	}
+	if e.Instance != "" {
+		attrs = append(attrs, slog.String("instance", e.Instance))
+	}
+	if panicked, ok := errors.AsType[*panicError](e.Cause); ok {
+		attrs = append(attrs, slog.String("stack", panicked.stack))
+	}
+	p.logger.LogAttrs(ctx, level, "part of a request failed", attrs...)
+}
