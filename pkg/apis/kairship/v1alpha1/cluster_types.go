@@ -17,10 +17,14 @@ const (
 )
 
 // ClusterSpec is an endpoint and its credentials.
+// +kubebuilder:validation:XValidation:rule="self.type != 'Physical' || has(self.apiEndpoint)",message="a Physical cluster needs apiEndpoint: the https URL of its apiserver",fieldPath=".apiEndpoint",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="self.type != 'Physical' || has(self.credentialsSecretRef)",message="a Physical cluster needs credentialsSecretRef: the Secret that holds its credentials",fieldPath=".credentialsSecretRef",reason=FieldValueRequired
 type ClusterSpec struct {
-	// Type is Physical for a real cluster. Virtual ones are made by Kairship.
+	// Type is Physical for a real cluster. Virtual ones are made by Kairship. It
+	// cannot change.
 	// +optional
 	// +kubebuilder:default=Physical
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="type cannot change: delete the Cluster and create it again"
 	Type ClusterType `json:"type,omitempty"`
 
 	// Hidden keeps the cluster out of the lists that people see.
@@ -28,14 +32,17 @@ type ClusterSpec struct {
 	Hidden bool `json:"hidden,omitempty"`
 
 	// APIEndpoint is the URL of the cluster's apiserver, beginning with https://.
+	// It is also used when the Secret holds a kubeconfig that says another.
 	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() == 'https' && url(self).getHostname() != '' && size(url(self).getQuery()) == 0 && !self.contains('@')",message="must be an https URL without credentials and query, such as https://10.0.0.1:6443"
 	APIEndpoint string `json:"apiEndpoint,omitempty"`
 
 	// CredentialsSecretRef is where the credentials are. The Secret has the key
-	// `kubeconfig`; or `token`; or `tls.crt` and `tls.key`. The last two take
-	// the endpoint from apiEndpoint and the CA from the key `caBundle`.
+	// `kubeconfig`; or `token`; or `tls.crt` and `tls.key`. With the last two,
+	// the key `caBundle` holds the CA; the host's trust store counts without it.
 	// +optional
-	CredentialsSecretRef *SecretReference `json:"credentialsSecretRef,omitempty"`
+	CredentialsSecretRef *ClusterCredentialsReference `json:"credentialsSecretRef,omitempty"`
 
 	// Provider is who runs the cluster, such as aws or on-premises.
 	// +optional
@@ -58,8 +65,11 @@ type ClusterSpec struct {
 	Alias string `json:"alias,omitempty"`
 
 	// ProxyURL is the proxy through which the apiserver is reached: http://,
-	// https:// or socks5://.
+	// https:// or socks5://. A proxy that wants a password belongs into the
+	// Secret, as the proxy-url of its kubeconfig.
 	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https', 'socks5'] && url(self).getHostname() != '' && !self.contains('@')",message="must be an http, https or socks5 URL without credentials, such as http://proxy.example.com:3128"
 	ProxyURL string `json:"proxyURL,omitempty"`
 
 	// InstanceRef is the instance that the cluster is joined to; empty when it is
@@ -68,12 +78,24 @@ type ClusterSpec struct {
 	InstanceRef *InstanceReference `json:"instanceRef,omitempty"`
 }
 
+// ClusterCredentialsReference names the Secret of a Cluster.
+type ClusterCredentialsReference struct {
+	SecretReference `json:",inline"`
+
+	// Key of the Secret's data that holds a kubeconfig. It is needed only when
+	// that key is not called `kubeconfig`.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'"
+	Key string `json:"key,omitempty"`
+}
+
 // InstanceReference names an Instance.
 type InstanceReference struct {
 	// Name of the Instance.
 	// +required
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=50
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of an Instance: lower-case letters, digits and '-', beginning and ending with a letter or digit"
 	Name string `json:"name"`
 }
 
@@ -132,6 +154,25 @@ type ClusterStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=clusters,singular=cluster,scope=Cluster,shortName=kcl,categories={kairship}
+// +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`,description="Physical or Virtual"
+// +kubebuilder:printcolumn:name="Instance",type=string,JSONPath=`.spec.instanceRef.name`,description="The instance it is joined to, or stands for"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether it can be worked with"
+// +kubebuilder:printcolumn:name="Indexed",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].status`,description="Whether its resources are being collected"
+// +kubebuilder:printcolumn:name="Kubernetes",type=string,JSONPath=`.status.kubernetesVersion`,description="Version of its apiserver"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Alias",type=string,JSONPath=`.spec.alias`,priority=1,description="The name people see"
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.apiEndpoint`,priority=1,description="URL of its apiserver"
+// +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.provider`,priority=1
+// +kubebuilder:printcolumn:name="Region",type=string,JSONPath=`.spec.region`,priority=1
+// +kubebuilder:printcolumn:name="Zone",type=string,JSONPath=`.spec.zone`,priority=1
+// +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.conditions[?(@.type=="Reachable")].reason`,priority=1,description="Whether its apiserver answers, or why not"
+// +kubebuilder:printcolumn:name="Index",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].reason`,priority=1,description="How the collection is, or why there is none"
+// +kubebuilder:printcolumn:name="Credentials Expire",type=date,JSONPath=`.status.credentialsExpireTime`,priority=1,description="How long the credentials are still good"
+// +kubebuilder:selectablefield:JSONPath=`.spec.type`
+// +kubebuilder:selectablefield:JSONPath=`.spec.instanceRef.name`
+// +kubebuilder:validation:XValidation:rule="!self.metadata.name.startsWith('k-') || self.spec.type == 'Virtual'",message="names that begin with k- are reserved for the virtual clusters that Kairship makes: choose another name",fieldPath=".metadata"
+// +kubebuilder:validation:XValidation:rule="self.spec.type != 'Virtual' || (has(self.spec.instanceRef) && self.metadata.name == 'k-' + self.spec.instanceRef.name)",message="a Virtual cluster stands for an instance: its name is k- followed by spec.instanceRef.name",fieldPath=".metadata"
+// +kubebuilder:validation:XValidation:rule="self.spec.type != 'Physical' || (size(self.metadata.name) <= 48 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'))",message="the name of a Physical cluster has at most 48 characters, as Karmada wants it: lower-case letters, digits and '-', beginning and ending with a letter or digit",fieldPath=".metadata"
 type Cluster struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

@@ -26,18 +26,18 @@ type SecretReference struct {
 	// Namespace of the Secret.
 	// +optional
 	// +kubebuilder:default=kairship-system
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="must be the name of a namespace: lower-case letters, digits and '-', beginning and ending with a letter or digit"
 	Namespace string `json:"namespace,omitempty"`
 
 	// Name of the Secret.
 	// +required
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a Secret: lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
 	Name string `json:"name"`
 }
 
-// NamespacedName is the reference as the clients take it.
+// NamespacedName is the reference in the form that clients take.
 func (r SecretReference) NamespacedName() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.Namespace, Name: r.Name}
 }
@@ -46,11 +46,11 @@ func (r SecretReference) NamespacedName() types.NamespacedName {
 type SecretKeyReference struct {
 	SecretReference `json:",inline"`
 
-	// Key of the Secret's data.
+	// Key of the Secret's data that holds the kubeconfig.
 	// +optional
 	// +kubebuilder:default=kubeconfig
-	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="must be a key of a Secret: letters, digits, '-', '_' and '.'"
 	Key string `json:"key,omitempty"`
 }
 

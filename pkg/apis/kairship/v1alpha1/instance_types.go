@@ -46,6 +46,13 @@ const (
 )
 
 // InstanceSpec is what an administrator wants of one Karmada control plane.
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || has(self.kubeconfigSecretRef)",message="mode External needs kubeconfigSecretRef: the Secret that holds the kubeconfig of the existing Karmada",fieldPath=".kubeconfigSecretRef",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !has(self.hostCluster)",message="hostCluster is for mode Managed: an External Karmada runs where it was installed",fieldPath=".hostCluster",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !has(self.components)",message="components is for mode Managed: an External Karmada is configured where it was installed",fieldPath=".components",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="self.mode != 'External' || !has(self.deletionPolicy) || self.deletionPolicy == 'Retain'",message="deletionPolicy Delete is for mode Managed: Kairship never uninstalls an External Karmada",fieldPath=".deletionPolicy"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || has(self.hostCluster)",message="mode Managed needs hostCluster: the Physical cluster to install Karmada on",fieldPath=".hostCluster",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || !has(self.kubeconfigSecretRef)",message="kubeconfigSecretRef is for mode External: the credentials of a Managed Karmada come from its installation",fieldPath=".kubeconfigSecretRef",reason=FieldValueForbidden
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.hostCluster) || (has(self.hostCluster) && self.hostCluster == oldSelf.hostCluster)",message="hostCluster cannot change: a control plane does not move",fieldPath=".hostCluster"
 type InstanceSpec struct {
 	// Alias is the name people see. The object's own name is used where it is empty.
 	// +optional
@@ -53,8 +60,9 @@ type InstanceSpec struct {
 	Alias string `json:"alias,omitempty"`
 
 	// Mode is External for a Karmada that exists already, or Managed for one
-	// that the Karmada operator installs.
+	// that the Karmada operator installs. It cannot change.
 	// +required
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="mode cannot change: delete the Instance and create it again"
 	Mode InstanceMode `json:"mode"`
 
 	// KubeconfigSecretRef is where the credentials of an External instance are:
@@ -62,9 +70,11 @@ type InstanceSpec struct {
 	// +optional
 	KubeconfigSecretRef *SecretKeyReference `json:"kubeconfigSecretRef,omitempty"`
 
-	// HostCluster is the inventory Cluster that a Managed instance is installed on.
+	// HostCluster is the Physical inventory Cluster that a Managed instance is
+	// installed on. It cannot change.
 	// +optional
-	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:MaxLength=48
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$') && !self.startsWith('k-')",message="must be the name of a Physical Cluster of the inventory; names that begin with k- are virtual"
 	HostCluster string `json:"hostCluster,omitempty"`
 
 	// KarmadaVersion is the version that a Managed instance is installed at. For
@@ -72,6 +82,7 @@ type InstanceSpec struct {
 	// version, so this is what status.karmadaVersion repeats.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^v[0-9]+[.][0-9]+[.][0-9]+(-[-.0-9A-Za-z]+)?$')",message="must be a version such as v1.18.2"
 	KarmadaVersion string `json:"karmadaVersion,omitempty"`
 
 	// Components are the settings of a Managed instance's components.
@@ -171,6 +182,19 @@ type InstanceStatus struct {
 // +kubebuilder:object:root=true
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=instances,singular=instance,scope=Cluster,shortName=inst,categories={kairship}
+// +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`,description="External or Managed"
+// +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`,description="The one word about the instance"
+// +kubebuilder:printcolumn:name="Indexed",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].status`,description="Whether its resources are being collected"
+// +kubebuilder:printcolumn:name="Karmada",type=string,JSONPath=`.status.karmadaVersion`,description="Version of Karmada"
+// +kubebuilder:printcolumn:name="Kubernetes",type=string,JSONPath=`.status.kubernetesVersion`,description="Version of its apiserver"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Alias",type=string,JSONPath=`.spec.alias`,priority=1,description="The name people see"
+// +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.apiEndpoint`,priority=1,description="URL of its apiserver"
+// +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.conditions[?(@.type=="Reachable")].reason`,priority=1,description="Whether its apiserver answers, or why not"
+// +kubebuilder:printcolumn:name="Index",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].reason`,priority=1,description="How the collection is, or why there is none"
+// +kubebuilder:selectablefield:JSONPath=`.spec.mode`
+// +kubebuilder:selectablefield:JSONPath=`.status.state`
+// +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 50 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name of an Instance has at most 50 characters: lower-case letters, digits and '-', beginning and ending with a letter or digit",fieldPath=".metadata"
 type Instance struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

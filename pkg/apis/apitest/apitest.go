@@ -1,0 +1,147 @@
+// Package apitest starts a real kube-apiserver with Kairship's custom resources
+// for tests: validation written in CEL can only be tested by the server that
+// evaluates it.
+package apitest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+)
+
+const (
+	// assetsVariable names the folder with kube-apiserver and etcd.
+	assetsVariable = "KUBEBUILDER_ASSETS"
+	// requireVariable turns a skip into a failure, for runs that must not skip.
+	requireVariable = "KAIRSHIP_REQUIRE_ENVTEST"
+)
+
+// Option changes the environment before it starts.
+type Option func(*envtest.Environment) error
+
+// WithPediaClusters installs the PediaCluster CRD of the Clusterpedia that the
+// fleet runs, read from the module that pins it.
+func WithPediaClusters() Option {
+	return func(env *envtest.Environment) error {
+		component := filepath.Join(root(), "deploy", "local", "components", "clusterpedia")
+		list := exec.Command("go", "list", "-mod=mod", "-m", "-f", "{{.Dir}}", "github.com/clusterpedia-io/clusterpedia")
+		list.Dir = component
+		list.Env = append(os.Environ(), "GOWORK=off")
+		out, err := list.Output()
+		if err != nil {
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				err = fmt.Errorf("%w: %s", err, exit.Stderr)
+			}
+			return fmt.Errorf("find the Clusterpedia module pinned in %s: %w", component, err)
+		}
+		dir := strings.TrimSpace(string(out))
+		if dir == "" {
+			return fmt.Errorf("the Clusterpedia module pinned in %s is not downloaded: run `go mod download` there", component)
+		}
+		env.CRDInstallOptions.Paths = append(env.CRDInstallOptions.Paths,
+			filepath.Join(dir, "kustomize", "crds", "cluster.clusterpedia.io_pediaclusters.yaml"))
+		return nil
+	}
+}
+
+// Run starts the apiserver, runs the tests of a package and stops it. Its
+// result is the exit code for os.Exit. The tests find the server through
+// Config; where the binaries are missing, Config skips them.
+func Run(m *testing.M, options ...Option) int {
+	assets, err := findAssets()
+	if err != nil {
+		if os.Getenv(requireVariable) != "" {
+			fmt.Fprintf(os.Stderr, "%v\n", err)
+			return 1
+		}
+		missing = err.Error()
+		return m.Run()
+	}
+
+	env := &envtest.Environment{
+		BinaryAssetsDirectory:    assets,
+		ErrorIfCRDPathMissing:    true,
+		ControlPlaneStartTimeout: time.Minute,
+		ControlPlaneStopTimeout:  time.Minute,
+	}
+	env.CRDInstallOptions.Paths = []string{filepath.Join(root(), "deploy", "helm", "kairship", "crds")}
+	for _, option := range options {
+		if err := option(env); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	// The server has to go even when a test panics: nothing else would stop it.
+	defer func() {
+		if err := env.Stop(); err != nil {
+			fmt.Fprintf(os.Stderr, "stop the test apiserver: %v\n", err)
+		}
+	}()
+	if config, err = env.Start(); err != nil {
+		fmt.Fprintf(os.Stderr, "start the test apiserver: %v\n", err)
+		return 1
+	}
+	// Tests wait for the server, not for the client's own limiter.
+	config.QPS = -1
+	return m.Run()
+}
+
+var (
+	config  *rest.Config
+	missing string
+)
+
+// Config is the connection to the apiserver that Run started, as an
+// administrator. It skips the test where there is none.
+func Config(t testing.TB) *rest.Config {
+	t.Helper()
+	if config == nil {
+		if missing == "" {
+			t.Fatal("no test apiserver: the package's TestMain has to call apitest.Run")
+		}
+		t.Skip(missing)
+	}
+	return rest.CopyConfig(config)
+}
+
+// findAssets is the folder that holds kube-apiserver and etcd.
+func findAssets() (string, error) {
+	candidates := []string{
+		filepath.Join(root(), ".local", "bin"),
+		filepath.Join(root(), ".local-test", "bin"),
+	}
+	if set := os.Getenv(assetsVariable); set != "" {
+		candidates = []string{set}
+	}
+	for _, dir := range candidates {
+		if executable(filepath.Join(dir, "kube-apiserver")) && executable(filepath.Join(dir, "etcd")) {
+			return dir, nil
+		}
+	}
+	return "", fmt.Errorf("no kube-apiserver and etcd in %s: run `go run ./deploy/local build` once, or set %s",
+		strings.Join(candidates, ", "), assetsVariable)
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// root is the repository's root: tests run in the folder of their package.
+func root() string {
+	_, file, _, ok := runtime.Caller(0)
+	if !ok {
+		panic("the caller's file is unknown")
+	}
+	return filepath.Join(filepath.Dir(file), "..", "..", "..")
+}
