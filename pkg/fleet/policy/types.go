@@ -55,6 +55,7 @@ func (k Kind) Namespaced() bool {
 
 // PropagationPolicyLike is a PropagationPolicy or a ClusterPropagationPolicy.
 type PropagationPolicyLike interface {
+	IsNode()
 	// Common gives what all policies have.
 	Common() *Object
 	// PropagationSpec gives what the policy says.
@@ -63,6 +64,7 @@ type PropagationPolicyLike interface {
 
 // OverridePolicyLike is an OverridePolicy or a ClusterOverridePolicy.
 type OverridePolicyLike interface {
+	IsNode()
 	// Common gives what all policies have.
 	Common() *Object
 	// OverrideSpec gives what the policy says.
@@ -86,6 +88,9 @@ type Object struct {
 
 // Common implements PropagationPolicyLike and OverridePolicyLike.
 func (o *Object) Common() *Object { return o }
+
+// IsNode marks the policies as objects with a global ID, as GraphQL's Node asks.
+func (o *Object) IsNode() {}
 
 // Name of the policy.
 func (o *Object) Name() string { return o.Meta.Name }
