@@ -13,11 +13,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// Limits of a request when Config leaves them at zero.
+// Limits of a request when Config leaves them at zero. Validation compares fields
+// of the same name in pairs: a document of DefaultTokenLimit costs it at most
+// half a second, twice as many tokens four times that.
 const (
 	DefaultRequestTimeout = 10 * time.Second
 	DefaultMaxBodyBytes   = 1 << 20
-	DefaultTokenLimit     = 10_000
+	DefaultTokenLimit     = 3_000
 	DefaultMaxDepth       = 20
 	DefaultMaxFields      = 5_000
 )

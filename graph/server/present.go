@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/errcode"
@@ -42,10 +43,7 @@ type presenter struct {
 // is passed on but what classify takes out of it.
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	e := classify(ctx, err)
-	out := &gqlerror.Error{Message: e.Message, Path: responsePath(ctx, err)}
-	if g, ok := errors.AsType[*gqlerror.Error](err); ok {
-		out.Locations = g.Locations
-	}
+	out := &gqlerror.Error{Message: e.Message, Path: responsePath(ctx, err), Locations: locations(ctx, err)}
 	out.Extensions = map[string]any{"code": string(e.Code)}
 	if e.Argument != "" {
 		out.Extensions[argumentKey] = e.Argument
@@ -72,20 +70,29 @@ func classify(ctx context.Context, err error) *apierror.Error {
 	if !ok {
 		return internal(err)
 	}
+	// gqlgen wraps what a resolver returned; its own text would add the place, and make one cause look like many.
+	cause := err
+	if g.Err != nil {
+		cause = g.Err
+	}
 	argument, _ := g.Extensions[argumentKey].(string)
 	switch g.Extensions["code"] {
 	case errcode.ParseFailed, errcode.ValidationFailed:
+		// gqlparser's limits have no code of their own: "exceeded token limit of 3000".
+		if strings.HasPrefix(g.Message, "exceeded ") {
+			return apierror.New(apierror.CodeQueryTooComplex, "the document %s", g.Message)
+		}
 		return apierror.Invalid(argument, "%s", g.Message)
 	case complexityExceeded:
 		return apierror.New(apierror.CodeQueryTooComplex, "%s", g.Message)
 	}
 	if _, ok := errors.AsType[*panicError](err); ok {
-		return internal(err)
+		return internal(cause)
 	}
 	if argument := argumentOf(ctx, g.Path); argument != "" {
 		return apierror.Invalid(argument, "%s", g.Message)
 	}
-	return internal(err)
+	return internal(cause)
 }
 
 func internal(err error) *apierror.Error {
@@ -122,6 +129,18 @@ func responsePath(ctx context.Context, err error) ast.Path {
 		return g.Path
 	}
 	return fc.Path()
+}
+
+// locations are the places in the document. gqlgen sets them for the errors of
+// resolvers, and forgets them for panics and for arguments that it cannot read.
+func locations(ctx context.Context, err error) []gqlerror.Location {
+	if g, ok := errors.AsType[*gqlerror.Error](err); ok && len(g.Locations) > 0 {
+		return g.Locations
+	}
+	if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Field.Field != nil && fc.Field.Position != nil {
+		return []gqlerror.Location{{Line: fc.Field.Position.Line, Column: fc.Field.Position.Column}}
+	}
+	return nil
 }
 
 func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {

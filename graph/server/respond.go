@@ -2,11 +2,15 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
@@ -28,6 +32,8 @@ func writeResult(w http.ResponseWriter, mediaType string, resp *graphql.Response
 	b.WriteByte('{')
 	// Errors come first, so that a person who reads a long response sees them.
 	if len(resp.Errors) > 0 {
+		// Resolvers fail in any order; the same failures read the same each time.
+		slices.SortStableFunc(resp.Errors, func(a, b *gqlerror.Error) int { return comparePaths(a.Path, b.Path) })
 		writeEntry(&b, "errors", resp.Errors)
 		b.WriteByte(',')
 	}
@@ -45,15 +51,29 @@ func writeResult(w http.ResponseWriter, mediaType string, resp *graphql.Response
 	writeBody(w, mediaType, http.StatusOK, b.Bytes())
 }
 
+// comparePaths orders paths as the response has them: list positions by number, names by text.
+func comparePaths(a, b ast.Path) int {
+	return slices.CompareFunc(a, b, func(x, y ast.PathElement) int {
+		i, isIndex := x.(ast.PathIndex)
+		j, both := y.(ast.PathIndex)
+		if isIndex && both {
+			return cmp.Compare(i, j)
+		}
+		return cmp.Compare(fmt.Sprint(x), fmt.Sprint(y))
+	})
+}
+
 func writeEntry(b *bytes.Buffer, name string, value any) {
-	text, err := json.Marshal(value)
-	if err != nil {
+	b.WriteString(strconv.Quote(name))
+	b.WriteByte(':')
+	// A body that no browser takes for HTML needs no \u003c for <.
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(value); err != nil {
 		// Errors and extensions are made of strings and numbers; the handler's recovery reports the bug that broke that.
 		panic(err)
 	}
-	b.WriteString(strconv.Quote(name))
-	b.WriteByte(':')
-	b.Write(text)
+	b.Truncate(b.Len() - 1) // The newline that Encode ends with.
 }
 
 func writeBody(w http.ResponseWriter, mediaType string, status int, body []byte) {

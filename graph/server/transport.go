@@ -96,6 +96,9 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 // does not fit its variables or the limits. Old clients, those that accept
 // application/json alone, look for errors in a 200.
 func (t httpTransport) refuseOperation(w http.ResponseWriter, ctx context.Context, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext, errs gqlerror.List) {
+	if opCtx.Doc != nil && opCtx.Operation == nil {
+		errs = gqlerror.List{gqlerror.Wrap(unknownOperation(opCtx.OperationName))}
+	}
 	errs = errs[:min(len(errs), maxRequestErrors)]
 	nameArguments(opCtx, t.tokenLimit, errs)
 	resp := exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs)
@@ -104,6 +107,14 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, ctx context.Contex
 		status = http.StatusOK
 	}
 	writeErrors(w, mediaType, status, resp.Errors)
+}
+
+// unknownOperation replaces gqlgen's error, which reads "operation  not found" where no name was given.
+func unknownOperation(name string) *apierror.Error {
+	if name == "" {
+		return apierror.Invalid("operationName", "the document has several operations: name the one to run")
+	}
+	return apierror.Invalid("operationName", "the document has no operation of this name")
 }
 
 func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *refusal) {
