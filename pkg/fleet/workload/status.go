@@ -89,7 +89,7 @@ type ReplicaCounts struct {
 
 // PlacementStatus is the state of a workload in one member cluster.
 //
-// The counts are nil while unknown. Their meaning by kind:
+// The counts are nil while unknown, and 0 then in the sum. Their meaning by kind:
 //
 //   - Deployment, StatefulSet: desired is what the binding assigns to the
 //     cluster, divided or duplicated; where the member's own object is known and
@@ -103,7 +103,7 @@ type ReplicaCounts struct {
 //     pods that succeeded, as in kubectl's COMPLETIONS; updated adds the active
 //     ones, since a Job's template never changes. A Job that Karmada divides gets
 //     its share of the completions from the member's own object; nil without it.
-//   - CronJob: it has no replicas; all counts are 0.
+//   - CronJob: it has no replicas; all counts are nil, and 0 in the sum.
 type PlacementStatus struct {
 	// Cluster is the member cluster's name.
 	Cluster string

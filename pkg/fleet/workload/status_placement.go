@@ -103,8 +103,10 @@ func leavingPlacement(in Facts, cluster string, item *workv1alpha2.AggregatedSta
 	p := PlacementStatus{
 		Cluster: cluster,
 		Applied: item != nil && item.Applied,
-		Desired: ptr32(0),
 		Health:  HealthProgressing,
+	}
+	if in.Kind != KindCronJob {
+		p.Desired = ptr32(0)
 	}
 	p.Ready, p.Available, p.Updated = observe(in, cluster, item).counts(in.Kind)
 	if unobservable(in, cluster) != "" {
@@ -196,10 +198,7 @@ func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) 
 
 // counts are ready, available and updated replicas; see PlacementStatus.
 func (o *observation) counts(kind Kind) (ready, available, updated *int32) {
-	if kind == KindCronJob {
-		return ptr32(0), ptr32(0), ptr32(0)
-	}
-	if o == nil {
+	if o == nil || kind == KindCronJob {
 		return nil, nil, nil
 	}
 	s := &o.status
@@ -223,7 +222,7 @@ func (o *observation) inSync(in Facts, suspended bool) bool {
 func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, suspended bool) *int32 {
 	switch in.Kind {
 	case KindCronJob:
-		return ptr32(0)
+		return nil
 	case KindDaemonSet:
 		// 0 is an answer only once the member's controller has looked.
 		if seen == nil || seen.status.ObservedGeneration == 0 {
