@@ -65,19 +65,19 @@ func (resolvers) Hello(_ context.Context, name *string) (string, error) {
 	return "hello " + *name, nil
 }
 
-func (resolvers) Whoami(ctx context.Context) (*string, error) {
+func (resolvers) Viewer(ctx context.Context) (*testschema.Viewer, error) {
 	u, ok := authz.UserFrom(ctx)
 	if !ok {
-		return nil, nil
+		return nil, errors.New("no user in the context of a resolver")
 	}
-	return &u.Name, nil
+	return &testschema.Viewer{Username: u.Name, Groups: []string{"system:authenticated"}}, nil
 }
 
 type scopeKey struct{}
 
-func (resolvers) Scope(ctx context.Context) (*string, error) {
+func (resolvers) Scope(ctx context.Context) (string, error) {
 	s, _ := ctx.Value(scopeKey{}).(string)
-	return &s, nil
+	return s, nil
 }
 
 func (r resolvers) Fail(_ context.Context, name string) (*string, error) { return nil, r.errs[name] }

@@ -25,6 +25,11 @@ type Query struct {
 type Subscription struct {
 }
 
+type Viewer struct {
+	Username string   `json:"username"`
+	Groups   []string `json:"groups"`
+}
+
 type Color string
 
 const (
