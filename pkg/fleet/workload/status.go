@@ -133,9 +133,12 @@ type PlacementStatus struct {
 
 // Status is everything that Facts tell, computed in one go.
 type Status struct {
-	Replicas   ReplicaCounts
-	Health     Health
-	Message    string
+	Replicas ReplicaCounts
+	Health   Health
+	Message  string
+	// Suspended says that a policy keeps changes from at least one cluster that
+	// the workload is scheduled to, or keeps it from being scheduled.
+	Suspended  bool
 	Placements []PlacementStatus
 }
 
@@ -148,6 +151,7 @@ func Evaluate(in Facts) Status {
 		Replicas:   sum(in, placements),
 		Health:     health,
 		Message:    message,
+		Suspended:  suspended(in.Binding, placements),
 		Placements: placements,
 	}
 }

@@ -55,6 +55,27 @@ func placementsOf(in Facts) []PlacementStatus {
 	return out
 }
 
+// Clusters lists, by name, the member clusters that a binding has to do with:
+// those of the scheduling result and those that the workload is leaving. They
+// are the ones whose objects and Works are worth reading. Nil for no binding.
+func Clusters(binding *workv1alpha2.ResourceBinding) []string {
+	if binding == nil {
+		return nil
+	}
+	var out []string
+	for _, target := range targetsOf(&binding.Spec) {
+		out = append(out, target.Name)
+	}
+	for i := range binding.Spec.GracefulEvictionTasks {
+		out = append(out, binding.Spec.GracefulEvictionTasks[i].FromCluster)
+	}
+	for i := range binding.Status.AggregatedStatus {
+		out = append(out, binding.Status.AggregatedStatus[i].ClusterName)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // targetsOf is the scheduling result, joined by the clusters of the bindings
 // that need this one as their dependency, as Karmada joins them.
 func targetsOf(spec *workv1alpha2.ResourceBindingSpec) []workv1alpha2.TargetCluster {
@@ -144,6 +165,17 @@ func dispatchingSuspended(s *workv1alpha2.Suspension, cluster string) bool {
 		return true
 	}
 	return s.DispatchingOnClusters != nil && slices.Contains(s.DispatchingOnClusters.ClusterNames, cluster)
+}
+
+// suspended tells whether anything of the propagation is.
+func suspended(binding *workv1alpha2.ResourceBinding, placements []PlacementStatus) bool {
+	if binding == nil {
+		return false
+	}
+	if s := binding.Spec.Suspension; s != nil && s.Scheduling != nil && *s.Scheduling {
+		return true
+	}
+	return slices.ContainsFunc(placements, func(p PlacementStatus) bool { return p.Suspended })
 }
 
 // observation is what is known of the workload's object in one cluster.

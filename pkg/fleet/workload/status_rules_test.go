@@ -68,6 +68,8 @@ type ruleCase struct {
 	counts  ReplicaCounts
 	health  Health
 	message string
+	// suspended is what Status.Suspended is to be.
+	suspended bool
 }
 
 func checkRules(t *testing.T, cases []ruleCase) {
@@ -78,6 +80,9 @@ func checkRules(t *testing.T, cases []ruleCase) {
 			got := Evaluate(in)
 			if got.Health != tt.health || got.Message != tt.message {
 				t.Errorf("health is\n  %s %q, want\n  %s %q", got.Health, got.Message, tt.health, tt.message)
+			}
+			if got.Suspended != tt.suspended {
+				t.Errorf("suspended is %v", got.Suspended)
 			}
 			if diff := cmp.Diff(tt.counts, got.Replicas); diff != "" {
 				t.Errorf("replicas (-want +got):\n%s", diff)
@@ -167,7 +172,8 @@ func TestWhole(t *testing.T) {
 				in.Binding.Spec.Suspension = &workv1alpha2.Suspension{Scheduling: &yes}
 				return in
 			},
-			health: HealthUnscheduled, message: "its scheduling is suspended",
+			suspended: true,
+			health:    HealthUnscheduled, message: "its scheduling is suspended",
 		},
 		{
 			reason: "a change that can't be scheduled is missing, although the clusters of the last one run well",
@@ -305,7 +311,8 @@ func TestSuspendedDispatching(t *testing.T) {
 				in.Binding.Status.AggregatedStatus[0].Applied = false
 				return in
 			},
-			counts: ReplicaCounts{Desired: 2}, health: HealthUnpropagated, message: "m1: " + nothing,
+			suspended: true,
+			counts:    ReplicaCounts{Desired: 2}, health: HealthUnpropagated, message: "m1: " + nothing,
 		},
 		{
 			reason: "suspended for one cluster that never had it: not everywhere yet",
@@ -315,7 +322,8 @@ func TestSuspendedDispatching(t *testing.T) {
 				in.Binding.Status.AggregatedStatus[1].Applied = false
 				return in
 			},
-			counts: ReplicaCounts{4, 2, 2, 2}, health: HealthProgressing, message: "m2: " + nothing,
+			suspended: true,
+			counts:    ReplicaCounts{4, 2, 2, 2}, health: HealthProgressing, message: "m2: " + nothing,
 		},
 		{
 			reason: "suspended later: what runs is as well as it was, and the message says that it is an earlier version",
@@ -324,7 +332,8 @@ func TestSuspendedDispatching(t *testing.T) {
 				in.Binding.Spec.Suspension = everywhere
 				return in
 			},
-			counts: ReplicaCounts{2, 2, 2, 2}, health: HealthHealthy,
+			suspended: true,
+			counts:    ReplicaCounts{2, 2, 2, 2}, health: HealthHealthy,
 			message: "m1: dispatching to this cluster is suspended by the policy, which runs an earlier version",
 		},
 		{
@@ -335,7 +344,8 @@ func TestSuspendedDispatching(t *testing.T) {
 				in.Binding.Spec.Suspension = everywhere
 				return in
 			},
-			counts: ReplicaCounts{2, 1, 1, 1}, health: HealthHealthy,
+			suspended: true,
+			counts:    ReplicaCounts{2, 1, 1, 1}, health: HealthHealthy,
 			message: "m1: dispatching to this cluster is suspended by the policy, which runs an earlier version",
 		},
 	})
@@ -369,6 +379,20 @@ func TestLeaving(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, Evaluate(in)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"m1", "m2", "m3"}, Clusters(in.Binding)); diff != "" {
+		t.Errorf("clusters (-want +got):\n%s", diff)
+	}
+}
+
+func TestNoBinding(t *testing.T) {
+	in := facts(KindDeployment)
+	in.Binding = nil
+	if got := Clusters(nil); got != nil {
+		t.Errorf("no binding has the clusters %v", got)
+	}
+	if got := Evaluate(in); got.Suspended || len(got.Placements) != 0 {
+		t.Errorf("without a binding it is %+v", got)
 	}
 }
 

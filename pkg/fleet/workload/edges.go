@@ -1,0 +1,235 @@
+package workload
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/binding"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Status computes a workload's state. It is computed once for each workload.
+func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
+	facts, err := s.facts(ctx, w)
+	if err != nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.status == nil {
+		status := Evaluate(*facts)
+		w.status = &status
+	}
+	return w.status, nil
+}
+
+// facts gathers what the state is computed from. It gathers the same for every
+// field, so that the fields of one workload never contradict each other.
+func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
+	template, err := w.Template()
+	if err != nil {
+		return nil, err
+	}
+	f := &Facts{Kind: w.kind, Template: template, Members: map[string]Member{}, Objects: map[string]*Object{}}
+	o, err := s.optional(ctx, bindingKey(w.Indexed))
+	if err != nil {
+		return nil, err
+	}
+	if f.Binding, err = decodeBinding(o); err != nil || f.Binding == nil {
+		return f, err
+	}
+	members, err := s.roster.Members(ctx, w.Instance)
+	if err != nil {
+		return nil, err
+	}
+	for name, c := range members[w.Instance] {
+		f.Members[name] = MemberOf(c)
+	}
+	joined := s.joined(ctx, w.Instance)
+	for _, target := range targetsOf(&f.Binding.Spec) {
+		if !slices.Contains(joined, target.Name) {
+			continue
+		}
+		o, err := s.optional(ctx, memberObjectKey(w.Indexed, target.Name))
+		if err != nil {
+			return nil, err
+		}
+		if m, ok := f.Members[target.Name]; ok && s.lister.Freshness.Stale(ctx, target.Name) {
+			m.CollectionStale = true
+			f.Members[target.Name] = m
+		}
+		if o == nil {
+			continue
+		}
+		if f.Objects[target.Name], err = index.Decode[Object](o); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// optional reads an object that may be missing; nil when it is.
+func (s *Service) optional(ctx context.Context, key index.Key) (*index.Object, error) {
+	o, err := s.lister.Reader.Get(ctx, key)
+	if apierror.Is(err, apierror.CodeNotFound) {
+		return nil, nil //nolint:nilnil // That is what optional means.
+	}
+	return o, err
+}
+
+// Policy returns the policy that claimed the workload; nil when none did.
+func (s *Service) Policy(ctx context.Context, w *Workload) (policy.PropagationPolicyLike, error) {
+	ref := PolicyRefOf(&w.Indexed.Meta)
+	if ref == nil {
+		return nil, nil //nolint:nilnil // A workload without policy has null there.
+	}
+	o, err := s.optional(ctx, policyKey(w.Indexed.Cluster, ref))
+	if err != nil || o == nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	return policy.NewPropagation(w.Instance, o, w.Fresh)
+}
+
+// Binding returns Karmada's record of where the workload goes; nil when there is none.
+func (s *Service) Binding(ctx context.Context, w *Workload) (*binding.Binding, error) {
+	o, err := s.optional(ctx, bindingKey(w.Indexed))
+	if err != nil || o == nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	return binding.New(w.Instance, o, w.Fresh)
+}
+
+// OverridePolicies returns the override policies that were applied in at least one cluster.
+func (s *Service) OverridePolicies(ctx context.Context, w *Workload) ([]policy.OverridePolicyLike, error) {
+	placements, err := s.Placements(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	found := []policy.OverridePolicyLike{}
+	seen := map[index.Key]struct{}{}
+	for _, p := range placements {
+		overrides, err := s.Overrides(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range overrides {
+			if _, dup := seen[o.key]; dup {
+				continue
+			}
+			seen[o.key] = struct{}{}
+			like, err := s.OverridePolicy(ctx, o)
+			if err != nil {
+				return nil, err
+			}
+			if like != nil {
+				found = append(found, like)
+			}
+		}
+	}
+	return found, nil
+}
+
+// Placement is a workload in one member cluster.
+type Placement struct {
+	PlacementStatus
+	workload *Workload
+}
+
+// InstanceName is the instance of the workload.
+func (p *Placement) InstanceName() string { return p.workload.Instance }
+
+// Placements returns where the workload runs.
+func (s *Service) Placements(ctx context.Context, w *Workload) ([]*Placement, error) {
+	status, err := s.Status(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Placement, len(status.Placements))
+	for i, p := range status.Placements {
+		out[i] = &Placement{PlacementStatus: p, workload: w}
+	}
+	return out, nil
+}
+
+// Override is an override policy at work on one workload in one cluster.
+type Override struct {
+	AppliedOverride
+	placement *Placement
+	key       index.Key
+}
+
+// PolicyNamespace is the namespace of the policy; nil for a ClusterOverridePolicy.
+func (o *Override) PolicyNamespace() *string {
+	if o.ClusterScoped {
+		return nil
+	}
+	return &o.key.Namespace
+}
+
+// Overrides returns what was overridden for a placement.
+func (s *Service) Overrides(ctx context.Context, p *Placement) ([]*Override, error) {
+	w := p.workload
+	work, err := s.lister.Reader.GetMetadata(ctx, workKey(w.Indexed, p.Cluster))
+	switch {
+	case apierror.Is(err, apierror.CodeNotFound):
+		return []*Override{}, nil
+	case err != nil:
+		return nil, apierror.In(err, w.Instance)
+	}
+	applied, err := AppliedOverrides(work.Meta.Annotations)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*Override, len(applied))
+	for i, a := range applied {
+		out[i] = &Override{AppliedOverride: a, placement: p, key: overrideKey(w.Indexed.Cluster, w.Namespace(), a)}
+	}
+	return out, nil
+}
+
+// OverridePolicy returns the policy of an override; nil when it was deleted since.
+func (s *Service) OverridePolicy(ctx context.Context, o *Override) (policy.OverridePolicyLike, error) {
+	w := o.placement.workload
+	found, err := s.optional(ctx, o.key)
+	if err != nil || found == nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	return policy.NewOverride(w.Instance, found, w.Fresh)
+}
+
+// Object returns the object that runs in the placement's cluster; nil when the
+// cluster is not in the inventory or has none.
+func (s *Service) Object(ctx context.Context, p *Placement) (*MemberObject, error) {
+	w := p.workload
+	if !slices.Contains(s.joined(ctx, w.Instance), p.Cluster) {
+		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
+	}
+	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster))
+	if err != nil || o == nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	return newMemberObject(w.Instance, o, s.fresh(ctx, o)), nil
+}
+
+// Pods returns the first pods of an object in a member, by name.
+func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]*Pod, error) {
+	objects, err := s.lister.Reader.PodsOf(ctx, podOwner(m.Indexed))
+	if err != nil {
+		return nil, apierror.In(err, m.Instance)
+	}
+	if len(objects) > first {
+		objects = objects[:first]
+	}
+	pods := make([]*Pod, len(objects))
+	for i, o := range objects {
+		if pods[i], err = newPod(m.Instance, o, m.Fresh); err != nil {
+			return nil, err
+		}
+	}
+	return pods, nil
+}
+
+var _ = freshness.SourceIndex

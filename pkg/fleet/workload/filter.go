@@ -1,0 +1,112 @@
+package workload
+
+import (
+	"slices"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// PolicyReference names a PropagationPolicy or, without namespace, a ClusterPropagationPolicy.
+type PolicyReference struct {
+	Namespace *string
+	Name      string
+}
+
+// Filter says which workloads to list.
+type Filter struct {
+	Instances     []string
+	Kinds         []Kind
+	Namespaces    []string
+	Name          []string
+	NameContains  *string
+	LabelSelector *string
+	Cluster       []string
+	Policy        *PolicyReference
+	Health        []Health
+}
+
+// ListArgs are the arguments of a list of workloads.
+type ListArgs struct {
+	page.Args
+	Filter *Filter
+	Order  *object.Order
+}
+
+// Needs says what will be asked of the workloads of a list, so that it is read
+// in as few requests as possible and no more than is needed.
+type Needs struct {
+	// Count: the number of workloads on all pages.
+	Count bool
+	// Manifest: anything beyond the metadata of the templates.
+	Manifest bool
+	// Policy, Binding: the objects themselves.
+	Policy, Binding bool
+	// Status: replicas, health or placements, which are computed together.
+	Status bool
+	// MemberClusters: the member clusters of the placements.
+	MemberClusters bool
+	// Overrides: the override policies that were applied.
+	Overrides bool
+	// Pods of the objects in the members.
+	Pods bool
+}
+
+// request makes the list of a filter. Its errors name the argument.
+func (a ListArgs) request(noun string, instances []string, needs Needs) (listing.Request, error) {
+	f := a.Filter
+	if f == nil {
+		f = &Filter{}
+	}
+	r := listing.Request{
+		Noun:        noun,
+		Types:       indexTypes(f.Kinds),
+		Instances:   instances,
+		Args:        a.Args,
+		Filter:      listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:       a.Order.Index(index.Order{Field: index.OrderByNamespace}),
+		ScheduledTo: f.Cluster,
+		WithCount:   needs.Count,
+		// The state of a workload is computed from its whole template.
+		MetadataOnly: !needs.Manifest && !needs.Status,
+	}
+	if p := f.Policy; p != nil {
+		if p.Name == "" {
+			return r, apierror.Invalid("filter.policy.name", "Give the name of a policy")
+		}
+		r.Fields = policyFields(p)
+	}
+	return r, nil
+}
+
+// policyFields finds the claim that Karmada writes on a template.
+func policyFields(p *PolicyReference) []index.FieldEquals {
+	annotation := func(key, value string) index.FieldEquals {
+		return index.FieldEquals{Path: []string{"metadata", "annotations", key}, Value: value}
+	}
+	if p.Namespace == nil {
+		return []index.FieldEquals{annotation(policyv1alpha1.ClusterPropagationPolicyAnnotation, p.Name)}
+	}
+	return []index.FieldEquals{
+		annotation(policyv1alpha1.PropagationPolicyNamespaceAnnotation, *p.Namespace),
+		annotation(policyv1alpha1.PropagationPolicyNameAnnotation, p.Name),
+	}
+}
+
+// within narrows a list's instances to those of the filter.
+func (f *Filter) within(instances []string) []string {
+	if f == nil || f.Instances == nil {
+		return instances
+	}
+	return slices.DeleteFunc(slices.Clone(instances), func(name string) bool { return !slices.Contains(f.Instances, name) })
+}
+
+// scans tells that the filter asks for what the index can't evaluate.
+func (f *Filter) scans(canFilterPlacement bool) bool {
+	return f != nil && (f.Health != nil || (f.Cluster != nil && !canFilterPlacement))
+}

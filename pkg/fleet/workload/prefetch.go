@@ -1,0 +1,277 @@
+package workload
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// speculateUpTo is the number of member clusters of an instance up to which the
+// objects in the members are asked for before it is known where each workload
+// was scheduled. It saves a round trip and costs names that may not exist; with
+// many members it would cost more than it saves.
+const speculateUpTo = 8
+
+// prefetch starts reading what will be asked of some workloads, all in one go:
+// bindings, policies and, where the members are few, the objects in the members.
+func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Needs) {
+	if len(rows) == 0 || needs == (Needs{Count: needs.Count, Manifest: needs.Manifest}) {
+		return
+	}
+	p := &prefetch{service: s, ctx: ctx, needs: needs, rows: rows, members: map[string][]string{}}
+	if needs.members() {
+		for _, name := range p.instances() {
+			p.members[name] = s.joined(ctx, name)
+		}
+	}
+	p.start()
+}
+
+func (n Needs) members() bool { return n.Status || n.Overrides || n.Pods || n.MemberClusters }
+
+// prefetch is one run of reading ahead.
+type prefetch struct {
+	service *Service
+	ctx     context.Context //nolint:containedctx // It lives as long as the one call that makes it.
+	needs   Needs
+	rows    []*index.Object
+	// members are the names of the inventory's clusters that are joined to each instance.
+	members map[string][]string
+}
+
+func (p *prefetch) instances() []string {
+	names := map[string]struct{}{}
+	for _, row := range p.rows {
+		names[instanceOf(row)] = struct{}{}
+	}
+	return slices.Sorted(maps.Keys(names))
+}
+
+// start reads everything that the templates alone lead to.
+func (p *prefetch) start() {
+	var (
+		reader  = p.service.lister.Reader
+		keys    []index.Key
+		objects []index.Key
+		works   []index.Key
+		later   bool
+	)
+	for _, row := range p.rows {
+		if p.needs.Policy {
+			keys = appendPolicy(keys, row)
+		}
+		if p.needs.Binding || p.needs.members() {
+			keys = append(keys, bindingKey(row))
+		}
+		if !p.needs.members() {
+			continue
+		}
+		members := p.members[instanceOf(row)]
+		if len(members) > speculateUpTo {
+			later = true
+			continue
+		}
+		objects = p.appendObjects(objects, row, members)
+		works = p.appendWorks(works, row, members)
+	}
+	roster := p.startRoster()
+	reader.Prefetch(p.ctx, slices.Concat(keys, objects), false, func(found map[index.Key]*index.Object) {
+		<-roster
+		if later {
+			p.second(found)
+		}
+		p.pods(found)
+	})
+	reader.Prefetch(p.ctx, works, true, p.overrides)
+}
+
+// startRoster has the instances' members read beside the objects, so that
+// everybody who computes a status finds them.
+func (p *prefetch) startRoster() <-chan struct{} {
+	done := make(chan struct{})
+	if !p.needs.Status {
+		close(done)
+		return done
+	}
+	go func() {
+		defer close(done)
+		// An error shows again when the status is computed, where it can be told.
+		_, _ = p.service.roster.Members(p.ctx, p.instances()...)
+	}()
+	return done
+}
+
+// second reads what the bindings lead to, for instances with many members.
+func (p *prefetch) second(found map[index.Key]*index.Object) {
+	var objects, works []index.Key
+	for _, row := range p.rows {
+		members := p.members[instanceOf(row)]
+		if len(members) <= speculateUpTo {
+			continue
+		}
+		b, err := decodeBinding(found[bindingKey(row)])
+		if err != nil || b == nil {
+			continue
+		}
+		var targets []string
+		for _, t := range targetsOf(&b.Spec) {
+			if slices.Contains(members, t.Name) {
+				targets = append(targets, t.Name)
+			}
+		}
+		objects = p.appendObjects(objects, row, targets)
+		works = p.appendWorks(works, row, targets)
+	}
+	p.service.lister.Reader.Prefetch(p.ctx, objects, false, p.pods)
+	p.service.lister.Reader.Prefetch(p.ctx, works, true, p.overrides)
+}
+
+// pods reads the pods of the objects that were found in the members.
+func (p *prefetch) pods(found map[index.Key]*index.Object) {
+	if !p.needs.Pods {
+		return
+	}
+	var owners []index.PodOwner
+	for key, o := range found {
+		if _, ok := KindFromGVR(key.Type.GroupVersionResource()); ok {
+			owners = append(owners, podOwner(o))
+		}
+	}
+	p.service.lister.Reader.PrefetchPods(p.ctx, owners)
+}
+
+// overrides reads the override policies that the Works name.
+func (p *prefetch) overrides(works map[index.Key]*index.Object) {
+	if !p.needs.Overrides {
+		return
+	}
+	namespaces := map[string]string{}
+	for _, row := range p.rows {
+		namespaces[row.Cluster+"/"+workName(row)] = row.Meta.Namespace
+	}
+	var keys []index.Key
+	for key, work := range works {
+		applied, err := AppliedOverrides(work.Meta.Annotations)
+		if err != nil {
+			continue
+		}
+		for _, a := range applied {
+			keys = append(keys, overrideKey(key.Cluster, namespaces[key.Cluster+"/"+key.Name], a))
+		}
+	}
+	p.service.lister.Reader.Prefetch(p.ctx, keys, false, nil)
+}
+
+func (p *prefetch) appendObjects(keys []index.Key, row *index.Object, members []string) []index.Key {
+	if !p.needs.Status && !p.needs.Pods {
+		if !p.needs.MemberClusters {
+			return keys
+		}
+	} else {
+		for _, m := range members {
+			keys = append(keys, memberObjectKey(row, m))
+		}
+	}
+	if p.needs.MemberClusters {
+		for _, m := range members {
+			keys = append(keys, index.Key{Cluster: row.Cluster, Type: index.MemberClusters, Name: m})
+		}
+	}
+	return keys
+}
+
+func (p *prefetch) appendWorks(keys []index.Key, row *index.Object, members []string) []index.Key {
+	if !p.needs.Overrides {
+		return keys
+	}
+	for _, m := range members {
+		keys = append(keys, workKey(row, m))
+	}
+	return keys
+}
+
+// joined are the inventory's clusters that are joined to an instance. Their
+// names are those of their rows in the index.
+func (s *Service) joined(ctx context.Context, instanceName string) []string {
+	members, err := s.clusters.MembersOf(ctx, instanceName)
+	if err != nil {
+		return nil
+	}
+	names := make([]string, len(members))
+	for i, m := range members {
+		names[i] = m.Name
+	}
+	return names
+}
+
+func appendPolicy(keys []index.Key, row *index.Object) []index.Key {
+	if ref := PolicyRefOf(&row.Meta); ref != nil {
+		return append(keys, policyKey(row.Cluster, ref))
+	}
+	return keys
+}
+
+func policyKey(virtualCluster string, ref *PolicyRef) index.Key {
+	t := index.PropagationPolicies
+	if ref.ClusterScoped() {
+		t = index.ClusterPropagationPolicies
+	}
+	return index.Key{Cluster: virtualCluster, Type: t, Namespace: ref.Namespace, Name: ref.Name}
+}
+
+func bindingKey(row *index.Object) index.Key {
+	return index.Key{Cluster: row.Cluster, Type: index.ResourceBindings, Namespace: row.Meta.Namespace, Name: BindingName(row.Kind, row.Meta.Name)}
+}
+
+// memberObjectKey is the key of the workload's object in a member. The member's
+// rows are under the name of its inventory cluster.
+func memberObjectKey(row *index.Object, member string) index.Key {
+	k := kindOf(row)
+	return index.Key{Cluster: member, Type: k.indexType(), Namespace: row.Meta.Namespace, Name: row.Meta.Name}
+}
+
+func workKey(row *index.Object, member string) index.Key {
+	return index.Key{Cluster: row.Cluster, Type: index.Works, Namespace: ExecutionNamespace(member), Name: workName(row)}
+}
+
+func workName(row *index.Object) string { return WorkName(row.Kind, row.Meta.Name, row.Meta.Namespace) }
+
+func overrideKey(virtualCluster, namespace string, a AppliedOverride) index.Key {
+	if a.ClusterScoped {
+		return index.Key{Cluster: virtualCluster, Type: index.ClusterOverridePolicies, Name: a.PolicyName}
+	}
+	return index.Key{Cluster: virtualCluster, Type: index.OverridePolicies, Namespace: namespace, Name: a.PolicyName}
+}
+
+func podOwner(o *index.Object) index.PodOwner {
+	return index.PodOwner{Owner: index.Owner{Cluster: o.Cluster, UID: o.Meta.UID}, Namespace: o.Meta.Namespace}
+}
+
+func kindOf(o *index.Object) Kind {
+	for _, k := range Kinds() {
+		if k.GVK().Kind == o.Kind {
+			return k
+		}
+	}
+	return ""
+}
+
+func decodeBinding(o *index.Object) (*workv1alpha2.ResourceBinding, error) {
+	if o == nil {
+		return nil, nil //nolint:nilnil // A workload that no policy claimed has no binding.
+	}
+	return index.Decode[workv1alpha2.ResourceBinding](o)
+}
+
+var (
+	_ = clusterv1alpha1.Cluster{}
+	_ = policy.Kinds
+	_ = v1alpha1.VirtualClusterName
+)

@@ -1,0 +1,146 @@
+package workload
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Capabilities tells what the index can evaluate.
+type Capabilities interface {
+	CanFilterPlacement(ctx context.Context) (bool, error)
+}
+
+// Service reads workloads and everything that hangs on them.
+type Service struct {
+	lister       *listing.Lister
+	capabilities Capabilities
+	instances    *instance.Service
+	clusters     *cluster.Service
+	roster       *membercluster.Roster
+}
+
+// NewService makes a Service.
+func NewService(lister *listing.Lister, capabilities Capabilities, instances *instance.Service, clusters *cluster.Service, roster *membercluster.Roster) *Service {
+	return &Service{lister: lister, capabilities: capabilities, instances: instances, clusters: clusters, roster: roster}
+}
+
+// Get returns one workload; nil when there is none of that kind and name.
+func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, namespace, name string, needs Needs) (Any, error) {
+	key := index.Key{Cluster: v1alpha1.VirtualClusterName(instanceName), Type: kind.indexType(), Namespace: namespace, Name: name}
+	o, err := s.lister.Reader.Get(ctx, key)
+	switch {
+	case apierror.Is(err, apierror.CodeNotFound):
+		return nil, nil //nolint:nilnil // A missing workload is null in the API, not an error.
+	case err != nil:
+		return nil, apierror.In(err, instanceName)
+	}
+	s.prefetch(ctx, []*index.Object{o}, needs)
+	return New(instanceName, o, s.fresh(ctx, o)), nil
+}
+
+// List returns a page of the workloads of all instances.
+func (s *Service) List(ctx context.Context, a ListArgs, needs Needs) (*Connection, error) {
+	names, err := s.instances.Names(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.request(TypeName, a.Filter.within(names), needs)
+	if err != nil {
+		return nil, err
+	}
+	scans, err := s.scans(ctx, a.Filter)
+	if err != nil {
+		return nil, err
+	}
+	if scans {
+		return s.scan(ctx, r, a.Filter, needs)
+	}
+	result, err := s.lister.List(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s.prefetch(ctx, result.Items, needs)
+	return s.connection(ctx, result), nil
+}
+
+// ListInstance returns a page of the workloads of one instance.
+func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, needs Needs) (*Connection, error) {
+	r, scans, err := s.requestIn(ctx, []string{name}, a, needs)
+	if err != nil {
+		return nil, err
+	}
+	if scans {
+		return s.scan(ctx, r, a.Filter, needs)
+	}
+	result, err := s.lister.ListOne(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s.prefetch(ctx, result.Items, needs)
+	return s.connection(ctx, result), nil
+}
+
+// Prefetch starts reading what ListInstance will be asked for in each instance,
+// and what hangs on it.
+func (s *Service) Prefetch(ctx context.Context, instances []string, a ListArgs, needs Needs) {
+	r, scans, err := s.requestIn(ctx, instances, a, needs)
+	if err != nil || scans {
+		// ListInstance says what is wrong, or scans each instance by itself.
+		return
+	}
+	s.lister.Prefetch(ctx, r, func(rows []*index.Object) { s.prefetch(ctx, rows, needs) })
+}
+
+// requestIn makes the list inside some instances, each by itself.
+func (s *Service) requestIn(ctx context.Context, instances []string, a ListArgs, needs Needs) (listing.Request, bool, error) {
+	if f := a.Filter; f != nil && f.Instances != nil && (len(instances) != 1 || !slices.Equal(f.Instances, instances)) {
+		return listing.Request{}, false, apierror.Invalid("filter.instances",
+			"Inside one instance this may name that instance only; leave it out, or use the field workloads of Query")
+	}
+	r, err := a.request(TypeName, instances, needs)
+	if err != nil {
+		return r, false, err
+	}
+	scans, err := s.scans(ctx, a.Filter)
+	return r, scans, err
+}
+
+func (s *Service) scans(ctx context.Context, f *Filter) (bool, error) {
+	canFilterPlacement := true
+	if f != nil && f.Cluster != nil {
+		var err error
+		if canFilterPlacement, err = s.capabilities.CanFilterPlacement(ctx); err != nil {
+			return false, err
+		}
+	}
+	return f.scans(canFilterPlacement), nil
+}
+
+func (s *Service) connection(ctx context.Context, r *listing.Result) *Connection {
+	// Each workload is as fresh as its own instance, whatever the others are.
+	byCluster := map[string]freshness.Freshness{}
+	return listing.Connection(r, func(o *index.Object) Any {
+		fresh, ok := byCluster[o.Cluster]
+		if !ok {
+			fresh = s.fresh(ctx, o)
+			byCluster[o.Cluster] = fresh
+		}
+		return New(instanceOf(o), o, fresh)
+	})
+}
+
+func (s *Service) fresh(ctx context.Context, o *index.Object) freshness.Freshness {
+	return s.lister.Freshness.Of(ctx, o.Cluster)
+}
+
+// instanceOf is the instance of an object that was collected from a virtual cluster.
+func instanceOf(o *index.Object) string { return v1alpha1.InstanceOfVirtualCluster(o.Cluster) }

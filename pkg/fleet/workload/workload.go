@@ -1,0 +1,149 @@
+package workload
+
+import (
+	"sync"
+
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// TypeName is what the noun's cursors and IDs begin with.
+const TypeName = "Workload"
+
+// Any is a workload of any kind: one of the types below.
+type Any interface {
+	IsNode()
+	// Base is what all kinds have.
+	Base() *Workload
+}
+
+// Connection and Edge are lists of workloads.
+type (
+	Connection = page.Connection[Any]
+	Edge       = page.Edge[Any]
+)
+
+// The kinds, as types of their own because the schema has a type for each.
+type (
+	// Deployment is a Deployment of an instance.
+	Deployment struct{ *Workload }
+	// StatefulSet is a StatefulSet of an instance.
+	StatefulSet struct{ *Workload }
+	// DaemonSet is a DaemonSet of an instance.
+	DaemonSet struct{ *Workload }
+	// Job is a Job of an instance.
+	Job struct{ *Workload }
+	// CronJob is a CronJob of an instance.
+	CronJob struct{ *Workload }
+)
+
+// Workload is the template of a workload in an instance, whatever its kind.
+type Workload struct {
+	object.Object
+	kind Kind
+
+	mu       sync.Mutex
+	template *Object
+	status   *Status
+}
+
+// New makes the workload of an object; nil when the object is none.
+func New(instance string, o *index.Object, fresh freshness.Freshness) Any {
+	w := &Workload{Object: object.New(instance, o, fresh)}
+	switch o.Kind {
+	case index.Deployments.Kind:
+		w.kind = KindDeployment
+		return &Deployment{w}
+	case index.StatefulSets.Kind:
+		w.kind = KindStatefulSet
+		return &StatefulSet{w}
+	case index.DaemonSets.Kind:
+		w.kind = KindDaemonSet
+		return &DaemonSet{w}
+	case index.Jobs.Kind:
+		w.kind = KindJob
+		return &Job{w}
+	case index.CronJobs.Kind:
+		w.kind = KindCronJob
+		return &CronJob{w}
+	}
+	return nil
+}
+
+// IsNode marks it as a Node.
+func (*Workload) IsNode() {}
+
+// Base is what all kinds have.
+func (w *Workload) Base() *Workload { return w }
+
+// ID is its global ID.
+func (w *Workload) ID() string {
+	return nodeid.New(TypeName, w.Instance, string(w.kind), w.Namespace(), w.Name())
+}
+
+// Kind of the workload.
+func (w *Workload) Kind() Kind { return w.kind }
+
+// Template is the part of the object that its state is computed from.
+func (w *Workload) Template() (*Object, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.template != nil {
+		return w.template, nil
+	}
+	t, err := index.Decode[Object](w.Indexed)
+	if err != nil {
+		return nil, err
+	}
+	w.template = t
+	return t, nil
+}
+
+// Images of the template's containers.
+func (w *Workload) Images() ([]string, error) {
+	t, err := w.Template()
+	if err != nil {
+		return nil, err
+	}
+	return t.Images(), nil
+}
+
+// Schedule is when it runs, in cron syntax.
+func (c *CronJob) Schedule() (string, error) {
+	t, err := c.Template()
+	if err != nil {
+		return "", err
+	}
+	return t.Spec.Schedule, nil
+}
+
+// Completions is how many pods should complete.
+func (j *Job) Completions() (*int, error) {
+	t, err := j.Template()
+	if err != nil || t.Spec.Completions == nil {
+		return nil, err
+	}
+	n := int(*t.Spec.Completions)
+	return &n, nil
+}
+
+// indexType is the kind's type in the index.
+func (k Kind) indexType() index.Type {
+	gvr := k.GVR()
+	return index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Kind: k.GVK().Kind}
+}
+
+// indexTypes are the types of some kinds, of all where none are named.
+func indexTypes(kinds []Kind) []index.Type {
+	if kinds == nil {
+		kinds = Kinds()
+	}
+	types := make([]index.Type, len(kinds))
+	for i, k := range kinds {
+		types[i] = k.indexType()
+	}
+	return types
+}
