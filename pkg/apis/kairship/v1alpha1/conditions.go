@@ -54,12 +54,17 @@ const (
 	ReasonCollecting = "Collecting"
 	// ReasonPending means that the index has not started to collect yet.
 	ReasonPending = "Pending"
-	// ReasonCollectionFailed means that the index fails to collect.
+	// ReasonSourceUnreachable means that the index cannot reach the apiserver. It
+	// goes on serving what it had collected.
+	ReasonSourceUnreachable = "SourceUnreachable"
+	// ReasonCollectionFailed means that the index fails to collect some resources.
 	ReasonCollectionFailed = "CollectionFailed"
 	// ReasonRejectedByIndex means that the index does not accept what it was given.
 	ReasonRejectedByIndex = "RejectedByIndex"
 	// ReasonNameTaken means that an object of somebody else has the name that is needed.
 	ReasonNameTaken = "NameTaken"
+	// ReasonNoInstance means that a Virtual cluster stands for no Instance.
+	ReasonNoInstance = "NoInstance"
 	// ReasonCleaningUp means that rows are being removed from the index.
 	ReasonCleaningUp = "CleaningUp"
 )

@@ -1,0 +1,37 @@
+// Command kairship-controller-manager keeps the custom resources of Kairship and
+// what is made from them true. Several replicas may run; one of them works.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/pflag"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// version is set by the linker: -X main.version=v1.2.3.
+var version = "v0.0.0-unknown"
+
+func main() {
+	err := run(os.Args[1:])
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+	case err != nil:
+		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	options, err := parse(args, os.Stdout)
+	if err != nil {
+		return err
+	}
+	if options.printVersion {
+		fmt.Println(program, version)
+		return nil
+	}
+	return serve(ctrl.SetupSignalHandler(), options)
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+const program = "kairship-controller-manager"
+
+// options are the flags of the command.
+type options struct {
+	kubeconfig   string
+	kubeAPIQPS   float32
+	kubeAPIBurst int
+
+	metricsAddress string
+	healthAddress  string
+
+	leaderElect     bool
+	leaderNamespace string
+	leaseDuration   time.Duration
+	renewDeadline   time.Duration
+	retryPeriod     time.Duration
+
+	probeInterval time.Duration
+	probeTimeout  time.Duration
+
+	waitForAPIs     time.Duration
+	shutdownTimeout time.Duration
+
+	logLevel  string
+	logFormat string
+
+	printVersion bool
+}
+
+// flagGroup is a part of the flags that belongs together in the help.
+type flagGroup struct {
+	title string
+	*pflag.FlagSet
+}
+
+// flags are the flags with their defaults, in the order of the help.
+func (o *options) flags() []flagGroup {
+	group := func(title string, define func(*pflag.FlagSet)) flagGroup {
+		set := pflag.NewFlagSet(title, pflag.ContinueOnError)
+		set.SortFlags = false
+		define(set)
+		return flagGroup{title: title, FlagSet: set}
+	}
+	return []flagGroup{
+		group("Global cluster", func(f *pflag.FlagSet) {
+			f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` with the credentials of the global cluster; when empty, $KUBECONFIG, then the pod's service account")
+			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 50, "requests per second to the global cluster's apiserver, on average")
+			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 100, "requests to the global cluster's apiserver in one go")
+			f.DurationVar(&o.waitForAPIs, "wait-for-apis", time.Minute, "how long to wait at the start until the global cluster serves Kairship's and Clusterpedia's custom resources")
+		}),
+		group("Leader election", func(f *pflag.FlagSet) {
+			f.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the Lease, so that several replicas can run")
+			f.StringVar(&o.leaderNamespace, "leader-election-namespace", v1alpha1.SystemNamespace, "`namespace` of the Lease "+leaseName)
+			f.DurationVar(&o.leaseDuration, "leader-election-lease-duration", 15*time.Second, "how long the other replicas wait for a leader that does not renew the Lease")
+			f.DurationVar(&o.renewDeadline, "leader-election-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it gives up and exits")
+			f.DurationVar(&o.retryPeriod, "leader-election-retry-period", 2*time.Second, "time between two attempts to get or to renew the Lease")
+		}),
+		group("Instances and clusters", func(f *pflag.FlagSet) {
+			f.DurationVar(&o.probeInterval, "probe-interval", 10*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
+			f.DurationVar(&o.probeTimeout, "probe-timeout", 5*time.Second, "how long an instance or cluster may take to answer before it counts as unavailable")
+		}),
+		group("Endpoints", func(f *pflag.FlagSet) {
+			f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`host:port` of /metrics (plain HTTP, no secrets in it); 0 switches it off")
+			f.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`host:port` of /healthz and /readyz; 0 switches them off")
+		}),
+		group("Process", func(f *pflag.FlagSet) {
+			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long work in progress may last after SIGTERM or SIGINT")
+			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, info, debug, or a number from 1 (debug) to 10")
+			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
+			f.BoolVar(&o.printVersion, "version", false, "print the version and exit")
+		}),
+	}
+}
+
+// parse reads the command line. Help goes to out, and the error is then
+// pflag.ErrHelp. Any other error says everything that is wrong at once.
+func parse(args []string, out io.Writer) (*options, error) {
+	o := &options{}
+	groups := o.flags()
+	all := pflag.NewFlagSet(program, pflag.ContinueOnError)
+	all.SortFlags = false
+	for _, group := range groups {
+		all.AddFlagSet(group.FlagSet)
+	}
+	all.Usage = func() {}
+	if err := all.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			help(out, groups)
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w; see %s --help", err, program)
+	}
+	if len(all.Args()) > 0 {
+		return nil, fmt.Errorf("%q is not a flag, and there is nothing else to give; see %s --help", all.Arg(0), program)
+	}
+	if o.printVersion {
+		return o, nil
+	}
+	return o, o.validate()
+}
+
+func help(out io.Writer, groups []flagGroup) {
+	fmt.Fprintf(out, `%s keeps Instances and Clusters of Kairship true: it
+registers every instance in the inventory, has everything collected by the
+index, and says what it finds in the status.
+
+Usage:
+  %s [flags]
+`, program, program)
+	const width = 100
+	for _, group := range groups {
+		fmt.Fprintf(out, "\n%s:\n%s", group.title, group.FlagUsagesWrapped(width))
+	}
+}
+
+// validate finds everything that is wrong with the flags.
+func (o *options) validate() error {
+	var problems []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+
+	if o.kubeconfig != "" {
+		_, err := os.Stat(o.kubeconfig)
+		check(err == nil, "--kubeconfig: %v", err)
+	}
+	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
+	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
+	check(float32(o.kubeAPIBurst) >= o.kubeAPIQPS, "--kube-api-burst: must not be less than --kube-api-qps (%v)", o.kubeAPIQPS)
+	check(o.waitForAPIs >= 0, "--wait-for-apis: must not be negative")
+
+	if o.leaderElect {
+		check(o.leaderNamespace != "", "--leader-election-namespace: must not be empty")
+		check(o.retryPeriod > 0, "--leader-election-retry-period: must be more than 0")
+		check(o.renewDeadline > o.retryPeriod*12/10, "--leader-election-renew-deadline: must be more than 1.2 times the retry period (%s)", o.retryPeriod)
+		check(o.leaseDuration > o.renewDeadline, "--leader-election-lease-duration: must be more than the renew deadline (%s)", o.renewDeadline)
+	}
+	check(o.probeInterval >= time.Second, "--probe-interval: must be at least 1s, not %s", o.probeInterval)
+	check(o.probeTimeout >= 100*time.Millisecond, "--probe-timeout: must be at least 100ms, not %s", o.probeTimeout)
+	for name, address := range map[string]string{"--health-probe-bind-address": o.healthAddress, "--metrics-bind-address": o.metricsAddress} {
+		err := checkAddress(address)
+		check(err == nil, "%s: %v", name, err)
+	}
+	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
+		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
+	check(o.shutdownTimeout >= 0, "--shutdown-timeout: must not be negative")
+	_, err := parseLevel(o.logLevel)
+	check(err == nil, "--log-level: %v", err)
+	check(o.logFormat == "json" || o.logFormat == "text", "--log-format: must be json or text, not %q", o.logFormat)
+
+	slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(problems...)
+}
+
+func checkAddress(address string) error {
+	if address == "0" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return fmt.Errorf("must be host:port, such as :8080 or 127.0.0.1:8080, not %q", address)
+	}
+	if number, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("the port must be a number up to 65535, not %q", port)
+	} else if number > 65535 {
+		return fmt.Errorf("the port must be a number up to 65535, not %d", number)
+	}
+	return nil
+}
+
+// parseLevel turns a level of logr, in which more is more talkative, into one of
+// zap, in which it is the other way round.
+func parseLevel(text string) (zapcore.Level, error) {
+	switch text {
+	case "error":
+		return zapcore.ErrorLevel, nil
+	case "info":
+		return zapcore.InfoLevel, nil
+	case "debug":
+		return zapcore.DebugLevel, nil
+	}
+	const most = 10
+	number, err := strconv.Atoi(text)
+	if err != nil || number < 1 || number > most {
+		return 0, fmt.Errorf("must be error, info, debug or a number from 1 to %d, not %q", most, text)
+	}
+	return zapcore.Level(-number), nil
+}

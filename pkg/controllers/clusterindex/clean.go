@@ -1,0 +1,97 @@
+package clusterindex
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+const (
+	// cleanPoll is how often is looked whether a PediaCluster is gone, should the
+	// watch not tell.
+	cleanPoll = 5 * time.Second
+	// nudgeAfter is how long Clusterpedia gets before it is reminded.
+	nudgeAfter = 30 * time.Second
+	// nudgeAnnotation holds when Clusterpedia was reminded last.
+	nudgeAnnotation = v1alpha1.GroupName + "/reminded-at"
+)
+
+// clean deletes our PediaCluster and waits until it is really gone: Clusterpedia
+// holds it with a finalizer until its rows are deleted. It does not matter
+// whether the cluster itself can be reached.
+func (r *Reconciler) clean(ctx context.Context, s *scope) error {
+	stored := &pediav1alpha2.PediaCluster{}
+	// A cache that has not seen our own create yet would let the rows stay for ever.
+	err := r.Live.Get(ctx, client.ObjectKey{Name: s.cluster.Name}, stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read PediaCluster %q: %w", s.cluster.Name, err)
+	case !s.owner.Owns(stored):
+		return nil // It is somebody else's, and stays.
+	}
+
+	if stored.DeletionTimestamp.IsZero() {
+		uid := stored.UID
+		if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete PediaCluster %q: %w", stored.Name, err)
+		}
+		r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, "IndexCleanup", "Clean", "Deleted PediaCluster %q", stored.Name)
+	} else if err := r.remind(ctx, stored); err != nil {
+		return err
+	}
+	return &outcome.Stop{
+		Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp, fmt.Sprintf(
+			"Clusterpedia is removing the rows of PediaCluster %q. If this lasts, see whether its clustersynchro-manager and its database are up.", stored.Name)),
+		Retry: cleanPoll,
+	}
+}
+
+// remind makes Clusterpedia try again. It gives up after five attempts within
+// two minutes, as when its database is down, and looks at the PediaCluster again
+// only when that changes; so it is changed now and then.
+func (r *Reconciler) remind(ctx context.Context, stored *pediav1alpha2.PediaCluster) error {
+	now := time.Now()
+	last := stored.DeletionTimestamp.Time
+	if text, found := stored.Annotations[nudgeAnnotation]; found {
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			last = at
+		}
+	}
+	if now.Sub(last) < nudgeAfter {
+		return nil
+	}
+	reminded := stored.DeepCopy()
+	if reminded.Annotations == nil {
+		reminded.Annotations = map[string]string{}
+	}
+	reminded.Annotations[nudgeAnnotation] = now.UTC().Format(time.RFC3339)
+	if err := r.Client.Patch(ctx, reminded, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remind Clusterpedia of PediaCluster %q: %w", stored.Name, err)
+	}
+	return nil
+}
+
+// releaseCluster lets the Cluster go.
+func (r *Reconciler) releaseCluster(ctx context.Context, s *scope) error {
+	s.gone = true
+	if !controllerutil.ContainsFinalizer(s.cluster, v1alpha1.ClusterIndexFinalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.RemoveFinalizer(s.cluster, v1alpha1.ClusterIndexFinalizer)
+	if err := r.Client.Patch(ctx, s.cluster, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the finalizer from cluster %q: %w", s.cluster.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package clusterindex
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// collection says in condition Indexed how Clusterpedia gets on. Its conditions
+// build on each other: the spec is Validated, then the SynchroRunning, then the
+// ClusterHealthy; after that each resource has a state of its own.
+//
+// Clusterpedia writes its status every 5 to 7.5 seconds and does not say which
+// generation of the spec it is about, so after a change of the credentials the
+// condition may be about the old ones for that long.
+func collection(pedia *pediav1alpha2.PediaCluster) metav1.Condition {
+	find := func(kind string) *metav1.Condition { return meta.FindStatusCondition(pedia.Status.Conditions, kind) }
+	validated, running, healthy := find(pediav1alpha2.ValidatedCondition), find(pediav1alpha2.SynchroRunningCondition), find(pediav1alpha2.ClusterHealthyCondition)
+
+	switch {
+	case validated != nil && validated.Status == metav1.ConditionFalse:
+		return v1alpha1.NotIndexed(v1alpha1.ReasonRejectedByIndex, "Clusterpedia does not accept the PediaCluster: "+brief(validated.Message))
+	case running != nil && running.Status == metav1.ConditionFalse && running.Reason == pediav1alpha2.SynchroInitialFailedReason:
+		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, "Clusterpedia cannot begin to collect: "+brief(running.Message))
+	case healthy != nil && healthy.Status == metav1.ConditionFalse:
+		return v1alpha1.NotIndexed(v1alpha1.ReasonSourceUnreachable,
+			"Clusterpedia cannot reach the apiserver and goes on serving what it had collected: "+brief(healthy.Message))
+	case !isTrue(validated) || !isTrue(running) || !isTrue(healthy):
+		return v1alpha1.IndexedUnknown(v1alpha1.ReasonPending,
+			"Clusterpedia has not begun to collect yet. If this lasts, see whether its clustersynchro-manager is up.")
+	}
+
+	collected, failed, message := resourceStates(pedia)
+	if len(failed) > 0 {
+		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed,
+			fmt.Sprintf("Clusterpedia cannot collect %s: %s", some(failed), brief(message)))
+	}
+	absent := missing(pedia.Spec.SyncResources, collected)
+	if len(absent) > 0 {
+		return v1alpha1.Indexed(fmt.Sprintf("Clusterpedia collects %d kinds of resources. Not served by this apiserver: %s.", len(collected), some(absent)))
+	}
+	return v1alpha1.Indexed(fmt.Sprintf("Clusterpedia collects %d kinds of resources.", len(collected)))
+}
+
+func isTrue(condition *metav1.Condition) bool {
+	return condition != nil && condition.Status == metav1.ConditionTrue
+}
+
+// resourceStates are the resources that Clusterpedia found, those of them that
+// it fails to collect, and the first one's message.
+func resourceStates(pedia *pediav1alpha2.PediaCluster) (collected, failed []string, message string) {
+	for _, group := range pedia.Status.SyncResources {
+		for _, resource := range group.Resources {
+			name := schema.GroupResource{Group: group.Group, Resource: resource.Name}.String()
+			collected = append(collected, name)
+			for _, state := range resource.SyncConditions {
+				if state.Status == pediav1alpha2.ResourceSyncStatusError {
+					failed = append(failed, name)
+					if message == "" {
+						message = state.Message
+					}
+					break
+				}
+			}
+		}
+	}
+	return collected, failed, message
+}
+
+// missing is what was asked for and is not among the collected. Before the first
+// status everything would be missing, which says nothing: then it is nil.
+func missing(asked []pediav1alpha2.ClusterGroupResources, collected []string) []string {
+	if len(collected) == 0 {
+		return nil
+	}
+	var absent []string
+	for _, group := range asked {
+		for _, resource := range group.Resources {
+			name := schema.GroupResource{Group: group.Group, Resource: resource}.String()
+			if !slices.Contains(collected, name) {
+				absent = append(absent, name)
+			}
+		}
+	}
+	return absent
+}
+
+// some names a few of many.
+func some(names []string) string {
+	const most = 4
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+// brief is a message that fits into a condition.
+func brief(message string) string {
+	const most = 300
+	if runes := []rune(message); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return message
+}

@@ -1,0 +1,92 @@
+// Package clusterindex has every Cluster of the inventory collected by the
+// index: for each it keeps a PediaCluster of the same name, which holds the
+// credentials and says what to collect.
+//
+// A Physical cluster is collected for what runs on it. A Virtual one, which is
+// an instance's own apiserver, for what Karmada was asked to run and where it
+// put it; package virtualclustersync makes those Clusters.
+package clusterindex
+
+import (
+	"context"
+	"errors"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// Name of the controller: in logs, in events and as owner of its fields.
+const Name = "cluster-index"
+
+// concurrency is how many clusters are worked on at the same time.
+const concurrency = 4
+
+// Reconciler keeps the PediaCluster of one Cluster.
+//
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters/status,verbs=patch
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.clusterpedia.io,resources=pediaclusters,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+type Reconciler struct {
+	Client client.Client
+	// Live reads past the caches, where a stale answer would lose something.
+	Live        client.Reader
+	Credentials credentials.Reader
+	Recorder    events.EventRecorder
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(Name).
+		For(&v1alpha1.Cluster{}).
+		// By name and not by owner: a foreign PediaCluster that goes away makes room
+		// for ours.
+		Watches(&pediav1alpha2.PediaCluster{}, handler.EnqueueRequestsFromMapFunc(
+			func(_ context.Context, pedia client.Object) []reconcile.Request { return request(pedia.GetName()) })).
+		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(
+			func(_ context.Context, instance client.Object) []reconcile.Request {
+				return request(v1alpha1.VirtualClusterName(instance.GetName()))
+			})).
+		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(r)
+}
+
+func request(name string) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
+}
+
+// Reconcile brings the PediaCluster of one Cluster to what it should be.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
+	cluster := &v1alpha1.Cluster{}
+	if err := r.Client.Get(ctx, request.NamespacedName, cluster); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+
+	current := newScope(cluster)
+	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
+
+	phases := []outcome.Phase[*scope]{r.standForInstance, r.connect, r.holdCluster, r.collect, r.report}
+	if !cluster.DeletionTimestamp.IsZero() {
+		phases = []outcome.Phase[*scope]{r.clean, r.releaseCluster}
+	}
+	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
+	if condition != nil {
+		current.indexed = condition
+	}
+	return result, err
+}

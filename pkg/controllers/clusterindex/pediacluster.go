@@ -1,0 +1,74 @@
+package clusterindex
+
+import (
+	"fmt"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+)
+
+// pediaCluster is the PediaCluster that a Cluster should have.
+//
+// The credentials always go into the kubeconfig field, also when the Secret has
+// a token or a certificate. Clusterpedia's other fields know no proxy and no
+// server name, and without a CA they switch the check of the serving
+// certificate off, where a kubeconfig falls back to the host's trust store.
+func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) (*pediav1alpha2.PediaCluster, error) {
+	kubeconfig, err := to.Kubeconfig()
+	if err != nil {
+		return nil, fmt.Errorf("make the PediaCluster of %q: %w", cluster.Name, err)
+	}
+	return &pediav1alpha2.PediaCluster{
+		ObjectMeta: metav1.ObjectMeta{Name: cluster.Name},
+		Spec: pediav1alpha2.ClusterSpec{
+			APIServer:     to.Endpoint, // for people; Clusterpedia goes by the kubeconfig
+			Kubeconfig:    kubeconfig,
+			SyncResources: resources(cluster.Spec.Type),
+		},
+	}, nil
+}
+
+// resources is what is collected of a cluster.
+//
+// Secrets are on neither list. Clusterpedia stores whole objects and has no way
+// to collect metadata alone, so every value would lie in the index's database,
+// readable by whoever may read the index. That a Secret exists, and how it was
+// propagated, is still known: from the bindings and works that name it.
+func resources(kind v1alpha1.ClusterType) []pediav1alpha2.ClusterGroupResources {
+	if kind == v1alpha1.ClusterTypeVirtual {
+		return virtualResources()
+	}
+	return physicalResources()
+}
+
+// virtualResources is what Karmada was asked to run, how, and what became of it.
+//
+// Where a version is given, another one is served too, and Clusterpedia would
+// collect every object once per version.
+func virtualResources() []pediav1alpha2.ClusterGroupResources {
+	return []pediav1alpha2.ClusterGroupResources{
+		{Group: "", Resources: []string{"namespaces", "services", "configmaps", "events"}},
+		{Group: "apps", Resources: []string{"deployments", "statefulsets", "daemonsets"}},
+		{Group: "batch", Resources: []string{"jobs", "cronjobs"}},
+		{Group: "networking.k8s.io", Resources: []string{"ingresses"}},
+		{Group: "apiextensions.k8s.io", Resources: []string{"customresourcedefinitions"}},
+		{Group: "policy.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{
+			"propagationpolicies", "clusterpropagationpolicies", "overridepolicies", "clusteroverridepolicies",
+		}},
+		{Group: "work.karmada.io", Versions: []string{"v1alpha2"}, Resources: []string{"resourcebindings", "clusterresourcebindings"}},
+		{Group: "work.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{"works"}},
+		{Group: "cluster.karmada.io", Versions: []string{"v1alpha1"}, Resources: []string{"clusters"}},
+	}
+}
+
+// physicalResources is what runs on a member.
+func physicalResources() []pediav1alpha2.ClusterGroupResources {
+	return []pediav1alpha2.ClusterGroupResources{
+		{Group: "", Resources: []string{"pods", "nodes", "services", "namespaces", "events"}},
+		{Group: "apps", Resources: []string{"deployments", "statefulsets", "daemonsets", "replicasets"}},
+		{Group: "batch", Resources: []string{"jobs", "cronjobs"}},
+	}
+}

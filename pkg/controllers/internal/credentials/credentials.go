@@ -1,0 +1,85 @@
+// Package credentials reads the Secrets that Instances and Clusters refer to,
+// and tells which of them to look at again when a Secret changes.
+//
+// Of the global cluster's Secrets only the names are cached. The content is
+// read when it is needed: the manager never holds Secrets that do not concern
+// it, and what it acts on is never older than the event that woke it.
+package credentials
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+)
+
+// Reader reads credentials. The client must not answer from a cache.
+type Reader struct {
+	Secrets client.Reader
+}
+
+// OfInstance is how the instance is reached. The error is connection.ErrMissing
+// or connection.ErrInvalid when a person has to do something.
+func (r Reader) OfInstance(ctx context.Context, instance *v1alpha1.Instance) (connection.Connection, error) {
+	ref := instance.CredentialsRef()
+	if ref == nil {
+		return connection.Connection{}, fmt.Errorf("%w: the instance has not been given any yet", connection.ErrMissing)
+	}
+	return r.read(ctx, ref.NamespacedName(), connection.Source{KubeconfigKey: ref.Key})
+}
+
+// OfCluster is how the cluster is reached, with the same errors as OfInstance.
+func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (connection.Connection, error) {
+	ref := cluster.Spec.CredentialsSecretRef
+	if ref == nil {
+		return connection.Connection{}, fmt.Errorf("%w: spec.credentialsSecretRef is not set", connection.ErrMissing)
+	}
+	return r.read(ctx, ref.NamespacedName(), connection.Source{
+		KubeconfigKey: ref.Key,
+		Endpoint:      cluster.Spec.APIEndpoint,
+		ProxyURL:      cluster.Spec.ProxyURL,
+	})
+}
+
+func (r Reader) read(ctx context.Context, name types.NamespacedName, source connection.Source) (connection.Connection, error) {
+	secret := &corev1.Secret{}
+	if err := r.Secrets.Get(ctx, name, secret); err != nil {
+		if apierrors.IsNotFound(err) {
+			return connection.Connection{}, fmt.Errorf("%w: there is no Secret %s", connection.ErrMissing, name)
+		}
+		return connection.Connection{}, fmt.Errorf("read the Secret %s: %w", name, err)
+	}
+	found, err := connection.Parse(secret.Data, source)
+	if err != nil {
+		return connection.Connection{}, fmt.Errorf("Secret %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// Metadata is a Secret as the caches know it: without its content.
+func Metadata() *metav1.PartialObjectMetadata {
+	secret := &metav1.PartialObjectMetadata{}
+	secret.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	return secret
+}
+
+// StripMetadata keeps of a Secret's metadata what wakes a controller. What
+// `kubectl apply` leaves in the annotations is the whole content once more.
+func StripMetadata(object any) (any, error) {
+	if secret, ok := object.(*metav1.PartialObjectMetadata); ok {
+		secret.ObjectMeta = metav1.ObjectMeta{
+			Namespace:       secret.Namespace,
+			Name:            secret.Name,
+			UID:             secret.UID,
+			ResourceVersion: secret.ResourceVersion,
+		}
+	}
+	return object, nil
+}

@@ -1,0 +1,149 @@
+package probe
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// Judge says an observation in conditions: Reachable and Ready.
+//
+// The messages are the same for the same state: a message that named the local
+// port or the time of day would be written to the object at every look.
+func Judge(seen Observation) (reachable, ready metav1.Condition) {
+	if seen.Err != nil {
+		reason, message := whyNot(seen)
+		return v1alpha1.Unreachable(reason, message),
+			v1alpha1.NotReady(v1alpha1.ReasonUnreachable, "It cannot be reached, see condition Reachable.")
+	}
+	reachable = v1alpha1.Reachable(fmt.Sprintf("%s answers.", seen.Endpoint))
+	switch {
+	case seen.Health != nil:
+		return reachable, v1alpha1.NotReady(v1alpha1.ReasonUnhealthy, unhealthy(seen.Health))
+	case seen.Karmada != nil:
+		return reachable, withoutKarmada(seen)
+	}
+	return reachable, v1alpha1.Ready("It answers and says that it is ready.")
+}
+
+// whyNot finds the reason of a failed request.
+func whyNot(seen Observation) (reason, message string) {
+	var answer *HTTPError
+	if errors.As(seen.Err, &answer) {
+		switch answer.Status {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			return v1alpha1.ReasonRefused, fmt.Sprintf("%s does not accept the credentials (HTTP %d): put valid ones into the Secret.", seen.Endpoint, answer.Status)
+		}
+		return v1alpha1.ReasonNotAnswering, fmt.Sprintf("%s answers with HTTP %d instead of its version.", seen.Endpoint, answer.Status)
+	}
+	// crypto/tls reports the other side's alerts so: our certificate did not pass.
+	var alert *net.OpError
+	if errors.As(seen.Err, &alert) && alert.Op == "remote error" {
+		return v1alpha1.ReasonRefused, fmt.Sprintf("%s does not accept the client certificate (%s): put a valid one into the Secret.", seen.Endpoint, alert.Err)
+	}
+	if problem := certificateProblem(seen.Err); problem != "" {
+		return v1alpha1.ReasonNotTrusted, fmt.Sprintf("The serving certificate of %s %s: correct the CA in the Secret, or the certificate.", seen.Endpoint, problem)
+	}
+	return v1alpha1.ReasonNotAnswering, fmt.Sprintf("%s does not answer: %s.", seen.Endpoint, transportProblem(seen))
+}
+
+// certificateProblem is what is wrong with the serving certificate; empty when
+// that was not the problem.
+func certificateProblem(err error) string {
+	var (
+		unknown  x509.UnknownAuthorityError
+		wrong    x509.HostnameError
+		unusable x509.CertificateInvalidError
+		other    *tls.CertificateVerificationError
+	)
+	switch {
+	case errors.As(err, &unknown):
+		return "is signed by an unknown authority"
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("is not for the host %s", wrong.Host)
+	case errors.As(err, &unusable) && unusable.Reason == x509.Expired && unusable.Cert != nil:
+		return fmt.Sprintf("is valid only from %s to %s", unusable.Cert.NotBefore.UTC().Format("2006-01-02"), unusable.Cert.NotAfter.UTC().Format("2006-01-02"))
+	case errors.As(err, &unusable), errors.As(err, &other):
+		return "cannot be verified"
+	}
+	return ""
+}
+
+func transportProblem(seen Observation) string {
+	var (
+		resolve *net.DNSError
+		network *net.OpError
+		timeout net.Error
+	)
+	switch {
+	case errors.Is(seen.Err, errNotKubernetes):
+		return errNotKubernetes.Error()
+	case errors.Is(seen.Err, context.DeadlineExceeded), errors.As(seen.Err, &timeout) && timeout.Timeout():
+		return fmt.Sprintf("nothing came back within %s", seen.Timeout)
+	case errors.As(seen.Err, &resolve):
+		return fmt.Sprintf("the host name %s is not known", resolve.Name)
+	case errors.As(seen.Err, &network) && network.Op == "dial":
+		return fmt.Sprintf("connecting failed (%s)", innermost(network))
+	}
+	return "the connection broke"
+}
+
+// innermost is the system's own word for an error, such as connection refused.
+func innermost(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// unhealthy names the checks of /readyz that fail.
+func unhealthy(err error) string {
+	var answer *HTTPError
+	if !errors.As(err, &answer) {
+		return "It answers, but not to /readyz."
+	}
+	var failing []string
+	for line := range strings.Lines(string(answer.Body)) {
+		if check, found := strings.CutPrefix(line, "[-]"); found {
+			name, _, _ := strings.Cut(check, " ")
+			failing = append(failing, strings.TrimSpace(name))
+		}
+	}
+	if len(failing) == 0 {
+		return fmt.Sprintf("It says that it is not ready (HTTP %d).", answer.Status)
+	}
+	const most = 5
+	if len(failing) > most {
+		failing = append(failing[:most], "…")
+	}
+	return fmt.Sprintf("It says that it is not ready; failing checks: %s.", strings.Join(failing, ", "))
+}
+
+func withoutKarmada(seen Observation) metav1.Condition {
+	var answer *HTTPError
+	if !errors.As(seen.Karmada, &answer) {
+		return v1alpha1.NotReady(v1alpha1.ReasonUnhealthy, "It answers, but not in time for Karmada's APIs.")
+	}
+	switch answer.Status {
+	case http.StatusNotFound:
+		return v1alpha1.NotReady(v1alpha1.ReasonKarmadaMissing,
+			fmt.Sprintf("%s does not serve %s: it is no Karmada control plane.", seen.Endpoint, answer.Path))
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return v1alpha1.NotReady(v1alpha1.ReasonRefused,
+			fmt.Sprintf("The credentials may not read %s (HTTP %d).", answer.Path, answer.Status))
+	}
+	return v1alpha1.NotReady(v1alpha1.ReasonUnhealthy,
+		fmt.Sprintf("%s answers with HTTP %d: is karmada-aggregated-apiserver running?", answer.Path, answer.Status))
+}

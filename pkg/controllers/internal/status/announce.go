@@ -1,0 +1,35 @@
+package status
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// silent are the reasons that are no news: the deletion was somebody's wish,
+// and another condition's event says what the other two only follow.
+var silent = map[string]bool{
+	v1alpha1.ReasonDeleting:    true,
+	v1alpha1.ReasonUnreachable: true,
+	v1alpha1.ReasonPending:     true,
+}
+
+// Announce leaves an event for every condition that turned or has another
+// reason than before. The action is what the controller was doing, in one word.
+func Announce(recorder events.EventRecorder, object runtime.Object, action string, before, after []metav1.Condition) {
+	for _, now := range after {
+		old := meta.FindStatusCondition(before, now.Type)
+		if silent[now.Reason] || old != nil && old.Status == now.Status && old.Reason == now.Reason {
+			continue
+		}
+		kind := corev1.EventTypeWarning
+		if now.Status == metav1.ConditionTrue {
+			kind = corev1.EventTypeNormal
+		}
+		recorder.Eventf(object, nil, kind, now.Reason, action, "%s: %s", now.Type, now.Message)
+	}
+}

@@ -1,0 +1,160 @@
+package virtualclustersync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// connect reads the credentials. Without them the virtual Cluster, should there
+// be one, stays as it is: a Secret that is replaced by deleting it first must
+// not cost the rows that are indexed.
+func (r *Reconciler) connect(ctx context.Context, s *scope) error {
+	if s.instance.CredentialsRef() == nil && s.instance.Spec.Mode == v1alpha1.InstanceModeManaged {
+		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "The instance has no credentials before it is installed.")}
+	}
+	to, err := r.Credentials.OfInstance(ctx, s.instance)
+	switch {
+	case errors.Is(err, connection.ErrMissing):
+		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, err.Error())}
+	case errors.Is(err, connection.ErrInvalid):
+		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsInvalid, err.Error())}
+	case err != nil:
+		return fmt.Errorf("connect to instance %q: %w", s.instance.Name, err)
+	}
+	s.to = to
+	return nil
+}
+
+// holdInstance keeps the Instance from vanishing before what is made from it.
+func (r *Reconciler) holdInstance(ctx context.Context, s *scope) error {
+	if controllerutil.ContainsFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.AddFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer)
+	if err := r.Client.Patch(ctx, s.instance, patch); err != nil {
+		return fmt.Errorf("add the finalizer to instance %q: %w", s.instance.Name, err)
+	}
+	return nil
+}
+
+// register creates the virtual Cluster, or brings it up to date.
+func (r *Reconciler) register(ctx context.Context, s *scope) error {
+	name := v1alpha1.VirtualClusterName(s.instance.Name)
+	stored := &v1alpha1.Cluster{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		created := &v1alpha1.Cluster{}
+		created.Name = name
+		s.shape(created)
+		if err := r.Client.Create(ctx, created); err != nil {
+			return fmt.Errorf("create cluster %q: %w", name, err)
+		}
+		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "VirtualClusterCreated", "Sync", "Created Cluster %q", name)
+		s.cluster = created
+		return nil
+	case err != nil:
+		return fmt.Errorf("read cluster %q: %w", name, err)
+	case !s.owner.Owns(stored):
+		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.ClusterKind, stored))}
+	case !stored.DeletionTimestamp.IsZero():
+		// Somebody deleted it. It is made again when it is gone, of which we hear.
+		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
+			fmt.Sprintf("Cluster %q is being deleted. It is made again when it is gone.", name))}
+	}
+
+	updated := stored.DeepCopy()
+	s.shape(updated)
+	if !equality.Semantic.DeepEqual(stored, updated) {
+		patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+		if err := r.Client.Patch(ctx, updated, patch); err != nil {
+			return fmt.Errorf("update cluster %q: %w", name, err)
+		}
+	}
+	s.cluster = updated
+	return nil
+}
+
+// shape makes the Cluster what the Instance asks for, and leaves alone what it
+// says nothing about.
+func (s *scope) shape(cluster *v1alpha1.Cluster) {
+	s.owner.Mark(cluster)
+	cluster.Spec.Type = v1alpha1.ClusterTypeVirtual
+	cluster.Spec.Hidden = true
+	cluster.Spec.Alias = s.instance.Spec.Alias
+	cluster.Spec.APIEndpoint = s.to.Endpoint
+	cluster.Spec.ProxyURL = "" // The kubeconfig's own is used.
+	cluster.Spec.InstanceRef = &v1alpha1.InstanceReference{Name: s.instance.Name}
+
+	// The Secret is referred to and not copied: one place to rotate, one to guard.
+	ref := s.instance.CredentialsRef()
+	cluster.Spec.CredentialsSecretRef = &v1alpha1.ClusterCredentialsReference{SecretReference: ref.SecretReference}
+	if ref.Key != v1alpha1.KubeconfigSecretKey {
+		cluster.Spec.CredentialsSecretRef.Key = ref.Key
+	}
+}
+
+// report repeats on the Instance how its virtual Cluster is collected.
+func (r *Reconciler) report(_ context.Context, s *scope) error {
+	condition := v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, fmt.Sprintf("Cluster %q has just been registered.", s.cluster.Name))
+	if found := meta.FindStatusCondition(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed); found != nil {
+		condition = *found
+	}
+	s.indexed = &condition
+	return nil
+}
+
+// unregister deletes the virtual Cluster and waits until it is gone, which it is
+// only after its rows in the index. Nothing of this needs the instance itself.
+func (r *Reconciler) unregister(ctx context.Context, s *scope) error {
+	name := v1alpha1.VirtualClusterName(s.instance.Name)
+	stored := &v1alpha1.Cluster{}
+	// A cache that has not seen our own create yet would leave it behind for ever.
+	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read cluster %q: %w", name, err)
+	case !s.owner.Owns(stored):
+		return nil // It is somebody else's, and stays.
+	}
+	if stored.DeletionTimestamp.IsZero() {
+		uid := stored.UID
+		if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("delete cluster %q: %w", name, err)
+		}
+	}
+	condition := v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp, fmt.Sprintf("Cluster %q is being removed together with its rows in the index.", name))
+	if found := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionIndexed); found != nil && found.Reason == v1alpha1.ReasonCleaningUp {
+		condition = *found // It knows better what it waits for.
+	}
+	return &outcome.Stop{Condition: condition}
+}
+
+// releaseInstance lets the Instance go.
+func (r *Reconciler) releaseInstance(ctx context.Context, s *scope) error {
+	s.gone = true
+	if !controllerutil.ContainsFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.RemoveFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer)
+	if err := r.Client.Patch(ctx, s.instance, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the finalizer from instance %q: %w", s.instance.Name, err)
+	}
+	return nil
+}

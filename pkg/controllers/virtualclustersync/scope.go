@@ -1,0 +1,49 @@
+package virtualclustersync
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+)
+
+// scope is what the phases of one reconciliation hand to each other.
+type scope struct {
+	instance *v1alpha1.Instance
+	owner    ownership.Owner
+
+	// to is how the instance is reached; set by connect.
+	to connection.Connection
+	// cluster is the virtual Cluster as it is stored; set by register.
+	cluster *v1alpha1.Cluster
+	// indexed is the condition to write; nil leaves the one that is there.
+	indexed *metav1.Condition
+	// gone means that the Instance has been released: there is nothing to write to.
+	gone bool
+}
+
+func newScope(instance *v1alpha1.Instance) *scope {
+	return &scope{instance: instance, owner: ownership.ByInstance(instance)}
+}
+
+// close writes the condition, once, however the phases ended.
+func (s *scope) close(ctx context.Context, r *Reconciler) error {
+	if s.gone || s.indexed == nil {
+		return nil
+	}
+	before := v1alpha1.InstanceStatus{Conditions: status.Pick(s.instance.Status.Conditions, v1alpha1.ConditionIndexed)}
+	after := v1alpha1.InstanceStatus{Conditions: status.Conditions(before.Conditions, s.instance.Generation, *s.indexed)}
+	if err := status.Apply(ctx, r.Client, s.instance, Name, &before, &after); err != nil {
+		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+			return nil // It is gone, or another one by now: its own event follows.
+		}
+		return err
+	}
+	status.Announce(r.Recorder, s.instance, "Sync", before.Conditions, after.Conditions)
+	return nil
+}
