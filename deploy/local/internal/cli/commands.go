@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/kairship-io/kairship/deploy/local/internal/fleet"
+)
+
+func upCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start the fleet in the background, or heal one that runs",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, root, err := o.openForUp(cmd)
+			if err != nil {
+				return err
+			}
+			if err := f.Up(cmd.Context(), root); err != nil {
+				return interrupted(err)
+			}
+			f.PrintWelcome(cmd.OutOrStdout())
+			return nil
+		},
+	}
+	addSettings(cmd, o)
+	return cmd
+}
+
+func runCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Start the fleet, show how to use it, and stop it on Ctrl-C",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, root, err := o.openForUp(cmd)
+			if err != nil {
+				return err
+			}
+			return f.Run(cmd.Context(), root, func() {
+				f.PrintWelcome(cmd.OutOrStdout())
+				fmt.Fprintln(cmd.OutOrStdout(), "\nCtrl-C stops the fleet.")
+			})
+		},
+	}
+	addSettings(cmd, o)
+	return cmd
+}
+
+func (o *options) openForUp(cmd *cobra.Command) (*fleet.Fleet, string, error) {
+	root, err := repository()
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := o.open(cmd)
+	return f, root, err
+}
+
+func downCommand(o *options) *cobra.Command {
+	purge := false
+	cmd := &cobra.Command{
+		Use:   "down",
+		Short: "Stop the fleet; its data stays for the next up",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			if !f.Exists() {
+				fmt.Fprintln(cmd.OutOrStdout(), "there is no fleet in", o.dir)
+				return nil
+			}
+			if purge {
+				return f.Purge(cmd.Context())
+			}
+			return f.Down(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&purge, "purge", false, "also remove the fleet's folder, with all its data")
+	return cmd
+}
+
+func statusCommand(o *options) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Show the fleet's processes and clusters; exits with 1 unless all are ready",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			if !f.Exists() {
+				return fmt.Errorf("there is no fleet in %s; `up` makes one", o.dir)
+			}
+			processes, clusters, err := f.Status(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if !fleet.PrintStatus(cmd.OutOrStdout(), processes, clusters) {
+				return errors.New("not everything is ready; `up` heals the fleet")
+			}
+			return nil
+		},
+	}
+}
+
+func logsCommand(o *options) *cobra.Command {
+	follow, lines := false, 50
+	cmd := &cobra.Command{
+		Use:   "logs PROCESS",
+		Short: "Show the end of a process's log",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			return f.Logs(cmd.Context(), cmd.OutOrStdout(), args[0], lines, follow)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on as the log grows, until Ctrl-C")
+	cmd.Flags().IntVarP(&lines, "lines", "n", lines, "number of lines to begin with")
+	return cmd
+}
+
+func buildCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "build",
+		Short: "Build the components into this machine's cache",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			root, err := repository()
+			if err != nil {
+				return err
+			}
+			result, err := fleet.Build(cmd.Context(), root)
+			if err != nil {
+				return interrupted(err)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%d components ready, %d of them built now\n", len(result.Binaries), result.Compiled)
+			return nil
+		},
+	}
+}
+
+func startCommand(o *options) *cobra.Command {
+	return o.processCommand("start PROCESS", "Start one process that was killed", func(ctx context.Context, f *fleet.Fleet, name string) error {
+		return f.StartOne(ctx, name)
+	})
+}
+
+func restartCommand(o *options) *cobra.Command {
+	return o.processCommand("restart PROCESS", "Stop one process and start it again", func(ctx context.Context, f *fleet.Fleet, name string) error {
+		return f.RestartOne(ctx, name)
+	})
+}
+
+func killCommand(o *options) *cobra.Command {
+	hard := false
+	cmd := o.processCommand("kill PROCESS", "Send SIGTERM to one process, to see what the rest does", func(ctx context.Context, f *fleet.Fleet, name string) error {
+		if hard {
+			return f.Kill(ctx, name, syscall.SIGKILL)
+		}
+		return f.Kill(ctx, name, syscall.SIGTERM)
+	})
+	cmd.Flags().BoolVarP(&hard, "hard", "9", false, "send SIGKILL instead")
+	return cmd
+}
+
+// processCommand is a command about one process.
+func (o *options) processCommand(use, short string, do func(context.Context, *fleet.Fleet, string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := o.open(cmd)
+			if err != nil {
+				return err
+			}
+			return interrupted(do(cmd.Context(), f, args[0]))
+		},
+	}
+}
+
+// interrupted says what Ctrl-C did in words.
+func interrupted(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return errors.New("interrupted; what was started keeps running: `up` goes on from there, `down` stops it")
+	}
+	return err
+}

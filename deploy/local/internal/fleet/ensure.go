@@ -1,0 +1,179 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/kairship-io/kairship/deploy/local/internal/kube"
+	"github.com/kairship-io/kairship/deploy/local/internal/proc"
+)
+
+// ensure starts a process unless it runs, and waits until it is ready.
+func (f *Fleet) ensure(ctx context.Context, p planned) error {
+	begun := time.Now()
+	var exited <-chan struct{}
+	if p.action != keep {
+		started, err := f.launch(p.process)
+		if err != nil {
+			return err
+		}
+		exited = started.Exited
+	}
+	if err := f.awaitReady(ctx, p.process, exited); err != nil {
+		return err
+	}
+	if p.action != keep {
+		f.report.Step(p.name, "started and ready", time.Since(begun))
+	}
+	return nil
+}
+
+// launch starts a process and records it.
+func (f *Fleet) launch(p process) (*proc.Process, error) {
+	if err := os.MkdirAll(f.paths.Data(p.name), 0o755); err != nil {
+		return nil, err
+	}
+	started, err := proc.Start(proc.Command{
+		Name:       p.name,
+		Path:       p.binary,
+		Args:       p.args,
+		Env:        environment(f.paths.Root),
+		Dir:        f.paths.Root,
+		Log:        f.paths.Log(p.name),
+		Credential: p.credential,
+	}, f.records)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	f.started[p.name] = started
+	f.mu.Unlock()
+	return started, nil
+}
+
+// environment is what the components see. Not the caller's: a proxy or a database setting in it
+// (Clusterpedia reads DB_HOST and others) would lead them away from this machine.
+func environment(home string) []string {
+	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
+	if temp, ok := os.LookupEnv("TMPDIR"); ok {
+		env = append(env, "TMPDIR="+temp)
+	}
+	return env
+}
+
+// awaitReady waits until the process is ready, and fails early when it exits.
+func (f *Fleet) awaitReady(ctx context.Context, p process, exited <-chan struct{}) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
+	defer cancel()
+	last := ""
+	err := kube.Until(ctx, func() (bool, error) {
+		select {
+		case <-exited:
+			return false, errors.New("it exited")
+		default:
+		}
+		if err := f.probe(ctx, p.ready); err != nil {
+			last = err.Error()
+			return false, nil
+		}
+		return true, nil
+	})
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.Canceled) {
+		return err // something else failed; that is what will be reported
+	}
+	if last != "" {
+		last = "; its readiness check said: " + last
+	}
+	return fmt.Errorf("%s: %w%s\nThe end of its log (%s):\n%s", p.name, err, last, f.paths.Log(p.name), indent(proc.LogTail(f.paths.Log(p.name), 15)))
+}
+
+// probe asks once whether a process is ready.
+func (f *Fleet) probe(ctx context.Context, p probe) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	if p.tcp != "" {
+		conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", p.tcp)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	}
+	client := http.DefaultClient
+	if p.cluster != "" {
+		client = f.clients[p.cluster].HTTP()
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 4096))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answered %s: %s", p.url, response.Status, firstFailure(string(body)))
+	}
+	return nil
+}
+
+// firstFailure picks the failed checks out of a verbose /readyz answer.
+func firstFailure(body string) string {
+	var failed []string
+	for _, line := range strings.Split(body, "\n") {
+		if strings.HasPrefix(line, "[-]") {
+			failed = append(failed, strings.TrimPrefix(line, "[-]"))
+		}
+	}
+	if len(failed) > 0 {
+		return strings.Join(failed, "; ")
+	}
+	return strings.TrimSpace(strings.SplitN(body, "\n", 2)[0])
+}
+
+// stop ends a process and forgets it.
+func (f *Fleet) stop(ctx context.Context, record proc.Record, signal syscall.Signal) error {
+	killed, err := proc.Stop(ctx, record, signal, stopGrace)
+	if err != nil {
+		return err
+	}
+	if killed {
+		f.report.Say("%-32s did not stop within %s and was killed", record.Name, stopGrace)
+	}
+	return f.records.Remove(record.Name)
+}
+
+// stopSignalOf is the signal for a process of which only the name is known.
+func stopSignalOf(name string) syscall.Signal {
+	if name == postgresProcess {
+		return syscall.SIGINT // its "fast" shutdown; SIGTERM waits for all clients to leave
+	}
+	return syscall.SIGTERM
+}
+
+func portsTaken(lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	return fmt.Errorf("these ports of 127.0.0.1 are in use; nothing was started:\n%s\nStop what holds them, or give this fleet other ports with --port-base (and a folder of its own with --dir)",
+		strings.Join(lines, "\n"))
+}
+
+func indent(text string) string {
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ")
+}

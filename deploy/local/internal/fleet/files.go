@@ -1,0 +1,148 @@
+package fleet
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/kairship-io/kairship/deploy/local/internal/pki"
+	"github.com/kairship-io/kairship/deploy/local/internal/topology"
+)
+
+// prepareFiles makes the certificates, kubeconfigs, tokens and configuration files that are missing.
+func (f *Fleet) prepareFiles() error {
+	for _, c := range topology.Clusters() {
+		if err := f.prepareCluster(c); err != nil {
+			return fmt.Errorf("certificates of %s: %w", c.Name, err)
+		}
+	}
+	if err := f.prepareTokens(); err != nil {
+		return err
+	}
+	if err := f.prepareKwok(); err != nil {
+		return err
+	}
+	return f.prepareStorage()
+}
+
+// identities are the client certificates of a cluster. Kairship's programs have identities of their
+// own, so that audit logs and RBAC tell them apart from people.
+func identities(role topology.Role) map[string]pki.Identity {
+	all := map[string]pki.Identity{
+		adminIdentity:     {User: "kairship-local:admin", Groups: []string{"system:masters"}},
+		componentIdentity: {User: "kairship-local:components", Groups: []string{"system:masters"}},
+	}
+	if role == topology.Global {
+		all[apiserverIdentity] = pki.Identity{User: "system:kairship:apiserver"}
+		all[controllerIdentity] = pki.Identity{User: "system:kairship:controller-manager"}
+	}
+	return all
+}
+
+func (f *Fleet) prepareCluster(c topology.Cluster) error {
+	authority := f.pki(c.Name)
+	// The names under which the aggregation layer asks for the extension apiservers.
+	names := []string{"kubernetes", "kubernetes.default", "kubernetes.default.svc"}
+	for _, service := range []string{"karmada-aggregated-apiserver.karmada-system", "karmada-webhook.karmada-system", "clusterpedia-apiserver.clusterpedia-system"} {
+		names = append(names, service+".svc")
+	}
+	if err := authority.Ensure(c.Name, names); err != nil {
+		return err
+	}
+	server := f.ports.URL(c.Name + "/api")
+	for name, identity := range identities(c.Role) {
+		if err := authority.EnsureClient(name, identity); err != nil {
+			return err
+		}
+		path := f.paths.ComponentKubeconfig(c.Name, name)
+		if name == adminIdentity {
+			path = f.paths.Kubeconfig(c.Name)
+		}
+		if _, err := os.Stat(path); err == nil {
+			continue
+		}
+		if err := authority.WriteClientKubeconfig(path, c.Name, server, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepareTokens makes a random bearer token per person and the table that the global apiserver
+// reads them from.
+func (f *Fleet) prepareTokens() error {
+	var table strings.Builder
+	for _, person := range topology.People() {
+		token, err := os.ReadFile(f.paths.Token(person))
+		if errors.Is(err, fs.ErrNotExist) {
+			token, err = newToken()
+			if err == nil {
+				err = writeFile(f.paths.Token(person), token, 0o600)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&table, "%s,%s,%s\n", token, person, "kairship-local-"+person)
+	}
+	return writeFile(f.paths.TokenTable(), []byte(table.String()), 0o600)
+}
+
+func newToken() ([]byte, error) {
+	raw := make([]byte, 24)
+	if _, err := rand.Read(raw); err != nil {
+		return nil, err
+	}
+	return []byte(hex.EncodeToString(raw)), nil
+}
+
+// kwokStages are the behaviours of the simulated nodes and pods: they become ready at once, pods of
+// Jobs complete, nodes renew their leases. kwok has none without a configuration.
+var kwokStages = []string{
+	"node/fast/node-initialize.yaml",
+	"node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
+	"pod/fast/pod-ready.yaml", "pod/fast/pod-complete.yaml", "pod/fast/pod-delete.yaml",
+}
+
+func (f *Fleet) prepareKwok() error {
+	var config strings.Builder
+	for _, stage := range kwokStages {
+		text, err := os.ReadFile(filepath.Join(f.manifests["kwok/stage"], filepath.FromSlash(stage)))
+		if err != nil {
+			return fmt.Errorf("kwok's stages: %w", err)
+		}
+		fmt.Fprintf(&config, "---\n%s\n", text)
+	}
+	return writeFile(f.paths.Config("kwok.yaml"), []byte(config.String()), 0o644)
+}
+
+// prepareStorage writes the index's database configuration.
+func (f *Fleet) prepareStorage() error {
+	text := ""
+	switch f.settings.DB {
+	case SQLite:
+		folder := f.paths.Data("index")
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			return err
+		}
+		// Two processes share the file: with a write-ahead log readers do not wait for the writer, and
+		// the busy timeout lets two writers take turns.
+		text = fmt.Sprintf("type: sqlite\ndsn: %q\n", "file:"+filepath.Join(folder, "index.db")+"?_journal_mode=WAL&_busy_timeout=10000&_synchronous=OFF&_txlock=immediate")
+	case Postgres:
+		text = fmt.Sprintf("type: postgres\nhost: 127.0.0.1\nport: %q\nuser: clusterpedia\npassword: clusterpedia\ndatabase: clusterpedia\nsslMode: disable\n",
+			fmt.Sprint(f.ports.Of("postgres")))
+	}
+	return writeFile(f.paths.Config("index-storage.yaml"), []byte(text), 0o600)
+}
+
+func writeFile(path string, content []byte, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, mode)
+}

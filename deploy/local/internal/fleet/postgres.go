@@ -1,0 +1,203 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/kairship-io/kairship/deploy/local/internal/build"
+)
+
+// postgresProcess is the name of the database's process.
+const postgresProcess = "postgres"
+
+// postgres runs a PostgreSQL server of the fleet's own: own port, own data folder, own user. A
+// server that the system runs is neither used nor touched.
+type postgres struct {
+	fleet *Fleet
+	// bin is the folder of the server's programs; Debian does not put them on the PATH.
+	bin string
+	// data is the data folder.
+	data string
+	// credential is the user that the server runs as: it refuses to run as root.
+	credential *syscall.Credential
+}
+
+// prepare finds or installs the server and makes its data folder.
+func (p *postgres) prepare(ctx context.Context) error {
+	if err := p.find(); err != nil {
+		if err := p.install(ctx); err != nil {
+			return err
+		}
+		if err := p.find(); err != nil {
+			return err
+		}
+	}
+	p.data = p.fleet.paths.Data(postgresProcess)
+	if os.Geteuid() == 0 {
+		if err := p.becomeUser(); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(p.data, "PG_VERSION")); err == nil {
+		return nil
+	}
+	p.fleet.report.Say("%-32s making its data folder %s", postgresProcess, p.data)
+	cmd := p.command(ctx, "initdb", "--pgdata="+p.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("initdb: %w\n%s", err, indent(strings.TrimSpace(string(out))))
+	}
+	return nil
+}
+
+// find looks for the newest installed server.
+func (p *postgres) find() error {
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
+	if err != nil {
+		return err
+	}
+	if onPath, err := exec.LookPath("postgres"); err == nil {
+		found = append(found, onPath)
+	}
+	if len(found) == 0 {
+		return errors.New("no PostgreSQL server is installed")
+	}
+	sort.Slice(found, func(i, j int) bool { return majorOf(found[i]) > majorOf(found[j]) })
+	p.bin = filepath.Dir(found[0])
+	return nil
+}
+
+// majorOf reads the major version out of a Debian path; 0 for any other.
+func majorOf(path string) int {
+	major, err := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(path))))
+	if err != nil {
+		return 0
+	}
+	return major
+}
+
+// install installs the server. Debian's package would also create and start a cluster on port 5432;
+// a drop-in keeps it from doing so, and is removed again.
+func (p *postgres) install(ctx context.Context) error {
+	display := build.NewDisplay(os.Stdout)
+	defer display.Close()
+	if err := build.Install(ctx, display, "PostgreSQL's common files", "postgresql-common"); err != nil {
+		return err
+	}
+	const folder = "/etc/postgresql-common/createcluster.d"
+	dropIn := filepath.Join(folder, "kairship-local.conf")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(dropIn, []byte("create_main_cluster = false\n"), 0o644); err != nil {
+		return err
+	}
+	defer func() { _ = os.Remove(dropIn) }()
+	return build.Install(ctx, display, "PostgreSQL", "postgresql")
+}
+
+// becomeUser prepares for running as the user postgres, and puts the data where that user can reach
+// it: a folder of root's is closed to it, wherever below it the data may be.
+func (p *postgres) becomeUser() error {
+	account, err := user.Lookup("postgres")
+	if err != nil {
+		return fmt.Errorf("PostgreSQL does not run as root, and there is no user postgres to run it as: %w", err)
+	}
+	uid, err := strconv.ParseUint(account.Uid, 10, 32)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.ParseUint(account.Gid, 10, 32)
+	if err != nil {
+		return err
+	}
+	p.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	if blocked := closedFolder(filepath.Dir(p.data)); blocked != "" {
+		p.data = p.outsideData()
+		p.fleet.report.Say("%-32s keeps its data in %s, because the user postgres cannot enter %s", postgresProcess, p.data, blocked)
+	}
+	if err := os.MkdirAll(p.data, 0o700); err != nil {
+		return err
+	}
+	return os.Chown(p.data, int(uid), int(gid))
+}
+
+// outsideData is where the data goes that cannot be in the fleet's folder.
+func (p *postgres) outsideData() string {
+	return filepath.Join("/var/tmp", "kairship-postgres-"+textHash(p.fleet.paths.Root))
+}
+
+// closedFolder returns the outermost folder on the way to path that others may not enter.
+func closedFolder(path string) string {
+	for prefix := "/"; ; {
+		info, err := os.Stat(prefix)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "" // made by the fleet, with open permissions
+		}
+		if err != nil || info.Mode().Perm()&0o001 == 0 {
+			return prefix
+		}
+		rest, err := filepath.Rel(prefix, path)
+		if err != nil || rest == "." {
+			return ""
+		}
+		prefix = filepath.Join(prefix, strings.SplitN(rest, string(filepath.Separator), 2)[0])
+	}
+}
+
+// command is one of the server's programs, run as the server's user.
+func (p *postgres) command(ctx context.Context, program string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(p.bin, program), args...)
+	cmd.Env = environment(p.data)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.credential}
+	return cmd
+}
+
+// process is the server.
+func (p *postgres) process() process {
+	return process{
+		name:       postgresProcess,
+		binary:     filepath.Join(p.bin, "postgres"),
+		ports:      []string{"postgres"},
+		ready:      probe{tcp: p.fleet.ports.Addr("postgres")},
+		signal:     stopSignalOf(postgresProcess),
+		credential: p.credential,
+		args: []string{
+			"-D", p.data,
+			"-p", strconv.Itoa(p.fleet.ports.Of("postgres")),
+			"-c", "listen_addresses=127.0.0.1",
+			"-c", "unix_socket_directories=", // one listener is enough
+			"-c", "max_connections=200",
+			// The index can be collected again at any time.
+			"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
+			"-c", "shared_buffers=64MB",
+		},
+	}
+}
+
+// createDatabase makes the index's role and database.
+func (p *postgres) createDatabase(ctx context.Context) error {
+	ctx, cancel := timeout(ctx, stepTimeout)
+	defer cancel()
+	return p.fleet.once("postgres/database", p.data, func() error {
+		for _, statement := range []string{"CREATE ROLE clusterpedia LOGIN PASSWORD 'clusterpedia'", "CREATE DATABASE clusterpedia OWNER clusterpedia"} {
+			cmd := p.command(ctx, "psql", "--no-psqlrc", "--quiet", "--host=127.0.0.1", "--port="+strconv.Itoa(p.fleet.ports.Of("postgres")),
+				"--username=postgres", "--dbname=postgres", "--command="+statement)
+			out, err := cmd.CombinedOutput()
+			if err != nil && !strings.Contains(string(out), "already exists") {
+				return fmt.Errorf("psql: %w: %s", err, strings.TrimSpace(string(out)))
+			}
+		}
+		return nil
+	})
+}

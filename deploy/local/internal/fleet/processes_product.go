@@ -1,0 +1,186 @@
+package fleet
+
+import (
+	"fmt"
+
+	"github.com/kairship-io/kairship/deploy/local/internal/topology"
+)
+
+// karmada lists what makes an apiserver a Karmada control plane. The probe intervals and thresholds
+// of member clusters are short, so that a dead member is noticed in seconds.
+func (f *Fleet) karmada(name string) []process {
+	kubeconfig := f.paths.ComponentKubeconfig(name, componentIdentity)
+	pki := f.pki(name)
+	return []process{
+		f.kubeControllerManager(name, instanceControllers),
+		{
+			name:   name + "-aggregated-apiserver",
+			binary: f.paths.Binary("karmada-aggregated-apiserver"),
+			ports:  []string{name + "/agg"},
+			needs:  []string{name + "-apiserver"},
+			ready:  probe{url: f.ports.URL(name+"/agg") + "/readyz", cluster: name},
+			args: []string{
+				"--kubeconfig=" + kubeconfig,
+				"--authentication-kubeconfig=" + kubeconfig,
+				"--authorization-kubeconfig=" + kubeconfig,
+				"--etcd-servers=http://" + f.ports.Addr("etcd/client"),
+				"--etcd-prefix=/" + name,
+				"--tls-cert-file=" + pki.File("serving/tls.crt"),
+				"--tls-private-key-file=" + pki.File("serving/tls.key"),
+				"--bind-address=127.0.0.1",
+				fmt.Sprintf("--secure-port=%d", f.ports.Of(name+"/agg")),
+			},
+		},
+		{
+			name:   name + "-webhook",
+			binary: f.paths.Binary("karmada-webhook"),
+			ports:  []string{name + "/webhook", name + "/webhook-metrics", name + "/webhook-health"},
+			needs:  []string{name + "/setup"},
+			// The health port has no checks; this one answers once the webhooks are served.
+			ready: probe{url: f.ports.URL(name+"/webhook") + "/readyz/", cluster: name},
+			args: []string{
+				"--kubeconfig=" + kubeconfig,
+				"--bind-address=127.0.0.1",
+				fmt.Sprintf("--secure-port=%d", f.ports.Of(name+"/webhook")),
+				"--metrics-bind-address=" + f.ports.Addr(name+"/webhook-metrics"),
+				"--health-probe-bind-address=" + f.ports.Addr(name+"/webhook-health"),
+				"--cert-dir=" + pki.File("serving"),
+				"--allow-no-execute-taint-policy=true",
+			},
+		},
+		{
+			name:   name + "-controller-manager",
+			binary: f.paths.Binary("karmada-controller-manager"),
+			ports:  []string{name + "/karmada-metrics", name + "/karmada-health"},
+			needs:  []string{name + "/api"},
+			ready:  probe{url: "http://" + f.ports.Addr(name+"/karmada-health") + "/healthz"},
+			args: []string{
+				"--kubeconfig=" + kubeconfig,
+				"--leader-elect=false",
+				"--metrics-bind-address=" + f.ports.Addr(name+"/karmada-metrics"),
+				"--health-probe-bind-address=" + f.ports.Addr(name+"/karmada-health"),
+				"--cluster-status-update-frequency=2s",
+				"--cluster-failure-threshold=4s",
+				"--cluster-success-threshold=2s",
+				"--cluster-monitor-period=2s",
+				"--cluster-monitor-grace-period=10s",
+				"--rate-limiter-qps=1000",
+				"--rate-limiter-bucket-size=2000",
+				"--concurrent-work-syncs=10",
+				"--concurrent-resourcebinding-syncs=10",
+				"--concurrent-resource-template-syncs=10",
+				"--cluster-api-qps=500",
+				"--cluster-api-burst=1000",
+				"--kube-api-qps=500",
+				"--kube-api-burst=1000",
+				"--v=0",
+			},
+		},
+		{
+			name:   name + "-scheduler",
+			binary: f.paths.Binary("karmada-scheduler"),
+			ports:  []string{name + "/scheduler-metrics", name + "/scheduler-health"},
+			needs:  []string{name + "/api"},
+			ready:  probe{url: "http://" + f.ports.Addr(name+"/scheduler-health") + "/healthz"},
+			args: []string{
+				"--kubeconfig=" + kubeconfig,
+				"--leader-elect=false",
+				"--metrics-bind-address=" + f.ports.Addr(name+"/scheduler-metrics"),
+				"--health-probe-bind-address=" + f.ports.Addr(name+"/scheduler-health"),
+				"--enable-scheduler-estimator=false",
+				"--rate-limiter-qps=1000",
+				"--rate-limiter-bucket-size=2000",
+				"--kube-api-qps=500",
+				"--kube-api-burst=1000",
+				"--v=0",
+			},
+		},
+	}
+}
+
+// index lists Clusterpedia's processes and, where the settings ask for it, their database.
+func (f *Fleet) index() []process {
+	kubeconfig := f.paths.ComponentKubeconfig("global", componentIdentity)
+	pki := f.pki("global")
+	needs := []string{"global/setup"}
+	var all []process
+	if f.settings.DB == Postgres {
+		all = append(all, f.postgres.process())
+		needs = append(needs, "postgres/database")
+	}
+	return append(all,
+		process{
+			name:   "clusterpedia-apiserver",
+			binary: f.paths.Binary("clusterpedia-apiserver"),
+			ports:  []string{"clusterpedia/api"},
+			needs:  needs,
+			ready:  probe{url: f.ports.URL("clusterpedia/api") + "/readyz", cluster: "global"},
+			args: []string{
+				"--kubeconfig=" + kubeconfig,
+				"--authentication-kubeconfig=" + kubeconfig,
+				"--authorization-kubeconfig=" + kubeconfig,
+				"--bind-address=127.0.0.1",
+				fmt.Sprintf("--secure-port=%d", f.ports.Of("clusterpedia/api")),
+				"--tls-cert-file=" + pki.File("serving/tls.crt"),
+				"--tls-private-key-file=" + pki.File("serving/tls.key"),
+				"--storage-config=" + f.paths.Config("index-storage.yaml"),
+				fmt.Sprintf("--feature-gates=AllowParameterizedSQLQuery=%t", f.settings.ParameterizedSQL),
+				"-v=1",
+			},
+		},
+		process{
+			name:   "clustersynchro-manager",
+			binary: f.paths.Binary("clusterpedia-clustersynchro-manager"),
+			ports:  []string{"clusterpedia/metrics"},
+			// Both create the tables when they are missing; at the same time, one of them fails.
+			needs: []string{"clusterpedia-apiserver"},
+			ready: probe{tcp: f.ports.Addr("clusterpedia/metrics")},
+			args: []string{
+				"--kubeconfig=" + kubeconfig,
+				"--storage-config=" + f.paths.Config("index-storage.yaml"),
+				"--leader-elect=false",
+				// Nothing that Kairship shows; managedFields alone are half of a list's bytes.
+				"--feature-gates=PruneManagedFields=true,PruneLastAppliedConfiguration=true",
+				"--kube-api-qps=100",
+				"--kube-api-burst=200",
+				"--metrics-host=127.0.0.1",
+				fmt.Sprintf("--metrics-port=%d", f.ports.Of("clusterpedia/metrics")),
+			},
+		},
+	)
+}
+
+// controllerReplicas is the number of Kairship's controller managers; one leads, the others wait.
+const controllerReplicas = 2
+
+func (f *Fleet) kairship() []process {
+	all := []process{{
+		name:   "kairship-apiserver",
+		binary: f.paths.Binary("kairship-apiserver"),
+		ports:  []string{"kairship/api"},
+		needs:  []string{"global/setup"},
+		ready:  probe{url: "http://" + f.ports.Addr("kairship/api") + "/readyz"},
+		args: []string{
+			"--kubeconfig=" + f.paths.ComponentKubeconfig("global", apiserverIdentity),
+			"--listen-address=" + f.ports.Addr("kairship/api"),
+		},
+	}}
+	for i := range controllerReplicas {
+		name := fmt.Sprintf("kairship-%d", i)
+		all = append(all, process{
+			name:   fmt.Sprintf("kairship-controller-manager-%d", i),
+			binary: f.paths.Binary("kairship-controller-manager"),
+			ports:  []string{name + "/metrics", name + "/health"},
+			needs:  []string{"global/setup"},
+			ready:  probe{url: "http://" + f.ports.Addr(name+"/health") + "/readyz"},
+			args: []string{
+				"--kubeconfig=" + f.paths.ComponentKubeconfig("global", controllerIdentity),
+				"--leader-elect=true",
+				"--leader-election-namespace=" + topology.SystemNamespace,
+				"--metrics-bind-address=" + f.ports.Addr(name+"/metrics"),
+				"--health-probe-bind-address=" + f.ports.Addr(name+"/health"),
+			},
+		})
+	}
+	return all
+}

@@ -1,0 +1,36 @@
+package fleet
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+)
+
+// Report tells people what is happening, one line at a time, each with the seconds since the
+// beginning in front.
+type Report struct {
+	mu    sync.Mutex
+	out   io.Writer
+	begun time.Time
+}
+
+// NewReport writes to out.
+func NewReport(out io.Writer) *Report {
+	return &Report{out: out, begun: time.Now()}
+}
+
+// Say prints a line.
+func (r *Report) Say(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, _ = fmt.Fprintf(r.out, "%6.1fs  %s\n", time.Since(r.begun).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// Step prints that something was done, and how long it took.
+func (r *Report) Step(what, how string, took time.Duration) {
+	r.Say("%-32s %s in %.1fs", what, how, took.Seconds())
+}
+
+// Elapsed is the time since the beginning.
+func (r *Report) Elapsed() time.Duration { return time.Since(r.begun) }

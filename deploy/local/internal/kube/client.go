@@ -1,0 +1,214 @@
+// Package kube talks to the fleet's apiservers while they come up: every call here is repeated
+// until it succeeds, fails for good, or its context ends.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// FieldManager owns the fields that the fleet sets.
+const FieldManager = "kairship-local"
+
+// Poll is how often a condition is looked at. Short: the waits are what a start consists of.
+const Poll = 75 * time.Millisecond
+
+// Client is an administrator's client of one cluster.
+type Client struct {
+	Cluster string
+	Config  *rest.Config
+	dynamic dynamic.Interface
+	http    *http.Client
+}
+
+// New makes a client from a kubeconfig. It does not connect.
+func New(cluster, kubeconfig string) (*Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("kubeconfig of %s: %w", cluster, err)
+	}
+	// A fleet is set up by hundreds of small requests; client-go would spread them over minutes.
+	config.QPS, config.Burst = 500, 1000
+	config.UserAgent = FieldManager
+	config.Timeout = 10 * time.Second
+	// The apiservers answer with warnings about the objects; they are for people at a prompt.
+	config.WarningHandler = rest.NoWarnings{}
+	httpClient, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("client of %s: %w", cluster, err)
+	}
+	client, err := dynamic.NewForConfigAndClient(config, httpClient)
+	if err != nil {
+		return nil, fmt.Errorf("client of %s: %w", cluster, err)
+	}
+	return &Client{Cluster: cluster, Config: config, dynamic: client, http: httpClient}, nil
+}
+
+// HTTP is a client with the administrator's certificate.
+func (c *Client) HTTP() *http.Client { return c.http }
+
+// Resource gives access to the objects of a kind. The resource's name is guessed from the kind,
+// which is right for every kind that the fleet handles and needs no discovery.
+func (c *Client) Resource(gvk schema.GroupVersionKind, namespace string) dynamic.ResourceInterface {
+	gvr, _ := meta.UnsafeGuessKindToResource(gvk)
+	if namespace == "" {
+		return c.dynamic.Resource(gvr)
+	}
+	return c.dynamic.Resource(gvr).Namespace(namespace)
+}
+
+// Apply makes the objects so, in their order, by server-side apply.
+func (c *Client) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
+	for _, object := range objects {
+		err := c.retry(ctx, "applying "+Describe(object), func() error {
+			_, err := c.Resource(object.GroupVersionKind(), object.GetNamespace()).
+				Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Create creates an object with its status, for kinds that take it (nodes), and leaves one that
+// exists alone.
+func (c *Client) Create(ctx context.Context, object *unstructured.Unstructured) error {
+	return c.retry(ctx, "creating "+Describe(object), func() error {
+		_, err := c.Resource(object.GroupVersionKind(), object.GetNamespace()).
+			Create(ctx, object, metav1.CreateOptions{FieldManager: FieldManager})
+		if apierrors.IsAlreadyExists(err) {
+			return nil
+		}
+		return err
+	})
+}
+
+// MergePatch changes an object.
+func (c *Client) MergePatch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name, patch string) error {
+	return c.retry(ctx, fmt.Sprintf("patching %s %s", gvk.Kind, name), func() error {
+		_, err := c.Resource(gvk, namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: FieldManager})
+		return err
+	})
+}
+
+// Get reads an object once.
+func (c *Client) Get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	return c.Resource(gvk, namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// List reads the objects of a kind once; an empty namespace means all.
+func (c *Client) List(ctx context.Context, gvk schema.GroupVersionKind, namespace, selector string) ([]unstructured.Unstructured, error) {
+	list, err := c.Resource(gvk, namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, err
+	}
+	return list.Items, nil
+}
+
+// Delete deletes an object; one that does not exist is fine.
+func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) error {
+	err := c.Resource(gvk, namespace).Delete(ctx, name, metav1.DeleteOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// WaitFor reads an object until check is content with it. check returns what is still missing, or
+// nothing.
+func (c *Client) WaitFor(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, check func(*unstructured.Unstructured) string) error {
+	missing := ""
+	err := Until(ctx, func() (bool, error) {
+		object, err := c.Get(ctx, gvk, namespace, name)
+		if err != nil {
+			missing = err.Error()
+			return false, nil
+		}
+		missing = check(object)
+		return missing == "", nil
+	})
+	if err != nil {
+		return fmt.Errorf("cluster %s: %s %s: %s (%w)", c.Cluster, gvk.Kind, join(namespace, name), missing, err)
+	}
+	return nil
+}
+
+// retry repeats a request for as long as its failure may pass by itself: an apiserver, a webhook or
+// a CRD that is not there yet.
+func (c *Client) retry(ctx context.Context, what string, request func() error) error {
+	var last error
+	err := Until(ctx, func() (bool, error) {
+		last = request()
+		if last == nil {
+			return true, nil
+		}
+		if !passing(last) {
+			return false, last
+		}
+		return false, nil
+	})
+	switch {
+	case err == nil:
+		return nil
+	case last != nil && !errors.Is(err, last):
+		return fmt.Errorf("cluster %s: %s: %w (the last answer: %v)", c.Cluster, what, err, last)
+	default:
+		return fmt.Errorf("cluster %s: %s: %w", c.Cluster, what, err)
+	}
+}
+
+// passing says whether a failed request is worth repeating.
+func passing(err error) bool {
+	switch {
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsUnauthorized(err):
+		return false
+	case apierrors.IsForbidden(err):
+		// A namespace's default roles and a webhook's refusal are final, a cold RBAC cache is not.
+		return !strings.Contains(err.Error(), "denied the request")
+	default:
+		return true
+	}
+}
+
+// Until calls f until it says true, returns an error, or the context ends.
+func Until(ctx context.Context, f func() (bool, error)) error {
+	for {
+		done, err := f()
+		if done || err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(Poll):
+		}
+	}
+}
+
+// Describe names an object for people.
+func Describe(object *unstructured.Unstructured) string {
+	return object.GetKind() + " " + join(object.GetNamespace(), object.GetName())
+}
+
+func join(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}

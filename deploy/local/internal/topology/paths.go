@@ -1,0 +1,55 @@
+package topology
+
+import "path/filepath"
+
+// Paths are the folders and files of a fleet, all below one folder.
+type Paths struct{ Root string }
+
+// Bin holds a link to every component and Kairship's own programs.
+func (p Paths) Bin() string { return filepath.Join(p.Root, "bin") }
+
+// Binary is one program.
+func (p Paths) Binary(name string) string { return filepath.Join(p.Bin(), name) }
+
+// PKI holds a cluster's keys and certificates.
+func (p Paths) PKI(cluster string) string { return filepath.Join(p.Root, "pki", cluster) }
+
+// Kubeconfig is the administrator's kubeconfig of a cluster.
+func (p Paths) Kubeconfig(cluster string) string {
+	return filepath.Join(p.Root, "kubeconfig", cluster+".yaml")
+}
+
+// ComponentKubeconfig is the kubeconfig of one identity that a process of the fleet uses.
+func (p Paths) ComponentKubeconfig(cluster, identity string) string {
+	return filepath.Join(p.Root, "kubeconfig", "components", cluster+"-"+identity+".yaml")
+}
+
+// Token is the file with a person's bearer token of the global cluster.
+func (p Paths) Token(person string) string { return filepath.Join(p.Root, "tokens", person) }
+
+// TokenTable is what the global apiserver reads the tokens from.
+func (p Paths) TokenTable() string { return filepath.Join(p.Root, "pki", "global", "tokens.csv") }
+
+// Logs holds one log per process.
+func (p Paths) Logs() string { return filepath.Join(p.Root, "logs") }
+
+// Log is a process's log.
+func (p Paths) Log(process string) string { return filepath.Join(p.Logs(), process+".log") }
+
+// PIDs holds one record per process.
+func (p Paths) PIDs() string { return filepath.Join(p.Root, "pids") }
+
+// Data holds what a process stores.
+func (p Paths) Data(process string) string { return filepath.Join(p.Root, "data", process) }
+
+// Config holds configuration files made for a process.
+func (p Paths) Config(name string) string { return filepath.Join(p.Root, "config", name) }
+
+// State is what the fleet remembers of itself between runs.
+func (p Paths) State() string { return filepath.Join(p.Root, "state.json") }
+
+// Description is what tests and tools read about a running fleet.
+func (p Paths) Description() string { return filepath.Join(p.Root, "fleet.json") }
+
+// Lock keeps two runs on one fleet apart.
+func (p Paths) Lock() string { return filepath.Join(p.Root, ".lock") }
