@@ -36,6 +36,10 @@ type Config struct {
 	// operation, for example its dataloaders. It sees the user (authz.UserFrom).
 	RequestScope func(context.Context) context.Context
 
+	// ResponseExtensions returns what goes into the response's extensions when the
+	// operation is done; nil for nothing. It sees the context of RequestScope.
+	ResponseExtensions func(context.Context) map[string]any
+
 	// RequestTimeout is the deadline of one operation. Parts that are done by then
 	// are returned, the others carry CodeTimeout.
 	RequestTimeout time.Duration

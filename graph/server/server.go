@@ -81,5 +81,20 @@ func newExecutor(cfg Config, p presenter) *handler.Server {
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		return next(cfg.RequestScope(ctx))
 	})
+	if cfg.ResponseExtensions != nil {
+		srv.AroundResponses(func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+			resp := next(ctx)
+			if resp == nil {
+				return nil
+			}
+			for name, value := range cfg.ResponseExtensions(ctx) {
+				if resp.Extensions == nil {
+					resp.Extensions = map[string]any{}
+				}
+				resp.Extensions[name] = value
+			}
+			return resp
+		})
+	}
 	return srv
 }

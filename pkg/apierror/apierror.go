@@ -145,3 +145,15 @@ func Is(err error, code Code) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == code
 }
+
+// In says which instance's part of an answer an error belongs to. Errors of
+// other types are returned as they are.
+func In(err error, instance string) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Instance != "" {
+		return err
+	}
+	named := *e
+	named.Instance = instance
+	return &named
+}

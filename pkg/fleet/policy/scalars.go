@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -300,26 +299,4 @@ func UnmarshalRawJSON(v any) (apiextensionsv1.JSON, error) {
 		return apiextensionsv1.JSON{}, fmt.Errorf("not a JSON value: %w", err)
 	}
 	return apiextensionsv1.JSON{Raw: raw}, nil
-}
-
-// Pair is a key and its value.
-type Pair struct {
-	Key   string
-	Value string
-}
-
-// Pairs lists a map by key: the form of labels and annotations in GraphQL, in
-// an order that does not change from one answer to the next.
-func Pairs(m map[string]string) []Pair {
-	pairs := make([]Pair, 0, len(m))
-	for k, v := range m {
-		pairs = append(pairs, Pair{Key: k, Value: v})
-	}
-	slices.SortFunc(pairs, func(a, b Pair) int {
-		if a.Key < b.Key {
-			return -1
-		}
-		return 1
-	})
-	return pairs
 }

@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -212,16 +211,5 @@ func TestRawJSON(t *testing.T) {
 	}
 	if _, err := UnmarshalRawJSON(func() {}); err == nil {
 		t.Error("a function was read as JSON")
-	}
-}
-
-func TestPairs(t *testing.T) {
-	got := Pairs(map[string]string{"b": "2", "a": "1", "c": ""})
-	want := []Pair{{"a", "1"}, {"b", "2"}, {"c", ""}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("pairs are not ordered by key (-want +got):\n%s", diff)
-	}
-	if got := Pairs(nil); got == nil || len(got) != 0 {
-		t.Errorf("no labels are %v, not an empty list", got)
 	}
 }

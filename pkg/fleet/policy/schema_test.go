@@ -143,7 +143,7 @@ func (w *walker) value(field reflect.StructField, gql *ast.Type, where string) {
 		want, nullable = gql.Name(), strings.Contains(field.Tag.Get("json"), "omitempty")
 		if def := w.definitions[want]; def == nil || def.Kind != ast.Enum {
 			w.problem(where, want+" is not an enum, and "+goType.String()+" is")
-		} else if modelOf(def) != reflect.TypeFor[Object]().PkgPath()+"."+want {
+		} else if modelOf(def) != reflect.TypeFor[Policy]().PkgPath()+"."+want {
 			w.problem(want, "is not bound to the functions of this package")
 		}
 	case goType.Kind() == reflect.String:

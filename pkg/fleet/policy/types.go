@@ -1,63 +1,22 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
-	"time"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
 )
-
-// Kind is one of the four kinds of policy.
-type Kind string
-
-// The kinds of policy, by their Kubernetes names.
-const (
-	KindPropagationPolicy        Kind = policyv1alpha1.ResourceKindPropagationPolicy
-	KindClusterPropagationPolicy Kind = policyv1alpha1.ResourceKindClusterPropagationPolicy
-	KindOverridePolicy           Kind = policyv1alpha1.ResourceKindOverridePolicy
-	KindClusterOverridePolicy    Kind = policyv1alpha1.ResourceKindClusterOverridePolicy
-)
-
-// Kinds lists the kinds of policy, in the order of the schema.
-func Kinds() []Kind {
-	return []Kind{
-		KindPropagationPolicy, KindClusterPropagationPolicy,
-		KindOverridePolicy, KindClusterOverridePolicy,
-	}
-}
-
-// GVR is the resource that holds policies of the kind; empty for no kind.
-func (k Kind) GVR() schema.GroupVersionResource {
-	var resource string
-	switch k {
-	case KindPropagationPolicy:
-		resource = policyv1alpha1.ResourcePluralPropagationPolicy
-	case KindClusterPropagationPolicy:
-		resource = policyv1alpha1.ResourcePluralClusterPropagationPolicy
-	case KindOverridePolicy:
-		resource = policyv1alpha1.ResourcePluralOverridePolicy
-	case KindClusterOverridePolicy:
-		resource = policyv1alpha1.ResourcePluralClusterOverridePolicy
-	default:
-		return schema.GroupVersionResource{}
-	}
-	return policyv1alpha1.SchemeGroupVersion.WithResource(resource)
-}
-
-// Namespaced tells whether policies of the kind are in namespaces.
-func (k Kind) Namespaced() bool {
-	return k == KindPropagationPolicy || k == KindOverridePolicy
-}
 
 // PropagationPolicyLike is a PropagationPolicy or a ClusterPropagationPolicy.
 type PropagationPolicyLike interface {
 	IsNode()
 	// Common gives what all policies have.
-	Common() *Object
+	Common() *Policy
 	// PropagationSpec gives what the policy says.
 	PropagationSpec() *policyv1alpha1.PropagationSpec
 }
@@ -66,55 +25,33 @@ type PropagationPolicyLike interface {
 type OverridePolicyLike interface {
 	IsNode()
 	// Common gives what all policies have.
-	Common() *Object
+	Common() *Policy
 	// OverrideSpec gives what the policy says.
 	OverrideSpec() *policyv1alpha1.OverrideSpec
 }
 
-// Object is what all policies have.
-type Object struct {
-	// Kind of the policy.
-	Kind Kind
-	// InstanceName is the instance that it was read from.
-	InstanceName string
-	// Meta is the object's metadata.
-	Meta metav1.ObjectMeta
-	// Raw is the whole object as the index (or the instance) gave it. It holds
-	// metadata only when no more was asked for.
-	Raw json.RawMessage
-	// ObservedAt is when the object is known to have been so.
-	ObservedAt time.Time
+// Policy is what all policies have.
+type Policy struct {
+	object.Object
 }
 
 // Common implements PropagationPolicyLike and OverridePolicyLike.
-func (o *Object) Common() *Object { return o }
+func (p *Policy) Common() *Policy { return p }
 
 // IsNode marks the policies as objects with a global ID, as GraphQL's Node asks.
-func (o *Object) IsNode() {}
+func (p *Policy) IsNode() {}
 
-// Name of the policy.
-func (o *Object) Name() string { return o.Meta.Name }
-
-// Namespace of the policy; nil when it has none.
-func (o *Object) Namespace() *string {
-	if o.Meta.Namespace == "" {
-		return nil
-	}
-	return &o.Meta.Namespace
+// ID is its global ID. The name of a kind of policy is also that of its GraphQL type.
+func (p *Policy) ID() string {
+	return nodeid.New(p.ObjectKind(), p.Instance, p.Namespace(), p.Name())
 }
 
-// CreatedAt is when the instance created the policy.
-func (o *Object) CreatedAt() time.Time { return o.Meta.CreationTimestamp.Time }
-
-// ResourceVersion is the version that updates are based on.
-func (o *Object) ResourceVersion() string { return o.Meta.ResourceVersion }
-
-// Deleting tells whether its deletion was asked for.
-func (o *Object) Deleting() bool { return o.Meta.DeletionTimestamp != nil }
+// NamespaceOrNil is its namespace; nil for the kinds that have none.
+func (p *Policy) NamespaceOrNil() *string { return object.Optional(p.Namespace()) }
 
 // PropagationPolicy sends resources of its namespace to member clusters.
 type PropagationPolicy struct {
-	Object
+	Policy
 
 	Spec *policyv1alpha1.PropagationSpec
 }
@@ -122,12 +59,9 @@ type PropagationPolicy struct {
 // PropagationSpec implements PropagationPolicyLike.
 func (p *PropagationPolicy) PropagationSpec() *policyv1alpha1.PropagationSpec { return p.Spec }
 
-// Namespace of the policy; it always has one.
-func (p *PropagationPolicy) Namespace() string { return p.Meta.Namespace }
-
 // ClusterPropagationPolicy sends resources of any namespace, and resources without one, to member clusters.
 type ClusterPropagationPolicy struct {
-	Object
+	Policy
 
 	Spec *policyv1alpha1.PropagationSpec
 }
@@ -137,7 +71,7 @@ func (p *ClusterPropagationPolicy) PropagationSpec() *policyv1alpha1.Propagation
 
 // OverridePolicy changes resources of its namespace on their way to member clusters.
 type OverridePolicy struct {
-	Object
+	Policy
 
 	Spec *policyv1alpha1.OverrideSpec
 }
@@ -145,12 +79,9 @@ type OverridePolicy struct {
 // OverrideSpec implements OverridePolicyLike.
 func (p *OverridePolicy) OverrideSpec() *policyv1alpha1.OverrideSpec { return p.Spec }
 
-// Namespace of the policy; it always has one.
-func (p *OverridePolicy) Namespace() string { return p.Meta.Namespace }
-
 // ClusterOverridePolicy changes resources of any namespace, and resources without one, on their way to member clusters.
 type ClusterOverridePolicy struct {
-	Object
+	Policy
 
 	Spec *policyv1alpha1.OverrideSpec
 }
@@ -158,62 +89,76 @@ type ClusterOverridePolicy struct {
 // OverrideSpec implements OverridePolicyLike.
 func (p *ClusterOverridePolicy) OverrideSpec() *policyv1alpha1.OverrideSpec { return p.Spec }
 
-// NewPropagationPolicy reads a PropagationPolicy from its JSON. raw is kept, not copied.
-func NewPropagationPolicy(instance string, raw []byte, observedAt time.Time) (*PropagationPolicy, error) {
-	object, spec, err := read[policyv1alpha1.PropagationSpec](KindPropagationPolicy, instance, raw, observedAt)
+// The lists of the four kinds.
+type (
+	PropagationPolicyConnection        = page.Connection[*PropagationPolicy]
+	PropagationPolicyEdge              = page.Edge[*PropagationPolicy]
+	ClusterPropagationPolicyConnection = page.Connection[*ClusterPropagationPolicy]
+	ClusterPropagationPolicyEdge       = page.Edge[*ClusterPropagationPolicy]
+	OverridePolicyConnection           = page.Connection[*OverridePolicy]
+	OverridePolicyEdge                 = page.Edge[*OverridePolicy]
+	ClusterOverridePolicyConnection    = page.Connection[*ClusterOverridePolicy]
+	ClusterOverridePolicyEdge          = page.Edge[*ClusterOverridePolicy]
+)
+
+// NewPropagationPolicy makes a PropagationPolicy of its object.
+func NewPropagationPolicy(instance string, o *index.Object, fresh freshness.Freshness) (*PropagationPolicy, error) {
+	p, err := index.Decode[policyv1alpha1.PropagationPolicy](o)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(instance, o, err)
 	}
-	return &PropagationPolicy{Object: object, Spec: spec}, nil
+	return &PropagationPolicy{Policy: common(instance, o, fresh), Spec: &p.Spec}, nil
 }
 
-// NewClusterPropagationPolicy reads a ClusterPropagationPolicy from its JSON. raw is kept, not copied.
-func NewClusterPropagationPolicy(instance string, raw []byte, observedAt time.Time) (*ClusterPropagationPolicy, error) {
-	object, spec, err := read[policyv1alpha1.PropagationSpec](KindClusterPropagationPolicy, instance, raw, observedAt)
+// NewClusterPropagationPolicy makes a ClusterPropagationPolicy of its object.
+func NewClusterPropagationPolicy(instance string, o *index.Object, fresh freshness.Freshness) (*ClusterPropagationPolicy, error) {
+	p, err := index.Decode[policyv1alpha1.ClusterPropagationPolicy](o)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(instance, o, err)
 	}
-	return &ClusterPropagationPolicy{Object: object, Spec: spec}, nil
+	return &ClusterPropagationPolicy{Policy: common(instance, o, fresh), Spec: &p.Spec}, nil
 }
 
-// NewOverridePolicy reads an OverridePolicy from its JSON. raw is kept, not copied.
-func NewOverridePolicy(instance string, raw []byte, observedAt time.Time) (*OverridePolicy, error) {
-	object, spec, err := read[policyv1alpha1.OverrideSpec](KindOverridePolicy, instance, raw, observedAt)
+// NewOverridePolicy makes an OverridePolicy of its object.
+func NewOverridePolicy(instance string, o *index.Object, fresh freshness.Freshness) (*OverridePolicy, error) {
+	p, err := index.Decode[policyv1alpha1.OverridePolicy](o)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(instance, o, err)
 	}
-	return &OverridePolicy{Object: object, Spec: spec}, nil
+	return &OverridePolicy{Policy: common(instance, o, fresh), Spec: &p.Spec}, nil
 }
 
-// NewClusterOverridePolicy reads a ClusterOverridePolicy from its JSON. raw is kept, not copied.
-func NewClusterOverridePolicy(instance string, raw []byte, observedAt time.Time) (*ClusterOverridePolicy, error) {
-	object, spec, err := read[policyv1alpha1.OverrideSpec](KindClusterOverridePolicy, instance, raw, observedAt)
+// NewClusterOverridePolicy makes a ClusterOverridePolicy of its object.
+func NewClusterOverridePolicy(instance string, o *index.Object, fresh freshness.Freshness) (*ClusterOverridePolicy, error) {
+	p, err := index.Decode[policyv1alpha1.ClusterOverridePolicy](o)
 	if err != nil {
-		return nil, err
+		return nil, unreadable(instance, o, err)
 	}
-	return &ClusterOverridePolicy{Object: object, Spec: spec}, nil
+	return &ClusterOverridePolicy{Policy: common(instance, o, fresh), Spec: &p.Spec}, nil
 }
 
-// read decodes metadata and spec. A missing spec (metadata only was asked for)
-// gives an empty one; JSON that names another kind is an error.
-func read[S any](kind Kind, instance string, raw []byte, observedAt time.Time) (Object, *S, error) {
-	var decoded struct {
-		Kind     string            `json:"kind"`
-		Metadata metav1.ObjectMeta `json:"metadata"`
-		Spec     S                 `json:"spec"`
+// NewPropagation makes the policy of an object that is a PropagationPolicy or a
+// ClusterPropagationPolicy.
+func NewPropagation(instance string, o *index.Object, fresh freshness.Freshness) (PropagationPolicyLike, error) {
+	if o.Kind == policyv1alpha1.ResourceKindClusterPropagationPolicy {
+		return NewClusterPropagationPolicy(instance, o, fresh)
 	}
-	if err := json.Unmarshal(raw, &decoded); err != nil {
-		return Object{}, nil, fmt.Errorf("reading a %s of instance %s: %w", kind, instance, err)
+	return NewPropagationPolicy(instance, o, fresh)
+}
+
+// NewOverride makes the policy of an object that is an OverridePolicy or a
+// ClusterOverridePolicy.
+func NewOverride(instance string, o *index.Object, fresh freshness.Freshness) (OverridePolicyLike, error) {
+	if o.Kind == policyv1alpha1.ResourceKindClusterOverridePolicy {
+		return NewClusterOverridePolicy(instance, o, fresh)
 	}
-	// Items of a list often carry no kind of their own.
-	if decoded.Kind != "" && decoded.Kind != string(kind) && decoded.Kind != "PartialObjectMetadata" {
-		return Object{}, nil, fmt.Errorf("reading a %s of instance %s: the object is a %s", kind, instance, decoded.Kind)
-	}
-	return Object{
-		Kind:         kind,
-		InstanceName: instance,
-		Meta:         decoded.Metadata,
-		Raw:          raw,
-		ObservedAt:   observedAt,
-	}, &decoded.Spec, nil
+	return NewOverridePolicy(instance, o, fresh)
+}
+
+func common(instance string, o *index.Object, fresh freshness.Freshness) Policy {
+	return Policy{Object: object.New(instance, o, fresh)}
+}
+
+func unreadable(instance string, o *index.Object, err error) error {
+	return fmt.Errorf("reading %s %s/%s of instance %s: %w", o.Kind, o.Meta.Namespace, o.Meta.Name, instance, err)
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
-	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -110,12 +110,13 @@ func (s *Service) OverridePolicies(ctx context.Context, w *Workload) ([]policy.O
 	}
 	found := []policy.OverridePolicyLike{}
 	seen := map[index.Key]struct{}{}
-	for _, p := range placements {
-		overrides, err := s.Overrides(ctx, p)
+	for i := range placements {
+		overrides, err := s.Overrides(ctx, &placements[i])
 		if err != nil {
 			return nil, err
 		}
-		for _, o := range overrides {
+		for j := range overrides {
+			o := &overrides[j]
 			if _, dup := seen[o.key]; dup {
 				continue
 			}
@@ -142,14 +143,14 @@ type Placement struct {
 func (p *Placement) InstanceName() string { return p.workload.Instance }
 
 // Placements returns where the workload runs.
-func (s *Service) Placements(ctx context.Context, w *Workload) ([]*Placement, error) {
+func (s *Service) Placements(ctx context.Context, w *Workload) ([]Placement, error) {
 	status, err := s.Status(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*Placement, len(status.Placements))
+	out := make([]Placement, len(status.Placements))
 	for i, p := range status.Placements {
-		out[i] = &Placement{PlacementStatus: p, workload: w}
+		out[i] = Placement{PlacementStatus: p, workload: w}
 	}
 	return out, nil
 }
@@ -170,12 +171,12 @@ func (o *Override) PolicyNamespace() *string {
 }
 
 // Overrides returns what was overridden for a placement.
-func (s *Service) Overrides(ctx context.Context, p *Placement) ([]*Override, error) {
+func (s *Service) Overrides(ctx context.Context, p *Placement) ([]Override, error) {
 	w := p.workload
 	work, err := s.lister.Reader.GetMetadata(ctx, workKey(w.Indexed, p.Cluster))
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
-		return []*Override{}, nil
+		return []Override{}, nil
 	case err != nil:
 		return nil, apierror.In(err, w.Instance)
 	}
@@ -183,9 +184,9 @@ func (s *Service) Overrides(ctx context.Context, p *Placement) ([]*Override, err
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*Override, len(applied))
+	out := make([]Override, len(applied))
 	for i, a := range applied {
-		out[i] = &Override{AppliedOverride: a, placement: p, key: overrideKey(w.Indexed.Cluster, w.Namespace(), a)}
+		out[i] = Override{AppliedOverride: a, placement: p, key: overrideKey(w.Indexed.Cluster, w.Namespace(), a)}
 	}
 	return out, nil
 }
@@ -215,7 +216,7 @@ func (s *Service) Object(ctx context.Context, p *Placement) (*MemberObject, erro
 }
 
 // Pods returns the first pods of an object in a member, by name.
-func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]*Pod, error) {
+func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]Pod, error) {
 	objects, err := s.lister.Reader.PodsOf(ctx, podOwner(m.Indexed))
 	if err != nil {
 		return nil, apierror.In(err, m.Instance)
@@ -223,13 +224,16 @@ func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]*Pod,
 	if len(objects) > first {
 		objects = objects[:first]
 	}
-	pods := make([]*Pod, len(objects))
+	pods := make([]Pod, len(objects))
 	for i, o := range objects {
-		if pods[i], err = newPod(m.Instance, o, m.Fresh); err != nil {
+		pod, err := newPod(m.Instance, o, m.Fresh)
+		if err != nil {
 			return nil, err
 		}
+		pods[i] = *pod
 	}
 	return pods, nil
 }
 
-var _ = freshness.SourceIndex
+// MessageOrNil is what went wrong; nil when nothing did.
+func (p *Placement) MessageOrNil() *string { return object.Optional(p.Message) }

@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -96,6 +97,16 @@ func policyFields(p *PolicyReference) []index.FieldEquals {
 		annotation(policyv1alpha1.PropagationPolicyNamespaceAnnotation, *p.Namespace),
 		annotation(policyv1alpha1.PropagationPolicyNameAnnotation, p.Name),
 	}
+}
+
+// claimOf is what a template that the policy claimed has: the policy's permanent
+// ID, which Karmada writes on both.
+func claimOf(p *policy.Policy) *index.FieldEquals {
+	label := policyv1alpha1.PropagationPolicyPermanentIDLabel
+	if p.Namespace() == "" {
+		label = policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel
+	}
+	return &index.FieldEquals{Path: []string{"metadata", "labels", label}, Value: p.Indexed.Meta.Labels[label]}
 }
 
 // within narrows a list's instances to those of the filter.

@@ -5,11 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
-	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -269,9 +266,3 @@ func decodeBinding(o *index.Object) (*workv1alpha2.ResourceBinding, error) {
 	}
 	return index.Decode[workv1alpha2.ResourceBinding](o)
 }
-
-var (
-	_ = clusterv1alpha1.Cluster{}
-	_ = policy.Kinds
-	_ = v1alpha1.VirtualClusterName
-)

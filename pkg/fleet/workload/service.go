@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -79,6 +80,27 @@ func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, nee
 		return nil, err
 	}
 	if scans {
+		return s.scan(ctx, r, a.Filter, needs)
+	}
+	result, err := s.lister.ListOne(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	s.prefetch(ctx, result.Items, needs)
+	return s.connection(ctx, result), nil
+}
+
+// ListClaimed returns a page of the workloads that a policy claimed. The lists of
+// several policies that are asked for at the same time are read together.
+func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs, needs Needs) (*Connection, error) {
+	r, scans, err := s.requestIn(ctx, []string{p.Instance}, a, needs)
+	if err != nil {
+		return nil, err
+	}
+	r.Part = claimOf(p)
+	if scans {
+		r.Fields = append(r.Fields, *r.Part)
+		r.Part = nil
 		return s.scan(ctx, r, a.Filter, needs)
 	}
 	result, err := s.lister.ListOne(ctx, r)

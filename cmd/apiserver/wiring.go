@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/kairship-io/kairship/graph/generated"
+	"github.com/kairship-io/kairship/graph/loaders"
+	"github.com/kairship-io/kairship/graph/resolvers"
+	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/binding"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/namespace"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// planHeader asks for extensions.plan: what the operation cost.
+const planHeader = "Kairship-Query-Plan"
+
+// build joins everything. It waits until the global cluster has been read once.
+func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (http.Handler, error) {
+	inventory, err := watchInventory(ctx, o, config)
+	if err != nil {
+		return nil, err
+	}
+	idx, err := index.New(index.Config{REST: config, Timeout: o.indexTimeout, QPS: o.indexQPS, Burst: o.indexBurst})
+	if err != nil {
+		return nil, err
+	}
+	kube, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("making the client of the global cluster: %w", err)
+	}
+	schema := generated.NewExecutableSchema(generated.Config{
+		Resolvers: &resolvers.Resolver{Fleet: newFleet(inventory, idx)},
+	})
+	return server.New(server.Config{
+		Schema:        schema,
+		Authenticator: authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now),
+		Authorizer:    authz.NewAuthorizer(kube.AuthorizationV1().SubjectAccessReviews(), time.Now),
+		RequestScope: func(ctx context.Context) context.Context {
+			ctx, _ = index.WithRecorder(ctx)
+			return loaders.With(ctx, idx)
+		},
+		ResponseExtensions: queryPlan,
+		RequestTimeout:     o.requestTimeout,
+		MaxBodyBytes:       o.maxBodyBytes,
+		GraphiQL:           o.graphiql,
+		Introspection:      o.introspection,
+		Checks: []server.Check{
+			{Name: "global-cluster", Required: true, Run: checkGlobal(kube)},
+			{Name: "index", Run: idx.Ping},
+		},
+		Logger: logger,
+	})
+}
+
+// watchInventory caches what is read from the global cluster with every query.
+func watchInventory(ctx context.Context, o *options, config *rest.Config) (cache.Cache, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	utilruntime.Must(clusterpediav1alpha2.AddToScheme(scheme))
+	inventory, err := cache.New(config, cache.Options{Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields()})
+	if err != nil {
+		return nil, fmt.Errorf("watching the global cluster: %w", err)
+	}
+	go func() {
+		if err := inventory.Start(ctx); err != nil {
+			slog.Error("the watch on the global cluster ended", "error", err)
+		}
+	}()
+	waitCtx, cancel := context.WithTimeout(ctx, o.waitForAPIs)
+	defer cancel()
+	for _, watched := range []client.Object{&v1alpha1.Instance{}, &v1alpha1.Cluster{}, &clusterpediav1alpha2.PediaCluster{}} {
+		var last error
+		err := wait.PollUntilContextCancel(waitCtx, time.Second, true, func(ctx context.Context) (bool, error) {
+			_, last = inventory.GetInformer(ctx, watched)
+			return last == nil, nil
+		})
+		if err != nil {
+			return nil, fmt.Errorf("the global cluster did not serve %T within %s: %w", watched, o.waitForAPIs, last)
+		}
+	}
+	return inventory, nil
+}
+
+// newFleet makes the services of all nouns.
+func newFleet(inventory client.Reader, idx *index.Client) resolvers.Fleet {
+	lister := &listing.Lister{
+		Reader:    loaders.NewReader(idx),
+		Freshness: freshness.NewTracker(inventory, time.Now),
+		Now:       time.Now,
+	}
+	instances := instance.NewService(inventory, time.Now)
+	clusters := cluster.NewService(inventory, time.Now)
+	return resolvers.Fleet{
+		Instances:      instances,
+		Clusters:       clusters,
+		MemberClusters: membercluster.NewService(lister),
+		Namespaces:     namespace.NewService(lister),
+		Workloads:      workload.NewService(lister, idx, instances, clusters, membercluster.NewRoster(idx, time.Now)),
+		Bindings:       binding.NewService(lister),
+		Policies:       policy.NewService(lister),
+		Events:         event.NewService(lister),
+		Resources:      resource.NewService(lister),
+	}
+}
+
+// queryPlan tells those who ask what their operation cost.
+func queryPlan(ctx context.Context) map[string]any {
+	if !graphql.HasOperationContext(ctx) {
+		return nil
+	}
+	op := graphql.GetOperationContext(ctx)
+	if op.Headers.Get(planHeader) == "" {
+		return nil
+	}
+	return map[string]any{"plan": map[string]any{
+		"indexRequests":  index.RecorderFrom(ctx).Requests(),
+		"durationMillis": float64(time.Since(op.Stats.OperationStart).Microseconds()) / 1000,
+	}}
+}
+
+func checkGlobal(kube kubernetes.Interface) func(context.Context) error {
+	return func(ctx context.Context) error {
+		err := kube.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+		if err != nil {
+			return apierror.Wrap(err, apierror.CodeTimeout, "The global cluster does not answer")
+		}
+		return nil
+	}
+}

@@ -1,0 +1,70 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+)
+
+// instanceOf returns the instance that an object belongs to. It can be missing
+// only when it was deleted since the object was read.
+func (r *Resolver) instanceOf(ctx context.Context, name string) (*instance.Instance, error) {
+	i, err := r.Fleet.Instances.Get(ctx, name)
+	if err == nil && i == nil {
+		return nil, apierror.NotFound("Instance", name)
+	}
+	return i, err
+}
+
+// inventoryCluster returns the inventory's entry of a member cluster; nil when
+// the member was joined outside Kairship. A cluster of the same name that is
+// joined to another instance is another cluster.
+func (r *Resolver) inventoryCluster(ctx context.Context, m *membercluster.MemberCluster) (*cluster.Cluster, error) {
+	c, err := r.Fleet.Clusters.Get(ctx, m.Name())
+	if err != nil || c == nil || c.InstanceName() != m.Instance {
+		return nil, err
+	}
+	return c, nil
+}
+
+func (r *Resolver) replicas(ctx context.Context, w *workload.Workload) (*workload.ReplicaCounts, error) {
+	s, err := r.Fleet.Workloads.Status(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return &s.Replicas, nil
+}
+
+func (r *Resolver) health(ctx context.Context, w *workload.Workload) (workload.Health, error) {
+	s, err := r.Fleet.Workloads.Status(ctx, w)
+	if err != nil {
+		return "", err
+	}
+	return s.Health, nil
+}
+
+func (r *Resolver) healthMessage(ctx context.Context, w *workload.Workload) (*string, error) {
+	s, err := r.Fleet.Workloads.Status(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	return object.Optional(s.Message), nil
+}
+
+func (r *Resolver) suspended(ctx context.Context, w *workload.Workload) (bool, error) {
+	s, err := r.Fleet.Workloads.Status(ctx, w)
+	if err != nil {
+		return false, err
+	}
+	for i := range s.Placements {
+		if s.Placements[i].Suspended {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,111 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/graph/model"
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/binding"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/namespace"
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+)
+
+// finders read an object by the parts of its ID, for each type of IDs. The
+// number of parts is checked before they are called.
+var finders = map[string]struct {
+	parts int
+	find  func(r *Resolver, ctx context.Context, p []string) (model.Node, error)
+}{
+	instance.TypeName: {1, func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Instances.Get(ctx, p[0]))
+	}},
+	cluster.TypeName: {1, func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Clusters.Get(ctx, p[0]))
+	}},
+	membercluster.TypeName: {2, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.MemberClusters.Get(ctx, p[0], p[1]))
+	})},
+	namespace.TypeName: {2, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Namespaces.Get(ctx, p[0], p[1]))
+	})},
+	workload.TypeName: {4, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		kind := workload.Kind(p[1])
+		if !kind.Valid() {
+			return nil, wrongID()
+		}
+		w, err := r.Fleet.Workloads.Get(ctx, p[0], kind, p[2], p[3], workloadNeeds(ctx))
+		if err != nil || w == nil {
+			return nil, err
+		}
+		return w, nil
+	})},
+	binding.TypeName: {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Bindings.Get(ctx, p[0], p[1], p[2]))
+	})},
+	resource.TypeName: {6, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		ns := &p[4]
+		if p[4] == "" {
+			ns = nil
+		}
+		return found(r.Fleet.Resources.Get(ctx, p[0], kindOf(p[1], p[2], p[3]), ns, p[5]))
+	})},
+	"PropagationPolicy": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Policies.Propagation.Get(ctx, p[0], p[1], p[2]))
+	})},
+	"ClusterPropagationPolicy": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Policies.ClusterPropagation.Get(ctx, p[0], p[1], p[2]))
+	})},
+	"OverridePolicy": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Policies.Override.Get(ctx, p[0], p[1], p[2]))
+	})},
+	"ClusterOverridePolicy": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return found(r.Fleet.Policies.ClusterOverride.Get(ctx, p[0], p[1], p[2]))
+	})},
+}
+
+// node reads the object of an ID.
+func (r *Resolver) node(ctx context.Context, text string) (model.Node, error) {
+	id, err := nodeid.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := finders[id.Type]
+	if !ok || len(id.Parts) != f.parts {
+		return nil, wrongID()
+	}
+	return f.find(r, ctx, id.Parts)
+}
+
+// inInstance answers null for an object of an instance that there is none of,
+// without asking the index.
+func inInstance(find func(*Resolver, context.Context, []string) (model.Node, error)) func(*Resolver, context.Context, []string) (model.Node, error) {
+	return func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		i, err := r.Fleet.Instances.Get(ctx, p[0])
+		if err != nil || i == nil {
+			return nil, err
+		}
+		return find(r, ctx, p)
+	}
+}
+
+// found turns a missing object into a missing node: a nil pointer in an
+// interface would not be null.
+func found[T interface {
+	comparable
+	model.Node
+}](object T, err error) (model.Node, error) {
+	var none T
+	if err != nil || object == none {
+		return nil, err
+	}
+	return object, nil
+}
+
+func wrongID() error {
+	return apierror.Invalid("id", "This ID is of no type that node can read")
+}

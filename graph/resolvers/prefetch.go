@@ -1,0 +1,113 @@
+package resolvers
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/namespace"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+)
+
+// prefetchInstances starts reading the lists that will be asked of every
+// instance of a page, each list for all instances at once.
+func (r *Resolver) prefetchInstances(ctx context.Context, instances []*instance.Instance) {
+	if len(instances) < 2 {
+		return
+	}
+	names := make([]string, len(instances))
+	for i, one := range instances {
+		names[i] = one.Name
+	}
+	items := selected(ctx).items()
+	for _, f := range items.fields {
+		inner := selection{op: items.op, fields: below(items.op, f)}
+		r.prefetchList(ctx, names, f, inner)
+	}
+}
+
+// prefetchList starts reading one list of some instances. Arguments that can't
+// be read here are left to the field itself, which says what is wrong with them.
+func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.CollectedField, inner selection) {
+	raw := f.ArgumentMap(inner.op.Variables)
+	var p page.Args
+	var order *object.Order
+	if !readArg(raw, "first", &p.First) || !readArg(raw, "after", &p.After) || !readArg(raw, "orderBy", &order) {
+		return
+	}
+	count := inner.has("totalCount")
+	switch f.Name {
+	case "workloads":
+		withFilter(raw, func(filter *workload.Filter) {
+			r.Fleet.Workloads.Prefetch(ctx, names, workload.ListArgs{Args: p, Filter: filter, Order: order}, inner.connectionNeeds())
+		})
+	case "memberClusters":
+		withFilter(raw, func(filter *membercluster.Filter) {
+			r.Fleet.MemberClusters.Prefetch(ctx, names, p, filter, order, count)
+		})
+	case "namespaces":
+		withFilter(raw, func(filter *namespace.Filter) { r.Fleet.Namespaces.Prefetch(ctx, names, p, filter, order, count) })
+	case "events":
+		withFilter(raw, func(filter *event.Filter) { r.Fleet.Events.Prefetch(ctx, names, p, filter, order, count) })
+	case "propagationPolicies":
+		withFilter(raw, func(filter *policy.Filter) {
+			r.Fleet.Policies.Propagation.Prefetch(ctx, names, p, filter, order, count)
+		})
+	case "clusterPropagationPolicies":
+		withFilter(raw, func(filter *policy.Filter) {
+			r.Fleet.Policies.ClusterPropagation.Prefetch(ctx, names, p, filter, order, count)
+		})
+	case "overridePolicies":
+		withFilter(raw, func(filter *policy.Filter) { r.Fleet.Policies.Override.Prefetch(ctx, names, p, filter, order, count) })
+	case "clusterOverridePolicies":
+		withFilter(raw, func(filter *policy.Filter) {
+			r.Fleet.Policies.ClusterOverride.Prefetch(ctx, names, p, filter, order, count)
+		})
+	case "resources":
+		r.prefetchResources(ctx, names, raw, p, order, inner)
+	}
+}
+
+func (r *Resolver) prefetchResources(ctx context.Context, names []string, raw map[string]any, p page.Args, order *object.Order, inner selection) {
+	var of resource.Kind
+	var ns *string
+	if !readArg(raw, "group", &of.Group) || !readArg(raw, "version", &of.Version) ||
+		!readArg(raw, "resource", &of.Resource) || !readArg(raw, "namespace", &ns) {
+		return
+	}
+	withFilter(raw, func(filter *resource.Filter) {
+		filter, err := inNamespace(filter, ns)
+		if err != nil {
+			return
+		}
+		r.Fleet.Resources.Prefetch(ctx, names, of, p, filter, order, inner.has("totalCount"), inner.metadataOnly())
+	})
+}
+
+// withFilter reads the argument filter and goes on with it.
+func withFilter[F any](raw map[string]any, then func(*F)) {
+	var filter *F
+	if readArg(raw, "filter", &filter) {
+		then(filter)
+	}
+}
+
+// readArg reads an argument as the field's resolver will get it. The names of
+// the inputs' fields are those of the Go fields but for their case, which
+// encoding/json overlooks.
+func readArg(raw map[string]any, name string, into any) bool {
+	v, ok := raw[name]
+	if !ok || v == nil {
+		return true
+	}
+	text, err := json.Marshal(v)
+	return err == nil && json.Unmarshal(text, into) == nil
+}

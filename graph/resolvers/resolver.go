@@ -1,0 +1,35 @@
+// Package resolvers connects the schema to the domain: one file for each schema
+// file, in which every resolver reads its arguments, calls one service and
+// returns.
+package resolvers
+
+import (
+	"github.com/kairship-io/kairship/pkg/fleet/binding"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/namespace"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+)
+
+// Resolver is the root of all resolvers.
+type Resolver struct {
+	// Fleet is the domain: a service for each noun.
+	Fleet Fleet
+}
+
+// Fleet is everything that resolvers need.
+type Fleet struct {
+	Instances      *instance.Service
+	Clusters       *cluster.Service
+	MemberClusters *membercluster.Service
+	Namespaces     *namespace.Service
+	Workloads      *workload.Service
+	Bindings       *binding.Service
+	Policies       *policy.Service
+	Events         *event.Service
+	Resources      *resource.Service
+}

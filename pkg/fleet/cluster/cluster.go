@@ -1,0 +1,93 @@
+// Package cluster is the noun of the inventory: the clusters that Kairship knows.
+package cluster
+
+import (
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+)
+
+// TypeName is the noun's name in the schema and in IDs.
+const TypeName = "Cluster"
+
+// Connection and Edge are lists of clusters.
+type (
+	Connection = page.Connection[*Cluster]
+	Edge       = page.Edge[*Cluster]
+)
+
+// Cluster is a cluster of the inventory.
+type Cluster struct {
+	*v1alpha1.Cluster
+	observedAt time.Time
+}
+
+// New makes a Cluster of its resource.
+func New(c *v1alpha1.Cluster, observedAt time.Time) *Cluster {
+	return &Cluster{Cluster: c, observedAt: observedAt}
+}
+
+// IsNode marks it as a Node.
+func (*Cluster) IsNode() {}
+
+// ID is its global ID.
+func (c *Cluster) ID() string { return nodeid.New(TypeName, c.Name) }
+
+// Alias is a name for people.
+func (c *Cluster) Alias() *string { return object.Optional(c.Spec.Alias) }
+
+// Type is what it is.
+func (c *Cluster) Type() v1alpha1.ClusterType { return c.Spec.Type }
+
+// Hidden keeps it out of lists.
+func (c *Cluster) Hidden() bool { return c.Spec.Hidden }
+
+// APIEndpoint is the URL of its API server.
+func (c *Cluster) APIEndpoint() string { return c.Spec.APIEndpoint }
+
+// Provider is who runs it.
+func (c *Cluster) Provider() *string { return object.Optional(c.Spec.Provider) }
+
+// Region it is in.
+func (c *Cluster) Region() *string { return object.Optional(c.Spec.Region) }
+
+// Zone it is in.
+func (c *Cluster) Zone() *string { return object.Optional(c.Spec.Zone) }
+
+// InstanceName is the instance it is joined to; empty when it is free.
+func (c *Cluster) InstanceName() string {
+	if c.Spec.InstanceRef == nil {
+		return ""
+	}
+	return c.Spec.InstanceRef.Name
+}
+
+// Conditions are its state in detail.
+func (c *Cluster) Conditions() []object.Condition { return object.Conditions(c.Status.Conditions) }
+
+// KubernetesVersion is the version of its API server.
+func (c *Cluster) KubernetesVersion() *string { return object.Optional(c.Status.KubernetesVersion) }
+
+// KubeSystemID identifies it whatever it is called.
+func (c *Cluster) KubeSystemID() *string { return object.Optional(c.Status.KubeSystemID) }
+
+// CredentialsExpireTime is when the credentials for it expire.
+func (c *Cluster) CredentialsExpireTime() *time.Time {
+	if c.Status.CredentialsExpireTime == nil {
+		return nil
+	}
+	return object.Time(*c.Status.CredentialsExpireTime)
+}
+
+// LabelPairs are its labels.
+func (c *Cluster) LabelPairs() []object.Label { return object.Pairs(c.Labels) }
+
+// CreatedAt is when it was registered.
+func (c *Cluster) CreatedAt() time.Time { return c.CreationTimestamp.UTC() }
+
+// Freshness tells how old its fields may be: they are watched.
+func (c *Cluster) Freshness() freshness.Freshness { return freshness.Live(c.observedAt) }

@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Filter says which clusters to list.
+type Filter struct {
+	Name          []string
+	NameContains  *string
+	LabelSelector *string
+	Type          []v1alpha1.ClusterType
+	// Instances they are joined to; "" stands for none.
+	Instances     []string
+	IncludeHidden bool
+}
+
+// Service reads the inventory from the watch on the global cluster.
+type Service struct {
+	clusters client.Reader
+	now      func() time.Time
+}
+
+// NewService makes a Service that reads from a cache.
+func NewService(clusters client.Reader, now func() time.Time) *Service {
+	return &Service{clusters: clusters, now: now}
+}
+
+// Get returns one cluster; nil when there is none of that name.
+func (s *Service) Get(ctx context.Context, name string) (*Cluster, error) {
+	var c v1alpha1.Cluster
+	err := s.clusters.Get(ctx, client.ObjectKey{Name: name}, &c)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil //nolint:nilnil // A missing cluster is null in the API, not an error.
+	case err != nil:
+		return nil, err
+	}
+	return New(&c, s.now()), nil
+}
+
+// List returns a page of the inventory.
+func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *object.Order) (*Connection, error) {
+	all, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if f == nil {
+		f = &Filter{}
+	}
+	return listing.Memory(listing.MemoryRequest[*Cluster]{
+		Noun:   TypeName,
+		Args:   args,
+		Filter: listing.Filter{Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:  order.Index(index.Order{Field: index.OrderByName}),
+		Match: func(c *Cluster) bool {
+			return (f.IncludeHidden || !c.Hidden()) &&
+				(f.Type == nil || slices.Contains(f.Type, c.Type())) &&
+				(f.Instances == nil || slices.Contains(f.Instances, c.InstanceName()))
+		},
+		MatchIdentity: f,
+		Items:         all,
+		Now:           s.now(),
+	})
+}
+
+// MembersOf lists the physical clusters that are joined to an instance, by
+// name. Their names are also those of their rows in the index and, because
+// Kairship joins them so, those of the instance's member clusters.
+func (s *Service) MembersOf(ctx context.Context, instance string) ([]*Cluster, error) {
+	all, err := s.all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	members := slices.DeleteFunc(all, func(c *Cluster) bool {
+		return c.Type() != v1alpha1.ClusterTypePhysical || c.InstanceName() != instance
+	})
+	slices.SortFunc(members, func(a, b *Cluster) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return members, nil
+}
+
+func (s *Service) all(ctx context.Context) ([]*Cluster, error) {
+	var list v1alpha1.ClusterList
+	if err := s.clusters.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	now := s.now()
+	items := make([]*Cluster, len(list.Items))
+	for i := range list.Items {
+		items[i] = New(&list.Items[i], now)
+	}
+	return items, nil
+}

@@ -1,0 +1,76 @@
+// Package instance is the noun of the Karmada control planes.
+package instance
+
+import (
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+)
+
+// TypeName is the noun's name in the schema and in IDs.
+const TypeName = "Instance"
+
+// Connection and Edge are lists of instances.
+type (
+	Connection = page.Connection[*Instance]
+	Edge       = page.Edge[*Instance]
+)
+
+// Instance is one Karmada control plane.
+type Instance struct {
+	*v1alpha1.Instance
+	observedAt time.Time
+}
+
+// New makes an Instance of its resource.
+func New(i *v1alpha1.Instance, observedAt time.Time) *Instance {
+	return &Instance{Instance: i, observedAt: observedAt}
+}
+
+// IsNode marks it as a Node.
+func (*Instance) IsNode() {}
+
+// ID is its global ID.
+func (i *Instance) ID() string { return nodeid.New(TypeName, i.Name) }
+
+// Alias is a name for people.
+func (i *Instance) Alias() *string { return object.Optional(i.Spec.Alias) }
+
+// Mode is how it came to be.
+func (i *Instance) Mode() v1alpha1.InstanceMode { return i.Spec.Mode }
+
+// State is what it is doing.
+func (i *Instance) State() v1alpha1.InstanceState {
+	switch {
+	case i.DeletionTimestamp != nil:
+		return v1alpha1.InstanceStateTerminating
+	case i.Status.State == "":
+		return v1alpha1.InstanceStateUnknown
+	}
+	return i.Status.State
+}
+
+// Conditions are its state in detail.
+func (i *Instance) Conditions() []object.Condition { return object.Conditions(i.Status.Conditions) }
+
+// KarmadaVersion is the version of Karmada.
+func (i *Instance) KarmadaVersion() *string { return object.Optional(i.Status.KarmadaVersion) }
+
+// KubernetesVersion is the version of its API server.
+func (i *Instance) KubernetesVersion() *string { return object.Optional(i.Status.KubernetesVersion) }
+
+// LabelPairs are its labels.
+func (i *Instance) LabelPairs() []object.Label { return object.Pairs(i.Labels) }
+
+// CreatedAt is when it was registered.
+func (i *Instance) CreatedAt() time.Time { return i.CreationTimestamp.UTC() }
+
+// Freshness tells how old its fields may be: they are watched.
+func (i *Instance) Freshness() freshness.Freshness { return freshness.Live(i.observedAt) }
+
+// Summary are its figures.
+func (i *Instance) Summary() *Summary { return summaryOf(i.Status.Summary) }

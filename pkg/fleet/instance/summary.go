@@ -1,0 +1,54 @@
+package instance
+
+import (
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+)
+
+// KindCount is how many objects of one kind there are.
+type KindCount struct {
+	Kind  string
+	Total int
+	// Ready is nil where readiness means nothing for the kind.
+	Ready *int
+}
+
+// Summary are figures over a whole instance.
+type Summary struct {
+	Clusters, Nodes                object.ReadyCount
+	CPU, Memory, Pods              object.Capacity
+	Workloads, Policies, Resources []KindCount
+}
+
+func summaryOf(in *v1alpha1.InstanceSummary) *Summary {
+	if in == nil {
+		return nil
+	}
+	s := &Summary{
+		Clusters: readyCount(in.Clusters), Nodes: readyCount(in.Nodes),
+		CPU: capacity(in.CPU), Memory: capacity(in.Memory), Pods: capacity(in.Pods),
+		Policies: kindCounts(in.Policies), Resources: kindCounts(in.Resources),
+		Workloads: make([]KindCount, len(in.Workloads)),
+	}
+	for i, c := range in.Workloads {
+		ready := int(c.Ready)
+		s.Workloads[i] = KindCount{Kind: c.Kind, Total: int(c.Total), Ready: &ready}
+	}
+	return s
+}
+
+func readyCount(in v1alpha1.ReadyCount) object.ReadyCount {
+	return object.ReadyCount{Total: int(in.Total), Ready: int(in.Ready)}
+}
+
+func capacity(in v1alpha1.Capacity) object.Capacity {
+	return object.Capacity{Allocatable: in.Allocatable.AsApproximateFloat64(), Allocated: in.Allocated.AsApproximateFloat64()}
+}
+
+func kindCounts(in []v1alpha1.KindCount) []KindCount {
+	out := make([]KindCount, len(in))
+	for i, c := range in {
+		out[i] = KindCount{Kind: c.Kind, Total: int(c.Total)}
+	}
+	return out
+}

@@ -1,0 +1,234 @@
+// Package listing turns the arguments of a list field into a page of objects.
+// Every noun that is read from the index lists through it, so that paging,
+// filters and their errors are the same everywhere.
+package listing
+
+import (
+	"context"
+	"time"
+
+	apivalidation "k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Filter is the part of a filter that every noun has.
+type Filter struct {
+	Namespaces    []string
+	Name          []string
+	NameContains  *string
+	LabelSelector *string
+}
+
+// Lister lists what the index holds.
+type Lister struct {
+	Reader    index.Reader
+	Freshness *freshness.Tracker
+	Now       func() time.Time
+}
+
+// Request is a list that was asked for.
+type Request struct {
+	// Noun is what is listed; it keeps the cursors of different lists apart.
+	Noun string
+	// Types of the objects.
+	Types []index.Type
+	// Instances to list from.
+	Instances []string
+	Args      page.Args
+	Filter    Filter
+	Order     index.Order
+	// Fields and ScheduledTo narrow further.
+	Fields      []index.FieldEquals
+	ScheduledTo []string
+	// Part narrows to what has a value in a field; several parts of the same list
+	// that are asked for at the same time are read together.
+	Part *index.FieldEquals
+	// WithCount and MetadataOnly are what the selection needs.
+	WithCount    bool
+	MetadataOnly bool
+}
+
+// Result is a page of objects.
+type Result struct {
+	page.Args
+	Items     []*index.Object
+	HasNext   bool
+	Count     *int64
+	Freshness freshness.Freshness
+	identity  page.Identity
+	now       time.Time
+}
+
+// Cursor is the cursor of an object of the result.
+func (r *Result) Cursor(o *index.Object) string { return r.CursorAt(index.PositionOf(o)) }
+
+// CursorAt is the cursor of a place in the list.
+func (r *Result) CursorAt(p index.Position) string { return page.Cursor(r.identity, p, r.now) }
+
+// Parse checks the arguments and makes the query. Its errors name the argument.
+func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
+	now := l.Now()
+	result := &Result{Args: r.Args, identity: r.identity(), now: now}
+	limit, err := r.Args.Limit()
+	if err != nil {
+		return index.ListQuery{}, nil, err
+	}
+	q := index.ListQuery{
+		Types:        r.Types,
+		Clusters:     virtualClusters(r.Instances),
+		Namespaces:   r.Filter.Namespaces,
+		Names:        r.Filter.Name,
+		Fields:       r.Fields,
+		ScheduledTo:  r.ScheduledTo,
+		Order:        r.Order,
+		Limit:        limit,
+		WithCount:    r.WithCount,
+		MetadataOnly: r.MetadataOnly,
+	}
+	if r.Part != nil {
+		q.PartField = r.Part.Path
+	}
+	if s := r.Filter.NameContains; s != nil {
+		if *s == "" || len(*s) > apivalidation.DNS1123SubdomainMaxLength {
+			return q, nil, apierror.Invalid("filter.nameContains", "Give a part of a name, of 1 to %d characters", apivalidation.DNS1123SubdomainMaxLength)
+		}
+		q.NameContains = *s
+	}
+	if s := r.Filter.LabelSelector; s != nil {
+		if q.Selector, err = index.ParseSelector(*s); err != nil {
+			return q, nil, apierror.Invalid("filter.labelSelector", "This is not a Kubernetes label selector: %s", err)
+		}
+	}
+	if after := r.Args.After; after != nil {
+		if q.After, err = page.Position[index.Position](result.identity, *after, now); err != nil {
+			return q, nil, err
+		}
+	}
+	return q, result, nil
+}
+
+// List reads a page over all instances of the request.
+func (l *Lister) List(ctx context.Context, r Request) (*Result, error) {
+	q, result, err := l.Parse(r)
+	if err != nil {
+		return nil, err
+	}
+	if nothing(r.Filter) {
+		return l.fill(ctx, result, r, &index.Page{Count: new(int64)}), nil
+	}
+	p, err := l.Reader.List(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	return l.fill(ctx, result, r, p), nil
+}
+
+// ListOne reads a page of the one instance of the request, together with the
+// same page of other instances, or of other parts, that is asked for at the same time.
+func (l *Lister) ListOne(ctx context.Context, r Request) (*Result, error) {
+	q, result, err := l.Parse(r)
+	if err != nil {
+		return nil, err
+	}
+	if nothing(r.Filter) {
+		return l.fill(ctx, result, r, &index.Page{Count: new(int64)}), nil
+	}
+	p, err := l.Reader.PageOf(ctx, r.part(r.Instances[0]), q)
+	if err != nil {
+		return nil, apierror.In(err, r.Instances[0])
+	}
+	return l.fill(ctx, result, r, p), nil
+}
+
+// Prefetch starts reading the page of every instance of the request, each as
+// ListOne would. A request that can't be parsed is left to ListOne, which says why.
+func (l *Lister) Prefetch(ctx context.Context, r Request, then func([]*index.Object)) {
+	q, _, err := l.Parse(r)
+	if err != nil || len(r.Instances) == 0 || nothing(r.Filter) {
+		return
+	}
+	parts := make([]index.Part, len(r.Instances))
+	for i, name := range r.Instances {
+		parts[i] = r.part(name)
+	}
+	l.Reader.PrefetchPages(ctx, parts, q, func(pages map[index.Part]*index.Page) {
+		if then == nil {
+			return
+		}
+		var all []*index.Object
+		for _, p := range pages {
+			all = append(all, p.Items...)
+		}
+		then(all)
+	})
+}
+
+func (r Request) part(instance string) index.Part {
+	part := index.Part{Cluster: v1alpha1.VirtualClusterName(instance)}
+	if r.Part != nil {
+		part.Value = r.Part.Value
+	}
+	return part
+}
+
+func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.Page) *Result {
+	result.Items, result.HasNext, result.Count = p.Items, p.HasNext, p.Count
+	if !r.WithCount {
+		result.Count = nil
+	}
+	result.Freshness = l.Freshness.Of(ctx, virtualClusters(r.Instances)...)
+	return result
+}
+
+// Connection makes the Relay connection of a result.
+func Connection[T any](r *Result, wrap func(*index.Object) T) *page.Connection[T] {
+	items := make([]T, len(r.Items))
+	for i, o := range r.Items {
+		items[i] = wrap(o)
+	}
+	i := -1
+	return page.Build(r.Args, items, func(T) string {
+		i++
+		return r.Cursor(r.Items[i])
+	}, r.HasNext, r.Count, r.Freshness)
+}
+
+// identity tells lists apart. How many to return is not part of it: a reader may change that.
+func (r Request) identity() page.Identity {
+	return page.IdentityOf(r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.ScheduledTo, r.Order)
+}
+
+// nothing tells that a filter excludes everything: an empty list of values is
+// not the same as no list.
+func nothing(f Filter) bool {
+	return (f.Name != nil && len(f.Name) == 0) || (f.Namespaces != nil && len(f.Namespaces) == 0)
+}
+
+func virtualClusters(instances []string) []string {
+	names := make([]string, len(instances))
+	for i, name := range instances {
+		names[i] = v1alpha1.VirtualClusterName(name)
+	}
+	return names
+}
+
+// Decoded makes the connection of a result whose objects have to be decoded.
+func Decoded[T any](r *Result, decode func(*index.Object) (T, error)) (*page.Connection[T], error) {
+	var failed error
+	c := Connection(r, func(o *index.Object) T {
+		item, err := decode(o)
+		if err != nil && failed == nil {
+			failed = err
+		}
+		return item
+	})
+	if failed != nil {
+		return nil, failed
+	}
+	return c, nil
+}

@@ -1,0 +1,101 @@
+package listing
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// MemoryRequest is a list of objects that are at hand, as those of the global
+// cluster are.
+type MemoryRequest[T metav1.Object] struct {
+	// Noun is what is listed.
+	Noun   string
+	Args   page.Args
+	Filter Filter
+	Order  index.Order
+	// Match narrows further; MatchIdentity says how, to keep cursors apart.
+	Match         func(T) bool
+	MatchIdentity any
+	Items         []T
+	Now           time.Time
+}
+
+// Memory pages through objects that are at hand. The order must be by name or by creation.
+func Memory[T metav1.Object](r MemoryRequest[T]) (*page.Connection[T], error) {
+	limit, err := r.Args.Limit()
+	if err != nil {
+		return nil, err
+	}
+	selector := labels.Everything()
+	if s := r.Filter.LabelSelector; s != nil {
+		if selector, err = labels.Parse(*s); err != nil {
+			return nil, apierror.Invalid("filter.labelSelector", "This is not a Kubernetes label selector: %s", err)
+		}
+	}
+	identity := page.IdentityOf(r.Noun, r.Filter, r.Order, r.MatchIdentity)
+	var after *index.Position
+	if r.Args.After != nil {
+		if after, err = page.Position[index.Position](identity, *r.Args.After, r.Now); err != nil {
+			return nil, err
+		}
+	}
+	var matching []T
+	for _, item := range r.Items {
+		if r.Filter.matches(item, selector) && r.Match(item) {
+			matching = append(matching, item)
+		}
+	}
+	slices.SortFunc(matching, func(a, b T) int { return compare(r.Order, positionOf(a), positionOf(b)) })
+	count := int64(len(matching))
+	rest := matching
+	if after != nil {
+		at, found := slices.BinarySearchFunc(matching, *after, func(item T, p index.Position) int {
+			return compare(r.Order, positionOf(item), p)
+		})
+		if found {
+			at++
+		}
+		rest = matching[at:]
+	}
+	hasNext := len(rest) > limit
+	if hasNext {
+		rest = rest[:limit]
+	}
+	cursorOf := func(item T) string { return page.Cursor(identity, positionOf(item), r.Now) }
+	return page.Build(r.Args, rest, cursorOf, hasNext, &count, freshness.Live(r.Now)), nil
+}
+
+func (f Filter) matches(o metav1.Object, selector labels.Selector) bool {
+	switch {
+	case f.Name != nil && !slices.Contains(f.Name, o.GetName()):
+		return false
+	case f.NameContains != nil && !strings.Contains(o.GetName(), *f.NameContains):
+		return false
+	}
+	return selector.Matches(labels.Set(o.GetLabels()))
+}
+
+func positionOf(o metav1.Object) index.Position {
+	return index.Position{CreatedAt: o.GetCreationTimestamp().UTC(), Name: o.GetName()}
+}
+
+func compare(o index.Order, a, b index.Position) int {
+	c := cmp.Compare(a.Name, b.Name)
+	if o.Field == index.OrderByCreation {
+		c = cmp.Or(a.CreatedAt.Compare(b.CreatedAt), c)
+	}
+	if o.Desc {
+		return -c
+	}
+	return c
+}

@@ -1,0 +1,72 @@
+package membercluster
+
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Filter says which member clusters to list.
+type Filter struct {
+	Name          []string
+	NameContains  *string
+	LabelSelector *string
+}
+
+// Service reads member clusters.
+type Service struct {
+	lister *listing.Lister
+}
+
+// NewService makes a Service.
+func NewService(lister *listing.Lister) *Service { return &Service{lister: lister} }
+
+// Get returns one member cluster; nil when none of that name is joined.
+func (s *Service) Get(ctx context.Context, instance, name string) (*MemberCluster, error) {
+	o, err := s.lister.Reader.Get(ctx, key(instance, name))
+	switch {
+	case apierror.Is(err, apierror.CodeNotFound):
+		return nil, nil //nolint:nilnil // A missing member is null in the API, not an error.
+	case err != nil:
+		return nil, apierror.In(err, instance)
+	}
+	return New(instance, o, s.lister.Freshness.Of(ctx, o.Cluster))
+}
+
+// List returns a page of an instance's member clusters.
+func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*Connection, error) {
+	r, err := s.lister.ListOne(ctx, request([]string{instance}, args, f, order, count))
+	if err != nil {
+		return nil, err
+	}
+	return listing.Decoded(r, func(o *index.Object) (*MemberCluster, error) { return New(instance, o, r.Freshness) })
+}
+
+// Prefetch starts reading what List will be asked for in each instance.
+func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) {
+	s.lister.Prefetch(ctx, request(instances, args, f, order, count), nil)
+}
+
+func request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
+	if f == nil {
+		f = &Filter{}
+	}
+	return listing.Request{
+		Noun:      TypeName,
+		Types:     []index.Type{index.MemberClusters},
+		Instances: instances,
+		Args:      args,
+		Filter:    listing.Filter{Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:     order.Index(index.Order{Field: index.OrderByName}),
+		WithCount: count,
+	}
+}
+
+func key(instance, name string) index.Key {
+	return index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: index.MemberClusters, Name: name}
+}

@@ -1,0 +1,110 @@
+// Package namespace is the noun of the namespaces of an instance.
+package namespace
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// TypeName is the noun's name in the schema and in IDs.
+const TypeName = "Namespace"
+
+// Connection and Edge are lists of namespaces.
+type (
+	Connection = page.Connection[*Namespace]
+	Edge       = page.Edge[*Namespace]
+)
+
+// Filter says which namespaces to list.
+type Filter struct {
+	Name          []string
+	NameContains  *string
+	LabelSelector *string
+}
+
+// Namespace is a namespace of an instance.
+type Namespace struct {
+	object.Object
+}
+
+// New makes a Namespace.
+func New(instance string, o *index.Object, fresh freshness.Freshness) *Namespace {
+	return &Namespace{Object: object.New(instance, o, fresh)}
+}
+
+// IsNode marks it as a Node.
+func (*Namespace) IsNode() {}
+
+// ID is its global ID.
+func (n *Namespace) ID() string { return nodeid.New(TypeName, n.Instance, n.Name()) }
+
+// Phase is Active or Terminating.
+func (n *Namespace) Phase() (string, error) {
+	ns, err := index.Decode[corev1.Namespace](n.Indexed)
+	if err != nil {
+		return "", err
+	}
+	if ns.Status.Phase == "" {
+		return string(corev1.NamespaceActive), nil
+	}
+	return string(ns.Status.Phase), nil
+}
+
+// Service reads namespaces.
+type Service struct {
+	lister *listing.Lister
+}
+
+// NewService makes a Service.
+func NewService(lister *listing.Lister) *Service { return &Service{lister: lister} }
+
+// Get returns one namespace; nil when there is none of that name.
+func (s *Service) Get(ctx context.Context, instance, name string) (*Namespace, error) {
+	o, err := s.lister.Reader.Get(ctx, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: index.Namespaces, Name: name})
+	switch {
+	case apierror.Is(err, apierror.CodeNotFound):
+		return nil, nil //nolint:nilnil // A missing namespace is null in the API, not an error.
+	case err != nil:
+		return nil, apierror.In(err, instance)
+	}
+	return New(instance, o, s.lister.Freshness.Of(ctx, o.Cluster)), nil
+}
+
+// List returns a page of an instance's namespaces.
+func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*Connection, error) {
+	r, err := s.lister.ListOne(ctx, request([]string{instance}, args, f, order, count))
+	if err != nil {
+		return nil, err
+	}
+	return listing.Connection(r, func(o *index.Object) *Namespace { return New(instance, o, r.Freshness) }), nil
+}
+
+// Prefetch starts reading what List will be asked for in each instance.
+func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) {
+	s.lister.Prefetch(ctx, request(instances, args, f, order, count), nil)
+}
+
+func request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
+	if f == nil {
+		f = &Filter{}
+	}
+	return listing.Request{
+		Noun:      TypeName,
+		Types:     []index.Type{index.Namespaces},
+		Instances: instances,
+		Args:      args,
+		Filter:    listing.Filter{Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:     order.Index(index.Order{Field: index.OrderByName}),
+		WithCount: count,
+	}
+}

@@ -1,0 +1,81 @@
+// Package object is the part of the domain that all Kubernetes objects share.
+package object
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Pair is a label or an annotation.
+type Pair struct {
+	Key, Value string
+}
+
+// Label and Annotation are the two kinds of Pair.
+type (
+	Label      = Pair
+	Annotation = Pair
+)
+
+// Pairs lists a map in the order of its keys.
+func Pairs(m map[string]string) []Pair {
+	pairs := make([]Pair, 0, len(m))
+	for k, v := range m {
+		pairs = append(pairs, Pair{k, v})
+	}
+	slices.SortFunc(pairs, func(a, b Pair) int { return cmp.Compare(a.Key, b.Key) })
+	return pairs
+}
+
+// Condition is one observed aspect of an object's state.
+type Condition struct {
+	Type, Status, Reason, Message string
+	LastTransitionTime            *time.Time
+	ObservedGeneration            *int64
+}
+
+// Conditions turns Kubernetes' conditions into ours, in the order they have.
+func Conditions(in []metav1.Condition) []Condition {
+	out := make([]Condition, len(in))
+	for i, c := range in {
+		out[i] = Condition{
+			Type: c.Type, Status: string(c.Status), Reason: c.Reason, Message: c.Message,
+			LastTransitionTime: Time(c.LastTransitionTime),
+		}
+		if c.ObservedGeneration != 0 {
+			out[i].ObservedGeneration = &c.ObservedGeneration
+		}
+	}
+	return out
+}
+
+// Time is a moment in UTC; nil for the zero time.
+func Time(t metav1.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	utc := t.UTC()
+	return &utc
+}
+
+// Optional is nil for the zero value.
+func Optional[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// ReadyCount is how many there are and how many of them are ready.
+type ReadyCount struct {
+	Total, Ready int
+}
+
+// Capacity is a resource that can be allocated, in the unit of the field that holds it.
+type Capacity struct {
+	Allocatable, Allocated float64
+}

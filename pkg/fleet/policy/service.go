@@ -1,0 +1,89 @@
+package policy
+
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Filter says which policies to list.
+type Filter struct {
+	Name          []string
+	NameContains  *string
+	Namespaces    []string
+	LabelSelector *string
+}
+
+// Policies reads the policies of one kind.
+type Policies[T any] struct {
+	lister *listing.Lister
+	of     index.Type
+	make   func(instance string, o *index.Object, fresh freshness.Freshness) (*T, error)
+}
+
+// Service reads the policies of all kinds.
+type Service struct {
+	Propagation        *Policies[PropagationPolicy]
+	ClusterPropagation *Policies[ClusterPropagationPolicy]
+	Override           *Policies[OverridePolicy]
+	ClusterOverride    *Policies[ClusterOverridePolicy]
+}
+
+// NewService makes a Service.
+func NewService(lister *listing.Lister) *Service {
+	return &Service{
+		Propagation:        &Policies[PropagationPolicy]{lister, index.PropagationPolicies, NewPropagationPolicy},
+		ClusterPropagation: &Policies[ClusterPropagationPolicy]{lister, index.ClusterPropagationPolicies, NewClusterPropagationPolicy},
+		Override:           &Policies[OverridePolicy]{lister, index.OverridePolicies, NewOverridePolicy},
+		ClusterOverride:    &Policies[ClusterOverridePolicy]{lister, index.ClusterOverridePolicies, NewClusterOverridePolicy},
+	}
+}
+
+// Get returns one policy; nil when there is none of that name. Kinds without
+// namespace take an empty one.
+func (p *Policies[T]) Get(ctx context.Context, instance, namespace, name string) (*T, error) {
+	key := index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: p.of, Namespace: namespace, Name: name}
+	o, err := p.lister.Reader.Get(ctx, key)
+	switch {
+	case apierror.Is(err, apierror.CodeNotFound):
+		return nil, nil //nolint:nilnil // A missing policy is null in the API, not an error.
+	case err != nil:
+		return nil, apierror.In(err, instance)
+	}
+	return p.make(instance, o, p.lister.Freshness.Of(ctx, o.Cluster))
+}
+
+// List returns a page of an instance's policies.
+func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*page.Connection[*T], error) {
+	r, err := p.lister.ListOne(ctx, p.request([]string{instance}, args, f, order, count))
+	if err != nil {
+		return nil, err
+	}
+	return listing.Decoded(r, func(o *index.Object) (*T, error) { return p.make(instance, o, r.Freshness) })
+}
+
+// Prefetch starts reading what List will be asked for in each instance.
+func (p *Policies[T]) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) {
+	p.lister.Prefetch(ctx, p.request(instances, args, f, order, count), nil)
+}
+
+func (p *Policies[T]) request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
+	if f == nil {
+		f = &Filter{}
+	}
+	return listing.Request{
+		Noun:      p.of.Kind,
+		Types:     []index.Type{p.of},
+		Instances: instances,
+		Args:      args,
+		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:     order.Index(index.Order{Field: index.OrderByNamespace}),
+		WithCount: count,
+	}
+}

@@ -1,0 +1,131 @@
+// Package resource is the noun of objects of any kind.
+package resource
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// TypeName is the noun's name in the schema and in IDs.
+const TypeName = "Resource"
+
+// Connection and Edge are lists of objects.
+type (
+	Connection = page.Connection[*Resource]
+	Edge       = page.Edge[*Resource]
+)
+
+// Filter says which objects to list.
+type Filter struct {
+	Namespaces    []string
+	Name          []string
+	NameContains  *string
+	LabelSelector *string
+}
+
+// Kind names a kind as its API path does.
+type Kind struct {
+	Group, Version, Resource string
+}
+
+// Resource is an object of any kind.
+type Resource struct {
+	object.Object
+	of Kind
+}
+
+// New makes a Resource.
+func New(instance string, of Kind, o *index.Object, fresh freshness.Freshness) *Resource {
+	return &Resource{Object: object.New(instance, o, fresh), of: of}
+}
+
+// IsNode marks it as a Node.
+func (*Resource) IsNode() {}
+
+// ID is its global ID.
+func (r *Resource) ID() string {
+	return nodeid.New(TypeName, r.Instance, r.of.Group, r.of.Version, r.of.Resource, r.Namespace(), r.Name())
+}
+
+// NamespaceOrNil is its namespace; nil when it has none.
+func (r *Resource) NamespaceOrNil() *string { return object.Optional(r.Namespace()) }
+
+// Service reads objects of any kind.
+type Service struct {
+	lister *listing.Lister
+}
+
+// NewService makes a Service.
+func NewService(lister *listing.Lister) *Service { return &Service{lister: lister} }
+
+// Get returns one object; nil when there is none of that name.
+func (s *Service) Get(ctx context.Context, instance string, of Kind, namespace *string, name string) (*Resource, error) {
+	f := &Filter{Name: []string{name}, Namespaces: []string{""}}
+	if namespace != nil {
+		f.Namespaces = []string{*namespace}
+	}
+	one := 1
+	c, err := s.List(ctx, instance, of, page.Args{First: &one}, f, nil, false, false)
+	if err != nil || len(c.Nodes) == 0 {
+		return nil, err
+	}
+	return c.Nodes[0], nil
+}
+
+// List returns a page of objects of one kind.
+func (s *Service) List(ctx context.Context, instance string, of Kind, args page.Args, f *Filter, order *object.Order, count, metadataOnly bool) (*Connection, error) {
+	if err := of.validate(); err != nil {
+		return nil, err
+	}
+	r, err := s.lister.ListOne(ctx, request([]string{instance}, of, args, f, order, count, metadataOnly))
+	if err != nil {
+		return nil, err
+	}
+	return listing.Connection(r, func(o *index.Object) *Resource { return New(instance, of, o, r.Freshness) }), nil
+}
+
+// Prefetch starts reading what List will be asked for in each instance.
+func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count, metadataOnly bool) {
+	if of.validate() == nil {
+		s.lister.Prefetch(ctx, request(instances, of, args, f, order, count, metadataOnly), nil)
+	}
+}
+
+func request(instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count, metadataOnly bool) listing.Request {
+	if f == nil {
+		f = &Filter{}
+	}
+	return listing.Request{
+		Noun:         TypeName,
+		Types:        []index.Type{{Group: of.Group, Version: of.Version, Resource: of.Resource}},
+		Instances:    instances,
+		Args:         args,
+		Filter:       listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:        order.Index(index.Order{Field: index.OrderByNamespace}),
+		WithCount:    count,
+		MetadataOnly: metadataOnly,
+	}
+}
+
+// validate refuses what can't be the name of a kind; it would only ever list nothing.
+func (k Kind) validate() error {
+	if k.Group != "" && len(validation.IsDNS1123Subdomain(k.Group)) > 0 {
+		return apierror.Invalid("group", "%q is not an API group; give for example \"apps\", or \"\" for the core group", k.Group)
+	}
+	if len(validation.IsDNS1035Label(k.Version)) > 0 {
+		return apierror.Invalid("version", "%q is not an API version; give for example \"v1\"", k.Version)
+	}
+	if len(validation.IsDNS1123Label(k.Resource)) > 0 {
+		return apierror.Invalid("resource", "%q is not the plural name of a kind; give for example \"configmaps\"", k.Resource)
+	}
+	return nil
+}

@@ -1,0 +1,223 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/clusterpedia-io/client-go/constants"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// maxResponseBytes bounds one answer of the index, so that a runaway answer
+// costs an error and not the process.
+const maxResponseBytes = 256 << 20
+
+// maxParamBytes bounds the parameters of one request. API servers refuse
+// headers and request lines over 1 MiB in all; a larger batch is split.
+const maxParamBytes = 256 << 10
+
+// Config configures a Client.
+type Config struct {
+	// REST reaches the API server that serves Clusterpedia's API, usually the
+	// global cluster's. It is copied.
+	REST *rest.Config
+	// Timeout bounds one request to the index; 5 s where zero.
+	Timeout time.Duration
+	// QPS and Burst bound the requests of this process to the index. The
+	// defaults, 1000 and 2000, are a fuse rather than a throttle: client-go's own
+	// default would be 5, shared by all users.
+	QPS   float32
+	Burst int
+	// Now is the clock; time.Now where nil.
+	Now func() time.Time
+}
+
+// Client reads the index. It is safe for concurrent use.
+type Client struct {
+	http    *http.Client
+	base    string
+	timeout time.Duration
+	limiter flowcontrol.RateLimiter
+	now     func() time.Time
+
+	capabilities capabilityCache
+}
+
+// New makes a Client. It sends nothing.
+func New(cfg Config) (*Client, error) {
+	rc := rest.CopyConfig(cfg.REST)
+	httpClient, err := rest.HTTPClientFor(rc)
+	if err != nil {
+		return nil, fmt.Errorf("making the HTTP client for the index: %w", err)
+	}
+	host, _, err := rest.DefaultServerUrlFor(rc)
+	if err != nil {
+		return nil, fmt.Errorf("reading the address of the index: %w", err)
+	}
+	c := &Client{
+		http:    httpClient,
+		base:    strings.TrimSuffix(host.String(), "/") + constants.ClusterPediaOriginAPIPath + "/collectionresources/any",
+		timeout: cfg.Timeout,
+		now:     cfg.Now,
+	}
+	if c.timeout == 0 {
+		c.timeout = 5 * time.Second
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	qps, burst := cfg.QPS, cfg.Burst
+	if qps == 0 {
+		qps = 1000
+	}
+	if burst == 0 {
+		burst = 2000
+	}
+	c.limiter = flowcontrol.NewTokenBucketRateLimiter(qps, burst)
+	return c, nil
+}
+
+// answer is the part of a CollectionResource that is read.
+type answer struct {
+	Items              []json.RawMessage `json:"items"`
+	RemainingItemCount *int64            `json:"remainingItemCount"`
+}
+
+// list sends one request and decodes what comes back.
+func (c *Client) list(ctx context.Context, params url.Values) ([]*Object, *int64, error) {
+	body, err := c.get(ctx, params)
+	if err != nil {
+		return nil, nil, err
+	}
+	var a answer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return nil, nil, unavailable(err, "The index gave an answer that can't be read")
+	}
+	metadataOnly := params.Get("onlyMetadata") != ""
+	objects := make([]*Object, 0, len(a.Items))
+	for _, raw := range a.Items {
+		o, err := decodeObject(raw, metadataOnly)
+		if err != nil {
+			return nil, nil, unavailable(err, "The index gave an object that can't be read")
+		}
+		objects = append(objects, o)
+	}
+	return objects, a.RemainingItemCount, nil
+}
+
+// get sends one request. Every failure comes back as INDEX_UNAVAILABLE, or as
+// TIMEOUT when it was the caller's own deadline that passed; statusError keeps the
+// status for those that decide by it.
+func (c *Client) get(ctx context.Context, params url.Values) ([]byte, error) {
+	callerCtx := ctx
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	if err := c.limiter.Wait(ctx); err != nil {
+		return nil, unavailable(err, "The index is overloaded: the request waited too long for its turn")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"?"+params.Encode(), http.NoBody)
+	if err != nil {
+		return nil, fmt.Errorf("making an index request: %w", err)
+	}
+	req.Header.Set("Accept", "application/json")
+	recorderFrom(ctx).record()
+	resp, err := c.http.Do(req)
+	if err != nil {
+		if callerCtx.Err() != nil {
+			return nil, apierror.Wrap(callerCtx.Err(), apierror.CodeTimeout, "The index did not answer before the request's deadline")
+		}
+		return nil, unavailable(withoutURL(err), "The index does not answer")
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes+1))
+	switch {
+	case err != nil:
+		return nil, unavailable(err, "The index broke off its answer")
+	case len(body) > maxResponseBytes:
+		return nil, unavailable(nil, "The index gave an answer of over %d MiB; ask for less at a time", maxResponseBytes>>20)
+	case resp.StatusCode != http.StatusOK:
+		return nil, unavailable(&statusError{status: resp.StatusCode, body: body}, "The index refused the request with HTTP status %d", resp.StatusCode)
+	}
+	return body, nil
+}
+
+// statusError is an answer of the index that is not a list.
+type statusError struct {
+	status int
+	body   []byte
+}
+
+func (e *statusError) Error() string {
+	const most = 512
+	body := string(e.body)
+	if len(body) > most {
+		body = body[:most] + "…"
+	}
+	return "HTTP status " + strconv.Itoa(e.status) + ": " + body
+}
+
+func unavailable(cause error, format string, args ...any) error {
+	return apierror.Wrap(cause, apierror.CodeIndexUnavailable, format, args...)
+}
+
+// withoutURL takes the URL out of a transport error: it holds the parameters.
+func withoutURL(err error) error {
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		return e.Err
+	}
+	return err
+}
+
+// Recorder counts the requests that one operation sent to the index.
+type Recorder struct {
+	mu       sync.Mutex
+	requests int
+}
+
+type recorderKey struct{}
+
+// WithRecorder makes a context whose index requests are counted.
+func WithRecorder(ctx context.Context) (context.Context, *Recorder) {
+	r := &Recorder{}
+	return context.WithValue(ctx, recorderKey{}, r), r
+}
+
+// RecorderFrom finds the recorder of the context; nil when it has none.
+func RecorderFrom(ctx context.Context) *Recorder { return recorderFrom(ctx) }
+
+func recorderFrom(ctx context.Context) *Recorder {
+	r, _ := ctx.Value(recorderKey{}).(*Recorder)
+	return r
+}
+
+func (r *Recorder) record() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.requests++
+}
+
+// Requests is the number of requests so far.
+func (r *Recorder) Requests() int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.requests
+}

@@ -1,0 +1,229 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/clusterpedia-io/client-go/constants"
+)
+
+// Reading an index that accepts no SQL. Its parameters filter as a cross
+// product, page by offset and know nothing of bindings, so what they can't say
+// is done here.
+
+// CanFilterPlacement tells whether ListQuery.ScheduledTo can be asked for.
+// Where it can't, callers look at the bindings themselves.
+func (c *Client) CanFilterPlacement(ctx context.Context) (bool, error) {
+	d, err := c.sql(ctx)
+	return d != nil, err
+}
+
+// scanBatch is the size of the pages that a scan reads.
+const scanBatch = 500
+
+// listByOffset reads one page. Without a position it is the first page of the
+// index. With one, the list is read from its start, in batches, until the
+// position has been passed: an offset would shift with every object that comes
+// or goes, and a key can't be asked for. The cost grows with the depth of the
+// page, as it does for the database that skips an offset.
+func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) {
+	page := &Page{}
+	batch := q.Limit + 1
+	if q.After != nil {
+		batch = scanBatch
+	}
+	for offset := 0; ; {
+		params := crossProductParams(q)
+		params.Set("limit", strconv.Itoa(batch))
+		params.Set("continue", strconv.Itoa(offset))
+		if q.WithCount && offset == 0 {
+			params.Set("withRemainingCount", "true")
+		}
+		objects, remaining, err := c.list(ctx, params)
+		if err != nil {
+			return nil, err
+		}
+		if remaining != nil {
+			count := *remaining + int64(len(objects))
+			page.Count = &count
+		}
+		for _, o := range objects {
+			if q.After == nil || follows(q.Order, PositionOf(o), *q.After) {
+				page.Items = append(page.Items, o)
+			}
+		}
+		if len(page.Items) > q.Limit || len(objects) < batch {
+			break
+		}
+		// The batches overlap by a little, so that objects which went between two
+		// requests do not pull others over the seam unseen.
+		offset += len(objects) - min(seam, len(objects)/2)
+	}
+	slices.SortStableFunc(page.Items, func(a, b *Object) int {
+		return compare(q.Order, PositionOf(a), PositionOf(b))
+	})
+	page.Items = slices.CompactFunc(page.Items, func(a, b *Object) bool {
+		return PositionOf(a) == PositionOf(b)
+	})
+	page.Items, page.HasNext = cut(page.Items, q.Limit)
+	return page, nil
+}
+
+// seam is how many objects two batches of a scan share.
+const seam = 50
+
+// crossProductParams are the parameters of a list without SQL.
+func crossProductParams(q *ListQuery) url.Values {
+	params := url.Values{
+		"resources": {resourcesParam(q.Types)},
+		"clusters":  {strings.Join(q.Clusters, ",")},
+		"orderby":   {crossProductOrder(q.Order)},
+	}
+	if len(q.Namespaces) > 0 {
+		params.Set("namespaces", strings.Join(q.Namespaces, ","))
+	}
+	if len(q.Names) > 0 {
+		params.Set("names", strings.Join(q.Names, ","))
+	}
+	var selector []string
+	if q.Selector != nil {
+		selector = append(selector, q.Selector.String())
+	}
+	if q.NameContains != "" {
+		selector = append(selector, constants.SearchLabelFuzzyName+"="+q.NameContains)
+	}
+	if len(selector) > 0 {
+		params.Set("labelSelector", strings.Join(selector, ","))
+	}
+	var fields []string
+	for _, f := range q.Fields {
+		fields = append(fields, fieldPath(f.Path)+"="+f.Value)
+	}
+	if len(fields) > 0 {
+		params.Set("fieldSelector", strings.Join(fields, ","))
+	}
+	if q.MetadataOnly {
+		params.Set("onlyMetadata", "true")
+	}
+	return params
+}
+
+// fieldPath writes a path as Clusterpedia's field selectors want it: steps with
+// a dot in them in brackets.
+func fieldPath(path []string) string {
+	var b strings.Builder
+	for i, step := range path {
+		switch {
+		case strings.ContainsAny(step, "./"):
+			b.WriteString("['" + step + "']")
+		case i > 0:
+			b.WriteString("." + step)
+		default:
+			b.WriteString(step)
+		}
+	}
+	return b.String()
+}
+
+func crossProductOrder(o Order) string {
+	cols := []string{"namespace", "name", "cluster", "kind"}
+	switch o.Field {
+	case OrderByName:
+		cols = []string{"name", "namespace", "cluster", "kind"}
+	case OrderByCreation:
+		cols = append([]string{"created_at"}, cols...)
+	case OrderByNamespace:
+	}
+	if o.Desc {
+		for i := range cols {
+			cols[i] += " desc"
+		}
+	}
+	return strings.Join(cols, ",")
+}
+
+// follows tells that a comes after b in the order.
+func follows(o Order, a, b Position) bool { return compare(o, a, b) > 0 }
+
+func compare(o Order, a, b Position) int {
+	var c int
+	namespace, name := cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)
+	rest := cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Kind, b.Kind))
+	switch o.Field {
+	case OrderByName:
+		c = cmp.Or(name, namespace, rest)
+	case OrderByCreation:
+		c = cmp.Or(a.CreatedAt.Compare(b.CreatedAt), namespace, name, rest)
+	case OrderByNamespace:
+		c = cmp.Or(namespace, name, rest)
+	}
+	if o.Desc {
+		return -c
+	}
+	return c
+}
+
+// getManyByNames asks for the cross product of namespaces and names, one
+// request for each type and cluster, and takes what was meant.
+func (c *Client) getManyByNames(ctx context.Context, keys []Key, metadataOnly bool) (map[Key]*Object, error) {
+	var requests []ListQuery
+	for _, group := range groupKeys(keys) {
+		for chunk := range slices.Chunk(group, scanBatch) {
+			q := ListQuery{Types: []Type{chunk[0].Type}, Clusters: []string{chunk[0].Cluster}, MetadataOnly: metadataOnly}
+			for _, k := range chunk {
+				q.Names = append(q.Names, k.Name)
+				if k.Namespace != "" {
+					q.Namespaces = append(q.Namespaces, k.Namespace)
+				}
+			}
+			slices.Sort(q.Namespaces)
+			q.Namespaces = slices.Compact(q.Namespaces)
+			requests = append(requests, q)
+		}
+	}
+	results := make([][]*Object, len(requests))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxParallel)
+	for i, q := range requests {
+		g.Go(func() error {
+			var err error
+			results[i], _, err = c.list(gctx, crossProductParams(&q))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	return keyed(keys, slices.Concat(results...)), nil
+}
+
+// ownedByNamespace reads all objects of the types in the owners' clusters and
+// namespaces: the index can follow owners in one cluster at a time only.
+func (c *Client) ownedByNamespace(ctx context.Context, q *OwnedQuery) (objects, between []*Object, err error) {
+	clusters, _ := ownerLists(q.Owners)
+	base := ListQuery{Clusters: clusters, Namespaces: q.Namespaces, Order: Order{Field: OrderByName}}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		all := base
+		all.Types = []Type{q.Type}
+		var err error
+		objects, _, err = c.list(gctx, crossProductParams(&all))
+		return err
+	})
+	if len(q.Via) > 0 {
+		g.Go(func() error {
+			via := base
+			via.Types, via.MetadataOnly = q.Via, true
+			var err error
+			between, _, err = c.list(gctx, crossProductParams(&via))
+			return err
+		})
+	}
+	return objects, between, g.Wait()
+}

@@ -1,0 +1,154 @@
+package index
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// List reads one page.
+func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
+	if len(q.Clusters) == 0 || len(q.Types) == 0 {
+		return emptyPage(&q), nil
+	}
+	d, err := c.sql(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil {
+		return c.listByOffset(ctx, &q)
+	}
+	var page *Page
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		page, err = c.listByKey(gctx, d, &q)
+		return err
+	})
+	var count *int64
+	if q.WithCount && q.After != nil {
+		// A page that starts after a position can only count what follows it.
+		g.Go(func() error {
+			var err error
+			count, err = c.count(gctx, d, &q)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	if count != nil {
+		page.Count = count
+	}
+	return page, nil
+}
+
+// listByKey reads one page that starts at a key.
+func (c *Client) listByKey(ctx context.Context, d *dialect, q *ListQuery) (*Page, error) {
+	var where clause
+	d.filters(&where, q)
+	d.after(&where, q.Order, q.After)
+	params, err := d.params(q, &where)
+	if err != nil {
+		return nil, err
+	}
+	params.Set("limit", strconv.Itoa(q.Limit+1))
+	if q.WithCount && q.After == nil {
+		params.Set("withRemainingCount", "true")
+	}
+	objects, remaining, err := c.list(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	page := &Page{}
+	if remaining != nil {
+		count := *remaining + int64(len(objects))
+		page.Count = &count
+	}
+	page.Items, page.HasNext = cut(objects, q.Limit)
+	return page, nil
+}
+
+// count counts what the query matches on all pages.
+func (c *Client) count(ctx context.Context, d *dialect, q *ListQuery) (*int64, error) {
+	var where clause
+	d.filters(&where, q)
+	params, err := d.params(q, &where)
+	if err != nil {
+		return nil, err
+	}
+	params.Set("limit", "1")
+	params.Set("withRemainingCount", "true")
+	params.Set("onlyMetadata", "true")
+	objects, remaining, err := c.list(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	if remaining == nil {
+		return nil, unavailable(nil, "The index did not count the objects it was asked to count")
+	}
+	count := *remaining + int64(len(objects))
+	return &count, nil
+}
+
+// maxParallel bounds the requests that one question sends side by side.
+const maxParallel = 8
+
+// params are the parameters of a list in SQL.
+func (d *dialect) params(q *ListQuery, where *clause) (url.Values, error) {
+	statement, args, err := where.encode()
+	if err != nil {
+		return nil, err
+	}
+	params := url.Values{
+		"resources":          {resourcesParam(q.Types)},
+		"orderby":            {d.orderParam(q.Order)},
+		"whereSQLStatement":  {statement},
+		"whereSQLJSONParams": {args},
+	}
+	if q.MetadataOnly {
+		params.Set("onlyMetadata", "true")
+	}
+	return params, nil
+}
+
+// orderParam lists the order's columns. Clusterpedia puts them into the query
+// as they are, so they are constants too.
+func (d *dialect) orderParam(o Order) string {
+	cols := d.columns(o)
+	parts := make([]string, len(cols))
+	for i, col := range cols {
+		parts[i] = string(col)
+		if o.Desc {
+			parts[i] += " desc"
+		}
+	}
+	return strings.Join(parts, ",")
+}
+
+func resourcesParam(types []Type) string {
+	parts := make([]string, len(types))
+	for i, t := range types {
+		parts[i] = t.Group + "/" + t.Version + "/" + t.Resource
+	}
+	return strings.Join(parts, ",")
+}
+
+// cut takes the page out of what was read: one object more than the page holds
+// is asked for, which tells whether there are more.
+func cut(objects []*Object, limit int) ([]*Object, bool) {
+	if len(objects) > limit {
+		return objects[:limit], true
+	}
+	return objects, false
+}
+
+func emptyPage(q *ListQuery) *Page {
+	page := &Page{}
+	if q.WithCount {
+		page.Count = new(int64)
+	}
+	return page
+}

@@ -1,0 +1,109 @@
+package index
+
+import (
+	"context"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Owner names an object that owns others, as its controller.
+type Owner struct {
+	Cluster string
+	UID     types.UID
+}
+
+// OwnedQuery says whose objects to read.
+type OwnedQuery struct {
+	// Type of the owned objects.
+	Type Type
+	// Owners of the objects, in whatever clusters.
+	Owners []Owner
+	// Via is the type that may stand between an owner and its objects, as a
+	// ReplicaSet stands between a Deployment and its Pods.
+	Via []Type
+	// Namespaces that the owners are in. They bound what the fallback reads.
+	Namespaces []string
+}
+
+// Owned reads what the owners own, directly or through one object of a Via
+// type, ordered by name. One request answers for all owners.
+func (c *Client) Owned(ctx context.Context, q OwnedQuery) (map[Owner][]*Object, error) {
+	result := make(map[Owner][]*Object, len(q.Owners))
+	if len(q.Owners) == 0 {
+		return result, nil
+	}
+	d, err := c.sql(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var objects, between []*Object
+	if d == nil {
+		objects, between, err = c.ownedByNamespace(ctx, &q)
+	} else {
+		objects, between, err = c.ownedBySQL(ctx, d, &q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	owner := make(map[Owner]Owner, len(q.Owners)+len(between))
+	for _, o := range q.Owners {
+		owner[o] = o
+	}
+	for _, m := range between {
+		if ref := metav1.GetControllerOfNoCopy(&m.Meta); ref != nil {
+			if top, ok := owner[Owner{m.Cluster, ref.UID}]; ok {
+				owner[Owner{m.Cluster, m.Meta.UID}] = top
+			}
+		}
+	}
+	for _, o := range objects {
+		ref := metav1.GetControllerOfNoCopy(&o.Meta)
+		if ref == nil {
+			continue
+		}
+		if top, ok := owner[Owner{o.Cluster, ref.UID}]; ok {
+			result[top] = append(result[top], o)
+		}
+	}
+	return result, nil
+}
+
+// ownedBySQL asks for the owned objects and for what may stand between in one
+// request: only with both is it known which owner each object belongs to.
+func (c *Client) ownedBySQL(ctx context.Context, d *dialect, q *OwnedQuery) (objects, between []*Object, err error) {
+	clusters, uids := ownerLists(q.Owners)
+	var where clause
+	if len(q.Via) == 0 {
+		where.add(sqlOwnedDirectly, clusters, uids)
+	} else {
+		where.add(sqlOwnedIndirect, clusters, uids, clusters, uids)
+	}
+	types := append([]Type{q.Type}, q.Via...)
+	params, err := d.params(&ListQuery{Types: types, Order: Order{Field: OrderByName}}, &where)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, _, err := c.list(ctx, params)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, o := range all {
+		if o.Kind == q.Type.Kind {
+			objects = append(objects, o)
+		} else {
+			between = append(between, o)
+		}
+	}
+	return objects, between, nil
+}
+
+func ownerLists(owners []Owner) (clusters []string, uids []types.UID) {
+	for _, o := range owners {
+		clusters = append(clusters, o.Cluster)
+		uids = append(uids, o.UID)
+	}
+	slices.Sort(clusters)
+	return slices.Compact(clusters), uids
+}

@@ -1,0 +1,129 @@
+package index
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ListParts reads the same page of several parts, in one request where the
+// index speaks SQL. The query's own Clusters are ignored. A count costs a
+// request for each part.
+func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[Part]*Page, error) {
+	if len(parts) == 0 || len(q.Types) == 0 {
+		return map[Part]*Page{}, nil
+	}
+	d, err := c.sql(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d == nil || len(parts) == 1 {
+		return c.listEach(ctx, &q, parts)
+	}
+	clusters, values := partLists(parts)
+	q.Clusters = clusters
+	var where clause
+	d.parts(&where, &q, values, q.Limit+1)
+	params, err := d.params(&q, &where)
+	if err != nil {
+		return nil, err
+	}
+	counts := make([]*int64, len(parts))
+	var objects []*Object
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxParallel)
+	g.Go(func() error {
+		var err error
+		objects, _, err = c.list(gctx, params)
+		return err
+	})
+	if q.WithCount {
+		for i, part := range parts {
+			one := q.of(part)
+			g.Go(func() error {
+				var err error
+				counts[i], err = c.count(gctx, d, &one)
+				return err
+			})
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	byPart := map[Part][]*Object{}
+	for _, o := range objects {
+		part := Part{Cluster: o.Cluster, Value: textAt(o.raw, q.PartField)}
+		byPart[part] = append(byPart[part], o)
+	}
+	pages := make(map[Part]*Page, len(parts))
+	for i, part := range parts {
+		page := &Page{Count: counts[i]}
+		page.Items, page.HasNext = cut(byPart[part], q.Limit)
+		pages[part] = page
+	}
+	return pages, nil
+}
+
+// listEach reads the parts' pages one by one.
+func (c *Client) listEach(ctx context.Context, q *ListQuery, parts []Part) (map[Part]*Page, error) {
+	results := make([]*Page, len(parts))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxParallel)
+	for i, part := range parts {
+		one := q.of(part)
+		g.Go(func() error {
+			var err error
+			results[i], err = c.List(gctx, one)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	pages := make(map[Part]*Page, len(parts))
+	for i, part := range parts {
+		pages[part] = results[i]
+	}
+	return pages, nil
+}
+
+// of is the query of one part.
+func (q ListQuery) of(part Part) ListQuery {
+	q.Clusters = []string{part.Cluster}
+	if len(q.PartField) > 0 {
+		q.Fields = append(slices.Clone(q.Fields), FieldEquals{Path: q.PartField, Value: part.Value})
+		q.PartField = nil
+	}
+	return q
+}
+
+func partLists(parts []Part) (clusters, values []string) {
+	for _, p := range parts {
+		clusters = append(clusters, p.Cluster)
+		values = append(values, p.Value)
+	}
+	slices.Sort(clusters)
+	slices.Sort(values)
+	return slices.Compact(clusters), slices.Compact(values)
+}
+
+// textAt is the text at a path of an object; empty where there is none.
+func textAt(raw json.RawMessage, path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	for _, step := range path {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(raw, &fields) != nil {
+			return ""
+		}
+		raw = fields[step]
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
+}

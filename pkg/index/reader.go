@@ -1,0 +1,38 @@
+package index
+
+import "context"
+
+// Reader reads the index on behalf of one operation: reads that are asked for
+// side by side share requests, and nothing is read twice.
+//
+// The Prefetch methods start reads whose need is known before the fields that
+// need them are resolved. They return at once. Their callback runs when the
+// objects are there and before anybody who waits for them goes on, so that what
+// it prefetches in turn is under way before it is asked for; that is what makes
+// the number of requests of an operation depend on its shape alone.
+type Reader interface {
+	// List reads a page over several clusters.
+	List(ctx context.Context, q ListQuery) (*Page, error)
+	// PageOf reads the page of one part. The query's own Clusters are ignored.
+	PageOf(ctx context.Context, part Part, q ListQuery) (*Page, error)
+	// Get reads one object. A missing one is a NOT_FOUND.
+	Get(ctx context.Context, key Key) (*Object, error)
+	// GetMetadata reads the metadata of one object. A missing one is a NOT_FOUND.
+	GetMetadata(ctx context.Context, key Key) (*Object, error)
+	// PodsOf reads the pods that an object owns, directly or through a ReplicaSet
+	// or a Job, by name.
+	PodsOf(ctx context.Context, owner PodOwner) ([]*Object, error)
+
+	// Prefetch starts reading objects, or their metadata.
+	Prefetch(ctx context.Context, keys []Key, metadataOnly bool, then func(map[Key]*Object))
+	// PrefetchPages starts reading one page of each part.
+	PrefetchPages(ctx context.Context, parts []Part, q ListQuery, then func(map[Part]*Page))
+	// PrefetchPods starts reading pods.
+	PrefetchPods(ctx context.Context, owners []PodOwner)
+}
+
+// PodOwner is an object whose pods are wanted.
+type PodOwner struct {
+	Owner
+	Namespace string
+}

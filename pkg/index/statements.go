@@ -1,0 +1,298 @@
+package index
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// sqlText is SQL that was written by us. Clusterpedia runs what it is sent, so
+// this type is what keeps a caller's text out: it is unexported, every value of
+// it is a constant in this file or is joined from such constants, and nothing
+// converts a string to it (a test walks the source to see to that). Values travel as
+// parameters, one for each question mark.
+type sqlText string
+
+// dialect is the SQL of one kind of database.
+type dialect struct {
+	name string
+	// createdColumn is the expression that orders by time of creation, and that a
+	// cursor's time is compared with. It must hold no comma and no space, because
+	// it is sent in the orderby parameter, which splits on both.
+	createdColumn sqlText
+	// fieldText is the text of the field at a path, which is the one parameter.
+	fieldText sqlText
+	// scheduledTo is true for a row whose binding names one of some clusters.
+	// Parameters: clusters of the index, names of member clusters.
+	scheduledTo sqlText
+	// fieldPath makes fieldText's parameter.
+	fieldPath func(path []string) any
+	// createdParam makes the parameter that is compared with createdColumn.
+	createdParam func(Position) any
+}
+
+// SQLite holds the time of creation as text in the zone of the process that
+// wrote it, so it is turned into seconds before it is compared.
+var sqliteDialect = &dialect{
+	name:          "sqlite",
+	createdColumn: "unixepoch(created_at)",
+	fieldText:     "CAST(JSON_EXTRACT(object, ?) AS TEXT)",
+	scheduledTo: "(cluster, uid) IN (SELECT b.cluster, JSON_EXTRACT(b.object, '$.spec.resource.uid')" +
+		" FROM resources b, JSON_EACH(b.object, '$.spec.clusters') c" +
+		" WHERE b.kind IN ('ResourceBinding', 'ClusterResourceBinding') AND b.cluster IN ?" +
+		" AND JSON_EXTRACT(c.value, '$.name') IN ?)",
+	fieldPath: func(path []string) any {
+		return `$."` + strings.Join(path, `"."`) + `"`
+	},
+	createdParam: func(p Position) any { return p.CreatedAt.Unix() },
+}
+
+var postgresDialect = &dialect{
+	name:          "postgres",
+	createdColumn: "created_at",
+	fieldText:     "(object #>> CAST(? AS text[]))",
+	scheduledTo: "(cluster, uid) IN (SELECT b.cluster, b.object -> 'spec' -> 'resource' ->> 'uid'" +
+		" FROM resources b CROSS JOIN LATERAL jsonb_array_elements(CASE" +
+		" WHEN jsonb_typeof(b.object -> 'spec' -> 'clusters') = 'array' THEN b.object -> 'spec' -> 'clusters'" +
+		" ELSE '[]' END) AS c(v)" +
+		" WHERE b.kind IN ('ResourceBinding', 'ClusterResourceBinding') AND b.cluster IN ?" +
+		" AND c.v ->> 'name' IN ?)",
+	fieldPath: func(path []string) any {
+		quoted := make([]string, len(path))
+		for i, step := range path {
+			quoted[i] = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(step) + `"`
+		}
+		return "{" + strings.Join(quoted, ",") + "}"
+	},
+	createdParam: func(p Position) any { return p.CreatedAt.Format("2006-01-02 15:04:05-07:00") },
+}
+
+// The pieces that all dialects share.
+const (
+	sqlAnd   sqlText = " AND "
+	sqlOr    sqlText = " OR "
+	sqlOpen  sqlText = "("
+	sqlClose sqlText = ")"
+	sqlComma sqlText = ", "
+	sqlDesc  sqlText = " DESC"
+
+	sqlClusters     sqlText = "cluster IN ?"
+	sqlNamespaces   sqlText = "namespace IN ?"
+	sqlNames        sqlText = "name IN ?"
+	sqlNameContains sqlText = "REPLACE(name, ?, '') <> name"
+	sqlType         sqlText = `("group" = ? AND version = ? AND resource = ?)`
+
+	sqlEquals    sqlText = " = ?"
+	sqlIn        sqlText = " IN ?"
+	sqlNotIn     sqlText = " NOT IN ?"
+	sqlIsNull    sqlText = " IS NULL"
+	sqlIsNotNull sqlText = " IS NOT NULL"
+
+	sqlAfterAsc   sqlText = ") > ("
+	sqlAfterDesc  sqlText = ") < ("
+	sqlFourValues sqlText = "?, ?, ?, ?)"
+	sqlFiveValues sqlText = "?, ?, ?, ?, ?)"
+
+	// One page per part: rows are numbered within their part. The window needs
+	// its own copy of the filters, which go between the two pieces.
+	sqlPartsSelect  sqlText = "id IN (SELECT w.id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY cluster"
+	sqlPartsOrder   sqlText = " ORDER BY "
+	sqlPartsFilters sqlText = ") AS rn FROM resources WHERE "
+	sqlPartsLimit   sqlText = ") w WHERE w.rn <= ?)"
+
+	// Exact objects of one type in one cluster. Every column of the unique index
+	// is bound, so that the database can use it.
+	sqlExactType  sqlText = `("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN (VALUES `
+	sqlExactPair  sqlText = "(?, ?)"
+	sqlExactClose sqlText = "))"
+
+	// What some objects own, directly or through one object in between.
+	sqlOwnedDirectly sqlText = "cluster IN ? AND owner_uid IN ?"
+	sqlOwnedIndirect sqlText = "cluster IN ? AND (owner_uid IN ? OR owner_uid IN (SELECT m.uid FROM resources m WHERE m.cluster IN ? AND m.owner_uid IN ?))"
+)
+
+// Columns of the orders, after the one that gives the order its name.
+const (
+	colNamespace sqlText = "namespace"
+	colName      sqlText = "name"
+	colCluster   sqlText = "cluster"
+	colKind      sqlText = "kind"
+)
+
+// clause is a condition and the values of its placeholders, in order.
+type clause struct {
+	text strings.Builder
+	args []any
+}
+
+func (c *clause) add(text sqlText, args ...any) {
+	c.text.WriteString(string(text))
+	c.args = append(c.args, args...)
+}
+
+// and adds a condition, joined to those before it.
+func (c *clause) and(text sqlText, args ...any) {
+	if c.text.Len() > 0 {
+		c.add(sqlAnd)
+	}
+	c.add(text, args...)
+}
+
+// encode makes the two URL parameters of the clause.
+func (c *clause) encode() (statement, params string, err error) {
+	raw, err := json.Marshal(c.args)
+	if err != nil {
+		return "", "", fmt.Errorf("encoding the parameters of an index query: %w", err)
+	}
+	return c.text.String(), base64.StdEncoding.EncodeToString(raw), nil
+}
+
+// columns lists what the order sorts by, its tie-breakers included.
+func (d *dialect) columns(o Order) []sqlText {
+	switch o.Field {
+	case OrderByName:
+		return []sqlText{colName, colNamespace, colCluster, colKind}
+	case OrderByCreation:
+		return []sqlText{d.createdColumn, colNamespace, colName, colCluster, colKind}
+	case OrderByNamespace:
+	}
+	return []sqlText{colNamespace, colName, colCluster, colKind}
+}
+
+// filters adds every condition of the query but its position.
+func (d *dialect) filters(c *clause, q *ListQuery) {
+	c.and(sqlClusters, q.Clusters)
+	if len(q.Namespaces) > 0 {
+		c.and(sqlNamespaces, q.Namespaces)
+	}
+	if len(q.Names) > 0 {
+		c.and(sqlNames, q.Names)
+	}
+	if q.NameContains != "" {
+		c.and(sqlNameContains, q.NameContains)
+	}
+	for _, f := range q.Fields {
+		c.and(d.fieldText, d.fieldPath(f.Path))
+		c.add(sqlEquals, f.Value)
+	}
+	if len(q.ScheduledTo) > 0 {
+		c.and(d.scheduledTo, q.Clusters, q.ScheduledTo)
+	}
+	d.selector(c, q.Selector)
+}
+
+// selector adds the conditions of a label selector, with Kubernetes' meaning:
+// != and notin match objects that lack the label.
+func (d *dialect) selector(c *clause, s labels.Selector) {
+	if s == nil {
+		return
+	}
+	requirements, _ := s.Requirements()
+	for _, r := range requirements {
+		path := d.fieldPath([]string{"metadata", "labels", r.Key()})
+		values := r.Values().List()
+		switch r.Operator() {
+		case selection.Exists:
+			c.and(d.fieldText, path)
+			c.add(sqlIsNotNull)
+		case selection.DoesNotExist:
+			c.and(d.fieldText, path)
+			c.add(sqlIsNull)
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			c.and(d.fieldText, path)
+			c.add(sqlIn, values)
+		case selection.NotEquals, selection.NotIn:
+			c.and(sqlOpen)
+			c.add(d.fieldText, path)
+			c.add(sqlIsNull)
+			c.add(sqlOr)
+			c.add(d.fieldText, path)
+			c.add(sqlNotIn, values)
+			c.add(sqlClose)
+		case selection.GreaterThan, selection.LessThan:
+			// Refused by ParseSelector: labels are text in the index.
+		}
+	}
+}
+
+// after adds the condition that a row follows the position.
+func (d *dialect) after(c *clause, o Order, p *Position) {
+	if p == nil {
+		return
+	}
+	c.and(sqlOpen)
+	for i, col := range d.columns(o) {
+		if i > 0 {
+			c.add(sqlComma)
+		}
+		c.add(col)
+	}
+	if o.Desc {
+		c.add(sqlAfterDesc)
+	} else {
+		c.add(sqlAfterAsc)
+	}
+	switch o.Field {
+	case OrderByName:
+		c.add(sqlFourValues, p.Name, p.Namespace, p.Cluster, p.Kind)
+	case OrderByCreation:
+		c.add(sqlFiveValues, d.createdParam(*p), p.Namespace, p.Name, p.Cluster, p.Kind)
+	case OrderByNamespace:
+		c.add(sqlFourValues, p.Namespace, p.Name, p.Cluster, p.Kind)
+	}
+}
+
+// parts adds the condition that a row is among the first of its part.
+func (d *dialect) parts(c *clause, q *ListQuery, values []string, limit int) {
+	c.and(sqlPartsSelect)
+	if len(q.PartField) > 0 {
+		c.add(sqlComma)
+		c.add(d.fieldText, d.fieldPath(q.PartField))
+	}
+	c.add(sqlPartsOrder)
+	for i, col := range d.columns(q.Order) {
+		if i > 0 {
+			c.add(sqlComma)
+		}
+		c.add(col)
+		if q.Order.Desc {
+			c.add(sqlDesc)
+		}
+	}
+	c.add(sqlPartsFilters)
+	c.add(sqlOpen)
+	for i, t := range q.Types {
+		if i > 0 {
+			c.add(sqlOr)
+		}
+		c.add(sqlType, t.Group, t.Version, t.Resource)
+	}
+	c.add(sqlClose)
+	d.filters(c, q)
+	if len(q.PartField) > 0 {
+		c.and(d.fieldText, d.fieldPath(q.PartField))
+		c.add(sqlIn, values)
+	}
+	d.after(c, q.Order, q.After)
+	c.add(sqlPartsLimit, limit)
+}
+
+// exact adds the condition that a row is one of the keys, all of which are of
+// one type in one cluster.
+func (d *dialect) exact(c *clause, t Type, cluster string, keys []Key) {
+	if c.text.Len() > 0 {
+		c.add(sqlOr)
+	}
+	c.add(sqlExactType, t.Group, t.Version, t.Resource, cluster)
+	for i, k := range keys {
+		if i > 0 {
+			c.add(sqlComma)
+		}
+		c.add(sqlExactPair, k.Namespace, k.Name)
+	}
+	c.add(sqlExactClose)
+}

@@ -1,0 +1,189 @@
+package index
+
+import (
+	"encoding/json"
+	"sync"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/clusterpedia-io/client-go/constants"
+)
+
+// Type is a kind of object as the index stores it: with the version in which it
+// is collected.
+type Type struct {
+	Group, Version, Resource, Kind string
+}
+
+// GroupVersionResource is the type without its kind.
+func (t Type) GroupVersionResource() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: t.Group, Version: t.Version, Resource: t.Resource}
+}
+
+// Key names one object in the index. It is comparable, so that loaders can use
+// it as it is.
+type Key struct {
+	// Cluster is the index's name of the cluster: the name of its PediaCluster.
+	Cluster string
+	Type    Type
+	// Namespace is empty for objects without one.
+	Namespace, Name string
+}
+
+// Object is one object from the index. Its JSON is decoded as far as somebody
+// asks, because most queries want little of it.
+type Object struct {
+	// Cluster is the index's name of the cluster that it was collected from.
+	Cluster    string
+	APIVersion string
+	Kind       string
+	Meta       metav1.ObjectMeta
+	// raw is the object as the index sent it, with the index's own annotations.
+	raw json.RawMessage
+	// metadataOnly says that the index was asked for metadata only.
+	metadataOnly bool
+
+	mu      sync.Mutex
+	decoded any
+}
+
+// MetadataOnly tells that the object holds nothing but its metadata.
+func (o *Object) MetadataOnly() bool { return o.metadataOnly }
+
+// Decode returns the object decoded as T. The result is kept, so that fields of
+// one object that are resolved side by side decode it once; callers must not
+// change it.
+func Decode[T any](o *Object) (*T, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if v, ok := o.decoded.(*T); ok {
+		return v, nil
+	}
+	v := new(T)
+	if err := json.Unmarshal(o.raw, v); err != nil {
+		return nil, err
+	}
+	o.decoded = v
+	return v, nil
+}
+
+// Manifest is the object as generic JSON, without what the index added to it.
+func (o *Object) Manifest() (map[string]any, error) {
+	m := map[string]any{}
+	if err := json.Unmarshal(o.raw, &m); err != nil {
+		return nil, err
+	}
+	meta, ok := m["metadata"].(map[string]any)
+	if !ok {
+		return m, nil
+	}
+	delete(meta, "managedFields")
+	if annotations, ok := meta["annotations"].(map[string]any); ok {
+		delete(annotations, constants.ShadowAnnotationClusterName)
+		delete(annotations, constants.ShadowAnnotationGroupVersionResource)
+		if len(annotations) == 0 {
+			delete(meta, "annotations")
+		}
+	}
+	return m, nil
+}
+
+// OrderField is what a list can be ordered by.
+type OrderField int
+
+// The fields. Each is followed by the rest of the object's name, which makes
+// the order total.
+const (
+	// OrderByNamespace orders by namespace, then name. It is the default.
+	OrderByNamespace OrderField = iota
+	// OrderByName orders by name, then namespace.
+	OrderByName
+	// OrderByCreation orders by time of creation, in whole seconds.
+	OrderByCreation
+)
+
+// Order is the order of a list.
+type Order struct {
+	Field OrderField
+	Desc  bool
+}
+
+// FieldEquals asks for objects whose field at Path has Value.
+type FieldEquals struct {
+	// Path leads to a scalar, from the root of the object; no step may be a list.
+	Path  []string
+	Value string
+}
+
+// ListQuery says which objects to list.
+type ListQuery struct {
+	// Types are the kinds to list; at least one.
+	Types []Type
+	// Clusters are the clusters to list from. None means no cluster, not all:
+	// a scope that was narrowed to nothing must not turn into everything.
+	Clusters []string
+	// Namespaces, Names: only these, where not empty.
+	Namespaces, Names []string
+	// NameContains: only objects whose name holds this text.
+	NameContains string
+	// Selector: only objects whose labels match.
+	Selector labels.Selector
+	// Fields: only objects that have all of these.
+	Fields []FieldEquals
+	// ScheduledTo: only objects whose binding names one of these member clusters.
+	// It needs SQL; see Client.CanFilterPlacement.
+	ScheduledTo []string
+	// Order of the list.
+	Order Order
+	// Limit is the size of the page; at least 1.
+	Limit int
+	// After is where the page before ended; nil for the first page.
+	After *Position
+	// WithCount asks for the number of objects on all pages. It costs a request
+	// of its own when After is set.
+	WithCount bool
+	// MetadataOnly asks for nothing but metadata.
+	MetadataOnly bool
+	// PartField is the field by whose value ListParts parts the list, besides the
+	// cluster; nil parts it by cluster alone.
+	PartField []string
+}
+
+// Part is a part of a list: what one cluster holds of it and, where the list is
+// parted by a field, what has one value there.
+type Part struct {
+	Cluster, Value string
+}
+
+// Page is a part of a list.
+type Page struct {
+	Items []*Object
+	// HasNext tells that objects follow.
+	HasNext bool
+	// Count is the number of objects on all pages; nil where it was not asked for.
+	Count *int64
+}
+
+// Position is the place of one object in an ordered list. It holds the values
+// of the order's columns, so it stays true when the object itself goes.
+type Position struct {
+	CreatedAt time.Time
+	Cluster   string
+	Namespace string
+	Name      string
+	Kind      string
+}
+
+// PositionOf tells an object's place.
+func PositionOf(o *Object) Position {
+	return Position{
+		CreatedAt: o.Meta.CreationTimestamp.UTC(),
+		Cluster:   o.Cluster,
+		Namespace: o.Meta.Namespace,
+		Name:      o.Meta.Name,
+		Kind:      o.Kind,
+	}
+}
