@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
@@ -160,6 +159,8 @@ func (l *logBuffer) String() string {
 type testServer struct {
 	*httptest.Server
 	log *logBuffer
+	// busy are the requests whose handler runs: a handler logs after its client has the response.
+	busy *sync.WaitGroup
 }
 
 // start serves the test schema; change may be nil.
@@ -182,7 +183,12 @@ func start(t *testing.T, errs map[string]error, change func(*server.Config)) tes
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := testServer{Server: httptest.NewServer(h), log: log}
+	s := testServer{log: log, busy: &sync.WaitGroup{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.busy.Add(1)
+		defer s.busy.Done()
+		h.ServeHTTP(w, r)
+	}))
 	t.Cleanup(s.Close)
 	return s
 }
@@ -216,9 +222,7 @@ func (s testServer) do(t *testing.T, c call) reply {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range c.header {
-		req.Header[k] = v
-	}
+	maps.Copy(req.Header, c.header)
 	switch c.token {
 	case "":
 		req.Header.Set("Authorization", "Bearer admin")
@@ -247,6 +251,7 @@ func (s testServer) do(t *testing.T, c call) reply {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.busy.Wait()
 	return reply{status: resp.StatusCode, header: resp.Header, body: string(body)}
 }
 
@@ -259,7 +264,12 @@ func (s testServer) query(t *testing.T, document string, variables map[string]an
 
 func operation(t *testing.T, document string, variables map[string]any) string {
 	t.Helper()
-	b, err := json.Marshal(map[string]any{"query": document, "variables": variables})
+	return marshal(t, map[string]any{"query": document, "variables": variables})
+}
+
+func marshal(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -279,5 +289,3 @@ const (
 	plainJSON   = "application/json"
 	graphQLJSON = "application/graphql-response+json"
 )
-
-var _ graphql.ExecutableSchema = testschema.NewExecutableSchema(testschema.Config{})

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -99,6 +100,7 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, ctx context.Contex
 	if opCtx.Doc != nil && opCtx.Operation == nil {
 		errs = gqlerror.List{gqlerror.Wrap(unknownOperation(opCtx.OperationName))}
 	}
+	errs = distinct(errs)
 	errs = errs[:min(len(errs), maxRequestErrors)]
 	nameArguments(opCtx, t.tokenLimit, errs)
 	resp := exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs)
@@ -107,6 +109,17 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, ctx context.Contex
 		status = http.StatusOK
 	}
 	writeErrors(w, mediaType, status, resp.Errors)
+}
+
+// distinct drops repeated errors: gqlparser checks a fragment by itself and once more where it is used.
+func distinct(errs gqlerror.List) gqlerror.List {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(errs, func(err *gqlerror.Error) bool {
+		text := err.Error()
+		repeated := seen[text]
+		seen[text] = true
+		return repeated
+	})
 }
 
 // unknownOperation replaces gqlgen's error, which reads "operation  not found" where no name was given.
