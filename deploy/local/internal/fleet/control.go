@@ -45,8 +45,16 @@ func (f *Fleet) Kill(ctx context.Context, name string, signal syscall.Signal) er
 	if err := proc.Signal(record, signal); err != nil {
 		return err
 	}
-	f.report.Say("%-32s sent %s to pid %d", name, signal, record.PID)
+	f.report.Say("%-32s sent %s to pid %d", name, signalName(signal), record.PID)
 	return nil
+}
+
+// signalName is the name that people know a signal by.
+func signalName(signal syscall.Signal) string {
+	if signal == syscall.SIGKILL {
+		return "SIGKILL"
+	}
+	return "SIGTERM"
 }
 
 // StartOne starts one process of a fleet that was set up before, and waits until it is ready.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,47 +17,51 @@ import (
 	"github.com/kairship-io/kairship/deploy/local/internal/proc"
 )
 
+// errGone is a process that ended while it was waited for.
+var errGone = errors.New("it exited")
+
 // ensure starts a process unless it runs, and waits until it is ready.
 func (f *Fleet) ensure(ctx context.Context, p planned) error {
-	begun := time.Now()
-	var exited <-chan struct{}
-	if p.action != keep {
-		started, err := f.launch(p.process)
-		if err != nil {
+	if p.action == keep {
+		err := f.awaitReady(ctx, p.process, func() bool { return !proc.Alive(p.record) })
+		if !errors.Is(err, errGone) {
 			return err
 		}
-		exited = started.Exited
+		// It ran when the plan was made, and could not bear what was wrong with the fleet.
+		f.report.Say("%-32s ended meanwhile; starting it again", p.name)
 	}
-	if err := f.awaitReady(ctx, p.process, exited); err != nil {
+	begun := time.Now()
+	started, err := f.launch(p.process)
+	if err != nil {
 		return err
 	}
-	if p.action != keep {
-		f.report.Step(p.name, "started and ready", time.Since(begun))
+	gone := func() bool {
+		select {
+		case <-started.Exited:
+			return true
+		default:
+			return false
+		}
 	}
+	if err := f.awaitReady(ctx, p.process, gone); err != nil {
+		return err
+	}
+	f.report.Step(p.name, "started and ready", time.Since(begun))
 	return nil
 }
 
 // launch starts a process and records it.
 func (f *Fleet) launch(p process) (*proc.Process, error) {
-	if err := os.MkdirAll(f.paths.Data(p.name), 0o755); err != nil {
-		return nil, err
-	}
-	started, err := proc.Start(proc.Command{
+	f.launched.Add(1)
+	return proc.Start(proc.Command{
 		Name:       p.name,
 		Path:       p.binary,
 		Args:       p.args,
 		Env:        environment(f.paths.Root),
-		Dir:        f.paths.Root,
+		Dir:        cmp.Or(p.dir, f.paths.Root),
 		Log:        f.paths.Log(p.name),
 		Credential: p.credential,
 	}, f.records)
-	if err != nil {
-		return nil, err
-	}
-	f.mu.Lock()
-	f.started[p.name] = started
-	f.mu.Unlock()
-	return started, nil
 }
 
 // environment is what the components see. Not the caller's: a proxy or a database setting in it
@@ -69,16 +74,14 @@ func environment(home string) []string {
 	return env
 }
 
-// awaitReady waits until the process is ready, and fails early when it exits.
-func (f *Fleet) awaitReady(ctx context.Context, p process, exited <-chan struct{}) error {
+// awaitReady waits until the process is ready, and fails early when it is gone.
+func (f *Fleet) awaitReady(ctx context.Context, p process, gone func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
 	defer cancel()
 	last := ""
 	err := kube.Until(ctx, func() (bool, error) {
-		select {
-		case <-exited:
-			return false, errors.New("it exited")
-		default:
+		if gone() {
+			return false, errGone
 		}
 		if err := f.probe(ctx, p.ready); err != nil {
 			last = err.Error()

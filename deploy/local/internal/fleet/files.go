@@ -137,7 +137,13 @@ func (f *Fleet) prepareStorage() error {
 		text = fmt.Sprintf("type: postgres\nhost: 127.0.0.1\nport: %q\nuser: clusterpedia\npassword: clusterpedia\ndatabase: clusterpedia\nsslMode: disable\n",
 			fmt.Sprint(f.ports.Of("postgres")))
 	}
-	return writeFile(f.paths.Config("index-storage.yaml"), []byte(text), 0o600)
+	return writeFile(f.storageConfig(), []byte(text), 0o600)
+}
+
+// storageConfig is the index's database configuration. Its name says which database it is for, so
+// that a change of database changes the arguments of the index's processes, which restarts them.
+func (f *Fleet) storageConfig() string {
+	return f.paths.Config("index-storage-" + f.settings.DB + ".yaml")
 }
 
 func writeFile(path string, content []byte, mode os.FileMode) error {

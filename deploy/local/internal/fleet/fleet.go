@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairship-io/kairship/deploy/local/internal/build"
@@ -31,6 +32,7 @@ const (
 type Fleet struct {
 	paths      topology.Paths
 	ports      topology.Ports
+	flags      Flags
 	settings   Settings
 	repository string
 	report     *Report
@@ -40,9 +42,9 @@ type Fleet struct {
 	manifests map[string]string // build.Result.Manifests
 	clients   map[string]*kube.Client
 
-	mu      sync.Mutex
-	state   State
-	started map[string]*proc.Process // by this program
+	mu       sync.Mutex
+	state    State
+	launched atomic.Int32 // processes started by this program
 }
 
 // Open describes the fleet in a folder. It changes nothing.
@@ -52,33 +54,35 @@ func Open(dir string, flags Flags, out io.Writer) (*Fleet, error) {
 		return nil, err
 	}
 	paths := topology.Paths{Root: root}
-	remembered, err := loadState(paths)
-	if err != nil {
-		return nil, err
-	}
-	var recorded *Settings
-	state := State{Steps: map[string]string{}}
-	if remembered != nil {
-		state = *remembered
-		recorded = &remembered.Settings
-	}
-	settings, err := resolve(recorded, flags)
-	if err != nil {
-		return nil, err
-	}
-	state.Settings = settings
 	f := &Fleet{
-		paths:    paths,
-		ports:    topology.Ports{Base: settings.PortBase},
-		settings: settings,
-		report:   NewReport(out),
-		records:  proc.Records{Dir: paths.PIDs()},
-		state:    state,
-		clients:  map[string]*kube.Client{},
-		started:  map[string]*proc.Process{},
+		paths:   paths,
+		flags:   flags,
+		report:  NewReport(out),
+		records: proc.Records{Dir: paths.PIDs()},
+		clients: map[string]*kube.Client{},
 	}
 	f.postgres = postgres{fleet: f}
-	return f, nil
+	return f, f.load()
+}
+
+// load reads what is remembered of the fleet, and joins it with the flags.
+func (f *Fleet) load() error {
+	remembered, err := loadState(f.paths)
+	if err != nil {
+		return err
+	}
+	var recorded *Settings
+	f.state = State{Steps: map[string]string{}}
+	if remembered != nil {
+		f.state = *remembered
+		recorded = &remembered.Settings
+	}
+	if f.settings, err = resolve(recorded, f.flags); err != nil {
+		return err
+	}
+	f.state.Settings = f.settings
+	f.ports = topology.Ports{Base: f.settings.PortBase}
+	return nil
 }
 
 // Exists says whether the folder holds a fleet.
@@ -92,9 +96,17 @@ func (f *Fleet) lock(ctx context.Context) (unlock func(), err error) {
 	if err := os.MkdirAll(f.paths.Root, 0o755); err != nil {
 		return nil, err
 	}
-	return build.Lock(ctx, f.paths.Lock(), func() {
+	unlock, err = build.Lock(ctx, f.paths.Lock(), func() {
 		f.report.Say("another command is changing this fleet; waiting for it")
 	})
+	if err != nil {
+		return nil, err
+	}
+	if err := f.load(); err != nil { // the other command may have changed what is remembered
+		unlock()
+		return nil, err
+	}
+	return unlock, nil
 }
 
 func (f *Fleet) pki(cluster string) pki.Cluster {

@@ -42,14 +42,18 @@ func (p *postgres) prepare(ctx context.Context) error {
 			return err
 		}
 	}
-	p.data = p.fleet.paths.Data(postgresProcess)
 	if os.Geteuid() == 0 {
-		if err := p.becomeUser(); err != nil {
+		var err error
+		if p.credential, err = serverUser(); err != nil {
 			return err
 		}
 	}
-	if _, err := os.Stat(filepath.Join(p.data, "PG_VERSION")); err == nil {
+	p.data = p.dataFolder()
+	if initialised(p.data) {
 		return nil
+	}
+	if err := p.makeDataFolder(); err != nil {
+		return err
 	}
 	p.fleet.report.Say("%-32s making its data folder %s", postgresProcess, p.data)
 	cmd := p.command(ctx, "initdb", "--pgdata="+p.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
@@ -105,30 +109,57 @@ func (p *postgres) install(ctx context.Context) error {
 	return build.Install(ctx, display, "PostgreSQL", "postgresql")
 }
 
-// becomeUser prepares for running as the user postgres, and puts the data where that user can reach
-// it: a folder of root's is closed to it, wherever below it the data may be.
-func (p *postgres) becomeUser() error {
+// serverUser is the user postgres that Debian's package makes.
+func serverUser() (*syscall.Credential, error) {
 	account, err := user.Lookup("postgres")
 	if err != nil {
-		return fmt.Errorf("PostgreSQL does not run as root, and there is no user postgres to run it as: %w", err)
+		return nil, fmt.Errorf("PostgreSQL does not run as root, and there is no user postgres to run it as: %w", err)
 	}
 	uid, err := strconv.ParseUint(account.Uid, 10, 32)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	gid, err := strconv.ParseUint(account.Gid, 10, 32)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p.credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
-	if blocked := closedFolder(filepath.Dir(p.data)); blocked != "" {
-		p.data = p.outsideData()
-		p.fleet.report.Say("%-32s keeps its data in %s, because the user postgres cannot enter %s", postgresProcess, p.data, blocked)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
+}
+
+// dataFolder is where the data is or will be: in the fleet's folder, unless the server's user cannot
+// reach that, because a folder on the way is closed to it.
+func (p *postgres) dataFolder() string {
+	inside, outside := p.fleet.paths.Data(postgresProcess), p.outsideData()
+	switch {
+	case initialised(inside):
+		return inside
+	case initialised(outside):
+		return outside
+	case p.credential != nil && closedFolder(filepath.Dir(inside)) != "":
+		return outside
+	default:
+		return inside
+	}
+}
+
+func initialised(data string) bool {
+	_, err := os.Stat(filepath.Join(data, "PG_VERSION"))
+	return err == nil
+}
+
+// makeDataFolder makes the folder, for the server's user alone.
+func (p *postgres) makeDataFolder() error {
+	// The parents on their own: they must stay open to that user.
+	if err := os.MkdirAll(filepath.Dir(p.data), 0o755); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(p.data, 0o700); err != nil {
 		return err
 	}
-	return os.Chown(p.data, int(uid), int(gid))
+	if p.credential == nil {
+		return nil
+	}
+	return os.Chown(p.data, int(p.credential.Uid), int(p.credential.Gid))
 }
 
 // outsideData is where the data goes that cannot be in the fleet's folder.
@@ -172,6 +203,7 @@ func (p *postgres) process() process {
 		ready:      probe{tcp: p.fleet.ports.Addr("postgres")},
 		signal:     stopSignalOf(postgresProcess),
 		credential: p.credential,
+		dir:        p.data,
 		args: []string{
 			"-D", p.data,
 			"-p", strconv.Itoa(p.fleet.ports.Of("postgres")),

@@ -19,6 +19,8 @@ type process struct {
 	signal syscall.Signal
 	// credential is the user it runs as; nil is the caller's.
 	credential *syscall.Credential
+	// dir is its working directory; the fleet's folder where empty.
+	dir string
 }
 
 // How long a process may take to become ready, and to stop. Both are far beyond what they take on a

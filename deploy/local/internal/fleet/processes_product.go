@@ -123,7 +123,7 @@ func (f *Fleet) index() []process {
 				fmt.Sprintf("--secure-port=%d", f.ports.Of("clusterpedia/api")),
 				"--tls-cert-file=" + pki.File("serving/tls.crt"),
 				"--tls-private-key-file=" + pki.File("serving/tls.key"),
-				"--storage-config=" + f.paths.Config("index-storage.yaml"),
+				"--storage-config=" + f.storageConfig(),
 				fmt.Sprintf("--feature-gates=AllowParameterizedSQLQuery=%t", f.settings.ParameterizedSQL),
 				"-v=1",
 			},
@@ -137,7 +137,7 @@ func (f *Fleet) index() []process {
 			ready: probe{tcp: f.ports.Addr("clusterpedia/metrics")},
 			args: []string{
 				"--kubeconfig=" + kubeconfig,
-				"--storage-config=" + f.paths.Config("index-storage.yaml"),
+				"--storage-config=" + f.storageConfig(),
 				"--leader-elect=false",
 				// Nothing that Kairship shows; managedFields alone are half of a list's bytes.
 				"--feature-gates=PruneManagedFields=true,PruneLastAppliedConfiguration=true",

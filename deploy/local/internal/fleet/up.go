@@ -21,6 +21,9 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	defer unlock()
 	f.repository = repository
 	f.report.Say("fleet in %s, ports from %d on, index on %s", f.paths.Root, f.settings.PortBase, f.settings.DB)
+	if err := f.state.save(f.paths); err != nil {
+		return err
+	}
 	if err := f.build(ctx); err != nil {
 		return err
 	}
@@ -39,13 +42,19 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	if err := f.connect(); err != nil {
 		return err
 	}
-	if err := f.state.save(f.paths); err != nil {
-		return err
-	}
 	if err := f.retire(ctx, plan); err != nil {
 		return err
 	}
 	if err := checkPorts(f.ports, plan); err != nil {
+		return err
+	}
+	starting := 0
+	for _, p := range plan {
+		if p.action != keep {
+			starting++
+		}
+	}
+	if err := f.ensureInotify(starting); err != nil {
 		return err
 	}
 	begun := time.Now()
@@ -188,12 +197,6 @@ func (f *Fleet) tasks(plan []planned) []task {
 
 // conclude says how it went.
 func (f *Fleet) conclude(plan []planned, took time.Duration) {
-	begun := 0
-	for _, p := range plan {
-		if p.action != keep {
-			begun++
-		}
-	}
 	var rss uint64
 	for _, p := range plan {
 		record, running, err := f.records.Running(p.name)
@@ -207,5 +210,5 @@ func (f *Fleet) conclude(plan []planned, took time.Duration) {
 			}
 		}
 	}
-	f.report.Say("ready: %d processes, %d of them started now, in %.1fs; %.1f GiB of memory", len(plan), begun, took.Seconds(), float64(rss)/(1<<30))
+	f.report.Say("ready: %d processes, %d of them started now, in %.1fs; %.1f GiB of memory", len(plan), f.launched.Load(), took.Seconds(), float64(rss)/(1<<30))
 }
