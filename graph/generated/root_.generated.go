@@ -4804,6 +4804,7 @@ func newExecutionContext(
 var sources = []*ast.Source{
 	{Name: "../schema/binding.graphqls", Input: `"Karmada's record of where one object goes: a ResourceBinding, or a ClusterResourceBinding for an object without namespace."
 type ResourceBinding implements Node {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -4939,6 +4940,7 @@ type ClusterEdge {
 
 "A cluster of the inventory."
 type Cluster implements Node {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "Unique name; also the name of the ` + "`" + `Cluster` + "`" + ` resource in the global cluster."
   name: String!
@@ -5284,6 +5286,7 @@ type InstanceEdge {
 
 "One Karmada control plane."
 type Instance implements Node {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "Unique name; also the name of the ` + "`" + `Instance` + "`" + ` resource in the global cluster."
   name: String!
@@ -5445,6 +5448,7 @@ type ClusterTaint {
 
 "A cluster that is joined to an instance, as Karmada sees it."
 type MemberCluster implements Node {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it is joined to."
   instance: Instance!
@@ -5564,6 +5568,7 @@ type NamespaceEdge {
 
 "A namespace of an instance."
 type Namespace implements Node {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -6647,6 +6652,7 @@ type ResourceEdge {
 
 "An object of any kind."
 type Resource implements Node {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -6949,6 +6955,7 @@ type ReplicaCounts {
 
 "What people deploy: a template in an instance that policies send to member clusters."
 interface Workload implements Node {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -7003,6 +7010,7 @@ interface Workload implements Node {
 
 "An ` + "`" + `apps` + "`" + ` Deployment of an instance."
 type Deployment implements Node & Workload {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -7057,6 +7065,7 @@ type Deployment implements Node & Workload {
 
 "An ` + "`" + `apps` + "`" + ` StatefulSet of an instance."
 type StatefulSet implements Node & Workload {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -7111,6 +7120,7 @@ type StatefulSet implements Node & Workload {
 
 "An ` + "`" + `apps` + "`" + ` DaemonSet of an instance."
 type DaemonSet implements Node & Workload {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -7165,6 +7175,7 @@ type DaemonSet implements Node & Workload {
 
 "A ` + "`" + `batch` + "`" + ` Job of an instance."
 type Job implements Node & Workload {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!
@@ -7221,6 +7232,7 @@ type Job implements Node & Workload {
 
 "A ` + "`" + `batch` + "`" + ` CronJob of an instance."
 type CronJob implements Node & Workload {
+  "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
   id: ID!
   "The instance it belongs to."
   instance: Instance!

@@ -2,6 +2,8 @@ package membercluster
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,44 +34,93 @@ type Roster struct {
 	now   func() time.Time
 
 	mu      sync.Mutex
-	entries map[string]rosterEntry
+	entries map[string]*rosterEntry
 }
 
+// rosterEntry is the members of one instance, there or on their way.
 type rosterEntry struct {
+	// done is closed when members or err are set.
+	done    chan struct{}
 	members map[string]*clusterv1alpha1.Cluster
+	err     error
 	until   time.Time
 }
 
 // NewRoster makes a Roster.
 func NewRoster(index Lister, now func() time.Time) *Roster {
-	return &Roster{index: index, now: now, entries: map[string]rosterEntry{}}
+	return &Roster{index: index, now: now, entries: map[string]*rosterEntry{}}
 }
 
 // Members returns the members of each instance by name. However many instances
-// are asked for, those that are not remembered cost one request.
+// are asked for, those that nobody has or is reading cost one request.
 func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
-	result := make(map[string]map[string]*clusterv1alpha1.Cluster, len(instances))
-	q := index.ListQuery{Types: []index.Type{index.MemberClusters}, Order: index.Order{Field: index.OrderByName}, Limit: rosterBatch}
-	read := map[string]map[string]*clusterv1alpha1.Cluster{}
+	wanted, mine := r.claim(instances)
+	if len(mine) > 0 {
+		// Others may be waiting for this, so it does not end with this caller. The
+		// index client bounds each request.
+		r.fill(context.WithoutCancel(ctx), mine)
+	}
+	result := make(map[string]map[string]*clusterv1alpha1.Cluster, len(wanted))
+	for name, e := range wanted {
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if e.err != nil {
+			return nil, e.err
+		}
+		result[name] = e.members
+	}
+	return result, nil
+}
+
+// claim finds the entries of some instances, and makes those that are missing
+// or too old; the caller has to fill what was made.
+func (r *Roster) claim(instances []string) (wanted, mine map[string]*rosterEntry) {
+	wanted, mine = map[string]*rosterEntry{}, map[string]*rosterEntry{}
 	now := r.now()
 	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, name := range instances {
-		if e, ok := r.entries[name]; ok && now.Before(e.until) {
-			result[name] = e.members
-			continue
+		e, ok := r.entries[name]
+		if !ok || !now.Before(e.until) {
+			e = &rosterEntry{done: make(chan struct{}), until: now.Add(rosterLife)}
+			r.entries[name], mine[name] = e, e
 		}
-		if _, dup := read[name]; !dup {
-			read[name] = map[string]*clusterv1alpha1.Cluster{}
-			q.Clusters = append(q.Clusters, v1alpha1.VirtualClusterName(name))
+		wanted[name] = e
+	}
+	for name, e := range r.entries {
+		if now.After(e.until.Add(time.Minute)) {
+			delete(r.entries, name)
 		}
 	}
-	r.mu.Unlock()
-	if len(read) == 0 {
-		return result, nil
+	return wanted, mine
+}
+
+// fill reads the members of some instances.
+func (r *Roster) fill(ctx context.Context, entries map[string]*rosterEntry) {
+	members, err := r.read(ctx, slices.Sorted(maps.Keys(entries)))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for name, e := range entries {
+		e.members, e.err = members[v1alpha1.VirtualClusterName(name)], err
+		if err != nil && r.entries[name] == e {
+			// A failure is told to those who waited, and not remembered.
+			delete(r.entries, name)
+		}
+		close(e.done)
 	}
-	byCluster := make(map[string]map[string]*clusterv1alpha1.Cluster, len(read))
-	for name, members := range read {
-		byCluster[v1alpha1.VirtualClusterName(name)] = members
+}
+
+// read reads the members of some instances, by the index's names of these.
+func (r *Roster) read(ctx context.Context, instances []string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
+	q := index.ListQuery{Types: []index.Type{index.MemberClusters}, Order: index.Order{Field: index.OrderByName}, Limit: rosterBatch}
+	found := make(map[string]map[string]*clusterv1alpha1.Cluster, len(instances))
+	for _, name := range instances {
+		cluster := v1alpha1.VirtualClusterName(name)
+		q.Clusters = append(q.Clusters, cluster)
+		found[cluster] = map[string]*clusterv1alpha1.Cluster{}
 	}
 	for {
 		page, err := r.index.List(ctx, q)
@@ -81,29 +132,12 @@ func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]m
 			if err != nil {
 				return nil, err
 			}
-			byCluster[o.Cluster][o.Meta.Name] = c
+			found[o.Cluster][o.Meta.Name] = c
 		}
 		if !page.HasNext {
-			break
+			return found, nil
 		}
 		last := index.PositionOf(page.Items[len(page.Items)-1])
 		q.After = &last
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for name, members := range read {
-		r.entries[name] = rosterEntry{members: members, until: now.Add(rosterLife)}
-		result[name] = members
-	}
-	r.dropExpired(now)
-	return result, nil
-}
-
-// dropExpired forgets instances that nobody asks about any more.
-func (r *Roster) dropExpired(now time.Time) {
-	for name, e := range r.entries {
-		if now.After(e.until.Add(time.Minute)) {
-			delete(r.entries, name)
-		}
 	}
 }
