@@ -3,7 +3,9 @@ package build
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,45 +18,42 @@ var kairshipBinaries = map[string]string{
 }
 
 // Kairship builds Kairship's own programs from the clone into bin. They are not cached by hash: the
-// go tool's own cache makes an unchanged build take about a second. A binary is replaced only when
-// its content changed, and by a rename, so that a running process keeps its own file and status can
-// tell that a newer one exists.
+// go tool does not link again what its output file already is, which is why that file is kept, in a
+// folder beside the programs that run. A program is replaced only when its content changed, and by a
+// rename, so that a running process keeps its own file and status can tell that a newer one exists.
 func Kairship(ctx context.Context, repository, bin string) error {
 	for name, folder := range kairshipBinaries {
-		target := filepath.Join(bin, name)
-		temp := target + ".new"
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", temp, folder)
+		output := filepath.Join(bin, ".output", name)
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", output, folder)
 		cmd.Dir = repository
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("building %s from %s: %w\n%s\n(`--without-kairship` brings up the rest of the fleet)", name, folder, err, tail(string(out), 20))
 		}
-		same, err := sameContent(temp, target)
-		if err != nil {
-			return err
-		}
-		if same {
-			err = os.Remove(temp)
-		} else {
-			err = os.Rename(temp, target)
-		}
-		if err != nil {
-			return err
+		if err := replace(output, filepath.Join(bin, name)); err != nil {
+			return fmt.Errorf("installing %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// sameContent says whether both files exist and are equal.
-func sameContent(a, b string) (bool, error) {
-	first, err := os.ReadFile(a)
+// replace makes target a copy of source unless it is one.
+func replace(source, target string) error {
+	content, err := os.ReadFile(source)
 	if err != nil {
-		return false, err
+		return err
 	}
-	second, err := os.ReadFile(b)
-	if os.IsNotExist(err) {
-		return false, nil
+	old, err := os.ReadFile(target)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case bytes.Equal(content, old):
+		return nil
 	}
-	return bytes.Equal(first, second), err
+	if err := os.WriteFile(target+".new", content, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(target+".new", target)
 }
 
 // Link fills bin with links to the components, replacing those that point elsewhere.
