@@ -27,7 +27,8 @@ func (r *queryResolver) Cluster(ctx context.Context, name string) (*cluster.Clus
 }
 
 func (r *queryResolver) Clusters(ctx context.Context, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) (*page.Connection[*cluster.Cluster], error) {
-	return r.Fleet.Clusters.List(ctx, pageArgs(first, after), filter, orderBy)
+	c, err := r.Fleet.Clusters.List(ctx, pageArgs(first, after), filter, orderBy)
+	return orEmpty(ctx, c, err)
 }
 
 func (r *Resolver) Cluster() generated.ClusterResolver { return &clusterResolver{r} }

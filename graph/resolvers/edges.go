@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
@@ -33,38 +34,32 @@ func (r *Resolver) inventoryCluster(ctx context.Context, m *membercluster.Member
 }
 
 func (r *Resolver) replicas(ctx context.Context, w *workload.Workload) (*workload.ReplicaCounts, error) {
-	s, err := r.Fleet.Workloads.Status(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	return &s.Replicas, nil
+	s, err := r.status(ctx, w)
+	return &s.Replicas, err
 }
 
 func (r *Resolver) health(ctx context.Context, w *workload.Workload) (workload.Health, error) {
-	s, err := r.Fleet.Workloads.Status(ctx, w)
-	if err != nil {
-		return "", err
-	}
-	return s.Health, nil
+	s, err := r.status(ctx, w)
+	return s.Health, err
 }
 
 func (r *Resolver) healthMessage(ctx context.Context, w *workload.Workload) (*string, error) {
-	s, err := r.Fleet.Workloads.Status(ctx, w)
-	if err != nil {
-		return nil, err
-	}
-	return object.Optional(s.Message), nil
+	s, err := r.status(ctx, w)
+	return object.Optional(s.Message), err
 }
 
 func (r *Resolver) suspended(ctx context.Context, w *workload.Workload) (bool, error) {
+	s, err := r.status(ctx, w)
+	return slices.ContainsFunc(s.Placements, func(p workload.PlacementStatus) bool { return p.Suspended }), err
+}
+
+// status computes the state of a workload; an unknown one when what it is
+// computed from can't be read now.
+func (r *Resolver) status(ctx context.Context, w *workload.Workload) (*workload.Status, error) {
 	s, err := r.Fleet.Workloads.Status(ctx, w)
+	unknown := &workload.Status{Health: workload.HealthUnknown}
 	if err != nil {
-		return false, err
+		s = unknown
 	}
-	for i := range s.Placements {
-		if s.Placements[i].Suspended {
-			return true, nil
-		}
-	}
-	return false, nil
+	return orElse(ctx, s, err, unknown)
 }

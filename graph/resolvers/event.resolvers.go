@@ -15,5 +15,6 @@ import (
 )
 
 func (r *instanceResolver) Events(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *event.Filter, orderBy *object.Order) (*page.Connection[*event.Event], error) {
-	return r.Fleet.Events.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Events.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }

@@ -20,7 +20,8 @@ func (r *instanceResolver) Namespace(ctx context.Context, obj *instance.Instance
 }
 
 func (r *instanceResolver) Namespaces(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *namespace.Filter, orderBy *object.Order) (*page.Connection[*namespace.Namespace], error) {
-	return r.Fleet.Namespaces.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Namespaces.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *namespaceResolver) Instance(ctx context.Context, obj *namespace.Namespace) (*instance.Instance, error) {

@@ -24,7 +24,8 @@ func (r *memberObjectResolver) Pods(ctx context.Context, obj *workload.MemberObj
 	if err != nil {
 		return nil, err
 	}
-	return r.Fleet.Workloads.Pods(ctx, obj, limit)
+	v, err := r.Fleet.Workloads.Pods(ctx, obj, limit)
+	return orElse(ctx, v, err, []workload.Pod{})
 }
 
 func (r *placementResolver) MemberCluster(ctx context.Context, obj *workload.Placement) (*membercluster.MemberCluster, error) {
@@ -32,7 +33,8 @@ func (r *placementResolver) MemberCluster(ctx context.Context, obj *workload.Pla
 }
 
 func (r *placementResolver) Overrides(ctx context.Context, obj *workload.Placement) ([]workload.Override, error) {
-	return r.Fleet.Workloads.Overrides(ctx, obj)
+	v, err := r.Fleet.Workloads.Overrides(ctx, obj)
+	return orElse(ctx, v, err, []workload.Override{})
 }
 
 func (r *placementResolver) Object(ctx context.Context, obj *workload.Placement) (*workload.MemberObject, error) {

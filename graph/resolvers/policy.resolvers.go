@@ -25,7 +25,8 @@ func (r *clusterPropagationPolicyResolver) Instance(ctx context.Context, obj *po
 }
 
 func (r *clusterPropagationPolicyResolver) Workloads(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
-	return r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	c, err := r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *instanceResolver) PropagationPolicy(ctx context.Context, obj *instance.Instance, namespace string, name string) (*policy.PropagationPolicy, error) {
@@ -33,7 +34,8 @@ func (r *instanceResolver) PropagationPolicy(ctx context.Context, obj *instance.
 }
 
 func (r *instanceResolver) PropagationPolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.PropagationPolicy], error) {
-	return r.Fleet.Policies.Propagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.Propagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *instanceResolver) ClusterPropagationPolicy(ctx context.Context, obj *instance.Instance, name string) (*policy.ClusterPropagationPolicy, error) {
@@ -41,7 +43,8 @@ func (r *instanceResolver) ClusterPropagationPolicy(ctx context.Context, obj *in
 }
 
 func (r *instanceResolver) ClusterPropagationPolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.ClusterPropagationPolicy], error) {
-	return r.Fleet.Policies.ClusterPropagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.ClusterPropagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *instanceResolver) OverridePolicy(ctx context.Context, obj *instance.Instance, namespace string, name string) (*policy.OverridePolicy, error) {
@@ -49,7 +52,8 @@ func (r *instanceResolver) OverridePolicy(ctx context.Context, obj *instance.Ins
 }
 
 func (r *instanceResolver) OverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.OverridePolicy], error) {
-	return r.Fleet.Policies.Override.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.Override.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *instanceResolver) ClusterOverridePolicy(ctx context.Context, obj *instance.Instance, name string) (*policy.ClusterOverridePolicy, error) {
@@ -57,7 +61,8 @@ func (r *instanceResolver) ClusterOverridePolicy(ctx context.Context, obj *insta
 }
 
 func (r *instanceResolver) ClusterOverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.ClusterOverridePolicy], error) {
-	return r.Fleet.Policies.ClusterOverride.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	c, err := r.Fleet.Policies.ClusterOverride.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *overridePolicyResolver) Instance(ctx context.Context, obj *policy.OverridePolicy) (*instance.Instance, error) {
@@ -69,7 +74,8 @@ func (r *propagationPolicyResolver) Instance(ctx context.Context, obj *policy.Pr
 }
 
 func (r *propagationPolicyResolver) Workloads(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
-	return r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	c, err := r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *Resolver) ClusterOverridePolicy() generated.ClusterOverridePolicyResolver {

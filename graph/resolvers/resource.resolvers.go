@@ -24,7 +24,8 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 	if err != nil {
 		return nil, err
 	}
-	return r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), metadataOnly(ctx))
+	c, err := r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), metadataOnly(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *resourceResolver) Instance(ctx context.Context, obj *resource.Resource) (*instance.Instance, error) {

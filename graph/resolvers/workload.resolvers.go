@@ -43,7 +43,8 @@ func (r *cronJobResolver) Policy(ctx context.Context, obj *workload.CronJob) (po
 }
 
 func (r *cronJobResolver) OverridePolicies(ctx context.Context, obj *workload.CronJob) ([]policy.OverridePolicyLike, error) {
-	return r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
 func (r *cronJobResolver) Binding(ctx context.Context, obj *workload.CronJob) (*binding.Binding, error) {
@@ -51,11 +52,13 @@ func (r *cronJobResolver) Binding(ctx context.Context, obj *workload.CronJob) (*
 }
 
 func (r *cronJobResolver) Placements(ctx context.Context, obj *workload.CronJob) ([]workload.Placement, error) {
-	return r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	return orElse(ctx, v, err, []workload.Placement{})
 }
 
 func (r *cronJobResolver) Events(ctx context.Context, obj *workload.CronJob, first *int, after *string) (*page.Connection[*event.Event], error) {
-	return r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *daemonSetResolver) Instance(ctx context.Context, obj *workload.DaemonSet) (*instance.Instance, error) {
@@ -83,7 +86,8 @@ func (r *daemonSetResolver) Policy(ctx context.Context, obj *workload.DaemonSet)
 }
 
 func (r *daemonSetResolver) OverridePolicies(ctx context.Context, obj *workload.DaemonSet) ([]policy.OverridePolicyLike, error) {
-	return r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
 func (r *daemonSetResolver) Binding(ctx context.Context, obj *workload.DaemonSet) (*binding.Binding, error) {
@@ -91,11 +95,13 @@ func (r *daemonSetResolver) Binding(ctx context.Context, obj *workload.DaemonSet
 }
 
 func (r *daemonSetResolver) Placements(ctx context.Context, obj *workload.DaemonSet) ([]workload.Placement, error) {
-	return r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	return orElse(ctx, v, err, []workload.Placement{})
 }
 
 func (r *daemonSetResolver) Events(ctx context.Context, obj *workload.DaemonSet, first *int, after *string) (*page.Connection[*event.Event], error) {
-	return r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *deploymentResolver) Instance(ctx context.Context, obj *workload.Deployment) (*instance.Instance, error) {
@@ -123,7 +129,8 @@ func (r *deploymentResolver) Policy(ctx context.Context, obj *workload.Deploymen
 }
 
 func (r *deploymentResolver) OverridePolicies(ctx context.Context, obj *workload.Deployment) ([]policy.OverridePolicyLike, error) {
-	return r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
 func (r *deploymentResolver) Binding(ctx context.Context, obj *workload.Deployment) (*binding.Binding, error) {
@@ -131,11 +138,13 @@ func (r *deploymentResolver) Binding(ctx context.Context, obj *workload.Deployme
 }
 
 func (r *deploymentResolver) Placements(ctx context.Context, obj *workload.Deployment) ([]workload.Placement, error) {
-	return r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	return orElse(ctx, v, err, []workload.Placement{})
 }
 
 func (r *deploymentResolver) Events(ctx context.Context, obj *workload.Deployment, first *int, after *string) (*page.Connection[*event.Event], error) {
-	return r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (workload.Any, error) {
@@ -143,7 +152,8 @@ func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance,
 }
 
 func (r *instanceResolver) Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
-	return r.Fleet.Workloads.ListInstance(ctx, obj.Name, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	c, err := r.Fleet.Workloads.ListInstance(ctx, obj.Name, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *jobResolver) Instance(ctx context.Context, obj *workload.Job) (*instance.Instance, error) {
@@ -171,7 +181,8 @@ func (r *jobResolver) Policy(ctx context.Context, obj *workload.Job) (policy.Pro
 }
 
 func (r *jobResolver) OverridePolicies(ctx context.Context, obj *workload.Job) ([]policy.OverridePolicyLike, error) {
-	return r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
 func (r *jobResolver) Binding(ctx context.Context, obj *workload.Job) (*binding.Binding, error) {
@@ -179,15 +190,18 @@ func (r *jobResolver) Binding(ctx context.Context, obj *workload.Job) (*binding.
 }
 
 func (r *jobResolver) Placements(ctx context.Context, obj *workload.Job) ([]workload.Placement, error) {
-	return r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	return orElse(ctx, v, err, []workload.Placement{})
 }
 
 func (r *jobResolver) Events(ctx context.Context, obj *workload.Job, first *int, after *string) (*page.Connection[*event.Event], error) {
-	return r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *queryResolver) Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
-	return r.Fleet.Workloads.List(ctx, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	c, err := r.Fleet.Workloads.List(ctx, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *statefulSetResolver) Instance(ctx context.Context, obj *workload.StatefulSet) (*instance.Instance, error) {
@@ -215,7 +229,8 @@ func (r *statefulSetResolver) Policy(ctx context.Context, obj *workload.Stateful
 }
 
 func (r *statefulSetResolver) OverridePolicies(ctx context.Context, obj *workload.StatefulSet) ([]policy.OverridePolicyLike, error) {
-	return r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload)
+	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
 func (r *statefulSetResolver) Binding(ctx context.Context, obj *workload.StatefulSet) (*binding.Binding, error) {
@@ -223,11 +238,13 @@ func (r *statefulSetResolver) Binding(ctx context.Context, obj *workload.Statefu
 }
 
 func (r *statefulSetResolver) Placements(ctx context.Context, obj *workload.StatefulSet) ([]workload.Placement, error) {
-	return r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	v, err := r.Fleet.Workloads.Placements(ctx, obj.Workload)
+	return orElse(ctx, v, err, []workload.Placement{})
 }
 
 func (r *statefulSetResolver) Events(ctx context.Context, obj *workload.StatefulSet, first *int, after *string) (*page.Connection[*event.Event], error) {
-	return r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	c, err := r.Fleet.Events.About(ctx, obj.Workload.Instance, obj.UID(), pageArgs(first, after), wantsCount(ctx))
+	return orEmpty(ctx, c, err)
 }
 
 func (r *Resolver) CronJob() generated.CronJobResolver { return &cronJobResolver{r} }

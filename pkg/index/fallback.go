@@ -54,7 +54,9 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 			page.Count = &count
 		}
 		for _, o := range objects {
-			if q.After == nil || follows(q.Order, PositionOf(o), *q.After) {
+			// No namespace at all can't be asked for: an empty parameter is none.
+			inside := len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)
+			if inside && (q.After == nil || follows(q.Order, PositionOf(o), *q.After)) {
 				page.Items = append(page.Items, o)
 			}
 		}

@@ -77,3 +77,13 @@ func Build[T any](args Args, items []T, cursorOf func(T) string, hasNext bool, c
 	}
 	return c
 }
+
+// Unread is the connection of a list that could not be read: it holds nothing,
+// counts nothing and says that nothing was observed.
+func Unread[T any](why string) *Connection[T] {
+	return &Connection[T]{
+		Edges:     []*Edge[T]{},
+		Nodes:     []T{},
+		Freshness: freshness.Freshness{Source: freshness.SourceIndex, Stale: true, Message: &why},
+	}
+}

@@ -1,0 +1,45 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+)
+
+// Partial answers. A part that can't be read must not cost the rest: a null in
+// a field that is never null would travel up and take the whole answer with
+// it. So where something is merely away, the field tells the error in its own
+// place and answers with what is true without it: an empty list whose freshness
+// says that nothing was observed, a health that is unknown.
+
+// away tells that an error is about something that does not answer now, and not
+// about the request.
+func away(err error) bool {
+	switch apierror.CodeOf(err) {
+	case apierror.CodeIndexUnavailable, apierror.CodeInstanceUnavailable, apierror.CodeTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// orEmpty answers with an empty list when the list can't be read now.
+func orEmpty[T any](ctx context.Context, c *page.Connection[T], err error) (*page.Connection[T], error) {
+	if err == nil || !away(err) {
+		return c, err
+	}
+	graphql.AddError(ctx, err)
+	return page.Unread[T](err.Error()), nil
+}
+
+// orElse answers with another value when the right one can't be read now.
+func orElse[T any](ctx context.Context, v T, err error, other T) (T, error) {
+	if err == nil || !away(err) {
+		return v, err
+	}
+	graphql.AddError(ctx, err)
+	return other, nil
+}
