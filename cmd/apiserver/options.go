@@ -40,6 +40,7 @@ type options struct {
 	shutdownTimeout time.Duration
 	logLevel        string
 	logFormat       string
+	pprofAddress    string
 
 	printVersion bool
 }
@@ -86,6 +87,7 @@ func (o *options) flags() []flagGroup {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long requests in progress may last after SIGTERM or SIGINT")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info or debug")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
+			f.StringVar(&o.pprofAddress, "pprof-address", "", "`host:port` on the loopback interface to serve Go's profiles on, at /debug/pprof/; off when empty")
 			f.BoolVar(&o.printVersion, "version", false, "print the version and exit")
 		}),
 	}
@@ -169,6 +171,11 @@ func (o *options) validate() error {
 	} else {
 		check(o.tlsCertFile != "" || loopback(host),
 			"--listen-address: bearer tokens must not travel in the clear; give --tls-cert-file and --tls-private-key-file, or an address of the loopback interface instead of %q", host)
+	}
+	if o.pprofAddress != "" {
+		host, _, err := net.SplitHostPort(o.pprofAddress)
+		check(err == nil, "--pprof-address: %v", err)
+		check(err != nil || loopback(host), "--pprof-address: profiles show what is in memory, so they are served on the loopback interface only, not on %q", host)
 	}
 	_, err := o.level()
 	check(err == nil, "--log-level: %q is none of error, warn, info and debug", o.logLevel)

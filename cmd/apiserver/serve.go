@@ -38,6 +38,11 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	if o.pprofAddress != "" {
+		if err := servePprof(ctx, o.pprofAddress, logger); err != nil {
+			return err
+		}
+	}
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", o.listenAddress)
 	if err != nil {
