@@ -32,7 +32,7 @@ func FuzzBody(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		r := httptest.NewRequest(http.MethodPost, "/graphql", strings.NewReader(body))
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(body))
 		r.Header = http.Header{"Content-Type": {plainJSON}, "Accept": {graphQLJSON}, "Authorization": {"Bearer admin"}}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)

@@ -78,7 +78,7 @@ func TestOneLinePerRequest(t *testing.T) {
 			if len(lines) != 1 {
 				t.Fatalf("got %d lines, want 1:\n%s", len(lines), s.log)
 			}
-			tt.want["msg"], tt.want["level"], tt.want["duration"], tt.want["traceId"] = "graphql request", "INFO", 0.0, traceID
+			tt.want["msg"], tt.want["level"], tt.want["durationMs"], tt.want["traceId"] = "graphql request", "INFO", 0.0, traceID
 			if d := cmp.Diff(tt.want, lines[0]); d != "" {
 				t.Errorf("line (-want +got):\n%s", d)
 			}
@@ -86,6 +86,21 @@ func TestOneLinePerRequest(t *testing.T) {
 				t.Errorf("the log has what only the caller may know: %s", s.log)
 			}
 		})
+	}
+}
+
+func TestDurationIsLogged(t *testing.T) {
+	now := time.Unix(0, 0)
+	s := start(t, nil, func(c *server.Config) {
+		c.Now = func() time.Time { return now }
+		c.RequestScope = func(ctx context.Context) context.Context {
+			now = now.Add(1500 * time.Microsecond)
+			return ctx
+		}
+	})
+	s.do(t, call{body: `{"query":"{hello}"}`})
+	if got := s.log.lines(t)[0]["durationMs"]; got != 1.5 {
+		t.Errorf("got %v ms, want 1.5", got)
 	}
 }
 

@@ -97,7 +97,7 @@ func (r *request) log(ctx context.Context, logger *slog.Logger, status int, dura
 	defer r.mu.Unlock()
 	attrs := []slog.Attr{
 		slog.Int("status", status),
-		slog.Duration("duration", duration),
+		slog.Float64("durationMs", float64(duration.Microseconds())/1000),
 		slog.String("user", r.user),
 		slog.String("operation", r.operation),
 		slog.String("type", r.operationType),

@@ -69,6 +69,19 @@ func TestResolversSeeUserAndScope(t *testing.T) {
 	}
 }
 
+func TestResponseExtensions(t *testing.T) {
+	s := start(t, nil, func(c *server.Config) {
+		c.ResponseExtensions = func(ctx context.Context) map[string]any {
+			u, _ := authz.UserFrom(ctx)
+			return map[string]any{"for": u.Name}
+		}
+	})
+	_, body := s.query(t, `{hello}`, nil)
+	if d := cmp.Diff(map[string]any{"for": "admin"}, body["extensions"]); d != "" {
+		t.Errorf("extensions (-want +got):\n%s", d)
+	}
+}
+
 func TestLimits(t *testing.T) {
 	nested := func(depth int) string {
 		return "{items{" + strings.Repeat("child{", depth-2) + "name" + strings.Repeat("}", depth-2) + "}}"

@@ -39,7 +39,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
 	defer func() {
 		if v := recover(); v != nil {
-			t.fail(w, r.Context(), mediaType, http.StatusInternalServerError, recoverPanic(r.Context(), v))
+			t.fail(r.Context(), w, mediaType, http.StatusInternalServerError, recoverPanic(r.Context(), v))
 		}
 	}()
 	if !acceptable {
@@ -71,7 +71,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	opCtx, errs := exec.CreateOperationContext(ctx, params)
 	requestFrom(ctx).setOperation(opCtx)
 	if len(errs) > 0 {
-		t.refuseOperation(w, ctx, exec, mediaType, opCtx, errs)
+		t.refuseOperation(ctx, w, exec, mediaType, opCtx, errs)
 		return
 	}
 	switch kind := opCtx.Operation.Operation; {
@@ -87,7 +87,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	resp := responses(ctx)
 	if resp == nil {
 		// gqlgen gives no response when the context ended before execution began.
-		t.fail(w, ctx, mediaType, apierror.CodeTimeout.HTTPStatus(), ctx.Err())
+		t.fail(ctx, w, mediaType, apierror.CodeTimeout.HTTPStatus(), ctx.Err())
 		return
 	}
 	writeResult(w, mediaType, resp)
@@ -96,7 +96,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 // refuseOperation answers a document that does not parse, is not valid, or
 // does not fit its variables or the limits. Old clients, those that accept
 // application/json alone, look for errors in a 200.
-func (t httpTransport) refuseOperation(w http.ResponseWriter, ctx context.Context, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext, errs gqlerror.List) {
+func (t httpTransport) refuseOperation(ctx context.Context, w http.ResponseWriter, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext, errs gqlerror.List) {
 	if opCtx.Doc != nil && opCtx.Operation == nil {
 		errs = gqlerror.List{gqlerror.Wrap(unknownOperation(opCtx.OperationName))}
 	}
@@ -131,9 +131,9 @@ func unknownOperation(name string) *apierror.Error {
 }
 
 func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *refusal) {
-	t.fail(w, r.Context(), mediaType, refused.status, refused.err)
+	t.fail(r.Context(), w, mediaType, refused.status, refused.err)
 }
 
-func (t httpTransport) fail(w http.ResponseWriter, ctx context.Context, mediaType string, status int, err error) {
+func (t httpTransport) fail(ctx context.Context, w http.ResponseWriter, mediaType string, status int, err error) {
 	writeErrors(w, mediaType, status, gqlerror.List{t.present(ctx, err)})
 }

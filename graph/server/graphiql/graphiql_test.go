@@ -24,8 +24,9 @@ func gz(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-func get(h http.Handler, path string, header http.Header) *httptest.ResponseRecorder {
-	r := httptest.NewRequest(http.MethodGet, path, nil)
+func get(t *testing.T, h http.Handler, path string, header http.Header) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 	r.Header = header
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
@@ -71,7 +72,7 @@ func TestBuiltPage(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			w := get(h, tt.path, http.Header{"Accept-Encoding": {tt.accept}})
+			w := get(t, h, tt.path, http.Header{"Accept-Encoding": {tt.accept}})
 			if w.Code != http.StatusOK || w.Body.String() != tt.body {
 				t.Errorf("got %d %q, want %q: %s", w.Code, w.Body, tt.body, tt.why)
 			}
@@ -83,18 +84,18 @@ func TestBuiltPage(t *testing.T) {
 		})
 	}
 	for _, path := range []string{"/graphiql/.gitignore", "/graphiql/assets/", "/graphiql/assets/main-a.js.gz", "/graphiql/../graphiql.go"} {
-		if w := get(h, path, nil); w.Code != http.StatusNotFound {
+		if w := get(t, h, path, nil); w.Code != http.StatusNotFound {
 			t.Errorf("%s: got %d, want 404", path, w.Code)
 		}
 	}
-	etag := get(h, "/graphiql", nil).Header().Get("ETag")
-	if w := get(h, "/graphiql", http.Header{"If-None-Match": {etag}}); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+	etag := get(t, h, "/graphiql", nil).Header().Get("ETag")
+	if w := get(t, h, "/graphiql", http.Header{"If-None-Match": {etag}}); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
 		t.Errorf("a page that the browser has: got %d with %d bytes, want 304", w.Code, w.Body.Len())
 	}
 }
 
 func TestContentSecurityPolicy(t *testing.T) {
-	policy := get(newHandler(fstest.MapFS{}), "/graphiql", nil).Header().Get("Content-Security-Policy")
+	policy := get(t, newHandler(fstest.MapFS{}), "/graphiql", nil).Header().Get("Content-Security-Policy")
 	for _, want := range []string{"default-src 'none'", "script-src 'self';", "connect-src 'self';", "frame-ancestors 'none'"} {
 		if !strings.Contains(policy, want) {
 			t.Errorf("%q is missing in %q", want, policy)
@@ -105,11 +106,11 @@ func TestContentSecurityPolicy(t *testing.T) {
 func TestPageThatWasNotBuilt(t *testing.T) {
 	// The folder holds its .gitignore alone, as in a fresh clone.
 	h := newHandler(fstest.MapFS{".gitignore": {Data: []byte("*")}})
-	w := get(h, "/graphiql", nil)
+	w := get(t, h, "/graphiql", nil)
 	if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "make ui") {
 		t.Errorf("got %d %q, want how to get the page", w.Code, w.Body)
 	}
-	if w := get(h, "/graphiql/placeholder.css", nil); w.Code != http.StatusOK {
+	if w := get(t, h, "/graphiql/placeholder.css", nil); w.Code != http.StatusOK {
 		t.Errorf("its style sheet: %d", w.Code)
 	}
 }

@@ -75,13 +75,19 @@ function SignIn() {
           Sign in
         </button>
       ) : (
-        <button type="button" onClick={signOut}>
+        <button type="button" onClick={leave}>
           Sign out
         </button>
       )}
       <TokenDialog dialog={dialog} error={error} />
     </div>
   );
+}
+
+// leave loads the page anew, so that answers that the token gave are gone from the screen too.
+function leave() {
+  signOut();
+  location.reload();
 }
 
 function TokenDialog({ dialog, error }) {

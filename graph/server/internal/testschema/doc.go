@@ -2,4 +2,4 @@
 // in which a field can fail, and nothing of Kairship.
 package testschema
 
-//go:generate go run github.com/99designs/gqlgen generate
+//go:generate go tool gqlgen generate
