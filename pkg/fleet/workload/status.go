@@ -36,10 +36,11 @@ type Facts struct {
 	Members map[string]Member
 
 	// Objects are the workload's own objects in the member clusters, by
-	// cluster. Without one, the counts are those that Karmada last aggregated
+	// cluster; an object that does not belong to the binding (see
+	// Object.BelongsTo) is ignored. Without one, the counts are those that Karmada last aggregated
 	// into the binding, which lack the object's conditions: a failing rollout
-	// then shows as PROGRESSING instead of DEGRADED, and a replica count that
-	// an override policy or the member's own autoscaler set is not seen.
+	// then shows as PROGRESSING instead of DEGRADED, and desired is what the
+	// binding says, whatever an override policy made of it.
 	Objects map[string]*Object
 }
 
@@ -115,7 +116,8 @@ type PlacementStatus struct {
 	Evicting bool
 	// Suspended says that a policy keeps changes from being sent to this cluster.
 	Suspended bool
-	// Applied says that the latest manifest was applied in the cluster.
+	// Applied says that the latest manifest that was sent to the cluster was
+	// applied there; while Suspended, it may be an earlier one.
 	Applied bool
 	// Stale says that the cluster cannot be observed now, so that the counts are the last known ones.
 	Stale bool

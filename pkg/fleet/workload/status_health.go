@@ -31,7 +31,7 @@ func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv
 	}
 	switch {
 	case p.Suspended && seen == nil && !p.Applied:
-		return HealthUnpropagated, "dispatching to this cluster is suspended by the policy; nothing was sent yet"
+		return HealthUnpropagated, "dispatching is suspended by the policy; nothing was sent yet"
 	case failure != "":
 		return HealthDegraded, "the latest manifest could not be applied: " + failure
 	case seen == nil && in.Kind == KindCronJob && p.Applied:
@@ -52,9 +52,9 @@ func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv
 		health, message = HealthProgressing, "Karmada does not report it healthy"
 	}
 	if p.Suspended {
-		note := "dispatching to this cluster is suspended by the policy"
+		note := "dispatching is suspended by the policy"
 		if behind(in, seen) {
-			note += ", which runs an earlier version"
+			note += "; an earlier version runs"
 		}
 		message = joinNotes(note, message)
 	}
@@ -100,6 +100,10 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 		return HealthProgressing, "the cluster has not acted on the latest change yet"
 	case p.Desired == nil:
 		return HealthProgressing, "the cluster has not counted its nodes for it yet"
+	case seen.object == nil && seen.verdict == workv1alpha2.ResourceHealthy:
+		// Karmada compared with the member's own replica count, which an override
+		// policy may have set; here only the binding's is known.
+		return HealthHealthy, ""
 	}
 
 	want := *p.Desired

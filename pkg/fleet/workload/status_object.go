@@ -141,6 +141,14 @@ func (o *Object) WorkloadKind() (Kind, bool) {
 // Deleting tells whether the object's deletion was asked for.
 func (o *Object) Deleting() bool { return o.DeletionTimestamp != nil }
 
+// BelongsTo tells whether a member's object is the one that Karmada made for
+// the binding. One that somebody else made there under the same name is not,
+// until Karmada takes it over.
+func (o *Object) BelongsTo(binding *workv1alpha2.ResourceBinding) bool {
+	id := binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
+	return id == "" || o.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == id
+}
+
 // Images lists the images of the pod template without repetition: containers
 // first, then init containers, in the order of the template.
 func (o *Object) Images() []string {

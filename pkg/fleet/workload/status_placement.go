@@ -195,6 +195,9 @@ type observation struct {
 // its collection is stale, else what Karmada aggregated; nil when there is neither.
 func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) *observation {
 	object := in.Objects[cluster]
+	if object != nil && !object.BelongsTo(in.Binding) {
+		object = nil
+	}
 	var fromBinding *observation
 	if item != nil && item.Status != nil && len(item.Status.Raw) > 0 {
 		var wrapped struct {
@@ -270,8 +273,12 @@ func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, sus
 		}
 		return ptr32(completions(in.Template))
 	case KindDeployment, KindStatefulSet:
-		retained := seen != nil && seen.object != nil && in.Template.Labels[retainReplicasLabel] == "true"
-		if (retained || seen.inSync(in, suspended)) && seen.object.Spec.Replicas != nil {
+		retained := seen != nil && in.Template.Labels[retainReplicasLabel] == "true"
+		switch {
+		case retained && seen.object == nil:
+			// The member alone knows what it wants; what it has is the best guess.
+			return ptr32(seen.status.Replicas)
+		case (retained || seen.inSync(in, suspended)) && seen.object.Spec.Replicas != nil:
 			return seen.object.Spec.Replicas
 		}
 	}

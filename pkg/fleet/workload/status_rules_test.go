@@ -285,6 +285,25 @@ func TestRollUp(t *testing.T) {
 			counts: ReplicaCounts{Desired: 2}, health: HealthProgressing, message: "m1: applied; the cluster has not reported a status yet",
 		},
 		{
+			reason: "a verdict of Karmada's counts where only the binding's number is known, which an override may have changed",
+			in: func(*testing.T) Facts {
+				in := facts(KindDeployment, "m1").report("m1", good)
+				in.Binding.Spec.Clusters[0].Replicas = 5
+				in.Binding.Status.AggregatedStatus[0].Health = workv1alpha2.ResourceHealthy
+				return in
+			},
+			counts: ReplicaCounts{5, 2, 2, 2}, health: HealthHealthy,
+		},
+		{
+			reason: "but not one on an earlier template",
+			in: func(*testing.T) Facts {
+				in := facts(KindDeployment, "m1").report("m1", early)
+				in.Binding.Status.AggregatedStatus[0].Health = workv1alpha2.ResourceHealthy
+				return in
+			},
+			counts: ReplicaCounts{2, 2, 2, 2}, health: HealthProgressing, message: "m1: the latest change has not reached the cluster yet",
+		},
+		{
 			reason: "Karmada's own verdict counts when the numbers look well",
 			in: func(*testing.T) Facts {
 				in := facts(KindStatefulSet, "m1").report("m1", good)
@@ -301,7 +320,7 @@ func TestSuspendedDispatching(t *testing.T) {
 	everywhere := &workv1alpha2.Suspension{Suspension: policyv1alpha1.Suspension{Dispatching: &yes}}
 	onM2 := &workv1alpha2.Suspension{Suspension: policyv1alpha1.Suspension{
 		DispatchingOnClusters: &policyv1alpha1.SuspendClusters{ClusterNames: []string{"m2"}}}}
-	const nothing = "dispatching to this cluster is suspended by the policy; nothing was sent yet"
+	const nothing = "dispatching is suspended by the policy; nothing was sent yet"
 	checkRules(t, []ruleCase{
 		{
 			reason: "suspended before it was ever sent: it is in the instance only",
@@ -334,7 +353,7 @@ func TestSuspendedDispatching(t *testing.T) {
 			},
 			suspended: true,
 			counts:    ReplicaCounts{2, 2, 2, 2}, health: HealthHealthy,
-			message: "m1: dispatching to this cluster is suspended by the policy, which runs an earlier version",
+			message: "m1: dispatching is suspended by the policy; an earlier version runs",
 		},
 		{
 			reason: "scaled up while suspended: what runs is judged by what it was told",
@@ -346,7 +365,7 @@ func TestSuspendedDispatching(t *testing.T) {
 			},
 			suspended: true,
 			counts:    ReplicaCounts{2, 1, 1, 1}, health: HealthHealthy,
-			message: "m1: dispatching to this cluster is suspended by the policy, which runs an earlier version",
+			message: "m1: dispatching is suspended by the policy; an earlier version runs",
 		},
 	})
 }
@@ -393,6 +412,20 @@ func TestNoBinding(t *testing.T) {
 	}
 	if got := Evaluate(in); got.Suspended || len(got.Placements) != 0 {
 		t.Errorf("without a binding it is %+v", got)
+	}
+}
+
+// TestForeignObject: an object of the same name that Karmada did not make is nobody's replica.
+func TestForeignObject(t *testing.T) {
+	in := facts(KindDeployment, "m1").object(t, "m1", 2, `"spec":{"replicas":9},"status":{"readyReplicas":9}`)
+	in.Binding.Labels = map[string]string{"resourcebinding.karmada.io/permanent-id": "ours"}
+	in.Objects["m1"].Labels = map[string]string{"resourcebinding.karmada.io/permanent-id": "another"}
+	if got := Replicas(in); got != (ReplicaCounts{Desired: 2}) {
+		t.Errorf("a foreign object is counted: %+v", got)
+	}
+	in.Objects["m1"].Labels = in.Binding.Labels
+	if got := Replicas(in); got != (ReplicaCounts{Desired: 9, Ready: 9}) {
+		t.Errorf("our own object is not counted: %+v", got)
 	}
 }
 

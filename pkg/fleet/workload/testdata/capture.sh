@@ -4,8 +4,10 @@
 #   capture.sh CASE INSTANCE RESOURCE NAMESPACE NAME MEMBER...
 #
 # FLEET is the fleet's folder (default: .local in the repository root). What
-# does not exist is left out, as it is for Kairship. A member that does not
-# answer is skipped too. kubectl leaves managedFields out by itself.
+# does not exist is left out, as it is for Kairship; with KEEP set, a file that
+# was captured earlier stays where its cluster no longer answers, as its rows in
+# the index would. kubectl leaves managedFields out by itself. Of the member
+# clusters, the long lists of APIs and resource models are left out.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 fleet=${FLEET:-$here/../../../../.local}
@@ -18,13 +20,15 @@ save() {
 	shift 2
 	if "$fleet/bin/kubectl" --kubeconfig "$fleet/kubeconfig/$cluster.yaml" --request-timeout 5s \
 		get "$@" -o json >"$file.new" 2>/dev/null && [ -s "$file.new" ]; then
-		mv "$file.new" "$file"
-	else
-		rm -f "$file.new"
+		case $file in
+		*/cluster-*) jq --indent 4 'del(.status.apiEnablements, .spec.resourceModels, .status.resourceSummary)' "$file.new" >"$file" ;;
+		*) cp "$file.new" "$file" ;;
+		esac
 	fi
+	rm -f "$file.new"
 }
 
-rm -rf "${here:?}/$case"
+[ -n "${KEEP:-}" ] || rm -rf "${here:?}/$case"
 mkdir -p "$here/$case"
 save "$instance" template.json "$resource" -n "$namespace" "$name"
 kind=$(sed -n 's/^    "kind": "\(.*\)",$/\1/p' "$here/$case/template.json" | tr '[:upper:]' '[:lower:]')
