@@ -170,7 +170,10 @@ func (o *options) validate() error {
 	check(o.logFormat == "json" || o.logFormat == "text", "--log-format: must be json or text, not %q", o.logFormat)
 
 	slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(problems...)
+	if len(problems) == 0 {
+		return nil
+	}
+	return fmt.Errorf("these flags cannot be used:\n%w", errors.Join(problems...))
 }
 
 func checkAddress(address string) error {

@@ -3,6 +3,7 @@ package connection
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"k8s.io/client-go/tools/clientcmd"
@@ -94,8 +95,7 @@ func invalid(what string, problems []string) error {
 func fromKubeconfig(text []byte) (connection Connection, problems []string) {
 	config, err := clientcmd.Load(text)
 	if err != nil {
-		// The parser's words may quote the content.
-		return Connection{}, []string{"it cannot be parsed"}
+		return Connection{}, []string{"it cannot be parsed" + place(err)}
 	}
 	if config.CurrentContext == "" {
 		return Connection{}, []string{"it has no current-context"}
@@ -152,4 +152,17 @@ func outside(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) []strin
 		}
 	}
 	return problems
+}
+
+// parserPlace finds where in a kubeconfig its parser stopped: a line, or the
+// field whose value has the wrong type.
+var parserPlace = regexp.MustCompile(`\b(line \d+)\b|Go struct (field [A-Za-z.]+)`)
+
+// place is all that may be said of a parser's error: its words quote the content.
+func place(err error) string {
+	found := parserPlace.FindStringSubmatch(err.Error())
+	if found == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s%s)", found[1], found[2])
 }

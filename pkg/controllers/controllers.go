@@ -25,6 +25,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
 )
 
+// What the manager may do besides its controllers: hold the Lease and tell of it.
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=kairship-system,verbs=get;create;update
+// +kubebuilder:rbac:groups="",resources=events,namespace=kairship-system,verbs=create;patch
+
 // Settings are what an administrator may choose.
 type Settings struct {
 	// ProbeInterval is the time between two looks at the same apiserver.

@@ -31,22 +31,22 @@ func collection(pedia *pediav1alpha2.PediaCluster) metav1.Condition {
 		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, "Clusterpedia cannot begin to collect: "+brief(running.Message))
 	case healthy != nil && healthy.Status == metav1.ConditionFalse:
 		return v1alpha1.NotIndexed(v1alpha1.ReasonSourceUnreachable,
-			"Clusterpedia cannot reach the apiserver and goes on serving what it had collected: "+brief(healthy.Message))
-	case !isTrue(validated) || !isTrue(running) || !isTrue(healthy):
+			"Clusterpedia cannot reach the apiserver; what it had collected is still served: "+brief(healthy.Message))
+	}
+	collected, failed, message := resourceStates(pedia)
+	switch {
+	case !isTrue(validated) || !isTrue(running) || !isTrue(healthy) || len(collected) == 0:
 		return v1alpha1.IndexedUnknown(v1alpha1.ReasonPending,
 			"Clusterpedia has not begun to collect yet. If this lasts, see whether its clustersynchro-manager is up.")
-	}
-
-	collected, failed, message := resourceStates(pedia)
-	if len(failed) > 0 {
+	case len(failed) > 0:
 		return v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed,
 			fmt.Sprintf("Clusterpedia cannot collect %s: %s", some(failed), brief(message)))
 	}
-	absent := missing(pedia.Spec.SyncResources, collected)
-	if len(absent) > 0 {
-		return v1alpha1.Indexed(fmt.Sprintf("Clusterpedia collects %d kinds of resources. Not served by this apiserver: %s.", len(collected), some(absent)))
+	summary := fmt.Sprintf("Clusterpedia collects %d kinds of resources.", len(collected))
+	if absent := missing(pedia.Spec.SyncResources, collected); len(absent) > 0 {
+		summary += fmt.Sprintf(" Not served by this apiserver: %s.", some(absent))
 	}
-	return v1alpha1.Indexed(fmt.Sprintf("Clusterpedia collects %d kinds of resources.", len(collected)))
+	return v1alpha1.Indexed(summary)
 }
 
 func isTrue(condition *metav1.Condition) bool {
@@ -74,12 +74,8 @@ func resourceStates(pedia *pediav1alpha2.PediaCluster) (collected, failed []stri
 	return collected, failed, message
 }
 
-// missing is what was asked for and is not among the collected. Before the first
-// status everything would be missing, which says nothing: then it is nil.
+// missing is what was asked for and is not among the collected.
 func missing(asked []pediav1alpha2.ClusterGroupResources, collected []string) []string {
-	if len(collected) == 0 {
-		return nil
-	}
 	var absent []string
 	for _, group := range asked {
 		for _, resource := range group.Resources {
@@ -101,9 +97,10 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// brief is a message that fits into a condition.
+// brief is a message that fits into a line of a condition.
 func brief(message string) string {
 	const most = 300
+	message = strings.Join(strings.Fields(message), " ")
 	if runes := []rune(message); len(runes) > most {
 		return string(runes[:most]) + "…"
 	}

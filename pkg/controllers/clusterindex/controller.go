@@ -32,14 +32,6 @@ const Name = "cluster-index"
 const concurrency = 4
 
 // Reconciler keeps the PediaCluster of one Cluster.
-//
-// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=kairship.io,resources=clusters/status,verbs=patch
-// +kubebuilder:rbac:groups=kairship.io,resources=clusters/finalizers,verbs=update
-// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
-// +kubebuilder:rbac:groups=cluster.clusterpedia.io,resources=pediaclusters,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 type Reconciler struct {
 	Client client.Client
 	// Live reads past the caches, where a stale answer would lose something.
@@ -69,6 +61,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func request(name string) []reconcile.Request {
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
 }
+
+// What the controller may do; the chart's role is generated from it.
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters/status,verbs=patch
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.clusterpedia.io,resources=pediaclusters,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile brings the PediaCluster of one Cluster to what it should be.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {

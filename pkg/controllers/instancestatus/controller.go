@@ -29,11 +29,6 @@ const Name = "instance-status"
 const concurrency = 16
 
 // Reconciler looks at one Instance and says how it is.
-//
-// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
-// +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 type Reconciler struct {
 	Client      client.Client
 	Credentials credentials.Reader
@@ -54,6 +49,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
 }
+
+// What the controller may do; the chart's role is generated from it.
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile looks at one Instance.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {

@@ -29,13 +29,6 @@ const Name = "virtual-cluster-sync"
 const concurrency = 4
 
 // Reconciler keeps the virtual Cluster of one Instance.
-//
-// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
-// +kubebuilder:rbac:groups=kairship.io,resources=instances/finalizers,verbs=update
-// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;list;watch;create;patch;delete
-// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
-// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 type Reconciler struct {
 	Client client.Client
 	// Live reads past the caches, where a stale answer would lose something.
@@ -65,6 +58,14 @@ func instanceOf(_ context.Context, cluster client.Object) []reconcile.Request {
 	}
 	return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: name}}}
 }
+
+// What the controller may do; the chart's role is generated from it.
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
+// +kubebuilder:rbac:groups=kairship.io,resources=instances/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile brings the virtual Cluster of one Instance to what it should be.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {

@@ -167,7 +167,7 @@ type ClusterStatus struct {
 // +kubebuilder:printcolumn:name="Zone",type=string,JSONPath=`.spec.zone`,priority=1
 // +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.conditions[?(@.type=="Reachable")].reason`,priority=1,description="Whether its apiserver answers, or why not"
 // +kubebuilder:printcolumn:name="Index",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].reason`,priority=1,description="How the collection is, or why there is none"
-// +kubebuilder:printcolumn:name="Credentials Expire",type=date,JSONPath=`.status.credentialsExpireTime`,priority=1,description="How long the credentials are still good"
+// +kubebuilder:printcolumn:name="Credentials Expire",type=string,JSONPath=`.status.credentialsExpireTime`,priority=1,description="When the credentials stop to be accepted"
 // +kubebuilder:selectablefield:JSONPath=`.spec.type`
 // +kubebuilder:selectablefield:JSONPath=`.spec.instanceRef.name`
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.startsWith('k-') || self.spec.type == 'Virtual'",message="names that begin with k- are reserved for the virtual clusters that Kairship makes: choose another name",fieldPath=".metadata"

@@ -10,10 +10,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// silent are the reasons that are no news: the deletion was somebody's wish,
-// and another condition's event says what the other two only follow.
+// silent are the reasons that are no news: a deletion and what follows from it
+// were somebody's wish, what is pending comes with another reason soon, and what
+// is unreachable is told by condition Reachable.
 var silent = map[string]bool{
 	v1alpha1.ReasonDeleting:    true,
+	v1alpha1.ReasonCleaningUp:  true,
 	v1alpha1.ReasonUnreachable: true,
 	v1alpha1.ReasonPending:     true,
 }
