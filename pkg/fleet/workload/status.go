@@ -37,10 +37,11 @@ type Facts struct {
 
 	// Objects are the workload's own objects in the member clusters, by
 	// cluster; an object that does not belong to the binding (see
-	// Object.BelongsTo) is ignored. Without one, the counts are those that Karmada last aggregated
-	// into the binding, which lack the object's conditions: a failing rollout
-	// then shows as PROGRESSING instead of DEGRADED, and desired is what the
-	// binding says, whatever an override policy made of it.
+	// Object.BelongsTo) is ignored. Without one, the counts are those that
+	// Karmada last aggregated into the binding, which lack the object's
+	// conditions: a failing rollout then shows as PROGRESSING instead of
+	// DEGRADED, and desired is what the binding says, whatever an override policy
+	// made of it.
 	Objects map[string]*Object
 }
 
