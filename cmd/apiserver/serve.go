@@ -13,15 +13,18 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/kairship-io/kairship/graph/server"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // serve runs the API until the context ends.
 func serve(ctx context.Context, o *options) error {
 	logger := o.logger(os.Stderr)
+	logger = slog.New(server.LogHandler(logger.Handler()))
 	slog.SetDefault(logger)
 	klog.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	ctrllog.SetLogger(logr.FromSlogHandler(logger.Handler()))

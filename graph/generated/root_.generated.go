@@ -652,12 +652,16 @@ type ComplexityRoot struct {
 		Available     func(childComplexity int) int
 		Cluster       func(childComplexity int) int
 		Desired       func(childComplexity int) int
+		Evicting      func(childComplexity int) int
 		Health        func(childComplexity int) int
 		MemberCluster func(childComplexity int) int
 		MessageOrNil  func(childComplexity int) int
 		Object        func(childComplexity int) int
 		Overrides     func(childComplexity int) int
 		Ready         func(childComplexity int) int
+		Scheduled     func(childComplexity int) int
+		Stale         func(childComplexity int) int
+		Suspended     func(childComplexity int) int
 		Updated       func(childComplexity int) int
 	}
 
@@ -3586,6 +3590,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Placement.Desired(childComplexity), true
+	case "Placement.evicting":
+		if e.ComplexityRoot.Placement.Evicting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Placement.Evicting(childComplexity), true
 	case "Placement.health":
 		if e.ComplexityRoot.Placement.Health == nil {
 			break
@@ -3622,6 +3632,24 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Placement.Ready(childComplexity), true
+	case "Placement.scheduled":
+		if e.ComplexityRoot.Placement.Scheduled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Placement.Scheduled(childComplexity), true
+	case "Placement.stale":
+		if e.ComplexityRoot.Placement.Stale == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Placement.Stale(childComplexity), true
+	case "Placement.suspended":
+		if e.ComplexityRoot.Placement.Suspended == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Placement.Suspended(childComplexity), true
 	case "Placement.updated":
 		if e.ComplexityRoot.Placement.Updated == nil {
 			break
@@ -5726,7 +5754,10 @@ type YAMLPatchOperation @goModel(model: "github.com/karmada-io/karmada/pkg/apis/
   value: JSON
 }
 `, BuiltIn: false},
-	{Name: "../schema/placement.graphqls", Input: `"A workload in one member cluster."
+	{Name: "../schema/placement.graphqls", Input: `"""
+A workload in one member cluster: one that it is scheduled to, or one that it is
+leaving (` + "`" + `scheduled` + "`" + ` is false then, and it does not count for the whole).
+"""
 type Placement {
   "The cluster's name in the instance."
   clusterName: String!
@@ -5740,6 +5771,14 @@ type Placement {
   available: Int
   "Replicas that run the newest template there; null when the cluster has not reported."
   updated: Int
+  "The scheduler wants it there."
+  scheduled: Boolean!
+  "It is being moved away from there, gracefully."
+  evicting: Boolean!
+  "A policy keeps changes from being sent there."
+  suspended: Boolean!
+  "The cluster can't be observed now; the counts are the last known."
+  stale: Boolean!
   "The manifest was written to the cluster."
   applied: Boolean!
   "How it is doing there."
@@ -6861,9 +6900,9 @@ enum WorkloadHealth {
   DEGRADED
   "A policy claimed it, and no cluster fits."
   UNSCHEDULED
-  "No policy claims it, so it runs nowhere."
+  "No policy claims it, or its propagation was suspended before it began; so it runs nowhere."
   UNPROPAGATED
-  "What is known does not suffice to say, for example because a member cluster is down."
+  "None of its clusters can be observed. (Where some can, it is DEGRADED.)"
   UNKNOWN
 }
 
@@ -8276,6 +8315,14 @@ func (ec *executionContext) childFields_Placement(ctx context.Context, field gra
 		return ec.fieldContext_Placement_available(ctx, field)
 	case "updated":
 		return ec.fieldContext_Placement_updated(ctx, field)
+	case "scheduled":
+		return ec.fieldContext_Placement_scheduled(ctx, field)
+	case "evicting":
+		return ec.fieldContext_Placement_evicting(ctx, field)
+	case "suspended":
+		return ec.fieldContext_Placement_suspended(ctx, field)
+	case "stale":
+		return ec.fieldContext_Placement_stale(ctx, field)
 	case "applied":
 		return ec.fieldContext_Placement_applied(ctx, field)
 	case "health":

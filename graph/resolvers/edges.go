@@ -2,7 +2,6 @@ package resolvers
 
 import (
 	"context"
-	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
@@ -50,7 +49,7 @@ func (r *Resolver) healthMessage(ctx context.Context, w *workload.Workload) (*st
 
 func (r *Resolver) suspended(ctx context.Context, w *workload.Workload) (bool, error) {
 	s, err := r.status(ctx, w)
-	return slices.ContainsFunc(s.Placements, func(p workload.PlacementStatus) bool { return p.Suspended }), err
+	return s.Suspended, err
 }
 
 // status computes the state of a workload; an unknown one when what it is

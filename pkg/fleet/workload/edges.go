@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -49,22 +51,22 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 		f.Members[name] = MemberOf(c)
 	}
 	joined := s.joined(ctx, w.Instance)
-	for _, target := range targetsOf(&f.Binding.Spec) {
-		if !slices.Contains(joined, target.Name) {
+	for _, target := range Clusters(f.Binding) {
+		if !slices.Contains(joined, target) {
 			continue
 		}
-		o, err := s.optional(ctx, memberObjectKey(w.Indexed, target.Name))
+		o, err := s.optional(ctx, memberObjectKey(w.Indexed, target))
 		if err != nil {
 			return nil, err
 		}
-		if m, ok := f.Members[target.Name]; ok && s.lister.Freshness.Stale(ctx, target.Name) {
+		if m, ok := f.Members[target]; ok && s.lister.Freshness.Stale(ctx, target) {
 			m.CollectionStale = true
-			f.Members[target.Name] = m
+			f.Members[target] = m
 		}
 		if o == nil {
 			continue
 		}
-		if f.Objects[target.Name], err = index.Decode[Object](o); err != nil {
+		if f.Objects[target], err = index.Decode[Object](o); err != nil {
 			return nil, err
 		}
 	}
@@ -137,6 +139,7 @@ func (s *Service) OverridePolicies(ctx context.Context, w *Workload) ([]policy.O
 type Placement struct {
 	PlacementStatus
 	workload *Workload
+	binding  *workv1alpha2.ResourceBinding
 }
 
 // InstanceName is the instance of the workload.
@@ -145,12 +148,20 @@ func (p *Placement) InstanceName() string { return p.workload.Instance }
 // Placements returns where the workload runs.
 func (s *Service) Placements(ctx context.Context, w *Workload) ([]Placement, error) {
 	status, err := s.Status(ctx, w)
+	if err != nil || len(status.Placements) == 0 {
+		return []Placement{}, err
+	}
+	o, err := s.lister.Reader.Get(ctx, bindingKey(w.Indexed))
+	if err != nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	b, err := decodeBinding(o)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]Placement, len(status.Placements))
 	for i, p := range status.Placements {
-		out[i] = Placement{PlacementStatus: p, workload: w}
+		out[i] = Placement{PlacementStatus: p, workload: w, binding: b}
 	}
 	return out, nil
 }
@@ -211,6 +222,13 @@ func (s *Service) Object(ctx context.Context, p *Placement) (*MemberObject, erro
 	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster))
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
+	}
+	decoded, err := index.Decode[Object](o)
+	if err != nil {
+		return nil, err
+	}
+	if !decoded.BelongsTo(p.binding) {
+		return nil, nil //nolint:nilnil // Somebody else's object of the same name is in the way.
 	}
 	return newMemberObject(w.Instance, o, s.fresh(ctx, o)), nil
 }

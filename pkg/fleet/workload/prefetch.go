@@ -118,9 +118,9 @@ func (p *prefetch) second(found map[index.Key]*index.Object) {
 			continue
 		}
 		var targets []string
-		for _, t := range targetsOf(&b.Spec) {
-			if slices.Contains(members, t.Name) {
-				targets = append(targets, t.Name)
+		for _, name := range Clusters(b) {
+			if slices.Contains(members, name) {
+				targets = append(targets, name)
 			}
 		}
 		objects = p.appendObjects(objects, row, targets)
