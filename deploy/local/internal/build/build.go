@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"time"
 )
 
@@ -190,7 +191,7 @@ func (c component) compile(work workspace, missing []Binary, progress Progress) 
 		return 0, err
 	}
 	for _, b := range missing {
-		built := filepath.Join(temp, path.Base(mainName(b.Package)))
+		built := filepath.Join(temp, mainName(b.Package))
 		if _, err := os.Stat(built); err != nil {
 			progress.Set(b.Name, Row{State: Failed})
 			continue
@@ -223,14 +224,15 @@ func (c component) row(count *counter, temp string, b Binary) Row {
 	}
 }
 
+var majorVersion = regexp.MustCompile(`^v[0-9]+$`)
+
 // mainName is the file name that the go tool gives the program of a main package: the last element
 // of its path that is not a major version.
 func mainName(pkg string) string {
-	base := path.Base(pkg)
-	if len(base) > 1 && base[0] == 'v' && base[1] >= '0' && base[1] <= '9' {
-		return path.Base(path.Dir(pkg))
+	if base := path.Base(pkg); !majorVersion.MatchString(base) {
+		return base
 	}
-	return base
+	return path.Base(path.Dir(pkg))
 }
 
 // copyManifests puts the folders that the fleet reads at run time beside the binaries.

@@ -43,7 +43,7 @@ func Command() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", ".local", "folder of the fleet: its data, logs, credentials")
-	root.AddCommand(upCommand(&o), runCommand(&o), downCommand(&o), statusCommand(&o), logsCommand(&o), buildCommand(),
+	root.AddCommand(upCommand(&o), runCommand(&o), withCommand(&o), downCommand(&o), statusCommand(&o), logsCommand(&o), buildCommand(),
 		startCommand(&o), restartCommand(&o), killCommand(&o))
 	return root
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -46,6 +47,23 @@ func runCommand(o *options) *cobra.Command {
 				f.PrintWelcome(cmd.OutOrStdout())
 				fmt.Fprintln(cmd.OutOrStdout(), "\nCtrl-C stops the fleet.")
 			})
+		},
+	}
+	addSettings(cmd, o)
+	return cmd
+}
+
+func withCommand(o *options) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "with -- COMMAND [ARGUMENT...]",
+		Short: "Run a command against a new fleet, which is removed again; KAIRSHIP_FLEET names its folder",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, root, err := o.openForUp(cmd)
+			if err != nil {
+				return err
+			}
+			return f.With(cmd.Context(), root, args, cmd.OutOrStdout())
 		},
 	}
 	addSettings(cmd, o)
@@ -114,13 +132,17 @@ func statusCommand(o *options) *cobra.Command {
 func logsCommand(o *options) *cobra.Command {
 	follow, lines := false, 50
 	cmd := &cobra.Command{
-		Use:   "logs PROCESS",
-		Short: "Show the end of a process's log",
-		Args:  cobra.ExactArgs(1),
+		Use:   "logs [PROCESS]",
+		Short: "Show the end of a process's log, or which logs there are",
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f, err := o.open(cmd)
 			if err != nil {
 				return err
+			}
+			if len(args) == 0 {
+				fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.LogNames(), "\n"))
+				return nil
 			}
 			return f.Logs(cmd.Context(), cmd.OutOrStdout(), args[0], lines, follow)
 		},

@@ -19,7 +19,7 @@ func (f *Fleet) Logs(ctx context.Context, out io.Writer, name string, lines int,
 	path := f.paths.Log(name)
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("there is no log of %q; there are: %s", name, strings.Join(f.logNames(), ", "))
+		return fmt.Errorf("there is no log of %q; there are: %s", name, strings.Join(f.LogNames(), ", "))
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,8 @@ func (f *Fleet) Logs(ctx context.Context, out io.Writer, name string, lines int,
 	return nil
 }
 
-func (f *Fleet) logNames() []string {
+// LogNames lists the processes that have a log.
+func (f *Fleet) LogNames() []string {
 	files, err := filepath.Glob(filepath.Join(f.paths.Logs(), "*.log"))
 	if err != nil {
 		return nil

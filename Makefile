@@ -1,0 +1,130 @@
+# Kairship's tasks. `make` alone lists them. Everything that a target needs beyond Go is looked for
+# first, and installed or named when it is missing.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+# The folder of the fleet that run, up, down, status and logs work on, and more flags for run and up,
+# such as FLAGS="--db postgres" (deploy/local/README.md).
+DIR ?= .local
+FLAGS ?=
+
+# Tests and benchmarks have a fleet of their own, with other ports, so that a running one is never
+# disturbed.
+TEST_DIR ?= .local-test
+TEST_PORT_BASE ?= 18400
+BENCH_DIR ?= .local-bench
+BENCH_PORT_BASE ?= 19400
+
+# What is passed on to `go test` and to the benchmarks.
+TESTFLAGS ?=
+BENCHFLAGS ?=
+
+FLEET = go run ./deploy/local
+TOOL = go tool -modfile=tools/go.mod
+
+##@ The fleet
+
+.PHONY: run
+run: ui ## Build what is missing, start the whole fleet, show how to use it; Ctrl-C stops it
+	@# Not `go run`: the program itself must be what Ctrl-C ends, and what make waits for.
+	@mkdir -p bin && go build -o bin/fleet ./deploy/local
+	@exec bin/fleet run --dir $(DIR) $(FLAGS)
+
+.PHONY: up
+up: ui ## Start the fleet in the background, or heal a running one
+	@$(FLEET) up --dir $(DIR) $(FLAGS)
+
+.PHONY: down
+down: ## Stop the fleet; its data stays (FLAGS=--purge removes that too)
+	@$(FLEET) down --dir $(DIR) $(FLAGS)
+
+.PHONY: status
+status: ## Show the fleet's processes and clusters
+	@$(FLEET) status --dir $(DIR)
+
+.PHONY: logs
+logs: ## Show the log of one process: make logs P=kairship-apiserver
+	@$(FLEET) logs --dir $(DIR) $(P)
+
+##@ Build
+
+.PHONY: build
+build: ui ## Build Kairship's programs into bin/, and the fleet's components into this machine's cache
+	@echo "==> Kairship's programs, into bin/"
+	@mkdir -p bin
+	go build -o bin/kairship-apiserver ./cmd/apiserver
+	go build -o bin/kairship-controller-manager ./cmd/controller-manager
+	@echo "==> the fleet's components, into this machine's cache"
+	@$(FLEET) build
+
+.PHONY: ui
+ui: ## Build the GraphiQL page when its sources changed (without npm the page says how to get it)
+	@hack/ui.sh
+
+.PHONY: generate
+generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs
+	@echo "==> GraphQL server"
+	go tool gqlgen generate
+	go generate ./...
+	@echo "==> deep copies and CRDs"
+	$(TOOL) controller-gen object crd paths=./pkg/apis/... output:crd:dir=deploy/helm/kairship/crds
+
+##@ Check
+
+.PHONY: test
+test: verify test-unit test-fleet ## Everything: verify, unit tests, and the suites against a fleet of their own
+	@echo "==> all passed"
+
+.PHONY: test-unit
+test-unit: ## Unit tests: nothing needs to run
+	@echo "==> unit tests"
+	go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
+
+.PHONY: test-fleet
+test-fleet: ui ## The suites in test/, against a fleet that is started for them and removed again
+	@echo "==> suites against a fleet in $(TEST_DIR)"
+	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) -- go test -count=1 $(TESTFLAGS) ./test/...
+
+.PHONY: bench
+bench: ui ## The benchmarks in test/, with ratios against the raw components
+	@echo "==> benchmarks against a fleet in $(BENCH_DIR)"
+	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) -- go test -count=1 -run '^$$' -bench . -timeout 60m $(BENCHFLAGS) ./test/...
+
+.PHONY: verify
+verify: verify-generated verify-format verify-tidy vet lint ## Generated code, format, go.mod, vet and lint, without changing anything committed
+
+.PHONY: verify-generated
+verify-generated:
+	@echo "==> generated code is up to date"
+	@hack/verify-generated.sh
+
+.PHONY: verify-format
+verify-format:
+	@echo "==> gofmt"
+	@unformatted="$$(git ls-files -z --cached --others --exclude-standard '*.go' | xargs -0 -r ls -d 2>/dev/null | xargs -r gofmt -l)"; \
+	if [ -n "$$unformatted" ]; then echo "not formatted (run gofmt -w on them):"; echo "$$unformatted"; exit 1; fi
+
+.PHONY: verify-tidy
+verify-tidy:
+	@echo "==> go.mod is tidy"
+	go mod tidy -diff
+
+.PHONY: vet
+vet:
+	@echo "==> go vet"
+	go vet ./...
+
+.PHONY: lint
+lint: ## golangci-lint, at the version that tools/go.mod pins (the first run compiles it)
+	@echo "==> golangci-lint"
+	$(TOOL) golangci-lint run ./...
+
+##@ Help
+
+.PHONY: help
+help: ## This list
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

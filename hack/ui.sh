@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# Builds the GraphiQL page (ui/graphiql) into the folder that the apiserver embeds, when its sources
+# are newer than what was built last. Without npm it says so and goes on: the program builds, and the
+# page says how to get it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+source=ui/graphiql
+built=graph/server/graphiql/dist
+stamp=$source/node_modules/.kairship-built
+
+if [ ! -f "$source/package-lock.json" ]; then
+  exit 0
+fi
+
+# The stamp holds the hash of the sources that were built. Hashes rather than times: a checkout
+# changes times without changing anything else.
+sources() { find "$source" -type f -not -path '*/node_modules/*' -not -path '*/test/*' -print0 | LC_ALL=C sort -z; }
+hash=$(sources | xargs -0 sha256sum | sha256sum | cut -d' ' -f1)
+if [ -n "$(find "$built" -name 'index.html*' 2>/dev/null)" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$hash" ]; then
+  exit 0
+fi
+
+if ! command -v npm >/dev/null; then
+  echo "==> GraphiQL is not built: npm is missing (install Node.js 20.19 or newer; on Debian: apt-get install npm). Going on without it."
+  exit 0
+fi
+
+echo "==> GraphiQL page, from $source"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+if ! (cd "$source" && npm ci --no-audit --no-fund && npm run build) >"$log" 2>&1; then
+  tail -30 "$log"
+  echo "error: building the GraphiQL page failed (cd $source && npm ci && npm run build shows all of it)"
+  exit 1
+fi
+echo "$hash" >"$stamp"

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Generates everything anew and fails when that changes a file. Compared with the working tree rather
+# than with the last commit, so that it says the same before and after a commit.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# Every file that is not ignored, by content. Generators may also write where nobody expects it.
+snapshot() { git ls-files -z --cached --others --exclude-standard | LC_ALL=C sort -zu | xargs -0 sha256sum 2>/dev/null || true; }
+
+log=$(mktemp) before=$(mktemp) after=$(mktemp)
+trap 'rm -f "$log" "$before" "$after"' EXIT
+snapshot >"$before"
+if ! make generate >"$log" 2>&1; then
+  tail -40 "$log"
+  echo "error: generating failed"
+  exit 1
+fi
+snapshot >"$after"
+if ! diff "$before" "$after" >/dev/null; then
+  echo "error: these files were not what the generators make of their sources; they are now, so look at them and commit them:"
+  diff "$before" "$after" | awk '/^[<>]/ {print "  " $3}' | sort -u
+  exit 1
+fi
