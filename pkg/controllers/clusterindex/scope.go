@@ -4,7 +4,6 @@ import (
 	"context"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -40,9 +39,6 @@ func (s *scope) close(ctx context.Context, r *Reconciler) error {
 	before := v1alpha1.ClusterStatus{Conditions: status.Pick(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed)}
 	after := v1alpha1.ClusterStatus{Conditions: status.Conditions(before.Conditions, s.cluster.Generation, *s.indexed)}
 	if err := status.Apply(ctx, r.Client, s.cluster, Name, &before, &after); err != nil {
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // It is gone, or another one by now: its own event follows.
-		}
 		return err
 	}
 	status.Announce(r.Recorder, s.cluster, "Index", before.Conditions, after.Conditions)

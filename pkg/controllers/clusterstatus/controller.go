@@ -74,9 +74,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	before := own(cluster.Status)
 	after := decide(cluster, found)
 	if err := status.Apply(ctx, r.Client, cluster, Name, &before, &after); err != nil {
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return ctrl.Result{}, nil // It is gone, or another one by now: its own event follows.
-		}
 		return ctrl.Result{}, err
 	}
 	status.Announce(r.Recorder, cluster, "Look", before.Conditions, after.Conditions)

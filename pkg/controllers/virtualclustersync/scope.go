@@ -3,7 +3,6 @@ package virtualclustersync
 import (
 	"context"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -39,9 +38,6 @@ func (s *scope) close(ctx context.Context, r *Reconciler) error {
 	before := v1alpha1.InstanceStatus{Conditions: status.Pick(s.instance.Status.Conditions, v1alpha1.ConditionIndexed)}
 	after := v1alpha1.InstanceStatus{Conditions: status.Conditions(before.Conditions, s.instance.Generation, *s.indexed)}
 	if err := status.Apply(ctx, r.Client, s.instance, Name, &before, &after); err != nil {
-		if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-			return nil // It is gone, or another one by now: its own event follows.
-		}
 		return err
 	}
 	status.Announce(r.Recorder, s.instance, "Sync", before.Conditions, after.Conditions)

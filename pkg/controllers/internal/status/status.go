@@ -18,9 +18,10 @@ import (
 )
 
 // Apply writes after, unless it equals before. Both hold nothing but what the
-// owner owns: a field that is in before and not in after is removed. The write
-// fails with a conflict when the object has been replaced by another of the
-// same name since it was read.
+// owner owns: a field that is in before and not in after is removed. When the
+// object is gone there is nobody to tell, which is no error. When another one
+// has taken its name since it was read, that one gets a status of the past,
+// until its own reconciliation, which its creation has already caused.
 func Apply[Status any](ctx context.Context, kube client.Client, object client.Object, owner string, before, after *Status) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
@@ -36,9 +37,8 @@ func Apply[Status any](ctx context.Context, kube client.Client, object client.Ob
 	apply := &unstructured.Unstructured{Object: map[string]any{"status": fields}}
 	apply.SetGroupVersionKind(gvk)
 	apply.SetName(object.GetName())
-	apply.SetUID(object.GetUID())
 	if err := kube.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(apply),
-		client.FieldOwner(owner), client.ForceOwnership); err != nil {
+		client.FieldOwner(owner), client.ForceOwnership); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status of %s %q: %w", gvk.Kind, object.GetName(), err)
 	}
 	return nil

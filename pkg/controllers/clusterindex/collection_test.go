@@ -1,0 +1,139 @@
+package clusterindex
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+)
+
+func TestCollection(t *testing.T) {
+	says := func(kind string, status metav1.ConditionStatus, reason, message string) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
+	}
+	valid := says("Validated", "True", "Validated", "")
+	running := says("SynchroRunning", "True", "Running", "cluster synchro is running")
+	healthy := says("ClusterHealthy", "True", "Healthy", "ok")
+	conditions := func(all ...metav1.Condition) []metav1.Condition { return all }
+
+	resource := func(name string, states ...string) pediav1alpha2.ClusterResourceStatus {
+		status := pediav1alpha2.ClusterResourceStatus{Name: name}
+		for _, state := range states {
+			status.SyncConditions = append(status.SyncConditions, pediav1alpha2.ClusterResourceSyncCondition{Status: state, Message: "about " + name + "\nmore"})
+		}
+		return status
+	}
+	apps := func(resources ...pediav1alpha2.ClusterResourceStatus) []pediav1alpha2.ClusterGroupResourcesStatus {
+		return []pediav1alpha2.ClusterGroupResourcesStatus{{Group: "apps", Resources: resources}}
+	}
+	asked := []pediav1alpha2.ClusterGroupResources{{Group: "apps", Resources: []string{"deployments", "daemonsets"}}}
+	both := apps(resource("deployments", "Syncing"), resource("daemonsets", "Syncing"))
+
+	for _, c := range []struct {
+		reason string
+		status pediav1alpha2.ClusterStatus
+		want   string
+		says   string
+	}{
+		{"nobody has taken it up", pediav1alpha2.ClusterStatus{}, "Unknown/Pending", "clustersynchro-manager"},
+		{
+			"the spec is refused", pediav1alpha2.ClusterStatus{Conditions: conditions(says("Validated", "False", "InvalidConfig", "no good"))},
+			"False/RejectedByIndex", "no good",
+		},
+		{
+			"a refused spec counts more than a collection that still runs",
+			pediav1alpha2.ClusterStatus{Conditions: conditions(says("Validated", "False", "InvalidConfig", "no good"), running, healthy), SyncResources: both},
+			"False/RejectedByIndex", "no good",
+		},
+		{
+			"it waits for its turn", pediav1alpha2.ClusterStatus{Conditions: conditions(valid, says("SynchroRunning", "False", "WaitInit", ""), says("ClusterHealthy", "Unknown", "MonitorStop", ""))},
+			"Unknown/Pending", "not begun",
+		},
+		{
+			"it could not begin", pediav1alpha2.ClusterStatus{Conditions: conditions(valid, says("SynchroRunning", "False", "InitialFailed", "connection refused"), says("ClusterHealthy", "Unknown", "MonitorStop", ""))},
+			"False/CollectionFailed", "connection refused",
+		},
+		{
+			"the apiserver died", pediav1alpha2.ClusterStatus{Conditions: conditions(valid, running, says("ClusterHealthy", "False", "NotReachable", "timeout")), SyncResources: both},
+			"False/SourceUnreachable", "what it had collected is still served: timeout",
+		},
+		{"it runs and has not chosen its resources yet", pediav1alpha2.ClusterStatus{Conditions: conditions(valid, running, healthy)}, "Unknown/Pending", "not begun"},
+		{"all is well", pediav1alpha2.ClusterStatus{Conditions: conditions(valid, running, healthy), SyncResources: both}, "True/Collecting", "collects 2 kinds of resources."},
+		{
+			"a kind that is not served is named, and no failure",
+			pediav1alpha2.ClusterStatus{Conditions: conditions(valid, running, healthy), SyncResources: apps(resource("deployments", "Syncing"))},
+			"True/Collecting", "Not served by this apiserver: daemonsets.apps.",
+		},
+		{
+			"a kind that fails is named, with its message on one line",
+			pediav1alpha2.ClusterStatus{Conditions: conditions(valid, running, healthy), SyncResources: apps(resource("deployments", "Syncing"), resource("daemonsets", "Pending", "Error"))},
+			"False/CollectionFailed", "cannot collect daemonsets.apps: about daemonsets more",
+		},
+		{
+			"of many kinds that fail some are named",
+			pediav1alpha2.ClusterStatus{Conditions: conditions(valid, running, healthy), SyncResources: apps(
+				resource("a", "Error"), resource("b", "Error"), resource("c", "Error"), resource("d", "Error"), resource("e", "Error"), resource("f", "Error"))},
+			"False/CollectionFailed", "a.apps, b.apps, c.apps, d.apps and 2 more: about a",
+		},
+		{
+			"a long message is cut", pediav1alpha2.ClusterStatus{Conditions: conditions(says("Validated", "False", "InvalidConfig", strings.Repeat("ä", 1000)))},
+			"False/RejectedByIndex", strings.Repeat("ä", 300) + "…",
+		},
+	} {
+		got := collection(&pediav1alpha2.PediaCluster{Spec: pediav1alpha2.ClusterSpec{SyncResources: asked}, Status: c.status})
+		if word := string(got.Status) + "/" + got.Reason; word != c.want || got.Type != v1alpha1.ConditionIndexed {
+			t.Errorf("%s: got %s %s, want %s", c.reason, got.Type, word, c.want)
+		}
+		if !strings.Contains(got.Message, c.says) {
+			t.Errorf("%s: the message does not say %q: %s", c.reason, c.says, got.Message)
+		}
+	}
+}
+
+func TestResources(t *testing.T) {
+	flat := func(groups []pediav1alpha2.ClusterGroupResources) []string {
+		var all []string
+		for _, group := range groups {
+			for _, resource := range group.Resources {
+				all = append(all, strings.TrimSuffix(resource+"."+group.Group, ".")+" "+strings.Join(group.Versions, ","))
+			}
+		}
+		slices.Sort(all)
+		return all
+	}
+	// Both lists are spelled out: whoever changes what is collected changes what
+	// lies in the index's database, and should notice.
+	if diff := cmp.Diff([]string{
+		"clusteroverridepolicies.policy.karmada.io v1alpha1", "clusterpropagationpolicies.policy.karmada.io v1alpha1",
+		"clusterresourcebindings.work.karmada.io v1alpha2", "clusters.cluster.karmada.io v1alpha1", "configmaps ", "cronjobs.batch ",
+		"customresourcedefinitions.apiextensions.k8s.io ", "daemonsets.apps ", "deployments.apps ", "events ", "ingresses.networking.k8s.io ",
+		"jobs.batch ", "namespaces ", "overridepolicies.policy.karmada.io v1alpha1", "propagationpolicies.policy.karmada.io v1alpha1",
+		"resourcebindings.work.karmada.io v1alpha2", "services ", "statefulsets.apps ", "works.work.karmada.io v1alpha1",
+	}, flat(resources(v1alpha1.ClusterTypeVirtual))); diff != "" {
+		t.Errorf("of a virtual cluster (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{
+		"cronjobs.batch ", "daemonsets.apps ", "deployments.apps ", "events ", "jobs.batch ", "namespaces ", "nodes ", "pods ",
+		"replicasets.apps ", "services ", "statefulsets.apps ",
+	}, flat(resources(v1alpha1.ClusterTypePhysical))); diff != "" {
+		t.Errorf("of a physical cluster (-want +got):\n%s", diff)
+	}
+}
+
+func TestPediaClusterChecksTheServingCertificate(t *testing.T) {
+	cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}}
+	pedia, err := pediaCluster(cluster, connection.Connection{Endpoint: "https://m1", Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// With tokenData and no caData Clusterpedia would switch the check off.
+	if len(pedia.Spec.TokenData) > 0 || strings.Contains(string(pedia.Spec.Kubeconfig), "insecure") {
+		t.Errorf("the serving certificate would not be checked:\n%s", pedia.Spec.Kubeconfig)
+	}
+}

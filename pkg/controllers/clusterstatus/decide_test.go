@@ -1,0 +1,74 @@
+package clusterstatus
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
+)
+
+func TestDecide(t *testing.T) {
+	end := metav1.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
+	known := v1alpha1.ClusterStatus{
+		KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsExpireTime: &end,
+		Conditions: []metav1.Condition{v1alpha1.Indexed("not ours")},
+		Summary:    &v1alpha1.ClusterSummary{},
+	}
+	for _, c := range []struct {
+		reason string
+		found  probe.Finding
+		want   v1alpha1.ClusterStatus
+	}{
+		{
+			reason: "all is well, and what others own is not in it",
+			found:  probe.Finding{Seen: &probe.Observation{Version: "v1.35.4", KubeSystemID: "new"}},
+			want: v1alpha1.ClusterStatus{
+				KubernetesVersion: "v1.35.4", KubeSystemID: "new",
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "True", Reason: "Available"}},
+			},
+		},
+		{
+			reason: "the end of the credentials is kept to the second, which is what the API stores",
+			found:  probe.Finding{Seen: &probe.Observation{Version: "v1.35.4"}, Expires: end.Add(123 * time.Millisecond)},
+			want: v1alpha1.ClusterStatus{
+				KubernetesVersion: "v1.35.4", KubeSystemID: "old", CredentialsExpireTime: &end,
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "True", Reason: "Available"}},
+			},
+		},
+		{
+			reason: "a cluster that is down keeps what was known",
+			found:  probe.Finding{Seen: &probe.Observation{Err: errors.New("down")}, Expires: end.Time},
+			want: v1alpha1.ClusterStatus{
+				KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsExpireTime: &end,
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "False", Reason: "NotAnswering"}, {Type: "Ready", Status: "False", Reason: "Unreachable"}},
+			},
+		},
+		{
+			reason: "credentials that cannot be used are told",
+			found:  probe.Finding{Credentials: connection.ErrInvalid},
+			want: v1alpha1.ClusterStatus{
+				KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsExpireTime: &end,
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "Unknown", Reason: "CredentialsInvalid"}, {Type: "Ready", Status: "Unknown", Reason: "CredentialsInvalid"}},
+			},
+		},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1", Generation: 3}, Status: known}
+			c.want.ObservedGeneration = 3
+			for i := range c.want.Conditions {
+				c.want.Conditions[i].ObservedGeneration = 3
+			}
+			got := decide(cluster, c.found)
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime")); diff != "" {
+				t.Errorf("status (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
