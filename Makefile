@@ -7,8 +7,8 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 
-# The folder of the fleet that run, up, down, status and logs work on, and more flags for run and up,
-# such as FLAGS="--db postgres" (deploy/local/README.md).
+# The folder of the fleet that run, up, down, status and logs work on, and more flags for the fleet of
+# run, up, test and bench, such as FLAGS="--db postgres" (deploy/local/README.md).
 DIR ?= .local
 FLAGS ?=
 
@@ -19,7 +19,7 @@ TEST_PORT_BASE ?= 18400
 BENCH_DIR ?= .local-bench
 BENCH_PORT_BASE ?= 19400
 
-# What is passed on to `go test` and to the benchmarks.
+# What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
 BENCHFLAGS ?=
 
@@ -87,12 +87,12 @@ test-unit: ## Unit tests: nothing needs to run
 .PHONY: test-fleet
 test-fleet: ui ## The suites in test/, against a fleet that is started for them and removed again
 	@echo "==> suites against a fleet in $(TEST_DIR)"
-	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) -- go test -count=1 $(TESTFLAGS) ./test/...
+	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- go test -count=1 $(TESTFLAGS) ./test/...
 
 .PHONY: bench
-bench: ui ## The benchmarks in test/, with ratios against the raw components
+bench: ui ## The read path against a plain REST client, with a fleet of its own; ratios are printed
 	@echo "==> benchmarks against a fleet in $(BENCH_DIR)"
-	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) -- go test -count=1 -run '^$$' -bench . -timeout 60m $(BENCHFLAGS) ./test/...
+	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) $(FLAGS) -- go run ./test/bench --fleet $(BENCH_DIR) $(BENCHFLAGS)
 
 .PHONY: verify
 verify: verify-generated verify-format verify-tidy vet lint ## Generated code, format, go.mod, vet and lint, without changing anything committed

@@ -25,7 +25,7 @@ func upCommand(o *options) *cobra.Command {
 			if err := f.Up(cmd.Context(), root); err != nil {
 				return interrupted(err)
 			}
-			f.PrintWelcome(cmd.OutOrStdout())
+			f.PrintWelcome(cmd.Context(), cmd.OutOrStdout(), false)
 			return nil
 		},
 	}
@@ -44,7 +44,7 @@ func runCommand(o *options) *cobra.Command {
 				return err
 			}
 			return f.Run(cmd.Context(), root, func() {
-				f.PrintWelcome(cmd.OutOrStdout())
+				f.PrintWelcome(cmd.Context(), cmd.OutOrStdout(), true)
 				fmt.Fprintln(cmd.OutOrStdout(), "\nCtrl-C stops the fleet.")
 			})
 		},

@@ -103,8 +103,12 @@ func (f *Fleet) RestartOne(ctx context.Context, name string) error {
 	if _, err := f.find(name); err != nil {
 		return err
 	}
-	if _, err := f.stopNamed(ctx, name); err != nil {
+	was, err := f.stopNamed(ctx, name)
+	if err != nil {
 		return err
+	}
+	if was {
+		f.report.Say("%-32s stopped", name)
 	}
 	return f.startOne(ctx, name)
 }

@@ -9,6 +9,8 @@ import (
 type Description struct {
 	// KairshipURL is empty in a fleet without Kairship.
 	KairshipURL string `json:"kairshipURL,omitempty"`
+	// KairshipPprof is the address of its profiles.
+	KairshipPprof string `json:"kairshipPprof,omitempty"`
 	// IndexURL is the index's own address; ordinary requests go through the global apiserver.
 	IndexURL         string `json:"indexURL"`
 	DB               string `json:"db"`
@@ -43,6 +45,7 @@ func (f *Fleet) describe() error {
 	}
 	if !f.settings.WithoutKairship {
 		d.KairshipURL = "http://" + f.ports.Addr("kairship/api")
+		d.KairshipPprof = f.ports.Addr("kairship/pprof")
 	}
 	for _, person := range topology.People() {
 		d.Tokens[person] = f.paths.Token(person)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,7 +133,8 @@ func (f *Fleet) prepareStorage() error {
 		}
 		// Two processes share the file: with a write-ahead log readers do not wait for the writer, and
 		// the busy timeout lets two writers take turns.
-		text = fmt.Sprintf("type: sqlite\ndsn: %q\n", "file:"+filepath.Join(folder, "index.db")+"?_journal_mode=WAL&_busy_timeout=10000&_synchronous=OFF&_txlock=immediate")
+		file := url.URL{Scheme: "file", Path: filepath.Join(folder, "index.db"), RawQuery: "_journal_mode=WAL&_busy_timeout=10000&_synchronous=OFF&_txlock=immediate"}
+		text = fmt.Sprintf("type: sqlite\ndsn: %q\n", file.String())
 	case Postgres:
 		text = fmt.Sprintf("type: postgres\nhost: 127.0.0.1\nport: %q\nuser: clusterpedia\npassword: clusterpedia\ndatabase: clusterpedia\nsslMode: disable\n",
 			fmt.Sprint(f.ports.Of("postgres")))

@@ -47,7 +47,6 @@ func (f *Fleet) etcd() process {
 			// The data need not survive a power cut, and six clusters write to one disk.
 			"--unsafe-no-fsync",
 			"--quota-backend-bytes=4294967296",
-			"--auto-compaction-retention=10m",
 			"--log-level=warn",
 			"--watch-progress-notify-interval=5s",
 		},

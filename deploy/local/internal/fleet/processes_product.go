@@ -157,12 +157,13 @@ func (f *Fleet) kairship() []process {
 	all := []process{{
 		name:   "kairship-apiserver",
 		binary: f.paths.Binary("kairship-apiserver"),
-		ports:  []string{"kairship/api"},
+		ports:  []string{"kairship/api", "kairship/pprof"},
 		needs:  []string{"global/setup"},
 		ready:  probe{url: "http://" + f.ports.Addr("kairship/api") + "/readyz"},
 		args: []string{
 			"--kubeconfig=" + f.paths.ComponentKubeconfig("global", apiserverIdentity),
 			"--listen-address=" + f.ports.Addr("kairship/api"),
+			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
 		},
 	}}
 	for i := range controllerReplicas {

@@ -1,8 +1,15 @@
 package fleet
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"os"
+	"strings"
+	"time"
 
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
@@ -10,21 +17,110 @@ import (
 // firstQuery asks across all instances, and is short enough to be typed.
 const firstQuery = `{ instances { nodes { name state workloads { totalCount nodes { kind namespace name health } } } } }`
 
-// PrintWelcome says what there is and shows a first query.
-func (f *Fleet) PrintWelcome(out io.Writer) {
-	fmt.Fprintf(out, "\nClusters    ")
+// PrintWelcome says what there is and how to use it. With ask, it also asks the first query and
+// shows the answer: the whole fleet, from the members' pods to the API, is seen to work.
+func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
+	var names []string
 	for _, c := range topology.Clusters() {
-		fmt.Fprintf(out, "%s ", c.Name)
+		names = append(names, c.Name)
 	}
-	fmt.Fprintf(out, "\n            KUBECONFIG=%s %s get clusters\n", f.paths.Kubeconfig("alpha"), f.paths.Binary("kubectl"))
-	fmt.Fprintf(out, "Tokens      %s  (of the global cluster: admin, alice, bob, mallory)\n", f.paths.Token("<person>"))
+	kubectl := func(cluster, args string) string {
+		return fmt.Sprintf("KUBECONFIG=%s %s %s", f.paths.Kubeconfig(cluster), f.paths.Binary("kubectl"), args)
+	}
+	fmt.Fprintf(out, "\nClusters   %s, for example\n           %s\n", strings.Join(names, ", "), kubectl("alpha", "get clusters,deployments -A"))
+	fmt.Fprintf(out, "Tokens     of the global cluster: %s, in %s\n", strings.Join(topology.People(), ", "), f.paths.Token(""))
 	if f.settings.WithoutKairship {
-		fmt.Fprintf(out, "Index       %s get --raw '/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments?limit=5'\n",
-			"KUBECONFIG="+f.paths.Kubeconfig("global")+" "+f.paths.Binary("kubectl"))
+		fmt.Fprintf(out, "Index      %s\n", kubectl("global", "get --raw '/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments?limit=5'"))
 		return
 	}
 	url := "http://" + f.ports.Addr("kairship/api")
-	fmt.Fprintf(out, "GraphQL     %s/graphql\nGraphiQL    %s/graphiql\n\nA first query:\n\n", url, url)
-	fmt.Fprintf(out, "  curl -s %s/graphql \\\n    -H \"Authorization: Bearer $(cat %s)\" -H 'Content-Type: application/json' \\\n    -d '{\"query\": \"%s\"}'\n",
+	fmt.Fprintf(out, "GraphQL    %s/graphql\nGraphiQL   %s/graphiql\n\nA first query:\n\n", url, url)
+	fmt.Fprintf(out, "  curl -s %s/graphql \\\n    -H \"Authorization: Bearer $(cat %s)\" \\\n    -H 'Content-Type: application/json' \\\n    -d '{\"query\": \"%s\"}'\n",
 		url, f.paths.Token("admin"), firstQuery)
+	if !ask {
+		return
+	}
+	answer, err := f.ask(ctx, url+"/graphql")
+	if err != nil {
+		fmt.Fprintf(out, "\nwhich does not work now: %v\n", err)
+		return
+	}
+	fmt.Fprintf(out, "\nwhich answers:\n\n%s", answer)
+}
+
+// ask sends the first query as admin and returns the answer for people.
+func (f *Fleet) ask(ctx context.Context, url string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	token, err := os.ReadFile(f.paths.Token("admin"))
+	if err != nil {
+		return "", err
+	}
+	query, err := json.Marshal(map[string]string{"query": firstQuery})
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(query))
+	if err != nil {
+		return "", err
+	}
+	request.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return "", err
+	}
+	if response.StatusCode != http.StatusOK {
+		return "", fmt.Errorf("%s: %s", response.Status, body)
+	}
+	return brief(body)
+}
+
+// brief indents an answer, with the innermost objects on one line each: fully indented it would fill
+// three screens.
+func brief(body []byte) (string, error) {
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, body, "  ", "  "); err != nil {
+		return "", fmt.Errorf("the answer is not JSON: %w", err)
+	}
+	var out strings.Builder
+	var object []string // an innermost object so far: its opening line and its fields
+	for _, line := range strings.Split(indented.String(), "\n") {
+		text := strings.TrimSpace(line)
+		switch {
+		case strings.HasSuffix(text, "{"):
+			out.WriteString(lines(object))
+			object = []string{line}
+		case object != nil && strings.HasPrefix(text, "}"):
+			out.WriteString(object[0] + " " + strings.Join(trimmed(object[1:]), " ") + " " + text + "\n")
+			object = nil
+		case object != nil && !strings.HasSuffix(text, "["):
+			object = append(object, line)
+		default:
+			out.WriteString(lines(object) + line + "\n")
+			object = nil
+		}
+	}
+	text := out.String()
+	return "  " + text, nil
+}
+
+func lines(of []string) string {
+	if len(of) == 0 {
+		return ""
+	}
+	return strings.Join(of, "\n") + "\n"
+}
+
+func trimmed(of []string) []string {
+	out := make([]string, len(of))
+	for i, text := range of {
+		out[i] = strings.TrimSpace(text)
+	}
+	return out
 }

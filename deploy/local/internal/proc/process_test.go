@@ -134,3 +134,37 @@ func TestALargeLogIsSetAside(t *testing.T) {
 		t.Errorf("the old log was not kept: %v", err)
 	}
 }
+
+func TestOutdated(t *testing.T) {
+	dir := t.TempDir()
+	program, err := os.ReadFile("/bin/sleep")
+	if err != nil {
+		t.Skip("no /bin/sleep to copy")
+	}
+	first, second, link := filepath.Join(dir, "first"), filepath.Join(dir, "second"), filepath.Join(dir, "link")
+	for _, path := range []string{first, second} {
+		if err := os.WriteFile(path, program, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(first, link); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Start(Command{Name: "sleep", Path: link, Args: []string{"60"}, Log: filepath.Join(dir, "log")}, Records{Dir: filepath.Join(dir, "pids")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = Signal(p.Record, syscall.SIGKILL); <-p.Exited })
+	if outdated(p.Record) {
+		t.Error("a program that was just started is called outdated")
+	}
+	if err := os.Remove(link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(second, link); err != nil {
+		t.Fatal(err)
+	}
+	if !outdated(p.Record) {
+		t.Error("the link leads to another build, and nobody is told")
+	}
+}

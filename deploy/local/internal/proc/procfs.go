@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -87,12 +88,21 @@ func UsageOf(record Record) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	exe, err := os.Readlink(fmt.Sprintf("%s/%d/exe", procRoot, record.PID))
 	return Usage{
 		RSS:      s.rssPages * uint64(os.Getpagesize()),
 		Uptime:   time.Since(record.Started),
-		Outdated: err == nil && strings.HasSuffix(exe, " (deleted)"),
+		Outdated: outdated(record),
 	}, nil
+}
+
+// outdated compares the file that a process runs with the one that a start would run now.
+func outdated(record Record) bool {
+	runs, err := os.Readlink(fmt.Sprintf("%s/%d/exe", procRoot, record.PID))
+	if err != nil {
+		return false // another user's process
+	}
+	would, err := filepath.EvalSymlinks(record.Program)
+	return err == nil && runs != would // a file that was replaced is shown as "... (deleted)"
 }
 
 // Args returns the program and the arguments of a recorded process.

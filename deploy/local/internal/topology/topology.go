@@ -117,6 +117,7 @@ var ports = map[string]int{
 	"kairship-0/health":    94,
 	"kairship-1/metrics":   95,
 	"kairship-1/health":    96,
+	"kairship/pprof":       97,
 }
 
 // Ports gives a fleet's ports.

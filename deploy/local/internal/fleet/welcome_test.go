@@ -1,0 +1,35 @@
+package fleet
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestBrief(t *testing.T) {
+	got, err := brief([]byte(`{"data":{"nodes":[{"name":"a","list":[{"x":1,"y":2},{"x":3,"y":4}]},{"name":"b","list":[]}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `  {
+    "data": {
+      "nodes": [
+        {
+          "name": "a",
+          "list": [
+            { "x": 1, "y": 2 },
+            { "x": 3, "y": 4 }
+          ]
+        },
+        { "name": "b", "list": [] }
+      ]
+    }
+  }
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := brief([]byte("<html>")); err == nil {
+		t.Error("a proxy's error page passes for an answer")
+	}
+}
