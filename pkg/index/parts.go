@@ -9,8 +9,9 @@ import (
 )
 
 // ListParts reads the same page of several parts, in one request where the
-// index speaks SQL. The query's own Clusters are ignored. A count costs a
-// request for each part.
+// index speaks SQL. The query's own Clusters are ignored. Counting costs nothing
+// for parts that end on their first page, and otherwise at most three requests
+// more, however many parts there are.
 func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[Part]*Page, error) {
 	if len(parts) == 0 || len(q.Types) == 0 {
 		return map[Part]*Page{}, nil
@@ -30,40 +31,44 @@ func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[
 	if err != nil {
 		return nil, err
 	}
-	counts := make([]*int64, len(parts))
-	var objects []*Object
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxParallel)
-	g.Go(func() error {
-		var err error
-		objects, _, err = c.list(gctx, params)
-		return err
-	})
-	if q.WithCount {
-		for i, part := range parts {
-			one := q.of(part)
-			g.Go(func() error {
-				var err error
-				counts[i], err = c.count(gctx, d, &one)
-				return err
-			})
-		}
-	}
-	if err := g.Wait(); err != nil {
+	objects, _, err := c.list(ctx, params)
+	if err != nil {
 		return nil, err
 	}
-	byPart := map[Part][]*Object{}
-	for _, o := range objects {
-		part := Part{Cluster: o.Cluster, Value: textAt(o.raw, q.PartField)}
-		byPart[part] = append(byPart[part], o)
-	}
+	byPart := groupParts(objects, q.PartField)
 	pages := make(map[Part]*Page, len(parts))
-	for i, part := range parts {
-		page := &Page{Count: counts[i]}
+	var uncounted []Part
+	for _, part := range parts {
+		page := &Page{}
 		page.Items, page.HasNext = cut(byPart[part], q.Limit)
 		pages[part] = page
+		switch {
+		case !q.WithCount:
+		case q.After == nil && !page.HasNext:
+			count := int64(len(page.Items))
+			page.Count = &count
+		default:
+			uncounted = append(uncounted, part)
+		}
+	}
+	counts, err := c.countParts(ctx, d, q, uncounted)
+	if err != nil {
+		return nil, err
+	}
+	for part, count := range counts {
+		pages[part].Count = &count
 	}
 	return pages, nil
+}
+
+// groupParts sorts objects into their parts.
+func groupParts(objects []*Object, field []string) map[Part][]*Object {
+	byPart := map[Part][]*Object{}
+	for _, o := range objects {
+		part := Part{Cluster: o.Cluster, Value: textAt(o.raw, field)}
+		byPart[part] = append(byPart[part], o)
+	}
+	return byPart
 }
 
 // listEach reads the parts' pages one by one.

@@ -104,6 +104,13 @@ const (
 	sqlPartsFilters sqlText = ") AS rn FROM resources WHERE "
 	sqlPartsLimit   sqlText = ") w WHERE w.rn <= ?)"
 
+	// The size of each part, told by which of its first rows come back: the row of
+	// rank r stands for bit r-1 of the size. See count.go.
+	sqlSizesCount   sqlText = ") AS rn, COUNT(*) OVER (PARTITION BY cluster"
+	sqlSizesSet     sqlText = ") w WHERE w.rn <= ? AND ((w.n >> CAST(w.rn - 1 AS integer)) & 1) = 1)"
+	sqlSizesUnset   sqlText = ") w WHERE w.rn <= ? AND ((w.n >> CAST(w.rn - 1 AS integer)) & 1) = 0)"
+	sqlSizesFilters sqlText = ") AS n FROM resources WHERE "
+
 	// Exact objects of one type in one cluster. Every column of the unique index
 	// is bound, so that the database can use it.
 	sqlExactType  sqlText = `("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN (VALUES `
@@ -246,13 +253,35 @@ func (d *dialect) after(c *clause, o Order, p *Position) {
 	}
 }
 
-// parts adds the condition that a row is among the first of its part.
+// parts adds the condition that a row is among the first of its part and
+// follows the query's position.
 func (d *dialect) parts(c *clause, q *ListQuery, values []string, limit int) {
-	c.and(sqlPartsSelect)
-	if len(q.PartField) > 0 {
-		c.add(sqlComma)
-		c.add(d.fieldText, d.fieldPath(q.PartField))
+	d.ranked(c, q)
+	c.add(sqlPartsFilters)
+	d.partFilters(c, q, values)
+	d.after(c, q.Order, q.After)
+	c.add(sqlPartsLimit, limit)
+}
+
+// sizes adds the condition that a row is among the first of its part and that
+// the bit of the part's size which its rank stands for is set, or not set.
+func (d *dialect) sizes(c *clause, q *ListQuery, values []string, set bool) {
+	d.ranked(c, q)
+	c.add(sqlSizesCount)
+	d.partField(c, q)
+	c.add(sqlSizesFilters)
+	d.partFilters(c, q, values)
+	if set {
+		c.add(sqlSizesSet, sizeBits)
+	} else {
+		c.add(sqlSizesUnset, sizeBits)
 	}
+}
+
+// ranked begins a condition on the rank of a row in its part.
+func (d *dialect) ranked(c *clause, q *ListQuery) {
+	c.and(sqlPartsSelect)
+	d.partField(c, q)
 	c.add(sqlPartsOrder)
 	for i, col := range d.columns(q.Order) {
 		if i > 0 {
@@ -263,7 +292,17 @@ func (d *dialect) parts(c *clause, q *ListQuery, values []string, limit int) {
 			c.add(sqlDesc)
 		}
 	}
-	c.add(sqlPartsFilters)
+}
+
+func (d *dialect) partField(c *clause, q *ListQuery) {
+	if len(q.PartField) > 0 {
+		c.add(sqlComma)
+		c.add(d.fieldText, d.fieldPath(q.PartField))
+	}
+}
+
+// partFilters repeats the conditions of the query inside the window.
+func (d *dialect) partFilters(c *clause, q *ListQuery, values []string) {
 	c.add(sqlOpen)
 	for i, t := range q.Types {
 		if i > 0 {
@@ -277,8 +316,6 @@ func (d *dialect) parts(c *clause, q *ListQuery, values []string, limit int) {
 		c.and(d.fieldText, d.fieldPath(q.PartField))
 		c.add(sqlIn, values)
 	}
-	d.after(c, q.Order, q.After)
-	c.add(sqlPartsLimit, limit)
 }
 
 // exact adds the condition that a row is one of the keys, all of which are of
