@@ -34,7 +34,7 @@ func (c *Client) countParts(ctx context.Context, d *dialect, q ListQuery, parts 
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	q.MetadataOnly, q.After = true, nil
+	q.MetadataOnly, q.After = partFieldInMetadata(q.PartField), nil
 	if len(parts) <= countDirectly {
 		return c.countEach(ctx, d, q, parts)
 	}
@@ -92,7 +92,8 @@ var errMoved = errors.New("the part changed while it was counted")
 // sizeOf reads the size of a part from its first rows, in order, and from those
 // of them that stand for bits which are set and not set.
 func sizeOf(ranks, set, unset []*Object) (int64, error) {
-	if len(set)+len(unset) != len(ranks) || len(ranks) > sizeBits {
+	// A part is counted because it had rows.
+	if len(ranks) == 0 || len(ranks) > sizeBits || len(set)+len(unset) != len(ranks) {
 		return 0, errMoved
 	}
 	bits := make(map[types.UID]bool, len(ranks))

@@ -25,6 +25,7 @@ func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[
 	}
 	clusters, values := partLists(parts)
 	q.Clusters = clusters
+	q.MetadataOnly = q.MetadataOnly && partFieldInMetadata(q.PartField)
 	var where clause
 	d.parts(&where, &q, values, q.Limit+1)
 	params, err := d.params(&q, &where)
@@ -59,6 +60,11 @@ func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[
 		pages[part].Count = &count
 	}
 	return pages, nil
+}
+
+// partFieldInMetadata tells that an object's part shows in its metadata.
+func partFieldInMetadata(field []string) bool {
+	return len(field) == 0 || field[0] == "metadata"
 }
 
 // groupParts sorts objects into their parts.
