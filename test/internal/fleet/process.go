@@ -1,0 +1,176 @@
+package fleet
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// processRecord is what the fleet wrote down of a process.
+type processRecord struct {
+	PID        int    `json:"pid"`
+	StartTicks uint64 `json:"startTicks"`
+}
+
+// PID is the process id of one of the fleet's processes, which must be running.
+func (f *Fleet) PID(t testing.TB, name string) int {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(f.PIDs, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r processRecord
+	if err := json.Unmarshal(raw, &r); err != nil {
+		t.Fatalf("reading the record of %s: %v", name, err)
+	}
+	started, err := startTicks(r.PID)
+	if err != nil || started != r.StartTicks {
+		t.Fatalf("%s does not run: %v", name, err)
+	}
+	return r.PID
+}
+
+// startTicks is when a process started: field 22 of its stat, counted after the
+// name, which may hold anything.
+func startTicks(pid int) (uint64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	const afterName = 22 - 3
+	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	if len(fields) <= afterName {
+		return 0, fmt.Errorf("/proc/%d/stat is too short", pid)
+	}
+	var ticks uint64
+	_, err = fmt.Sscan(string(fields[afterName]), &ticks)
+	return ticks, err
+}
+
+// Args is the command line of one of the fleet's processes.
+func (f *Fleet) Args(t testing.TB, name string) []string {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", f.PID(t, name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Split(strings.TrimRight(string(raw), "\x00"), "\x00")
+}
+
+// Signal sends a signal to one of the fleet's processes.
+func (f *Fleet) Signal(t testing.TB, name string, signal syscall.Signal) {
+	t.Helper()
+	if err := syscall.Kill(f.PID(t, name), signal); err != nil {
+		t.Fatalf("sending %s to %s: %v", signal, name, err)
+	}
+}
+
+// Kill kills processes of the fleet, as kill -9 does, and waits until they are
+// gone. The fleet is healed when the test ends.
+func (f *Fleet) Kill(t testing.TB, names ...string) {
+	t.Helper()
+	t.Cleanup(func() { f.Heal(t) })
+	for _, name := range names {
+		pid := f.PID(t, name)
+		f.Signal(t, name, syscall.SIGKILL)
+		for deadline := time.Now().Add(10 * time.Second); ; {
+			if state(pid) == "" {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s did not end", name)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+}
+
+// state is the state of a process as the kernel tells it; empty when it has ended.
+func state(pid int) string {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	if len(fields) == 0 || string(fields[0]) == "Z" {
+		return ""
+	}
+	return string(fields[0])
+}
+
+// Freeze stops a process without ending it: its port stays open, and nothing
+// answers. It goes on when the test ends, or when thaw is called.
+func (f *Fleet) Freeze(t testing.TB, name string) (thaw func()) {
+	t.Helper()
+	pid := f.PID(t, name)
+	f.Signal(t, name, syscall.SIGSTOP)
+	thaw = sync.OnceFunc(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	t.Cleanup(thaw)
+	return thaw
+}
+
+// control is the program that keeps the fleet.
+var control = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "kairship-suite-")
+	if err != nil {
+		return "", err
+	}
+	AtEnd(func() { _ = os.RemoveAll(dir) })
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "local")
+	build := exec.Command("go", "build", "-o", path, "./deploy/local")
+	build.Dir = root
+	if out, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building deploy/local: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// Root is the repository's folder.
+func Root() (string, error) {
+	out, err := exec.Command("go", "env", "GOMOD").Output()
+	if err != nil {
+		return "", fmt.Errorf("finding the repository: %w", err)
+	}
+	return filepath.Dir(strings.TrimSpace(string(out))), nil
+}
+
+// Heal starts what does not run and waits until all is ready.
+func (f *Fleet) Heal(t testing.TB) {
+	t.Helper()
+	f.run(t, "up")
+}
+
+// Start starts one process that does not run, and waits until it is ready.
+func (f *Fleet) Start(t testing.TB, name string) {
+	t.Helper()
+	f.run(t, "start", name)
+}
+
+func (f *Fleet) run(t testing.TB, args ...string) {
+	t.Helper()
+	program, err := control()
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, append(args, "--dir", f.Dir)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s of the fleet: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}

@@ -1,0 +1,234 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// Process is a program that a suite started.
+type Process struct {
+	// Address is where it listens, as host:port.
+	Address string
+	// Log is the file with what it writes.
+	Log string
+	cmd *exec.Cmd
+}
+
+// spawn starts a program that listens on an address of its own; args get that
+// address. It ends with the tests of the package.
+func spawn(t testing.TB, program string, args func(address string) []string) *Process {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.CreateTemp("", filepath.Base(program)+"-*.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(program, args(address)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", program, err)
+	}
+	AtEnd(func() {
+		_ = cmd.Process.Signal(os.Interrupt)
+		stopped := make(chan struct{})
+		go func() { _ = cmd.Wait(); close(stopped) }()
+		select {
+		case <-stopped:
+		case <-time.After(5 * time.Second):
+			_ = cmd.Process.Kill()
+			<-stopped
+		}
+		_ = log.Close()
+		_ = os.Remove(log.Name())
+	})
+	return &Process{Address: address, Log: log.Name(), cmd: cmd}
+}
+
+// ready waits until a URL answers 200.
+func (p *Process) ready(t testing.TB, address string, transport http.RoundTripper) {
+	t.Helper()
+	c := &http.Client{Transport: transport, Timeout: 5 * time.Second}
+	err := poll.Try(t.Context(), 60*time.Second, func(ctx context.Context) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := c.Do(req)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = resp.Body.Close() }()
+		if resp.StatusCode != http.StatusOK {
+			return fmt.Errorf("%s: HTTP %d", address, resp.StatusCode)
+		}
+		return nil
+	})
+	if err != nil {
+		raw, _ := os.ReadFile(p.Log) //nolint:errcheck // It is only shown.
+		t.Fatalf("%s is not ready: %v\n%s", p.cmd.Path, err, tail(string(raw), 20))
+	}
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// identity is how Kairship's API server reaches the global cluster.
+func (f *Fleet) identity(t testing.TB) *rest.Config {
+	t.Helper()
+	return configOf(t, filepath.Join(f.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"))
+}
+
+// PlainIndex starts a second server of the index on the same database, with the
+// gate for SQL from callers off, and gives its address.
+func (f *Fleet) PlainIndex(t testing.TB) string {
+	t.Helper()
+	args := f.Args(t, "clusterpedia-apiserver")
+	p := spawn(t, args[0], func(address string) []string {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := slices.Clone(args[1:])
+		for i, arg := range own {
+			switch {
+			case strings.HasPrefix(arg, "--secure-port="):
+				own[i] = "--secure-port=" + port
+			case strings.HasPrefix(arg, "--feature-gates="):
+				own[i] = "--feature-gates=AllowParameterizedSQLQuery=false"
+			}
+		}
+		return own
+	})
+	transport, err := rest.TransportFor(f.identity(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ready(t, "https://"+p.Address+"/readyz", transport)
+	return "https://" + p.Address
+}
+
+// IndexConfig is how Kairship's API server reaches a server of the index
+// directly, with its own identity.
+func (f *Fleet) IndexConfig(t testing.TB, address string) *rest.Config {
+	t.Helper()
+	config := f.identity(t)
+	config.Host = address
+	return config
+}
+
+// Gateway stands in for the global cluster: it passes everything on to it, as
+// Kairship's API server, but takes requests to the index where a test wants
+// them to go.
+type Gateway struct {
+	URL     string
+	index   atomic.Pointer[http.Handler]
+	forward func(address string) http.Handler
+}
+
+// NewGateway starts a gateway. At first it passes requests to the index on to
+// the global cluster too.
+func (f *Fleet) NewGateway(t testing.TB) *Gateway {
+	t.Helper()
+	config := f.identity(t)
+	tlsConfig, err := rest.TLSConfigFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: 100, ForceAttemptHTTP2: true}
+	g := &Gateway{forward: func(address string) http.Handler {
+		to, err := url.Parse(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &httputil.ReverseProxy{
+			Transport:     transport,
+			FlushInterval: -1,
+			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
+			ErrorHandler:  func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+		}
+	}}
+	global := g.forward(config.Host)
+	g.index.Store(&global)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{
+		ReadHeaderTimeout: 10 * time.Second,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/apis/clusterpedia.io/") {
+				(*g.index.Load()).ServeHTTP(w, r)
+				return
+			}
+			global.ServeHTTP(w, r)
+		}),
+	}
+	go func() {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			fmt.Fprintln(os.Stderr, "the gateway ended:", err)
+		}
+	}()
+	AtEnd(func() { _ = server.Close() })
+	g.URL = "http://" + listener.Addr().String()
+	return g
+}
+
+// SendIndexTo has requests to the index go to a server of it.
+func (g *Gateway) SendIndexTo(address string) {
+	h := g.forward(address)
+	g.index.Store(&h)
+}
+
+// AnswerIndexWith has a handler of the test answer requests to the index.
+func (g *Gateway) AnswerIndexWith(h http.HandlerFunc) {
+	var handler http.Handler = h
+	g.index.Store(&handler)
+}
+
+// Kairship starts another API server of Kairship behind a gateway.
+func (f *Fleet) Kairship(t testing.TB, g *Gateway, flags ...string) *Process {
+	t.Helper()
+	kubeconfig := filepath.Join(f.Dir, fmt.Sprintf("suite-%d.yaml", os.Getpid()))
+	if err := clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"gateway": {Server: g.URL}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"none": {}},
+		Contexts:       map[string]*clientcmdapi.Context{"gateway": {Cluster: "gateway", AuthInfo: "none"}},
+		CurrentContext: "gateway",
+	}, kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	AtEnd(func() { _ = os.Remove(kubeconfig) })
+	p := spawn(t, filepath.Join(f.Bin, "kairship-apiserver"), func(address string) []string {
+		return append([]string{"--kubeconfig=" + kubeconfig, "--listen-address=" + address}, flags...)
+	})
+	p.ready(t, "http://"+p.Address+"/readyz", nil)
+	return p
+}

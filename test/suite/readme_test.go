@@ -1,0 +1,110 @@
+package suite
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// fleetQuery is the query of the README.
+//
+//go:embed testdata/fleet.graphql
+var fleetQuery string
+
+// settle is how long the fleet may take to tell everywhere what happened somewhere.
+const settle = 30 * time.Second
+
+// TestFleetQueryTellsTheTruth asks the question of the README and compares each
+// datum with what the instances and their members say themselves.
+func TestFleetQueryTellsTheTruth(t *testing.T) {
+	inBothModes(t, func(t *testing.T, on *target) {
+		poll.Until(t, settle, "the answer is what the clusters say", func(ctx context.Context) error {
+			want, err := truth{t, on.fleet}.whole(ctx)
+			if err != nil {
+				return err
+			}
+			got, _, err := gql.Query[fleetAnswer](ctx, on.kairship, fleetQuery, nil)
+			if err != nil {
+				return err
+			}
+			onlySamples(&got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				return fmt.Errorf("the clusters say -, Kairship says +:\n%s", diff)
+			}
+			return nil
+		})
+	})
+}
+
+// TestFleetQueryShowsNineApplications sees to it that the comparison above compares something.
+func TestFleetQueryShowsNineApplications(t *testing.T) {
+	on := open(t)
+	got, _ := gql.MustQuery[fleetAnswer](t, on.kairship, fleetQuery, nil)
+	onlySamples(&got)
+	health := map[string]map[string]string{}
+	pods := 0
+	for _, i := range got.Instances.Nodes {
+		health[i.Name] = map[string]string{}
+		for _, w := range i.Workloads.Nodes {
+			health[i.Name][w.key()] = w.Health
+			for _, p := range w.Placements {
+				pods += len(p.Object.Pods)
+			}
+		}
+	}
+	if diff := cmp.Diff(sampleHealth, health); diff != "" {
+		t.Errorf("health of the sample applications (-want +got):\n%s", diff)
+	}
+	// frontend 4, cart 2 × 2, agent 3 × 2, migrate 2, api 2, ledger 3.
+	if pods < 21 {
+		t.Errorf("the answer shows %d pods of the sample applications, want 21", pods)
+	}
+}
+
+// onlySamples drops what is no sample application: other tests and benchmarks
+// may have put something beside them.
+func onlySamples(a *fleetAnswer) {
+	for i := range a.Instances.Nodes {
+		one := &a.Instances.Nodes[i]
+		one.Workloads.Nodes = slices.DeleteFunc(one.Workloads.Nodes, func(w workloadAnswer) bool {
+			_, ok := sampleHealth[one.Name][w.key()]
+			return !ok
+		})
+	}
+}
+
+var codeBlock = regexp.MustCompile("(?s)```graphql\n(.*?)```")
+
+// TestReadmeShowsTheTestedQuery keeps the README and this suite from drifting apart.
+func TestReadmeShowsTheTestedQuery(t *testing.T) {
+	root, err := fleet.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(root, "README.md"))
+	if os.IsNotExist(err) {
+		t.Skip("there is no README yet")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, block := range codeBlock.FindAllStringSubmatch(string(raw), -1) {
+		if strings.TrimSpace(block[1]) == strings.TrimSpace(fleetQuery) {
+			return
+		}
+	}
+	t.Error("no graphql block of README.md is the query of test/suite/testdata/fleet.graphql")
+}
