@@ -24,6 +24,7 @@ var members = []string{"m1", "m2"}
 type fleet struct {
 	KairshipURL string            `json:"kairshipURL"`
 	DB          string            `json:"db"`
+	PIDs        string            `json:"pids"`
 	Tokens      map[string]string `json:"tokens"`
 	Clusters    []struct {
 		Name       string `json:"name"`

@@ -22,6 +22,7 @@ type options struct {
 	json         string
 	profileDir   string
 	pprofAddress string
+	pid          int
 	settings     settings
 }
 
@@ -41,6 +42,7 @@ func parse(args []string) (*options, error) {
 	f.SortFlags = false
 	f.StringVar(&o.fleet, "fleet", ".local", "`folder` of a running fleet")
 	f.StringVar(&o.url, "url", "", "`URL` of Kairship, when it is not the fleet's own")
+	f.IntVar(&o.pid, "pid", 0, "process `ID` of that Kairship, to tell its CPU time")
 	f.BoolVar(&o.cleanup, "cleanup", false, "remove the fixture and do nothing else")
 	f.StringSliceVar(&o.only, "only", nil, "measure only these `scenarios`")
 	f.IntSliceVar(&o.settings.clients, "clients", []int{1, 50}, "how many clients ask at the same time")
@@ -101,6 +103,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	o.settings.cpu = newCPUMeter(f, o.pid)
 	r := &report{Started: time.Now().UTC(), DB: f.DB, Rounds: o.settings.rounds, SliceMillis: o.settings.slice.Milliseconds()}
 	if r.Comparisons, err = o.compare(ctx, all); err != nil {
 		return err

@@ -18,6 +18,7 @@ type settings struct {
 	maxOps  int
 	seed    uint64
 	clients []int
+	cpu     cpuMeter
 }
 
 // load is one closed loop: every client sends its next operation when it has
@@ -37,6 +38,7 @@ type load struct {
 type sample struct {
 	latencies []time.Duration
 	elapsed   time.Duration
+	cpu       cpuTimes
 }
 
 func (s sample) throughput() float64 { return float64(len(s.latencies)) / s.elapsed.Seconds() }
@@ -98,10 +100,12 @@ func (s *scenario) measure(ctx context.Context, cfg settings, clients int) (*com
 			samples *[]sample
 		}{{"Kairship", graphql, &a}, {"the index", rest, &b}} {
 			one.load.duration, one.load.maxOps, one.load.seed = cfg.slice, cfg.maxOps, seed
+			before := cfg.cpu.read()
 			result, err := one.load.do(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", one.name, err)
 			}
+			result.cpu = cfg.cpu.read().minus(before)
 			*one.samples = append(*one.samples, result)
 		}
 		c.LatencyRatios = append(c.LatencyRatios, ratio(percentile(a[round].latencies, 50), percentile(b[round].latencies, 50)))

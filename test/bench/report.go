@@ -42,6 +42,8 @@ type figures struct {
 	Ops        int     `json:"ops"`
 	// IndexRequests is the mean number of requests to the index of one operation.
 	IndexRequests float64 `json:"indexRequestsPerOp"`
+	// CPU time that one operation takes in each process.
+	CPU cpuFigures `json:"cpuPerOp"`
 }
 
 // report is a whole run.
@@ -57,14 +59,17 @@ func figuresOf(samples []sample) figures {
 	var (
 		all     []time.Duration
 		elapsed time.Duration
+		cpu     cpuTimes
 	)
 	for _, s := range samples {
 		all = append(all, s.latencies...)
 		elapsed += s.elapsed
+		cpu = cpu.plus(s.cpu)
 	}
 	return figures{
 		P50: millis(percentile(all, 50)), P95: millis(percentile(all, 95)), P99: millis(percentile(all, 99)),
 		Throughput: float64(len(all)) / elapsed.Seconds(), Ops: len(all),
+		CPU: cpu.each(len(all)),
 	}
 }
 
@@ -92,13 +97,14 @@ func median(values []float64) float64 {
 func (r *report) print(w io.Writer) {
 	fmt.Fprintf(w, "\nLatencies in ms. Both sides in turns, %d rounds of %s each. Index: %s.\n\n", r.Rounds, time.Duration(r.SliceMillis)*time.Millisecond, r.DB)
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "scenario\tclients\tside\tp50\tp95\tp99\top/s\tindex requests/op\t")
+	fmt.Fprintln(t, "scenario\tclients\tside\tp50\tp95\tp99\top/s\tindex requests/op\tCPU ms/op: client\tKairship\tindex\tglobal apiserver\t")
 	for _, c := range r.Comparisons {
 		for _, s := range []struct {
 			name string
 			figures
 		}{{"Kairship", c.Kairship}, {"REST on the index", c.Index}} {
-			fmt.Fprintf(t, "%s\t%d\t%s\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t\n", c.Scenario, c.Clients, s.name, s.P50, s.P95, s.P99, s.Throughput, s.IndexRequests)
+			fmt.Fprintf(t, "%s\t%d\t%s\t%.1f\t%.1f\t%.1f\t%.0f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t\n", c.Scenario, c.Clients, s.name,
+				s.P50, s.P95, s.P99, s.Throughput, s.IndexRequests, s.CPU.Client, s.CPU.Kairship, s.CPU.Index, s.CPU.Global)
 		}
 	}
 	_ = t.Flush()

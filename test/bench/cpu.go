@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// cpuMeter tells how much CPU time the processes between a client and the
+// database have used. At 50 clients the machine is full, and then CPU time per
+// operation is what throughput is made of.
+type cpuMeter struct {
+	kairship, index, global int
+}
+
+// cpuTimes is CPU time by process.
+type cpuTimes struct {
+	client, kairship, index, global time.Duration
+}
+
+// newCPUMeter finds the processes. One that is not found has no CPU time.
+func newCPUMeter(f *fleet, kairship int) cpuMeter {
+	pid := func(process string) int {
+		raw, err := os.ReadFile(filepath.Join(f.PIDs, process))
+		if err != nil {
+			return 0
+		}
+		var record struct{ PID int }
+		if json.Unmarshal(raw, &record) == nil && record.PID > 0 {
+			return record.PID
+		}
+		first, _, _ := bytes.Cut(bytes.TrimSpace(raw), []byte(" "))
+		n, _ := strconv.Atoi(string(first))
+		return n
+	}
+	if kairship == 0 {
+		kairship = pid("kairship-apiserver")
+	}
+	return cpuMeter{kairship: kairship, index: pid("clusterpedia-apiserver"), global: pid("global-apiserver")}
+}
+
+func (m cpuMeter) read() cpuTimes {
+	var own syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &own)
+	return cpuTimes{
+		client:   time.Duration(own.Utime.Nano() + own.Stime.Nano()),
+		kairship: cpuTimeOf(m.kairship), index: cpuTimeOf(m.index), global: cpuTimeOf(m.global),
+	}
+}
+
+// cpuTimeOf reads the user and system time of a process; 0 where there is none.
+func cpuTimeOf(pid int) time.Duration {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The second field is the name in parentheses and may hold spaces.
+	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	const utime, stime, tick = 11, 12, 10 * time.Millisecond
+	if len(fields) <= stime {
+		return 0
+	}
+	var total time.Duration
+	for _, field := range [][]byte{fields[utime], fields[stime]} {
+		n, _ := strconv.ParseInt(string(field), 10, 64)
+		total += time.Duration(n) * tick
+	}
+	return total
+}
+
+func (t cpuTimes) minus(o cpuTimes) cpuTimes {
+	return cpuTimes{client: t.client - o.client, kairship: t.kairship - o.kairship, index: t.index - o.index, global: t.global - o.global}
+}
+
+func (t cpuTimes) plus(o cpuTimes) cpuTimes {
+	return cpuTimes{client: t.client + o.client, kairship: t.kairship + o.kairship, index: t.index + o.index, global: t.global + o.global}
+}
+
+// cpuFigures is CPU time for one operation, in milliseconds, by process.
+type cpuFigures struct {
+	Client   float64 `json:"clientMillis"`
+	Kairship float64 `json:"kairshipMillis"`
+	Index    float64 `json:"indexMillis"`
+	Global   float64 `json:"globalApiserverMillis"`
+}
+
+func (t cpuTimes) each(ops int) cpuFigures {
+	one := func(d time.Duration) float64 { return millis(d) / float64(ops) }
+	return cpuFigures{Client: one(t.client), Kairship: one(t.kairship), Index: one(t.index), Global: one(t.global)}
+}
