@@ -98,6 +98,9 @@ func (d *display) Set(name string, row Row) {
 		return
 	}
 	before := old.State
+	if row.State == Done && row.Total == 0 {
+		row.Done, row.Total = old.Total, old.Total // all of it, as far as it was counted
+	}
 	old.Row = row
 	now := d.now()
 	if old.begun.IsZero() {
