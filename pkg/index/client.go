@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -90,32 +89,17 @@ func New(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// answer is the part of a CollectionResource that is read.
-type answer struct {
-	Items              []json.RawMessage `json:"items"`
-	RemainingItemCount *int64            `json:"remainingItemCount"`
-}
-
 // list sends one request and decodes what comes back.
 func (c *Client) list(ctx context.Context, params url.Values) ([]*Object, *int64, error) {
 	body, err := c.get(ctx, params)
 	if err != nil {
 		return nil, nil, err
 	}
-	var a answer
-	if err := json.Unmarshal(body, &a); err != nil {
+	a, err := decodeAnswer(body, params.Get("onlyMetadata") != "")
+	if err != nil {
 		return nil, nil, unavailable(err, "The index gave an answer that can't be read")
 	}
-	metadataOnly := params.Get("onlyMetadata") != ""
-	objects := make([]*Object, 0, len(a.Items))
-	for _, raw := range a.Items {
-		o, err := decodeObject(raw, metadataOnly)
-		if err != nil {
-			return nil, nil, unavailable(err, "The index gave an object that can't be read")
-		}
-		objects = append(objects, o)
-	}
-	return objects, a.RemainingItemCount, nil
+	return a.Items.objects, a.RemainingItemCount, nil
 }
 
 // get sends one request. Every failure comes back as INDEX_UNAVAILABLE, or as

@@ -4,37 +4,156 @@ import (
 	"encoding/json"
 	"errors"
 
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/clusterpedia-io/client-go/constants"
 )
 
+// Most of what a query costs Kairship is reading the index's answers, so each
+// answer is read once: its objects' metadata on the way in, and the rest of an
+// object, without its metadata, when somebody asks for it.
+
 // errNoCluster is an object of the index that does not say where it is from.
 // Serving it could show one instance's object as another's, so it is refused.
 var errNoCluster = errors.New("an object of the index has no " + constants.ShadowAnnotationClusterName + " annotation")
 
-// decodeObject decodes what every object has.
-func decodeObject(raw json.RawMessage, metadataOnly bool) (*Object, error) {
-	var head struct {
-		APIVersion string            `json:"apiVersion"`
-		Kind       string            `json:"kind"`
-		Metadata   metav1.ObjectMeta `json:"metadata"`
-	}
-	if err := json.Unmarshal(raw, &head); err != nil {
+// lenient are the options of all decoding: what the index stores has been
+// accepted by an API server already.
+var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+
+// withoutMetadata leaves an object's own metadata out, and no other: a pod
+// template has metadata too.
+var withoutMetadata = jsonv2.JoinOptions(lenient, jsonv2.WithUnmarshalers(
+	jsonv2.UnmarshalFromFunc(func(dec *jsontext.Decoder, _ *metav1.ObjectMeta) error {
+		if dec.StackDepth() > 1 {
+			return errors.ErrUnsupported // Which means: decode it as usual.
+		}
+		return dec.SkipValue()
+	})))
+
+// answer is the part of a CollectionResource that is read.
+type answer struct {
+	Items              items  `json:"items"`
+	RemainingItemCount *int64 `json:"remainingItemCount"`
+}
+
+// decodeAnswer reads an answer of the index. The objects refer to the body.
+func decodeAnswer(body []byte, metadataOnly bool) (*answer, error) {
+	a := &answer{Items: items{body: body, metadataOnly: metadataOnly}}
+	if err := jsonv2.Unmarshal(body, a, lenient); err != nil {
 		return nil, err
 	}
-	cluster := head.Metadata.Annotations[constants.ShadowAnnotationClusterName]
-	if cluster == "" {
+	return a, nil
+}
+
+// items reads the list of objects of a body.
+type items struct {
+	body         []byte
+	metadataOnly bool
+	objects      []*Object
+}
+
+// UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.
+func (l *items) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	start, err := dec.ReadToken()
+	if err != nil || start.Kind() == 'n' {
+		return err
+	}
+	if start.Kind() != '[' {
+		return errors.New("the items of an answer are not a list")
+	}
+	for dec.PeekKind() == '{' {
+		o, err := l.object(dec)
+		if err != nil {
+			return err
+		}
+		l.objects = append(l.objects, o)
+	}
+	if end, err := dec.ReadToken(); err != nil {
+		return err
+	} else if end.Kind() != ']' {
+		return errors.New("an item of an answer is not an object")
+	}
+	return nil
+}
+
+// object reads what every object has, and remembers where the object is.
+func (l *items) object(dec *jsontext.Decoder) (*Object, error) {
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	o := &Object{metadataOnly: l.metadataOnly}
+	start := dec.InputOffset() - 1
+	for dec.PeekKind() != '}' {
+		name, err := dec.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		switch name.String() {
+		case "apiVersion":
+			err = jsonv2.UnmarshalDecode(dec, &o.APIVersion)
+		case "kind":
+			err = jsonv2.UnmarshalDecode(dec, &o.Kind)
+		case "metadata":
+			err = jsonv2.UnmarshalDecode(dec, &o.Meta)
+		default:
+			err = dec.SkipValue()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	o.raw = l.body[start:dec.InputOffset()]
+	if o.Cluster = o.Meta.Annotations[constants.ShadowAnnotationClusterName]; o.Cluster == "" {
 		return nil, errNoCluster
 	}
-	delete(head.Metadata.Annotations, constants.ShadowAnnotationClusterName)
-	delete(head.Metadata.Annotations, constants.ShadowAnnotationGroupVersionResource)
-	return &Object{
-		Cluster:      cluster,
-		APIVersion:   head.APIVersion,
-		Kind:         head.Kind,
-		Meta:         head.Metadata,
-		raw:          raw,
-		metadataOnly: metadataOnly,
-	}, nil
+	delete(o.Meta.Annotations, constants.ShadowAnnotationClusterName)
+	delete(o.Meta.Annotations, constants.ShadowAnnotationGroupVersionResource)
+	return o, nil
+}
+
+// Decode returns the object decoded as T. The result is kept, so that fields of
+// one object that are resolved side by side decode it once; callers must not
+// change it. Its metadata is the object's Meta, without the index's annotations.
+func Decode[T any](o *Object) (*T, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if v, ok := o.decoded.(*T); ok {
+		return v, nil
+	}
+	v, options := new(T), lenient
+	if accessor, ok := any(v).(metav1.ObjectMetaAccessor); ok {
+		if meta, ok := accessor.GetObjectMeta().(*metav1.ObjectMeta); ok {
+			*meta, options = o.Meta, withoutMetadata
+		}
+	}
+	if err := jsonv2.Unmarshal(o.raw, v, options); err != nil {
+		return nil, err
+	}
+	o.decoded = v
+	return v, nil
+}
+
+// textAt is the text at a path of an object; empty where there is none.
+func textAt(raw json.RawMessage, path []string) string {
+	if len(path) == 0 {
+		return ""
+	}
+	for _, step := range path {
+		var fields map[string]json.RawMessage
+		if json.Unmarshal(raw, &fields) != nil {
+			return ""
+		}
+		raw = fields[step]
+	}
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		return ""
+	}
+	return text
 }

@@ -2,7 +2,6 @@ package index
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -118,23 +117,4 @@ func partLists(parts []Part) (clusters, values []string) {
 	slices.Sort(clusters)
 	slices.Sort(values)
 	return slices.Compact(clusters), slices.Compact(values)
-}
-
-// textAt is the text at a path of an object; empty where there is none.
-func textAt(raw json.RawMessage, path []string) string {
-	if len(path) == 0 {
-		return ""
-	}
-	for _, step := range path {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(raw, &fields) != nil {
-			return ""
-		}
-		raw = fields[step]
-	}
-	var text string
-	if json.Unmarshal(raw, &text) != nil {
-		return ""
-	}
-	return text
 }

@@ -53,23 +53,6 @@ type Object struct {
 // MetadataOnly tells that the object holds nothing but its metadata.
 func (o *Object) MetadataOnly() bool { return o.metadataOnly }
 
-// Decode returns the object decoded as T. The result is kept, so that fields of
-// one object that are resolved side by side decode it once; callers must not
-// change it.
-func Decode[T any](o *Object) (*T, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if v, ok := o.decoded.(*T); ok {
-		return v, nil
-	}
-	v := new(T)
-	if err := json.Unmarshal(o.raw, v); err != nil {
-		return nil, err
-	}
-	o.decoded = v
-	return v, nil
-}
-
 // Manifest is the object as generic JSON, without what the index added to it.
 func (o *Object) Manifest() (map[string]any, error) {
 	m := map[string]any{}
