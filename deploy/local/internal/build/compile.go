@@ -109,7 +109,7 @@ func (w workspace) compile(binaries []Binary, out string, count *counter, log io
 	}
 	var text strings.Builder
 	eachLine(stderr, func(line string) {
-		fmt.Fprintln(log, line)
+		_, _ = fmt.Fprintln(log, line)
 		if count.line(line) {
 			fmt.Fprintln(&text, line)
 		}

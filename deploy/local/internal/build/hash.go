@@ -39,7 +39,7 @@ func currentToolchain(dir string) (toolchain, error) {
 func key(m Module, gomod, gosum []byte, t toolchain) string {
 	h := sha256.New()
 	// The lengths keep a byte that moves from one part to the next from giving the same hash.
-	part := func(b []byte) { fmt.Fprintf(h, "%d\n%s\n", len(b), b) }
+	part := func(b []byte) { _, _ = fmt.Fprintf(h, "%d\n%s\n", len(b), b) }
 	part(fmt.Appendf(nil, "layout %d flags %v cgo %t", layoutVersion, buildFlags, m.CGO))
 	part(gomod)
 	part(gosum)

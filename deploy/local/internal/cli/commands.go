@@ -45,7 +45,7 @@ func runCommand(o *options) *cobra.Command {
 			}
 			return f.Run(cmd.Context(), root, func() {
 				f.PrintWelcome(cmd.Context(), cmd.OutOrStdout(), true)
-				fmt.Fprintln(cmd.OutOrStdout(), "\nCtrl-C stops the fleet.")
+				_, _ = fmt.Fprintln(cmd.OutOrStdout(), "\nCtrl-C stops the fleet.")
 			})
 		},
 	}
@@ -91,8 +91,8 @@ func downCommand(o *options) *cobra.Command {
 				return err
 			}
 			if !f.Exists() {
-				fmt.Fprintln(cmd.OutOrStdout(), "there is no fleet in", o.dir)
-				return nil
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), "there is no fleet in", o.dir)
+				return err
 			}
 			if purge {
 				return f.Purge(cmd.Context())
@@ -141,8 +141,8 @@ func logsCommand(o *options) *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.LogNames(), "\n"))
-				return nil
+				_, err := fmt.Fprintln(cmd.OutOrStdout(), strings.Join(f.LogNames(), "\n"))
+				return err
 			}
 			return f.Logs(cmd.Context(), cmd.OutOrStdout(), args[0], lines, follow)
 		},
@@ -166,8 +166,8 @@ func buildCommand() *cobra.Command {
 			if err != nil {
 				return interrupted(err)
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%d components ready, %d of them built now\n", len(result.Binaries), result.Compiled)
-			return nil
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d components ready, %d of them built now\n", len(result.Binaries), result.Compiled)
+			return err
 		},
 	}
 }

@@ -24,7 +24,7 @@ func NewReport(out io.Writer) *Report {
 func (r *Report) Say(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	_, _ = fmt.Fprintf(r.out, "%6.1fs  %s\n", time.Since(r.begun).Seconds(), fmt.Sprintf(format, args...))
+	printf(r.out, "%6.1fs  %s\n", time.Since(r.begun).Seconds(), fmt.Sprintf(format, args...))
 }
 
 // Step prints that something was done, and how long it took.
@@ -34,3 +34,8 @@ func (r *Report) Step(what, how string, took time.Duration) {
 
 // Elapsed is the time since the beginning.
 func (r *Report) Elapsed() time.Duration { return time.Since(r.begun) }
+
+// printf prints to people. An output that is gone has nobody left to be told.
+func printf(out io.Writer, format string, args ...any) {
+	_, _ = fmt.Fprintf(out, format, args...)
+}

@@ -72,7 +72,7 @@ func inputHash(objects ...*unstructured.Unstructured) string {
 func textHash(parts ...string) string {
 	h := sha256.New()
 	for _, part := range parts {
-		fmt.Fprintf(h, "%d\n%s\n", len(part), part)
+		_, _ = fmt.Fprintf(h, "%d\n%s\n", len(part), part)
 	}
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }

@@ -154,7 +154,7 @@ func PrintStatus(out io.Writer, processes []ProcessStatus, clusters []ClusterSta
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	var total uint64
 	ready := 0
-	fmt.Fprintln(table, "PROCESS\tPID\tSTATE\tUPTIME\tRSS\tPORTS\tNOTE")
+	printf(table, "PROCESS\tPID\tSTATE\tUPTIME\tRSS\tPORTS\tNOTE\n")
 	for _, p := range processes {
 		pid, uptime, rss := "-", "-", "-"
 		if p.PID != 0 {
@@ -164,7 +164,7 @@ func PrintStatus(out io.Writer, processes []ProcessStatus, clusters []ClusterSta
 			uptime, rss = p.Uptime.Round(time.Second).String(), fmt.Sprintf("%d MiB", p.RSS>>20)
 		}
 		ports := strings.Trim(strings.ReplaceAll(fmt.Sprint(p.Ports), " ", ","), "[]")
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, pid, p.State, uptime, rss, ports, p.Note)
+		printf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", p.Name, pid, p.State, uptime, rss, ports, p.Note)
 		total += p.RSS
 		if p.State == "ready" {
 			ready++
@@ -173,10 +173,10 @@ func PrintStatus(out io.Writer, processes []ProcessStatus, clusters []ClusterSta
 		}
 	}
 	_ = table.Flush()
-	fmt.Fprintf(out, "%d of %d processes ready, %.1f GiB of memory\n\n", ready, len(processes), float64(total)/(1<<30))
-	fmt.Fprintln(table, "CLUSTER\tAPISERVER\tSTATE\tNODES\tJOINED TO\tINDEX")
+	printf(out, "%d of %d processes ready, %.1f GiB of memory\n\n", ready, len(processes), float64(total)/(1<<30))
+	printf(table, "CLUSTER\tAPISERVER\tSTATE\tNODES\tJOINED TO\tINDEX\n")
 	for _, c := range clusters {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Server, c.State, c.Nodes, c.Joined, c.Index)
+		printf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", c.Name, c.Server, c.State, c.Nodes, c.Joined, c.Index)
 		healthy = healthy && c.State == "ready"
 	}
 	_ = table.Flush()

@@ -27,25 +27,25 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 	kubectl := func(cluster, args string) string {
 		return fmt.Sprintf("KUBECONFIG=%s %s %s", f.paths.Kubeconfig(cluster), f.paths.Binary("kubectl"), args)
 	}
-	fmt.Fprintf(out, "\nClusters   %s, for example\n           %s\n", strings.Join(names, ", "), kubectl("alpha", "get clusters,deployments -A"))
-	fmt.Fprintf(out, "Tokens     of the global cluster: %s, in %s\n", strings.Join(topology.People(), ", "), f.paths.Token(""))
+	printf(out, "\nClusters   %s, for example\n           %s\n", strings.Join(names, ", "), kubectl("alpha", "get clusters,deployments -A"))
+	printf(out, "Tokens     of the global cluster: %s, in %s\n", strings.Join(topology.People(), ", "), f.paths.Token(""))
 	if f.settings.WithoutKairship {
-		fmt.Fprintf(out, "Index      %s\n", kubectl("global", "get --raw '/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments?limit=5'"))
+		printf(out, "Index      %s\n", kubectl("global", "get --raw '/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments?limit=5'"))
 		return
 	}
 	url := "http://" + f.ports.Addr("kairship/api")
-	fmt.Fprintf(out, "GraphQL    %s/graphql\nGraphiQL   %s/graphiql\n\nA first query:\n\n", url, url)
-	fmt.Fprintf(out, "  curl -s %s/graphql \\\n    -H \"Authorization: Bearer $(cat %s)\" \\\n    -H 'Content-Type: application/json' \\\n    -d '{\"query\": \"%s\"}'\n",
+	printf(out, "GraphQL    %s/graphql\nGraphiQL   %s/graphiql\n\nA first query:\n\n", url, url)
+	printf(out, "  curl -s %s/graphql \\\n    -H \"Authorization: Bearer $(cat %s)\" \\\n    -H 'Content-Type: application/json' \\\n    -d '{\"query\": \"%s\"}'\n",
 		url, f.paths.Token("admin"), firstQuery)
 	if !ask {
 		return
 	}
 	answer, err := f.ask(ctx, url+"/graphql")
 	if err != nil {
-		fmt.Fprintf(out, "\nwhich does not work now: %v\n", err)
+		printf(out, "\nwhich does not work now: %v\n", err)
 		return
 	}
-	fmt.Fprintf(out, "\nwhich answers:\n\n%s", answer)
+	printf(out, "\nwhich answers:\n\n%s", answer)
 }
 
 // ask sends the first query as admin and returns the answer for people.

@@ -45,7 +45,7 @@ func Start(command Command, records Records) (*Process, error) {
 		return nil, err
 	}
 	defer func() { _ = log.Close() }()
-	fmt.Fprintf(log, "==== %s starting %s\n", time.Now().Format(time.RFC3339), command.Name)
+	_, _ = fmt.Fprintf(log, "==== %s starting %s\n", time.Now().Format(time.RFC3339), command.Name)
 
 	cmd := exec.Command(command.Path, command.Args...)
 	cmd.Env, cmd.Dir = command.Env, command.Dir
