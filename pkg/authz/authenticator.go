@@ -46,7 +46,7 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 	if now == nil {
 		now = time.Now
 	}
-	a := &TokenReviewAuthenticator{reviews: reviews, tokens: newDecisions[User]("your token", now)}
+	a := &TokenReviewAuthenticator{reviews: reviews, tokens: newDecisions[User]("your token", usualMemory, now)}
 	rand.Read(a.key[:]) //nolint:errcheck // crypto/rand.Read never returns an error: it ends the program instead.
 	return a
 }

@@ -280,7 +280,7 @@ func TestBadTokensDoNotPushOutGoodOnes(t *testing.T) {
 	a := NewAuthenticator(reviews, (&clock{}).now)
 	authenticate := func(token string) { a.Authenticate(t.Context(), TokenCredentials(token)) } //nolint:errcheck // Counted below.
 	authenticate("good")
-	for i := range cacheSize + 100 {
+	for i := range usualMemory.size + 100 {
 		authenticate(fmt.Sprint("bad-", i))
 	}
 	before := reviews.count.Load()
@@ -288,8 +288,8 @@ func TestBadTokensDoNotPushOutGoodOnes(t *testing.T) {
 	if n := reviews.count.Load() - before; n != 0 {
 		t.Errorf("the good token needed %d more reviews after a flood of bad ones, want 0", n)
 	}
-	if n := a.tokens.negative.len(); n != cacheSize {
-		t.Errorf("%d bad tokens are remembered, want the bound of %d", n, cacheSize)
+	if n := a.tokens.negative.len(); n != usualMemory.size {
+		t.Errorf("%d bad tokens are remembered, want the bound of %d", n, usualMemory.size)
 	}
 }
 

@@ -34,7 +34,7 @@ func NewAuthorizer(reviews authorizationclient.SubjectAccessReviewInterface, now
 	if now == nil {
 		now = time.Now
 	}
-	return &AccessReviewAuthorizer{reviews: reviews, serve: newDecisions[struct{}]("your permissions", now)}
+	return &AccessReviewAuthorizer{reviews: reviews, serve: newDecisions[struct{}]("your permissions", usualMemory, now)}
 }
 
 // CanServe implements Authorizer: the API serves those who may get every
@@ -54,6 +54,15 @@ func (a *AccessReviewAuthorizer) CanServe(ctx context.Context, u User) error {
 }
 
 func (a *AccessReviewAuthorizer) allowed(ctx context.Context, u User, attributes authorizationv1.ResourceAttributes) (bool, error) {
+	result, err := a.reviews.Create(ctx, accessReview(u, attributes), metav1.CreateOptions{})
+	if err != nil {
+		return false, err
+	}
+	return result.Status.Allowed, nil
+}
+
+// accessReview asks about one user and one thing to do.
+func accessReview(u User, attributes authorizationv1.ResourceAttributes) *authorizationv1.SubjectAccessReview {
 	spec := authorizationv1.SubjectAccessReviewSpec{
 		User: u.Name, UID: u.UID, Groups: u.Groups, ResourceAttributes: &attributes,
 	}
@@ -63,9 +72,5 @@ func (a *AccessReviewAuthorizer) allowed(ctx context.Context, u User, attributes
 			spec.Extra[k] = v
 		}
 	}
-	result, err := a.reviews.Create(ctx, &authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
-	if err != nil {
-		return false, err
-	}
-	return result.Status.Allowed, nil
+	return &authorizationv1.SubjectAccessReview{Spec: spec}
 }

@@ -69,6 +69,13 @@ func (c *ttlCache[K, V]) remove(el *list.Element) {
 	delete(c.entries, el.Value.(*ttlEntry[K, V]).key)
 }
 
+func (c *ttlCache[K, V]) clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.order.Init()
+	clear(c.entries)
+}
+
 func (c *ttlCache[K, V]) len() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

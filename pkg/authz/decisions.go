@@ -2,6 +2,9 @@ package authz
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -10,32 +13,58 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// How long a decision is believed, and how many are remembered. A refusal is
-// forgotten sooner, because a person who was just given access tries again at once.
-const (
-	positiveTTL   = 10 * time.Second
-	negativeTTL   = 5 * time.Second
-	cacheSize     = 4096
-	reviewTimeout = 3 * time.Second
-)
+// reviewTimeout bounds one question to the global cluster.
+const reviewTimeout = 3 * time.Second
 
-// decisions asks a yes-or-no question of the global cluster once per key, and
-// remembers the answer. Answers "no" have a cache of their own: a flood of bad
-// tokens must not push out the good ones.
+// memory says how long decisions are believed, and how many are remembered.
+type memory struct {
+	positive, negative time.Duration
+	size               int
+}
+
+// usualMemory is that of the checks of a caller. A refusal is forgotten sooner,
+// because a person who was just given access tries again at once.
+var usualMemory = memory{positive: 10 * time.Second, negative: 5 * time.Second, size: 4096}
+
+// decisions asks a question of the global cluster once per key, and remembers
+// the answer. Answers "no" have a cache of their own: a flood of bad tokens must
+// not push out the good ones.
 type decisions[V any] struct {
-	positive *ttlCache[[32]byte, V]
-	negative *ttlCache[[32]byte, error]
+	positive *ttlCache[decisionKey, V]
+	negative *ttlCache[decisionKey, error]
 	flight   singleflight.Group
+	// flushes counts the calls of flush.
+	flushes atomic.Uint64
 	// subject names what is being asked about, for the error: "your token".
 	subject string
 }
 
-func newDecisions[V any](subject string, now func() time.Time) *decisions[V] {
+// decisionKey is a key with the number of flushes when it was asked about: what
+// was asked before a flush is never looked up, shared or overwritten after it,
+// even when its answer comes later.
+type decisionKey struct {
+	flushes uint64
+	key     [32]byte
+}
+
+func newDecisions[V any](subject string, m memory, now func() time.Time) *decisions[V] {
 	return &decisions[V]{
-		positive: newTTLCache[[32]byte, V](positiveTTL, cacheSize, now),
-		negative: newTTLCache[[32]byte, error](negativeTTL, cacheSize, now),
+		positive: newTTLCache[decisionKey, V](m.positive, m.size, now),
+		negative: newTTLCache[decisionKey, error](m.negative, m.size, now),
 		subject:  subject,
 	}
+}
+
+// flush forgets every answer, also those that are on their way.
+func (d *decisions[V]) flush() {
+	d.flushes.Add(1)
+	d.positive.clear()
+	d.negative.clear()
+}
+
+// String is the key for singleflight, which wants text.
+func (k decisionKey) String() string {
+	return string(binary.BigEndian.AppendUint64(k.key[:], k.flushes))
 }
 
 // answer is what one review said: a value, or the refusal to remember.
@@ -44,19 +73,20 @@ type answer[V any] struct {
 	refusal error
 }
 
-// decide returns the remembered answer for key, or asks. Callers with the same
+// decide returns the remembered answer for a key, or asks. Callers with the same
 // key share one question. The question outlives the caller that began it,
 // because the others wait for it too; it ends after reviewTimeout.
 // An error of ask means that nothing was decided; it is never remembered.
-func (d *decisions[V]) decide(ctx context.Context, key [32]byte, ask func(context.Context) (answer[V], error)) (V, error) {
+func (d *decisions[V]) decide(ctx context.Context, of [32]byte, ask func(context.Context) (answer[V], error)) (V, error) {
 	var zero V
+	key := decisionKey{flushes: d.flushes.Load(), key: of}
 	if v, ok := d.positive.get(key); ok {
 		return v, nil
 	}
 	if refusal, ok := d.negative.get(key); ok {
 		return zero, refusal
 	}
-	result := d.flight.DoChan(string(key[:]), func() (any, error) {
+	result := d.flight.DoChan(key.String(), func() (any, error) {
 		// The answer may have come between the look above and now.
 		if v, ok := d.positive.get(key); ok {
 			return answer[V]{value: v}, nil
@@ -87,8 +117,12 @@ func (d *decisions[V]) decide(ctx context.Context, key [32]byte, ask func(contex
 }
 
 // undecided turns the failure of a review into an error for the caller. That
-// Kairship itself may not ask is not a matter of trying again, so it is told apart.
+// Kairship itself may not ask is not a matter of trying again, so it is told
+// apart; what was never sent has an error of its own.
 func (d *decisions[V]) undecided(err error) error {
+	if e, ok := errors.AsType[*apierror.Error](err); ok {
+		return e
+	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
 		return apierror.Wrap(err, apierror.CodeInternal, "internal error")
 	}

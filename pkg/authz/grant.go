@@ -1,0 +1,174 @@
+package authz
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+)
+
+// Verb is something that a user may do with an instance or with what is in it.
+type Verb int
+
+// The verbs that are about objects in a namespace, or without one.
+const (
+	// VerbView reads objects: get and list, which are one thing for the index.
+	VerbView Verb = iota
+	// VerbWatch follows objects live. It includes VerbView, because a watch begins
+	// with what is there.
+	VerbWatch
+	// VerbCreate creates objects.
+	VerbCreate
+	// VerbUpdate changes objects: update and patch, because mutations do either.
+	VerbUpdate
+	// VerbDelete deletes objects.
+	VerbDelete
+	// VerbReadSecrets reads the values of Secrets. It includes VerbView.
+	VerbReadSecrets
+)
+
+// The verbs that are about an instance as a whole.
+const (
+	// VerbProxy reads through the native passthrough. For what else may be sent
+	// through it, see Grant.CanProxy.
+	VerbProxy Verb = iota + 100
+	// VerbManageAccess changes who has which role.
+	VerbManageAccess
+	// VerbUpdateInstance changes the Instance itself.
+	VerbUpdateInstance
+	// VerbDeleteInstance deletes the Instance itself.
+	VerbDeleteInstance
+)
+
+var verbNames = map[Verb]string{
+	VerbView: "view", VerbWatch: "watch", VerbCreate: "create", VerbUpdate: "update", VerbDelete: "delete",
+	VerbReadSecrets: "readSecrets", VerbProxy: "proxy", VerbManageAccess: "manageAccess",
+	VerbUpdateInstance: "updateInstance", VerbDeleteInstance: "deleteInstance",
+}
+
+// String names the verb for logs.
+func (v Verb) String() string { return verbNames[v] }
+
+// needs are the facts that have to hold for a verb, each by itself.
+var needs = map[Verb]facts{
+	VerbView:           getObjects | listObjects,
+	VerbWatch:          getObjects | listObjects | watchObjects,
+	VerbCreate:         createObjects,
+	VerbUpdate:         updateObjects | patchObjects,
+	VerbDelete:         deleteObjects,
+	VerbReadSecrets:    getObjects | listObjects | getSecrets,
+	VerbProxy:          getProxy,
+	VerbManageAccess:   accessFacts,
+	VerbUpdateInstance: updateInstance,
+	VerbDeleteInstance: deleteInstance,
+}
+
+// proxyFacts are the facts of the verbs that Kubernetes gives a request.
+var proxyFacts = map[string]facts{
+	"get": getProxy, "list": getProxy, "watch": getProxy,
+	"create": createProxy, "update": updateProxy, "patch": patchProxy,
+	"delete": deleteProxy, "deletecollection": deleteProxy,
+}
+
+// Grant is what one user may do on one instance. The zero Grant permits
+// nothing. Nothing is permitted on an instance that may not be seen, whatever
+// else the rules say.
+type Grant struct {
+	// whole holds for the instance as a whole, every for each of its namespaces,
+	// namespaces for single ones. The map is shared and never written to.
+	whole, every facts
+	namespaces   map[string]facts
+}
+
+// visible tells that the user may know of the instance.
+func (g Grant) visible() bool { return g.whole.has(seeInstance) }
+
+// Can tells whether the user may do something in a namespace of the instance;
+// namespace "" stands for objects that have none. It plays no part for the verbs
+// that are about the instance as a whole.
+func (g Grant) Can(verb Verb, namespace string) bool {
+	need, known := needs[verb]
+	if !known || !g.visible() {
+		return false
+	}
+	have := g.whole
+	if namespace != "" {
+		// These hold object facts only, so they add nothing to verbs about the whole.
+		have |= g.every | g.namespaces[namespace]
+	}
+	return have.has(need)
+}
+
+// CanRead tells whether the user may read what is in a namespace of the
+// instance; namespace "" stands for objects that have none.
+func (g Grant) CanRead(namespace string) bool { return g.Can(VerbView, namespace) }
+
+// CanProxy tells whether the user may send a request with a verb of Kubernetes,
+// for example "patch", through the native passthrough. An unknown verb may not be sent.
+func (g Grant) CanProxy(verb string) bool {
+	need, known := proxyFacts[verb]
+	return known && g.visible() && g.whole.has(need)
+}
+
+// Reach says where in an instance a verb is allowed. The zero Reach is nowhere.
+type Reach struct {
+	// Everything is all objects, with and without namespace.
+	Everything bool
+	// EveryNamespace is all objects that have a namespace. It is set together with
+	// Everything.
+	EveryNamespace bool
+	// Namespaces are the single namespaces, in order, when EveryNamespace is not set.
+	Namespaces []string
+}
+
+// None tells that the verb is allowed nowhere.
+func (r Reach) None() bool { return !r.EveryNamespace && len(r.Namespaces) == 0 }
+
+// Reach tells where a verb about objects is allowed. Asked about a verb of the
+// instance as a whole, it tells of the instance: everything or nothing.
+func (g Grant) Reach(verb Verb) Reach {
+	need, known := needs[verb]
+	switch {
+	case !known || !g.visible():
+		return Reach{}
+	case g.whole.has(need):
+		return Reach{Everything: true, EveryNamespace: true}
+	case (g.whole | g.every).has(need):
+		return Reach{EveryNamespace: true}
+	}
+	var r Reach
+	for name := range g.namespaces {
+		if g.Can(verb, name) {
+			r.Namespaces = append(r.Namespaces, name)
+		}
+	}
+	slices.Sort(r.Namespaces)
+	return r
+}
+
+// Namespaces tells which namespaces of the instance may be read: all of them, or
+// those that are named, in order. Objects without namespace are not meant; see
+// CanRead.
+func (g Grant) Namespaces() (names []string, all bool) {
+	r := g.Reach(VerbView)
+	return r.Namespaces, r.EveryNamespace
+}
+
+// Key stands for everything that the grant permits: two grants with the same key
+// permit the same. It stays the same over restarts and replicas, so it may
+// become part of a cursor's identity.
+func (g Grant) Key() string {
+	h := sha256.New()
+	if g.visible() {
+		writeCount(h, int(g.whole))
+		writeCount(h, int(g.every))
+		for _, name := range slices.Sorted(maps.Keys(g.namespaces)) {
+			// What holds anyway makes no difference.
+			if more := g.namespaces[name] &^ (g.whole | g.every); more != 0 {
+				writePart(h, name)
+				writeCount(h, int(more))
+			}
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
+}

@@ -1,0 +1,196 @@
+package authz
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+)
+
+func grantOf(t *testing.T, all ...authorizationv1.ResourceRule) Grant {
+	t.Helper()
+	g, ok := visibilityOf(all...).Instance("alpha")
+	if !ok {
+		t.Fatal("alpha is not visible")
+	}
+	return g
+}
+
+func TestGrantNamespaces(t *testing.T) {
+	see := rule("get", "instances", "alpha")
+	for _, tt := range []struct {
+		name     string
+		rules    []authorizationv1.ResourceRule
+		want     []string
+		wantAll  bool
+		readable map[string]bool
+		why      string
+	}{
+		{
+			name: "the whole", rules: viewerRules("alpha"), wantAll: true,
+			readable: map[string]bool{"": true, "shop": true}, why: "everything",
+		},
+		{
+			name: "two namespaces", rules: []authorizationv1.ResourceRule{see, rule(reads, "instances/namespaces", "alpha:shop alpha:ops")},
+			want: []string{"ops", "shop"}, readable: map[string]bool{"": false, "shop": true, "ops": true, "billing": false, "sho": false},
+			why: "these, and nothing without a namespace",
+		},
+		{
+			name: "every namespace", rules: []authorizationv1.ResourceRule{see, rule(reads, "instances/namespaces", "")},
+			wantAll: true, readable: map[string]bool{"": false, "shop": true}, why: "all namespaces are not the whole",
+		},
+		{
+			name: "a namespace to write to only", rules: []authorizationv1.ResourceRule{see, rule(writes, "instances/namespaces", "alpha:shop")},
+			readable: map[string]bool{"": false, "shop": false}, why: "to write is not to read",
+		},
+		{name: "seen only", rules: []authorizationv1.ResourceRule{see}, readable: map[string]bool{"": false, "shop": false}, why: "nothing inside"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := grantOf(t, tt.rules...)
+			names, all := g.Namespaces()
+			if d := cmp.Diff(tt.want, names); d != "" || all != tt.wantAll {
+				t.Errorf("%s: all = %v, want %v; names (-want +got):\n%s", tt.why, all, tt.wantAll, d)
+			}
+			for namespace, want := range tt.readable {
+				if got := g.CanRead(namespace); got != want {
+					t.Errorf("CanRead(%q) = %v, want %v; %s", namespace, got, want, tt.why)
+				}
+			}
+		})
+	}
+}
+
+func TestGrantCanProxy(t *testing.T) {
+	g := grantOf(t, rule("get", "instances", "alpha"), rule("get patch", "instances/proxy", "alpha"))
+	for verb, want := range map[string]bool{
+		"get": true, "list": true, "watch": true, "patch": true,
+		"create": false, "update": false, "delete": false, "deletecollection": false,
+		"": false, "*": false, "connect": false, "PATCH": false,
+	} {
+		if got := g.CanProxy(verb); got != want {
+			t.Errorf("CanProxy(%q) = %v, want %v", verb, got, want)
+		}
+	}
+	if (Grant{whole: getProxy}).CanProxy("get") {
+		t.Error("an instance that may not be seen can be reached through the passthrough")
+	}
+}
+
+func TestZeroGrantPermitsNothing(t *testing.T) {
+	for _, g := range []Grant{{}, {whole: ^seeInstance, every: ^facts(0)}} {
+		for verb := range needs {
+			for _, namespace := range []string{"", "shop"} {
+				if g.Can(verb, namespace) {
+					t.Errorf("%+v permits %s in %q", g, verb, namespace)
+				}
+			}
+			if r := g.Reach(verb); !r.None() || r.Everything {
+				t.Errorf("%+v reaches %+v with %s", g, r, verb)
+			}
+		}
+		if c := g.ViewerCan(); c != (ViewerCan{}) {
+			t.Errorf("%+v: viewer can %+v", g, c)
+		}
+	}
+	if (Grant{whole: ^facts(0)}).Can(Verb(999), "") {
+		t.Error("a verb that nobody defined is permitted")
+	}
+}
+
+func TestGrantKey(t *testing.T) {
+	see := rule("get", "instances", "alpha")
+	shop := rule(reads, "instances/namespaces", "alpha:shop")
+	viewer := grantOf(t, viewerRules("alpha")...)
+	for _, tt := range []struct {
+		name string
+		a, b Grant
+		same bool
+		why  string
+	}{
+		{"twice", viewer, grantOf(t, viewerRules("alpha")...), true, "it is stable"},
+		{"all instances", viewer, grantOf(t, rule(reads, "instances instances/resources", "")), true, "what is permitted elsewhere plays no part"},
+		{"editor", viewer, grantOf(t, editorRules("alpha")...), false, "an editor may do more"},
+		{"namespace", viewer, grantOf(t, see, shop), false, "a part is not the whole"},
+		{"other namespace", grantOf(t, see, shop), grantOf(t, see, rule(reads, "instances/namespaces", "alpha:ops")), false, "namespaces differ"},
+		{
+			"namespaces run together", grantOf(t, see, rule(reads, "instances/namespaces", "alpha:a alpha:b")),
+			grantOf(t, see, rule(reads, "instances/namespaces", "alpha:ab")), false, "two names are not one",
+		},
+		{"namespace of the whole", viewer, grantOf(t, append(viewerRules("alpha"), shop)...), true, "it permits nothing that was not permitted"},
+		{"hidden", Grant{}, Grant{whole: getProxy, namespaces: map[string]facts{"shop": getObjects}}, true, "both permit nothing"},
+		{"every namespace", viewer, grantOf(t, see, rule(reads, "instances/namespaces", "")), false, "objects without namespace differ"},
+	} {
+		if same := tt.a.Key() == tt.b.Key(); same != tt.same {
+			t.Errorf("%s: same = %v, want %v: %s", tt.name, same, tt.same, tt.why)
+		}
+	}
+}
+
+func TestViewerCan(t *testing.T) {
+	see := rule("get", "instances", "alpha")
+	for _, tt := range []struct {
+		name               string
+		rules              []authorizationv1.ResourceRule
+		instance, in, bare ViewerCan
+		why                string
+	}{
+		{
+			name: "viewer", rules: viewerRules("alpha"),
+			instance: ViewerCan{View: true}, in: ViewerCan{View: true}, bare: ViewerCan{View: true}, why: "looks",
+		},
+		{
+			name: "editor", rules: editorRules("alpha"),
+			instance: ViewerCan{View: true, Create: true, Proxy: true},
+			in:       ViewerCan{View: true, Create: true, Update: true, Delete: true, Proxy: true},
+			bare:     ViewerCan{View: true, Create: true, Update: true, Delete: true, Proxy: true},
+			why:      "changes what is inside, and not the instance itself",
+		},
+		{
+			name: "admin", rules: adminRules("alpha"),
+			instance: ViewerCan{true, true, true, true, true, true}, in: ViewerCan{true, true, true, true, true, true}, bare: ViewerCan{true, true, true, true, true, true},
+			why: "everything",
+		},
+		{
+			name: "editor in shop", rules: []authorizationv1.ResourceRule{see, rule(reads+" "+writes, "instances/namespaces", "alpha:shop")},
+			instance: ViewerCan{View: true, Create: true}, in: ViewerCan{View: true, Create: true, Update: true, Delete: true}, bare: ViewerCan{},
+			why: "can create somewhere in it, and nothing without a namespace",
+		},
+		{name: "seen only", rules: []authorizationv1.ResourceRule{see}, instance: ViewerCan{View: true}, why: "sees that it is there"},
+	} {
+		g := grantOf(t, tt.rules...)
+		if d := cmp.Diff([]ViewerCan{tt.instance, tt.in, tt.bare}, []ViewerCan{g.ViewerCan(), g.ViewerCanIn("shop"), g.ViewerCanIn("")}); d != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, d)
+		}
+	}
+}
+
+func TestVisibilityFilter(t *testing.T) {
+	v := visibilityOf(append(viewerRules("alpha"), rule("get", "instances", "gamma a:b"))...)
+	names := []string{"gamma", "beta", "alpha", "a:b", ""}
+	if d := cmp.Diff([]string{"gamma", "alpha"}, v.Filter(names)); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := cmp.Diff([]string{"gamma", "beta", "alpha", "a:b", ""}, names); d != "" {
+		t.Errorf("the caller's list was changed:\n%s", d)
+	}
+	if (&Visibility{}).Sees("alpha") || (&Visibility{}).All() {
+		t.Error("the zero Visibility shows something")
+	}
+	everything := visibilityOf(groupRule("*", "*", "*", ""))
+	if everything.Sees("a:b") || everything.Sees("") {
+		t.Error("a name that no instance can have is visible")
+	}
+}
+
+func TestVisibilityKey(t *testing.T) {
+	viewer, editor := visibilityOf(viewerRules("alpha")...), visibilityOf(editorRules("alpha")...)
+	if viewer.Key([]string{"alpha"}) == editor.Key([]string{"alpha"}) {
+		t.Error("a viewer and an editor have the same key")
+	}
+	if viewer.Key([]string{"beta"}) != editor.Key([]string{"beta"}) {
+		t.Error("the keys differ for an instance that neither of them sees")
+	}
+	if viewer.Key([]string{"alpha", "beta"}) == viewer.Key([]string{"alphabeta"}) {
+		t.Error("two names run together")
+	}
+}

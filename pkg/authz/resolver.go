@@ -1,0 +1,109 @@
+package authz
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// visibilityMemory is how long a Visibility is used. Nothing announces that a
+// person changed RBAC by hand, so this alone bounds how long a role works after
+// it was taken away. An empty Visibility is an answer like any other.
+var visibilityMemory = memory{positive: 3 * time.Second, negative: 3 * time.Second, size: 4096}
+
+// Resolver tells what users may do on which instances. It is safe for concurrent
+// use.
+type Resolver struct {
+	reviewer RulesReviewer
+	known    *decisions[ruling]
+	single   *singleReviews
+}
+
+// ruling is what one review of a user's rules said.
+type ruling struct {
+	rules *rules
+	// unlisted is set when the rules say not everything: the global cluster has an
+	// authorizer that can be asked, but can't list. Then the rules only tell what to ask.
+	unlisted *unlisted
+}
+
+// NewResolver makes a Resolver. The access reviews are asked only where the
+// global cluster can't list a user's rules. now is the clock of its caches; nil
+// means time.Now. logger is told when instances are too many to be asked about
+// one by one; nil means slog.Default().
+func NewResolver(rules RulesReviewer, access authorizationclient.SubjectAccessReviewInterface, now func() time.Time, logger *slog.Logger) *Resolver {
+	if now == nil {
+		now = time.Now
+	}
+	if logger == nil {
+		logger = slog.Default()
+	}
+	return &Resolver{
+		reviewer: rules,
+		known:    newDecisions[ruling]("your permissions", visibilityMemory, now),
+		single:   newSingleReviews(access, now, logger),
+	}
+}
+
+// For tells what the user of the context may do on some instances; see
+// Visibility. Outside of an authenticated request there is nobody to ask about:
+// CodeUnauthenticated.
+func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, error) {
+	u, ok := UserFrom(ctx)
+	if !ok {
+		return nil, apierror.New(apierror.CodeUnauthenticated,
+			"no credentials: send a bearer token of the global cluster in the Authorization header")
+	}
+	return r.Visibility(ctx, u, instances...)
+}
+
+// Visibility tells what a user may do on some instances.
+//
+// Where the global cluster lists the user's rules, one review answers for every
+// instance there is, and the names play no part. Where it can't, each of them is
+// asked about by itself, in a bounded number of reviews, and the Visibility
+// answers for these alone: an instance that is not named is not visible in it.
+//
+// Errors are *apierror.Error: CodeTimeout when the global cluster did not
+// answer, CodeForbidden for a user who can't be asked about at all. Answers are
+// used again for three seconds.
+func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) (*Visibility, error) {
+	id := u.identity()
+	known, err := r.known.decide(ctx, id, func(ctx context.Context) (answer[ruling], error) { return r.review(ctx, u) })
+	if err != nil {
+		return nil, err
+	}
+	if known.unlisted == nil {
+		return &Visibility{rules: known.rules, all: known.rules.everything.has(seeInstance)}, nil
+	}
+	reviewed, err := r.single.grants(ctx, u, id, known, instances)
+	if err != nil {
+		return nil, err
+	}
+	return &Visibility{reviewed: reviewed, all: known.unlisted.everything.has(seeInstance)}, nil
+}
+
+// Flush forgets every answer, those included that are on their way. It is called
+// when a role was given or taken away, so that it shows at once.
+func (r *Resolver) Flush() {
+	r.known.flush()
+	r.single.flush()
+}
+
+func (r *Resolver) review(ctx context.Context, u User) (answer[ruling], error) {
+	status, err := r.reviewer.Rules(ctx, u)
+	if err != nil {
+		return answer[ruling]{}, err
+	}
+	known := ruling{rules: parseRules(status)}
+	if status.Incomplete {
+		if known.unlisted, err = r.single.everywhere(ctx, u, known.rules); err != nil {
+			return answer[ruling]{}, err
+		}
+	}
+	return answer[ruling]{value: known}, nil
+}
