@@ -25,7 +25,7 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 		names = append(names, c.Name)
 	}
 	kubectl := func(cluster, args string) string {
-		return fmt.Sprintf("KUBECONFIG=%s %s %s", f.paths.Kubeconfig(cluster), f.paths.Binary("kubectl"), args)
+		return fmt.Sprintf("KUBECONFIG=%s %s %s", quoted(f.paths.Kubeconfig(cluster)), quoted(f.paths.Binary("kubectl")), args)
 	}
 	printf(out, "\nClusters   %s, for example\n           %s\n", strings.Join(names, ", "), kubectl("alpha", "get clusters,deployments -A"))
 	printf(out, "Tokens     of the global cluster: %s, in %s\n", strings.Join(topology.People(), ", "), f.paths.Token(""))
@@ -36,7 +36,7 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 	url := "http://" + f.ports.Addr("kairship/api")
 	printf(out, "GraphQL    %s/graphql\nGraphiQL   %s/graphiql\n\nA first query:\n\n", url, url)
 	printf(out, "  curl -s %s/graphql \\\n    -H \"Authorization: Bearer $(cat %s)\" \\\n    -H 'Content-Type: application/json' \\\n    -d '{\"query\": \"%s\"}'\n",
-		url, f.paths.Token("admin"), firstQuery)
+		url, quoted(f.paths.Token("admin")), firstQuery)
 	if !ask {
 		return
 	}
@@ -46,6 +46,14 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 		return
 	}
 	printf(out, "\nwhich answers:\n\n%s", answer)
+}
+
+// quoted makes a path one word of a shell command.
+func quoted(path string) string {
+	if !strings.ContainsAny(path, " \t\"'$`\\&;()<>|*?[]#~") {
+		return path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }
 
 // ask sends the first query as admin and returns the answer for people.
