@@ -93,10 +93,7 @@ func (f *Fleet) Exists() bool {
 
 // lock keeps two runs that change this fleet apart.
 func (f *Fleet) lock(ctx context.Context) (unlock func(), err error) {
-	if err := os.MkdirAll(f.paths.Root, 0o755); err != nil {
-		return nil, err
-	}
-	unlock, err = build.Lock(ctx, f.paths.Lock(), func() {
+	unlock, err = build.Lock(ctx, f.paths.Lock("change"), func() {
 		f.report.Say("another command is changing this fleet; waiting for it")
 	})
 	if err != nil {

@@ -9,12 +9,21 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/kairship-io/kairship/deploy/local/internal/build"
 )
 
 // With brings a new fleet up, runs a command against it, and takes the fleet down again whatever
 // happened. The command finds the fleet by the variable KAIRSHIP_FLEET. The folder is removed when
 // the command succeeded; otherwise it stays, for its logs.
 func (f *Fleet) With(ctx context.Context, repository string, command []string, out io.Writer) error {
+	unlock, err := build.Lock(ctx, f.paths.Lock("with"), func() {
+		f.report.Say("another run is using the fleet in %s; waiting for its end", f.paths.Root)
+	})
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	if f.Exists() {
 		f.report.Say("removing what an earlier run left in %s", f.paths.Root)
 		if err := f.Purge(ctx); err != nil {
@@ -25,8 +34,7 @@ func (f *Fleet) With(ctx context.Context, repository string, command []string, o
 			return err
 		}
 	}
-	err := f.Up(ctx, repository)
-	if err != nil {
+	if err = f.Up(ctx, repository); err != nil {
 		err = fmt.Errorf("bringing the fleet up: %w", err)
 	} else {
 		err = f.command(ctx, command, out)

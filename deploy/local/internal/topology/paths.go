@@ -1,6 +1,11 @@
 package topology
 
-import "path/filepath"
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+)
 
 // Paths are the folders and files of a fleet, all below one folder.
 type Paths struct{ Root string }
@@ -51,5 +56,9 @@ func (p Paths) State() string { return filepath.Join(p.Root, "state.json") }
 // Description is what tests and tools read about a running fleet.
 func (p Paths) Description() string { return filepath.Join(p.Root, "fleet.json") }
 
-// Lock keeps two runs on one fleet apart.
-func (p Paths) Lock() string { return filepath.Join(p.Root, ".lock") }
+// Lock is the file whose lock keeps two runs on one fleet apart. It is outside of the fleet's folder,
+// which a run may remove.
+func (p Paths) Lock(purpose string) string {
+	sum := sha256.Sum256([]byte(p.Root))
+	return filepath.Join(os.TempDir(), fmt.Sprintf("kairship-fleet-%x-%s.lock", sum[:8], purpose))
+}
