@@ -115,7 +115,10 @@ func parse(args []string, out io.Writer) (*options, error) {
 	if o.printVersion {
 		return o, nil
 	}
-	return o, o.validate()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return o, nil
 }
 
 func help(out io.Writer, groups []flagGroup) {

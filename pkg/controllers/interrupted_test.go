@@ -29,7 +29,8 @@ func TestAnInterruptionAtEveryWrite(t *testing.T) {
 
 		countdown := stop
 		w.fail = func(string, runtime.Object) error {
-			if countdown--; countdown == 0 {
+			countdown--
+			if countdown == 0 {
 				return killed
 			}
 			return nil
@@ -137,6 +138,19 @@ func TestDeletionReadsPastTheCache(t *testing.T) {
 	w.indexCluster("k-past")
 	w.syncInstance("past")
 	w.gone("past", &v1alpha1.Instance{})
+}
+
+func TestACacheThatHasNotSeenTheInstanceCostsNoRows(t *testing.T) {
+	w := newWorld(t)
+	w.secret("unseen", "kubeconfig", first)
+	w.instance("unseen", "kubeconfig")
+	w.settle("unseen")
+	w.index.Client = blind{Client: w.index.Client, to: func(object client.Object) bool { _, is := object.(*v1alpha1.Instance); return is }}
+	w.indexCluster("k-unseen")
+	if stored := get(w, "k-unseen", &pediav1alpha2.PediaCluster{}); !stored.DeletionTimestamp.IsZero() {
+		t.Error("the PediaCluster is deleted, and its rows with it")
+	}
+	w.wantCluster("k-unseen", "Unknown/Pending")
 }
 
 // blind is a cache that has not seen some objects yet.

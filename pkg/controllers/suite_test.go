@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/go-logr/logr"
+
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,7 +32,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Run(m, apitest.WithPediaClusters())) }
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard())
+	os.Exit(apitest.Run(m, apitest.WithPediaClusters()))
+}
 
 // clusterpediaFinalizer is the one that Clusterpedia puts on a PediaCluster and
 // takes off when its rows are deleted. The tests play Clusterpedia's part.

@@ -33,7 +33,8 @@ func startManager(w *world) ctrl.Manager {
 	})
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	w.must(controllers.Setup(ctx, mgr, controllers.Settings{ProbeInterval: 200 * time.Millisecond, ProbeTimeout: 5 * time.Second}))
+	// With such an interval nothing happens that an event did not cause.
+	w.must(controllers.Setup(ctx, mgr, controllers.Settings{ProbeInterval: time.Hour, ProbeTimeout: 5 * time.Second}))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.Cleanup(func() {
@@ -79,7 +80,9 @@ func TestEverythingTogether(t *testing.T) {
 
 	state := func(ctx context.Context) v1alpha1.InstanceState {
 		stored := &v1alpha1.Instance{}
-		w.must(w.kube.Get(ctx, client.ObjectKey{Name: "wired"}, stored))
+		if err := w.kube.Get(ctx, client.ObjectKey{Name: "wired"}, stored); err != nil {
+			return ""
+		}
 		return stored.Status.State
 	}
 	token := func(ctx context.Context) string {
@@ -120,6 +123,8 @@ func TestEverythingTogether(t *testing.T) {
 
 	server.CloseClientConnections()
 	server.Close()
+	to.Token = "rotated-again"
+	w.secret("wired", "kubeconfig", to)
 	w.eventually("an instance that is down is unavailable", func(ctx context.Context) bool { return state(ctx) == v1alpha1.InstanceStateUnavailable })
 
 	w.must(w.kube.Delete(t.Context(), instance))

@@ -4,6 +4,7 @@
 package apitest
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -33,13 +34,12 @@ type Option func(*envtest.Environment) error
 func WithPediaClusters() Option {
 	return func(env *envtest.Environment) error {
 		component := filepath.Join(root(), "deploy", "local", "components", "clusterpedia")
-		list := exec.Command("go", "list", "-mod=mod", "-m", "-f", "{{.Dir}}", "github.com/clusterpedia-io/clusterpedia")
+		list := exec.CommandContext(context.Background(), "go", "list", "-mod=mod", "-m", "-f", "{{.Dir}}", "github.com/clusterpedia-io/clusterpedia")
 		list.Dir = component
 		list.Env = append(os.Environ(), "GOWORK=off")
 		out, err := list.Output()
 		if err != nil {
-			var exit *exec.ExitError
-			if errors.As(err, &exit) {
+			if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 				err = fmt.Errorf("%w: %s", err, exit.Stderr)
 			}
 			return fmt.Errorf("find the Clusterpedia module pinned in %s: %w", component, err)
@@ -103,13 +103,13 @@ var (
 
 // Config is the connection to the apiserver that Run started, as an
 // administrator. It skips the test where there is none.
-func Config(t testing.TB) *rest.Config {
-	t.Helper()
+func Config(tb testing.TB) *rest.Config {
+	tb.Helper()
 	if config == nil {
 		if missing == "" {
-			t.Fatal("no test apiserver: the package's TestMain has to call apitest.Run")
+			tb.Fatal("no test apiserver: the package's TestMain has to call apitest.Run")
 		}
-		t.Skip(missing)
+		tb.Skip(missing)
 	}
 	return rest.CopyConfig(config)
 }
@@ -133,7 +133,7 @@ func findAssets() (string, error) {
 }
 
 func executable(path string) bool {
-	info, err := os.Stat(path)
+	info, err := os.Stat(path) //nolint:gosec // the folder is the developer's own setting
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 

@@ -24,8 +24,8 @@ import (
 // Name of the controller: in logs, in events and as owner of its fields.
 const Name = "cluster-status"
 
-// concurrency is how many clusters are looked at at the same time. A look may
-// last a whole timeout, and one cluster must not make the others wait.
+// concurrency is how many clusters are looked at in parallel. A look may last a
+// whole timeout, and one cluster must not make the others wait.
 const concurrency = 16
 
 // Reconciler looks at one Cluster and says how it is.

@@ -24,8 +24,8 @@ import (
 // Name of the controller: in logs, in events and as owner of its fields.
 const Name = "instance-status"
 
-// concurrency is how many instances are looked at at the same time. A look may
-// last a whole timeout, and one instance must not make the others wait.
+// concurrency is how many instances are looked at in parallel. A look may last a
+// whole timeout, and one instance must not make the others wait.
 const concurrency = 16
 
 // Reconciler looks at one Instance and says how it is.

@@ -58,7 +58,7 @@ func (r Reader) read(ctx context.Context, name types.NamespacedName, source conn
 	}
 	found, err := connection.Parse(secret.Data, source)
 	if err != nil {
-		return connection.Connection{}, fmt.Errorf("Secret %s: %w", name, err)
+		return connection.Connection{}, fmt.Errorf("the Secret %s: %w", name, err)
 	}
 	return found, nil
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -54,41 +56,34 @@ func secretOfCluster(object client.Object) []string {
 
 // InstancesOf wakes the Instances whose Secret changed.
 func InstancesOf(all cache.Cache) source.Source {
-	return watch(all, func() client.ObjectList { return &v1alpha1.InstanceList{} })
+	return source.Kind(all, Metadata(), handler.TypedEnqueueRequestsFromMapFunc(users(all, func() client.ObjectList { return &v1alpha1.InstanceList{} })))
 }
 
 // ClustersOf wakes the Clusters whose Secret changed.
 func ClustersOf(all cache.Cache) source.Source {
-	return watch(all, func() client.ObjectList { return &v1alpha1.ClusterList{} })
+	return source.Kind(all, Metadata(), handler.TypedEnqueueRequestsFromMapFunc(users(all, func() client.ObjectList { return &v1alpha1.ClusterList{} })))
 }
 
-func watch(all cache.Cache, newList func() client.ObjectList) source.Source {
-	return source.Kind(all, Metadata(), handler.TypedEnqueueRequestsFromMapFunc(
-		func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
-			list := newList()
-			name := client.ObjectKeyFromObject(secret)
-			if err := all.List(ctx, list, client.MatchingFields{secretIndex: name.String()}); err != nil {
-				log.FromContext(ctx).Error(err, "Cannot find out who uses a Secret that changed", "secret", name)
-				return nil
+// users finds who refers to a Secret, among the objects of one kind.
+func users(reader client.Reader, newList func() client.ObjectList) handler.TypedMapFunc[*metav1.PartialObjectMetadata, reconcile.Request] {
+	return func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
+		list := newList()
+		name := client.ObjectKeyFromObject(secret)
+		if err := reader.List(ctx, list, client.MatchingFields{secretIndex: name.String()}); err != nil {
+			log.FromContext(ctx).Error(err, "Cannot find out who uses a Secret that changed", "secret", name)
+			return nil
+		}
+		var found []reconcile.Request
+		err := meta.EachListItem(list, func(item runtime.Object) error {
+			object, err := meta.Accessor(item)
+			if err == nil {
+				found = append(found, reconcile.Request{NamespacedName: types.NamespacedName{Name: object.GetName()}})
 			}
-			return requests(list)
-		}))
-}
-
-func requests(list client.ObjectList) []reconcile.Request {
-	var found []reconcile.Request
-	add := func(name string) {
-		found = append(found, reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
-	}
-	switch list := list.(type) {
-	case *v1alpha1.InstanceList:
-		for i := range list.Items {
-			add(list.Items[i].Name)
+			return err
+		})
+		if err != nil {
+			log.FromContext(ctx).Error(err, "Cannot tell who uses a Secret that changed", "secret", name)
 		}
-	case *v1alpha1.ClusterList:
-		for i := range list.Items {
-			add(list.Items[i].Name)
-		}
+		return found
 	}
-	return found
 }

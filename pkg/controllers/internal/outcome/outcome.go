@@ -19,7 +19,7 @@ const afterStaleRead = 500 * time.Millisecond
 
 // Stop is returned by a phase after which the next ones make no sense for now.
 // It is no failure: the condition tells a person what is missing.
-type Stop struct {
+type Stop struct { //nolint:errname // it is no error, it only travels as one
 	// Condition says why.
 	Condition metav1.Condition
 	// Retry is when to look again; zero when a watch will tell.

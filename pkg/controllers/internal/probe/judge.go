@@ -37,8 +37,7 @@ func Judge(seen Observation) (reachable, ready metav1.Condition) {
 
 // whyNot finds the reason of a failed request.
 func whyNot(seen Observation) (reason, message string) {
-	var answer *HTTPError
-	if errors.As(seen.Err, &answer) {
+	if answer, ok := errors.AsType[*HTTPError](seen.Err); ok {
 		switch answer.Status {
 		case http.StatusUnauthorized, http.StatusForbidden:
 			return v1alpha1.ReasonRefused, fmt.Sprintf("%s does not accept the credentials (HTTP %d): put valid ones into the Secret.", seen.Endpoint, answer.Status)

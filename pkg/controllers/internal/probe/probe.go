@@ -171,7 +171,7 @@ func (p *Prober) client(name string, to connection.Connection) (*http.Client, er
 }
 
 func get(ctx context.Context, client *http.Client, endpoint, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+path, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+path, http.NoBody)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -45,9 +46,7 @@ func karmada(changes answers) answers {
 		"/apis/policy.karmada.io/v1alpha1":  {200, "{}"},
 		"/api/v1/namespaces/kube-system":    {200, `{"metadata":{"uid":"1234"}}`},
 	}
-	for path, change := range changes {
-		all[path] = change
-	}
+	maps.Copy(all, changes)
 	return all
 }
 

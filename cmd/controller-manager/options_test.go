@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+)
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		args   []string
+		says   []string // of the error; none when the flags are accepted
+	}{
+		{reason: "the defaults are accepted", args: nil},
+		{reason: "the addresses of the local fleet are accepted", args: []string{"--metrics-bind-address=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0"}},
+		{reason: "endpoints can be switched off", args: []string{"--metrics-bind-address=0", "--health-probe-bind-address=0"}},
+		{reason: "without election its timers do not matter", args: []string{"--leader-elect=false", "--leader-election-retry-period=0"}},
+		{reason: "an unknown flag is named", args: []string{"--probe-intervall=1s"}, says: []string{"--probe-intervall", "--help"}},
+		{reason: "an argument is no flag", args: []string{"start"}, says: []string{`"start" is not a flag`}},
+		{reason: "a value of the wrong type is named", args: []string{"--probe-interval=often"}, says: []string{"--probe-interval", "often"}},
+		{
+			reason: "everything that is wrong is told at once",
+			args: []string{
+				"--kubeconfig=/does/not/exist", "--kube-api-qps=0", "--kube-api-burst=0", "--wait-for-apis=-1s", "--probe-interval=10ms", "--probe-timeout=0",
+				"--metrics-bind-address=8080", "--health-probe-bind-address=:99999", "--log-level=loud", "--log-format=xml", "--shutdown-timeout=-1s",
+				"--leader-election-namespace=", "--leader-election-retry-period=0",
+			},
+			says: []string{
+				"--kubeconfig: stat /does/not/exist", "--kube-api-qps: must be more than 0", "--kube-api-burst: must be at least 1", "--wait-for-apis: must not",
+				"--probe-interval: must be at least 1s", "--probe-timeout: must be at least 100ms", `--metrics-bind-address: must be host:port`,
+				"--health-probe-bind-address: the port must be a number", "--log-level: must be error, info, debug", "--log-format: must be json or text",
+				"--shutdown-timeout: must not", "--leader-election-namespace: must not be empty", "--leader-election-retry-period: must be more than 0",
+			},
+		},
+		{reason: "bursts are not smaller than the average", args: []string{"--kube-api-qps=10", "--kube-api-burst=5"}, says: []string{"must not be less than --kube-api-qps (10)"}},
+		{reason: "a leader gives up before others take over", args: []string{"--leader-election-renew-deadline=15s"}, says: []string{"--leader-election-lease-duration: must be more than the renew deadline (15s)"}},
+		{reason: "a leader tries more than once", args: []string{"--leader-election-retry-period=9s"}, says: []string{"--leader-election-renew-deadline: must be more than 1.2 times"}},
+		{reason: "two endpoints need two ports", args: []string{"--metrics-bind-address=:8081"}, says: []string{"must not be that of --health-probe-bind-address"}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			_, err := parse(c.args, &bytes.Buffer{})
+			if (err == nil) != (len(c.says) == 0) {
+				t.Fatalf("got error %v", err)
+			}
+			for _, part := range c.says {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error does not say %q:\n%v", part, err)
+				}
+			}
+		})
+	}
+}
+
+func TestHelpNamesEveryFlag(t *testing.T) {
+	var out bytes.Buffer
+	if _, err := parse([]string{"--help"}, &out); !errors.Is(err, pflag.ErrHelp) {
+		t.Fatalf("got error %v, want that for help", err)
+	}
+	for _, group := range (&options{}).flags() {
+		group.VisitAll(func(flag *pflag.Flag) {
+			if !strings.Contains(out.String(), "--"+flag.Name) {
+				t.Errorf("the help does not name --%s", flag.Name)
+			}
+			if flag.Usage == "" {
+				t.Errorf("--%s has no text", flag.Name)
+			}
+		})
+	}
+	for line := range strings.Lines(out.String()) {
+		if len(line) > 101 {
+			t.Errorf("a line is too long: %s", line)
+		}
+	}
+}
+
+// TestFlagsOfTheContract keeps the names and defaults that deployments rely on.
+func TestFlagsOfTheContract(t *testing.T) {
+	o, err := parse(nil, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &options{
+		kubeAPIQPS: 50, kubeAPIBurst: 100, metricsAddress: ":8080", healthAddress: ":8081",
+		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: 2 * time.Second,
+		probeInterval: 10 * time.Second, probeTimeout: 5 * time.Second, waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
+		logLevel: "info", logFormat: "json",
+	}
+	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{})); diff != "" {
+		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+func TestParseLevel(t *testing.T) {
+	for text, want := range map[string]zapcore.Level{"error": zapcore.ErrorLevel, "info": zapcore.InfoLevel, "debug": zapcore.DebugLevel, "1": -1, "10": -10} {
+		if got, err := parseLevel(text); err != nil || got != want {
+			t.Errorf("%s: got %v and %v, want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "0", "11", "-1", "warn"} {
+		if _, err := parseLevel(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}
