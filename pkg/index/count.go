@@ -39,7 +39,7 @@ func (c *Client) countParts(ctx context.Context, d *dialect, q ListQuery, parts 
 		return c.countEach(ctx, d, q, parts)
 	}
 	clusters, values := partLists(parts)
-	q.Clusters = clusters
+	q = q.in(clusters...)
 	var ranks, set, unset map[Part][]*Object
 	g, gctx := errgroup.WithContext(ctx)
 	for _, ask := range []struct {

@@ -87,7 +87,7 @@ func splitGroups(groups [][]Key, most int) [][][]Key {
 		size += len(sqlExactType) + len(group[0].Type.Group) + len(group[0].Type.Resource) + len(group[0].Cluster) + 64
 		for i, k := range group {
 			// The pair's text and, in base64, its two quoted values.
-			size += len(sqlExactPair) + 2 + (len(k.Namespace)+len(k.Name)+6)*4/3
+			size += len(sqlPair) + 2 + (len(k.Namespace)+len(k.Name)+6)*4/3
 			if size > most && i > start {
 				batch = append(batch, group[start:i])
 				batches = append(batches, batch)

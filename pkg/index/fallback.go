@@ -32,17 +32,20 @@ const scanBatch = 500
 // position has been passed: an offset would shift with every object that comes
 // or goes, and a key can't be asked for. The cost grows with the depth of the
 // page, as it does for the database that skips an offset.
+//
+// Scopes that differ can't be asked for either: all that their clusters hold is
+// read and sifted here, and then there is no telling how many there are.
 func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) {
 	page := &Page{}
 	batch := q.Limit + 1
-	if q.After != nil {
+	if q.After != nil || len(q.Scopes) > 0 {
 		batch = scanBatch
 	}
 	for offset := 0; ; {
 		params := crossProductParams(q)
 		params.Set("limit", strconv.Itoa(batch))
 		params.Set("continue", strconv.Itoa(offset))
-		if q.WithCount && offset == 0 {
+		if q.WithCount && offset == 0 && len(q.Scopes) == 0 {
 			params.Set("withRemainingCount", "true")
 		}
 		objects, remaining, err := c.list(ctx, params)
@@ -56,7 +59,7 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 		for _, o := range objects {
 			// No namespace at all can't be asked for: an empty parameter is none.
 			inside := len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)
-			if inside && (q.After == nil || follows(q.Order, PositionOf(o), *q.After)) {
+			if inside && q.reaches(o) && (q.After == nil || follows(q.Order, PositionOf(o), *q.After)) {
 				page.Items = append(page.Items, o)
 			}
 		}
@@ -84,7 +87,7 @@ const seam = 50
 func crossProductParams(q *ListQuery) url.Values {
 	params := url.Values{
 		"resources": {resourcesParam(q.Types)},
-		"clusters":  {strings.Join(q.Clusters, ",")},
+		"clusters":  {strings.Join(q.concerned(), ",")},
 		"orderby":   {crossProductOrder(q.Order)},
 	}
 	if len(q.Namespaces) > 0 {

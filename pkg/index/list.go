@@ -11,7 +11,7 @@ import (
 
 // List reads one page.
 func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
-	if len(q.Clusters) == 0 || len(q.Types) == 0 {
+	if q = q.simplified(); q.nothing() {
 		return emptyPage(&q), nil
 	}
 	d, err := c.sql(ctx)

@@ -8,9 +8,10 @@ import (
 )
 
 // ListParts reads the same page of several parts, in one request where the
-// index speaks SQL. The query's own Clusters are ignored. Counting costs nothing
-// for parts that end on their first page, and otherwise at most three requests
-// more, however many parts there are.
+// index speaks SQL. The query's own Clusters are ignored; its Scopes confine the
+// parts of their clusters. Counting costs nothing for parts that end on their
+// first page, and otherwise at most three requests more, however many parts there
+// are.
 func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[Part]*Page, error) {
 	if len(parts) == 0 || len(q.Types) == 0 {
 		return map[Part]*Page{}, nil
@@ -23,7 +24,9 @@ func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[
 		return c.listEach(ctx, &q, parts)
 	}
 	clusters, values := partLists(parts)
-	q.Clusters = clusters
+	if q = q.in(clusters...).simplified(); q.nothing() {
+		return emptyPages(&q, parts), nil
+	}
 	q.MetadataOnly = q.MetadataOnly && partFieldInMetadata(q.PartField)
 	var where clause
 	d.parts(&where, &q, values, q.Limit+1)
@@ -101,12 +104,20 @@ func (c *Client) listEach(ctx context.Context, q *ListQuery, parts []Part) (map[
 
 // of is the query of one part.
 func (q ListQuery) of(part Part) ListQuery {
-	q.Clusters = []string{part.Cluster}
+	q = q.in(part.Cluster)
 	if len(q.PartField) > 0 {
 		q.Fields = append(slices.Clone(q.Fields), FieldEquals{Path: q.PartField, Value: part.Value})
 		q.PartField = nil
 	}
 	return q
+}
+
+func emptyPages(q *ListQuery, parts []Part) map[Part]*Page {
+	pages := make(map[Part]*Page, len(parts))
+	for _, part := range parts {
+		pages[part] = emptyPage(q)
+	}
+	return pages
 }
 
 func partLists(parts []Part) (clusters, values []string) {

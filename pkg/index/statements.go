@@ -114,8 +114,16 @@ const (
 	// Exact objects of one type in one cluster. Every column of the unique index
 	// is bound, so that the database can use it.
 	sqlExactType  sqlText = `("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN (VALUES `
-	sqlExactPair  sqlText = "(?, ?)"
 	sqlExactClose sqlText = "))"
+	sqlPair       sqlText = "(?, ?)"
+
+	// What is in some scopes. Pairs instead of one condition for each cluster keep
+	// the statement flat: databases bound how deep conditions may nest.
+	sqlEveryNamespace sqlText = "(cluster IN ? AND namespace <> '')"
+	sqlNamespacePairs sqlText = "(namespace <> '' AND (cluster, namespace) IN (VALUES "
+	sqlNamePairs      sqlText = "(namespace = '' AND (cluster, name) IN (VALUES "
+	sqlPairsClose     sqlText = "))"
+	sqlNothing        sqlText = "1 = 0"
 
 	// What some objects own, directly or through one object in between.
 	sqlOwnedDirectly sqlText = "cluster IN ? AND owner_uid IN ?"
@@ -172,7 +180,7 @@ func (d *dialect) columns(o Order) []sqlText {
 
 // filters adds every condition of the query but its position.
 func (d *dialect) filters(c *clause, q *ListQuery) {
-	c.and(sqlClusters, q.Clusters)
+	d.reach(c, q)
 	if len(q.Namespaces) > 0 {
 		c.and(sqlNamespaces, q.Namespaces)
 	}
@@ -187,7 +195,7 @@ func (d *dialect) filters(c *clause, q *ListQuery) {
 		c.add(sqlEquals, f.Value)
 	}
 	if len(q.ScheduledTo) > 0 {
-		c.and(d.scheduledTo, q.Clusters, q.ScheduledTo)
+		c.and(d.scheduledTo, q.concerned(), q.ScheduledTo)
 	}
 	d.selector(c, q.Selector)
 }
@@ -329,7 +337,7 @@ func (d *dialect) exact(c *clause, t Type, cluster string, keys []Key) {
 		if i > 0 {
 			c.add(sqlComma)
 		}
-		c.add(sqlExactPair, k.Namespace, k.Name)
+		c.add(sqlPair, k.Namespace, k.Name)
 	}
 	c.add(sqlExactClose)
 }

@@ -105,9 +105,12 @@ type FieldEquals struct {
 type ListQuery struct {
 	// Types are the kinds to list; at least one.
 	Types []Type
-	// Clusters are the clusters to list from. None means no cluster, not all:
+	// Clusters are the clusters to list whole. None means no cluster, not all:
 	// a scope that was narrowed to nothing must not turn into everything.
 	Clusters []string
+	// Scopes are the clusters to list in part, at most one scope for each, none of
+	// them in Clusters. The other filters narrow these parts further.
+	Scopes []Scope
 	// Namespaces, Names: only these, where not empty.
 	Namespaces, Names []string
 	// NameContains: only objects whose name holds this text.
