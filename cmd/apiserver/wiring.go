@@ -85,7 +85,13 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config) (cache
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(clusterpediav1alpha2.AddToScheme(scheme))
-	inventory, err := cache.New(config, cache.Options{Scheme: scheme, DefaultTransform: cache.TransformStripManagedFields()})
+	inventory, err := cache.New(config, cache.Options{
+		Scheme:           scheme,
+		DefaultTransform: cache.TransformStripManagedFields(),
+		// Every query reads some of these objects many times, and nothing here changes
+		// one: the fleet's types only show them.
+		DefaultUnsafeDisableDeepCopy: new(true),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("watching the global cluster: %w", err)
 	}

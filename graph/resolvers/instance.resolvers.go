@@ -15,7 +15,11 @@ import (
 )
 
 func (r *queryResolver) Instance(ctx context.Context, name string) (*instance.Instance, error) {
-	return r.Fleet.Instances.Get(ctx, name)
+	i, err := r.Fleet.Instances.Get(ctx, name)
+	if i != nil {
+		r.prefetchWorkloads(ctx, []string{name}, selected(ctx))
+	}
+	return i, err
 }
 
 func (r *queryResolver) Instances(ctx context.Context, first *int, after *string, filter *instance.Filter, orderBy *object.Order) (*page.Connection[*instance.Instance], error) {

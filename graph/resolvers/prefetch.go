@@ -28,10 +28,30 @@ func (r *Resolver) prefetchInstances(ctx context.Context, instances []*instance.
 		names[i] = one.Name
 	}
 	items := selected(ctx).items()
+	r.prefetchWorkloads(ctx, names, items)
 	for _, f := range items.fields {
 		inner := selection{op: items.op, fields: below(items.op, f)}
 		r.prefetchList(ctx, names, f, inner)
 	}
+}
+
+// prefetchWorkloads starts reading the single workloads that are selected on
+// some instances, all in one go.
+func (r *Resolver) prefetchWorkloads(ctx context.Context, names []string, on selection) {
+	var wanted []workload.Wanted
+	for _, f := range on.fields {
+		if f.Name != "workload" {
+			continue
+		}
+		var w workload.Wanted
+		raw := f.ArgumentMap(on.op.Variables)
+		if !readArg(raw, "kind", &w.Kind) || !readArg(raw, "namespace", &w.Namespace) || !readArg(raw, "name", &w.Name) {
+			continue
+		}
+		w.Needs = selection{op: on.op, fields: below(on.op, f)}.needs()
+		wanted = append(wanted, w)
+	}
+	r.Fleet.Workloads.PrefetchOnes(ctx, names, wanted)
 }
 
 // prefetchList starts reading one list of some instances. Arguments that can't

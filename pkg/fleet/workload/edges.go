@@ -13,19 +13,19 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Status computes a workload's state. It is computed once for each workload.
+// Status computes a workload's state. It is computed once for each workload,
+// which lives as long as its operation does.
 func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
-	facts, err := s.facts(ctx, w)
-	if err != nil {
-		return nil, apierror.In(err, w.Instance)
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.status == nil {
+	w.statusOnce.Do(func() {
+		facts, err := s.facts(ctx, w)
+		if err != nil {
+			w.statusErr = apierror.In(err, w.Instance)
+			return
+		}
 		status := Evaluate(*facts)
 		w.status = &status
-	}
-	return w.status, nil
+	})
+	return w.status, w.statusErr
 }
 
 // facts gathers what the state is computed from. It gathers the same for every

@@ -58,6 +58,15 @@ type Needs struct {
 	Pods bool
 }
 
+// and are the needs of both.
+func (n Needs) and(o Needs) Needs {
+	return Needs{
+		Count: n.Count || o.Count, Manifest: n.Manifest || o.Manifest,
+		Policy: n.Policy || o.Policy, Binding: n.Binding || o.Binding, Status: n.Status || o.Status,
+		MemberClusters: n.MemberClusters || o.MemberClusters, Overrides: n.Overrides || o.Overrides, Pods: n.Pods || o.Pods,
+	}
+}
+
 // request makes the list of a filter. Its errors name the argument.
 func (a ListArgs) request(noun string, instances []string, needs Needs) (listing.Request, error) {
 	f := a.Filter

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -36,8 +37,7 @@ func NewService(lister *listing.Lister, capabilities Capabilities, instances *in
 
 // Get returns one workload; nil when there is none of that kind and name.
 func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, namespace, name string, needs Needs) (Any, error) {
-	key := index.Key{Cluster: v1alpha1.VirtualClusterName(instanceName), Type: kind.indexType(), Namespace: namespace, Name: name}
-	o, err := s.lister.Reader.Get(ctx, key)
+	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name))
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing workload is null in the API, not an error.
@@ -120,6 +120,33 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, a ListArgs, 
 		return
 	}
 	s.lister.Prefetch(ctx, r, func(rows []*index.Object) { s.prefetch(ctx, rows, needs) })
+}
+
+// Wanted is one workload that will be asked for in an instance.
+type Wanted struct {
+	Kind            Kind
+	Namespace, Name string
+	Needs           Needs
+}
+
+// PrefetchOnes starts reading what Get will be asked for in each instance, and
+// what hangs on it.
+func (s *Service) PrefetchOnes(ctx context.Context, instances []string, wanted []Wanted) {
+	var keys []index.Key
+	var needs Needs
+	for _, w := range wanted {
+		needs = needs.and(w.Needs)
+		for _, name := range instances {
+			keys = append(keys, keyOf(name, w.Kind, w.Namespace, w.Name))
+		}
+	}
+	s.lister.Reader.Prefetch(ctx, keys, false, func(found map[index.Key]*index.Object) {
+		s.prefetch(ctx, slices.Collect(maps.Values(found)), needs)
+	})
+}
+
+func keyOf(instanceName string, kind Kind, namespace, name string) index.Key {
+	return index.Key{Cluster: v1alpha1.VirtualClusterName(instanceName), Type: kind.indexType(), Namespace: namespace, Name: name}
 }
 
 // requestIn makes the list inside some instances, each by itself.

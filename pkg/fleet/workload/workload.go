@@ -47,7 +47,11 @@ type Workload struct {
 
 	mu       sync.Mutex
 	template *Object
-	status   *Status
+
+	// status is computed by the first field that needs it; the others wait for it.
+	statusOnce sync.Once
+	status     *Status
+	statusErr  error
 }
 
 // New makes the workload of an object; nil when the object is none.
