@@ -29,30 +29,27 @@ type scope struct {
 
 	mu      sync.Mutex
 	queries map[string]index.ListQuery
+	scopes  map[string]index.Scope
 }
 
 // pageKey is one part's page of a query. The query is its text, because a key
-// must be comparable.
+// must be comparable. So is the scope that the part is confined to, empty for a
+// whole cluster: it is apart from the query, so that parts of different scopes
+// are read together, and part of the key, so that a page that was read for one
+// scope never answers for another.
 type pageKey struct {
-	part  index.Part
-	query string
+	part         index.Part
+	query, scope string
 }
 
 func newScope(source Source) *scope {
-	s := &scope{source: source, queries: map[string]index.ListQuery{}}
-	notFound := func(k index.Key) error {
-		name := k.Name
-		if k.Namespace != "" {
-			name = k.Namespace + "/" + k.Name
-		}
-		return apierror.NotFound(k.Type.Kind, name)
-	}
+	s := &scope{source: source, queries: map[string]index.ListQuery{}, scopes: map[string]index.Scope{}}
 	s.objects = newLoader(func(ctx context.Context, keys []index.Key) (map[index.Key]*index.Object, error) {
 		return source.GetMany(ctx, keys, false)
-	}, notFound)
+	}, index.Key.NotFound)
 	s.metadata = newLoader(func(ctx context.Context, keys []index.Key) (map[index.Key]*index.Object, error) {
 		return source.GetMany(ctx, keys, true)
-	}, notFound)
+	}, index.Key.NotFound)
 	s.pages = newLoader(s.fetchPages, func(k pageKey) error {
 		return apierror.New(apierror.CodeIndexUnavailable, "The index gave no page of %s", k.part.Cluster)
 	})
@@ -62,48 +59,101 @@ func newScope(source Source) *scope {
 
 // keysOf are the keys of some parts' pages.
 func (s *scope) keysOf(parts []index.Part, q index.ListQuery) []pageKey {
-	q.Clusters = nil
+	scopes := map[string]string{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, scope := range q.Scopes {
+		text := textOf(scope)
+		s.scopes[text], scopes[scope.Cluster] = scope, text
+	}
+	q.Clusters, q.Scopes = nil, nil
 	selector := ""
 	if q.Selector != nil {
 		selector = q.Selector.String()
 	}
 	plain := q
 	plain.Selector = nil
-	raw, err := json.Marshal([]any{plain, selector})
-	if err != nil {
-		// Plain values and text: an unencodable one is a programming error.
-		panic("loaders: encoding a query: " + err.Error())
-	}
-	s.mu.Lock()
-	s.queries[string(raw)] = q
-	s.mu.Unlock()
+	query := textOf([]any{plain, selector})
+	s.queries[query] = q
 	keys := make([]pageKey, len(parts))
 	for i, part := range parts {
-		keys[i] = pageKey{part: part, query: string(raw)}
+		keys[i] = pageKey{part: part, query: query, scope: scopes[part.Cluster]}
 	}
 	return keys
 }
 
+// textOf stands for a value where only text can.
+func textOf(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		// Plain values and text: an unencodable one is a programming error.
+		panic("loaders: encoding a query: " + err.Error())
+	}
+	return string(raw)
+}
+
+// pageBatch is the parts of one query that can be read together: those of one
+// cluster all have one scope.
+type pageBatch struct {
+	keys   []pageKey
+	scopes map[string]string
+}
+
+// batches puts keys together, by query.
+func batches(keys []pageKey) map[string][]*pageBatch {
+	byQuery := map[string][]*pageBatch{}
+	for _, k := range keys {
+		i := slices.IndexFunc(byQuery[k.query], func(b *pageBatch) bool {
+			scope, known := b.scopes[k.part.Cluster]
+			return !known || scope == k.scope
+		})
+		if i < 0 {
+			i = len(byQuery[k.query])
+			byQuery[k.query] = append(byQuery[k.query], &pageBatch{scopes: map[string]string{}})
+		}
+		b := byQuery[k.query][i]
+		b.keys = append(b.keys, k)
+		b.scopes[k.part.Cluster] = k.scope
+	}
+	return byQuery
+}
+
 // fetchPages reads pages: one question for each query, whatever the parts.
 func (s *scope) fetchPages(ctx context.Context, keys []pageKey) (map[pageKey]*index.Page, error) {
-	byQuery := map[string][]index.Part{}
-	for _, k := range keys {
-		byQuery[k.query] = append(byQuery[k.query], k.part)
-	}
+	byQuery := batches(keys)
 	rows := make(map[pageKey]*index.Page, len(keys))
 	for _, text := range slices.Sorted(maps.Keys(byQuery)) {
-		s.mu.Lock()
-		q := s.queries[text]
-		s.mu.Unlock()
-		pages, err := s.source.ListParts(ctx, q, byQuery[text])
-		if err != nil {
-			return nil, err
-		}
-		for part, page := range pages {
-			rows[pageKey{part, text}] = page
+		for _, batch := range byQuery[text] {
+			q := s.query(text, batch)
+			parts := make([]index.Part, len(batch.keys))
+			for i, k := range batch.keys {
+				parts[i] = k.part
+			}
+			pages, err := s.source.ListParts(ctx, q, parts)
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range batch.keys {
+				if page, ok := pages[k.part]; ok {
+					rows[k] = page
+				}
+			}
 		}
 	}
 	return rows, nil
+}
+
+// query is the query of a batch, with the scopes of its parts.
+func (s *scope) query(text string, batch *pageBatch) index.ListQuery {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.queries[text]
+	for _, cluster := range slices.Sorted(maps.Keys(batch.scopes)) {
+		if scope := batch.scopes[cluster]; scope != "" {
+			q.Scopes = append(q.Scopes, s.scopes[scope])
+		}
+	}
+	return q
 }
 
 func (s *scope) fetchPods(ctx context.Context, owners []index.PodOwner) (map[index.PodOwner][]*index.Object, error) {

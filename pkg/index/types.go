@@ -10,6 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/clusterpedia-io/client-go/constants"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
 // Type is a kind of object as the index stores it: with the version in which it
@@ -31,6 +33,16 @@ type Key struct {
 	Type    Type
 	// Namespace is empty for objects without one.
 	Namespace, Name string
+}
+
+// NotFound is the error of an object that is not there. Whoever keeps an object
+// from a caller returns it too, so that hidden and missing look the same.
+func (k Key) NotFound() error {
+	name := k.Name
+	if k.Namespace != "" {
+		name = k.Namespace + "/" + k.Name
+	}
+	return apierror.NotFound(k.Type.Kind, name)
 }
 
 // Object is one object from the index. Its JSON is decoded as far as somebody
