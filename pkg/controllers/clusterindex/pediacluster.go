@@ -35,8 +35,9 @@ func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) (*pediav1
 //
 // Secrets are on neither list. Clusterpedia stores whole objects and has no way
 // to collect metadata alone, so every value would lie in the index's database,
-// readable by whoever may read the index. That a Secret exists, and how it was
-// propagated, is still known: from the bindings and works that name it.
+// readable by whoever may read the index. That a Secret is propagated is still
+// known, from its binding; and its value too, which cannot be helped as long as
+// Works are collected: Karmada puts the whole manifest into them.
 func resources(kind v1alpha1.ClusterType) []pediav1alpha2.ClusterGroupResources {
 	if kind == v1alpha1.ClusterTypeVirtual {
 		return virtualResources()
