@@ -26,7 +26,7 @@ const Name = "cluster-status"
 
 // concurrency is how many clusters are looked at in parallel. A look may last a
 // whole timeout, and one cluster must not make the others wait.
-const concurrency = 16
+const concurrency = 64
 
 // Reconciler looks at one Cluster and says how it is.
 type Reconciler struct {

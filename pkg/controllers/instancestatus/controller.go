@@ -26,7 +26,7 @@ const Name = "instance-status"
 
 // concurrency is how many instances are looked at in parallel. A look may last a
 // whole timeout, and one instance must not make the others wait.
-const concurrency = 16
+const concurrency = 64
 
 // Reconciler looks at one Instance and says how it is.
 type Reconciler struct {

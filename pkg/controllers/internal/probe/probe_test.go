@@ -119,7 +119,10 @@ func TestInstance(t *testing.T) {
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "connecting failed (connection refused)",
 		},
 		{
-			reason: "the answer does not come in time", handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+			reason: "the answer does not come in time", handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				<-r.Context().Done()
+				panic(http.ErrAbortHandler) // Returning would answer, perhaps just in time.
+			}),
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "nothing came back within 300ms",
 		},
 		{
