@@ -85,9 +85,9 @@ test-unit: ## Unit tests: nothing needs to run
 	go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
 
 .PHONY: test-fleet
-test-fleet: ui ## The suites in test/, against a fleet that is started for them and removed again
+test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet started for them
 	@echo "==> suites against a fleet in $(TEST_DIR)"
-	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- go test -count=1 $(TESTFLAGS) ./test/...
+	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
 .PHONY: bench
 bench: ui ## The read path against a plain REST client, with a fleet of its own; ratios are printed

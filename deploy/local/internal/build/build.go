@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -82,12 +83,18 @@ func EnsureCompiler(ctx context.Context, progress Progress) error {
 		if err != nil {
 			return fmt.Errorf("go env CC: %w", err)
 		}
-		name = string(out[:max(0, len(out)-1)])
+		name = strings.TrimSpace(string(out))
 	}
 	if _, err := exec.LookPath(name); err == nil {
 		return nil
 	}
-	return Install(ctx, progress, "a C compiler ("+name+"), which Clusterpedia's SQLite driver needs,", "gcc", "libc6-dev")
+	if err := Install(ctx, progress, "a C compiler ("+name+"), which Clusterpedia's SQLite driver needs,", "gcc", "libc6-dev"); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		return fmt.Errorf("the C compiler %s, which CC or `go env CC` names, does not exist: unset that, or install it", name)
+	}
+	return nil
 }
 
 // every calls f at the interval until the returned function is called.

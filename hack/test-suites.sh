@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The suites that need a fleet: queries and answers (test/), and the GraphiQL page in a real browser.
+# KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts one and runs this. Arguments go to
+# `go test`.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+: "${KAIRSHIP_FLEET:?no fleet: run this with \`make test-fleet\`}"
+
+summary=()
+failed=0
+
+part() { # name command...
+  local name=$1 begun=$SECONDS result=passed
+  shift
+  echo "==> $name"
+  "$@" || { result=FAILED; failed=1; }
+  summary+=("$(printf '%-8s %-32s %4ds' "$result" "$name" $((SECONDS - begun)))")
+}
+
+skip() { # name reason
+  summary+=("$(printf 'skipped  %-32s %s' "$1" "$2")")
+}
+
+browser() {
+  for candidate in "${CHROMIUM:-}" chromium chromium-browser google-chrome; do
+    if [ -n "$candidate" ] && command -v "$candidate"; then return 0; fi
+  done
+  return 1
+}
+
+graphiql() {
+  CHROMIUM=$(browser) \
+    KAIRSHIP_URL=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).kairshipURL' "$KAIRSHIP_FLEET/fleet.json") \
+    KAIRSHIP_TOKEN_FILE=$KAIRSHIP_FLEET/tokens/admin \
+    npm --prefix ui/graphiql test
+}
+
+part "queries and answers" go test -count=1 -timeout 30m "$@" ./test/...
+
+page="GraphiQL in a browser"
+if ! command -v npm >/dev/null; then
+  skip "$page" "npm is missing"
+elif [ ! -d ui/graphiql/node_modules ]; then
+  skip "$page" "it is not built (make ui)"
+else
+  if ! browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+    echo "installing chromium with apt-get, for the test of the GraphiQL page"
+    { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; } >/dev/null ||
+      echo "chromium could not be installed"
+  fi
+  if browser >/dev/null; then
+    part "$page" graphiql
+  else
+    skip "$page" "no Chromium (on Debian: apt-get install chromium)"
+  fi
+fi
+
+echo "==> summary"
+printf '  %s\n' "${summary[@]}"
+exit $failed
