@@ -1,0 +1,88 @@
+// Package access confines what is read to what the user may see.
+//
+// It stands between the services of the nouns and what they read from: Reader
+// narrows every question to the index, Access what is at hand from the watch on
+// the global cluster. Services above it ask as if everything were visible, and
+// what may not be seen is missing, down to the totals and the errors. So there is
+// one place where a read can be let through by mistake, and its tests cover every
+// way to read.
+package access
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// Permissions tells what the user of a context may do on some instances;
+// *authz.Resolver is one. The Visibility answers for the instances that were
+// named. An error means that nothing was decided.
+type Permissions interface {
+	For(ctx context.Context, instances ...string) (*authz.Visibility, error)
+}
+
+// Access decides about instances and about the clusters of the inventory.
+type Access struct {
+	permissions Permissions
+}
+
+// New makes an Access.
+func New(permissions Permissions) *Access { return &Access{permissions: permissions} }
+
+// Instance tells what the user may do on an instance; false when they may not
+// know that it exists. It is asked before the instance is looked for, so that a
+// hidden instance takes the same path as a missing one.
+func (a *Access) Instance(ctx context.Context, name string) (authz.Grant, bool, error) {
+	v, err := a.permissions.For(ctx, name)
+	if err != nil {
+		return authz.Grant{}, false, err
+	}
+	g, ok := v.Instance(name)
+	return g, ok, nil
+}
+
+// Cluster tells whether the user may see a cluster of the inventory: one that is
+// joined to an instance, whoever sees the instance; a free one, whoever sees all
+// instances and so may join it.
+func (a *Access) Cluster(ctx context.Context, c *v1alpha1.Cluster) (bool, error) {
+	kept, err := Keep(ctx, a, []*v1alpha1.Cluster{c}, InstanceOfCluster)
+	return len(kept) == 1, err
+}
+
+// Keep keeps the items that belong to instances which the user may see. Items
+// that belong to no instance are for those who see all. However many items there
+// are, it asks for permissions once.
+func Keep[T any](ctx context.Context, a *Access, items []T, instanceOf func(T) string) ([]T, error) {
+	names := make([]string, 0, len(items))
+	for _, item := range items {
+		if name := instanceOf(item); name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	v, err := a.permissions.For(ctx, slices.Compact(names)...)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(items), func(item T) bool {
+		if name := instanceOf(item); name != "" {
+			return !v.Sees(name)
+		}
+		return !v.All()
+	}), nil
+}
+
+// InstanceOfCluster is the instance that a cluster of the inventory belongs to:
+// the one that a virtual cluster stands for, the one that a physical cluster is
+// joined to. It is empty for a free cluster.
+func InstanceOfCluster(c *v1alpha1.Cluster) string {
+	switch {
+	case c.Spec.Type == v1alpha1.ClusterTypeVirtual:
+		return v1alpha1.InstanceOfVirtualCluster(c.Name)
+	case c.Spec.InstanceRef != nil:
+		return c.Spec.InstanceRef.Name
+	}
+	return ""
+}

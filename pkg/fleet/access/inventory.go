@@ -1,0 +1,37 @@
+package access
+
+import (
+	"context"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// Inventory tells which instance the objects of a cluster belong to, by the
+// index's name of the cluster; empty when that is not known, and then nobody may
+// read them.
+type Inventory interface {
+	InstanceOf(ctx context.Context, cluster string) string
+}
+
+// watchedInventory knows it from the watch on the global cluster.
+type watchedInventory struct {
+	clusters client.Reader
+}
+
+// NewInventory makes an Inventory that reads Clusters from a cache.
+func NewInventory(clusters client.Reader) Inventory { return &watchedInventory{clusters: clusters} }
+
+// InstanceOf implements Inventory. The names of virtual clusters are reserved for
+// them, so for these the name is enough. A cluster that can't be read now is not known.
+func (w *watchedInventory) InstanceOf(ctx context.Context, cluster string) string {
+	if name := v1alpha1.InstanceOfVirtualCluster(cluster); name != "" {
+		return name
+	}
+	var c v1alpha1.Cluster
+	if err := w.clusters.Get(ctx, client.ObjectKey{Name: cluster}, &c); err != nil || c.Spec.Type != v1alpha1.ClusterTypePhysical {
+		return ""
+	}
+	return InstanceOfCluster(&c)
+}

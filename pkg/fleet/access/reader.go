@@ -1,0 +1,199 @@
+package access
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Reader is an index.Reader that reads what the user of the context may see. What
+// they may not see is missing: a key outside answers as one of nothing and costs
+// no request, a list holds and counts only what is inside.
+//
+// It belongs above the dataloaders, so that it judges every read, also those that
+// are answered from what was read before.
+type Reader struct {
+	reader      index.Reader
+	permissions Permissions
+	inventory   Inventory
+}
+
+var _ index.Reader = (*Reader)(nil)
+
+// NewReader makes a Reader.
+func NewReader(reader index.Reader, permissions Permissions, inventory Inventory) *Reader {
+	return &Reader{reader: reader, permissions: permissions, inventory: inventory}
+}
+
+// grants tells what the user may do in some clusters. Those of instances that may
+// not be seen, and those of no known instance, are not in the result.
+func (r *Reader) grants(ctx context.Context, clusters ...string) (map[string]authz.Grant, error) {
+	instances := make(map[string]string, len(clusters))
+	for _, cluster := range clusters {
+		if _, known := instances[cluster]; !known {
+			instances[cluster] = r.inventory.InstanceOf(ctx, cluster)
+		}
+	}
+	names := slices.Sorted(maps.Values(instances))
+	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
+	v, err := r.permissions.For(ctx, names...)
+	if err != nil {
+		return nil, err
+	}
+	grants := make(map[string]authz.Grant, len(instances))
+	for cluster, instance := range instances {
+		if g, ok := v.Instance(instance); ok {
+			grants[cluster] = g
+		}
+	}
+	return grants, nil
+}
+
+// List implements index.Reader.
+func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
+	clusters := slices.Clone(q.Clusters)
+	for _, s := range q.Scopes {
+		clusters = append(clusters, s.Cluster)
+	}
+	grants, err := r.grants(ctx, clusters...)
+	if err != nil {
+		return nil, err
+	}
+	narrowed, ok := narrow(grants, q)
+	if !ok {
+		return nothing(&q), nil
+	}
+	page, err := r.reader.List(ctx, narrowed)
+	if err != nil {
+		return nil, err
+	}
+	return checked(grants, page)
+}
+
+// narrow confines a list to what may be read; false when nothing of it may.
+func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, bool) {
+	asked, own := q.Clusters, q.Scopes
+	q.Clusters, q.Scopes = nil, nil
+	for _, cluster := range asked {
+		g, visible := grants[cluster]
+		if !visible {
+			continue
+		}
+		c := confine(g, cluster, &q)
+		q.MetadataOnly = q.MetadataOnly || (c.metadataOnly && !c.none)
+		switch {
+		case c.none:
+		case c.scope != nil:
+			q.Scopes = append(q.Scopes, *c.scope)
+		default:
+			q.Clusters = append(q.Clusters, cluster)
+		}
+	}
+	// Nobody above asks for scopes of their own. Should somebody, they get them
+	// where the whole cluster may be read, and nothing where it takes thought.
+	for _, scope := range own {
+		if g, visible := grants[scope.Cluster]; visible {
+			if c := confine(g, scope.Cluster, &q); !c.none && c.scope == nil {
+				q.MetadataOnly = q.MetadataOnly || c.metadataOnly
+				q.Scopes = append(q.Scopes, scope)
+			}
+		}
+	}
+	return q, len(q.Clusters)+len(q.Scopes) > 0
+}
+
+// PageOf implements index.Reader.
+func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery) (*index.Page, error) {
+	grants, err := r.grants(ctx, part.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	q.Clusters, q.Scopes = []string{part.Cluster}, nil
+	narrowed, ok := narrow(grants, q)
+	if !ok {
+		return nothing(&q), nil
+	}
+	page, err := r.reader.PageOf(ctx, part, narrowed)
+	if err != nil {
+		return nil, err
+	}
+	return checked(grants, page)
+}
+
+// Get implements index.Reader.
+func (r *Reader) Get(ctx context.Context, key index.Key) (*index.Object, error) {
+	return r.get(ctx, key, r.reader.Get)
+}
+
+// GetMetadata implements index.Reader.
+func (r *Reader) GetMetadata(ctx context.Context, key index.Key) (*index.Object, error) {
+	return r.get(ctx, key, r.reader.GetMetadata)
+}
+
+func (r *Reader) get(ctx context.Context, key index.Key, read func(context.Context, index.Key) (*index.Object, error)) (*index.Object, error) {
+	grants, err := r.grants(ctx, key.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	g := grants[key.Cluster]
+	switch viewOf(g, key) {
+	case hidden:
+		return nil, key.NotFound()
+	case metadata, ofBinding:
+		read = r.reader.GetMetadata
+	case whole:
+	}
+	o, err := read(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if o.Cluster != key.Cluster || !shows(g, o) {
+		return nil, key.NotFound()
+	}
+	return o, nil
+}
+
+// PodsOf implements index.Reader. The pods of an owner that may not be seen are
+// none, like those of an owner that is gone.
+func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Object, error) {
+	grants, err := r.grants(ctx, owner.Cluster)
+	if err != nil {
+		return nil, err
+	}
+	g := grants[owner.Cluster]
+	if !g.CanRead(owner.Namespace) {
+		return nil, nil
+	}
+	pods, err := r.reader.PodsOf(ctx, owner)
+	if err != nil {
+		return nil, err
+	}
+	// Who asks says which namespace the owner is in. Its pods say it for themselves.
+	return slices.DeleteFunc(slices.Clone(pods), func(o *index.Object) bool { return o.Cluster != owner.Cluster || !shows(g, o) }), nil
+}
+
+// nothing is the page of a list that holds nothing.
+func nothing(q *index.ListQuery) *index.Page {
+	page := &index.Page{}
+	if q.WithCount {
+		page.Count = new(int64)
+	}
+	return page
+}
+
+// checked is a page on which everything may be seen. One that holds more is
+// refused whole: its count and its end are as wrong as its objects.
+func checked(grants map[string]authz.Grant, page *index.Page) (*index.Page, error) {
+	for _, o := range page.Items {
+		if !shows(grants[o.Cluster], o) {
+			return nil, apierror.Wrap(fmt.Errorf("the index answered with %s %s/%s of %s, which is outside of what it was asked for",
+				o.Kind, o.Meta.Namespace, o.Meta.Name, o.Cluster), apierror.CodeInternal, "internal error")
+		}
+	}
+	return page, nil
+}

@@ -1,0 +1,479 @@
+package access_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// methods has a test for every way to read. Each reads everything that there is
+// as one person, and holds what went down and what came back against what the
+// person may see.
+var methods = map[string]func(t *testing.T, person string, r *access.Reader, below *recorder){
+	"List":          testList,
+	"PageOf":        testPageOf,
+	"Get":           testGet,
+	"GetMetadata":   testGetMetadata,
+	"PodsOf":        testPodsOf,
+	"Prefetch":      testPrefetch,
+	"PrefetchPages": testPrefetchPages,
+	"PrefetchPods":  testPrefetchPods,
+}
+
+func TestEveryReadIsConfined(t *testing.T) {
+	reader := reflect.TypeFor[index.Reader]()
+	for i := range reader.NumMethod() {
+		if _, ok := methods[reader.Method(i).Name]; !ok {
+			t.Errorf("index.Reader.%s has no test here: whatever reads must be confined", reader.Method(i).Name)
+		}
+	}
+	rules := &fakeRules{}
+	resolver := authz.NewResolver(rules, nil, standing, nil)
+	for _, name := range slices.Sorted(maps.Keys(methods)) {
+		if _, ok := reader.MethodByName(name); !ok {
+			t.Errorf("%s is no method of index.Reader any more", name)
+		}
+		for _, person := range slices.Sorted(maps.Keys(people)) {
+			t.Run(name+"/"+person, func(t *testing.T) {
+				below := newRecorder(t)
+				methods[name](t, person, access.NewReader(below, resolver, joined), below)
+				checkKeys(t, person, below.asked)
+				for _, q := range below.queries {
+					checkQuery(t, person, q)
+				}
+				for _, o := range below.owners {
+					if visible, _ := sees(person, index.Key{Cluster: o.Cluster, Type: index.Pods, Namespace: o.Namespace}, false); !visible {
+						t.Errorf("the pods of %+v were asked for", o)
+					}
+				}
+			})
+		}
+	}
+	if rules.count != len(people) {
+		t.Errorf("%d reviews for %d people, want one each", rules.count, len(people))
+	}
+}
+
+// checkKeys looks at the keys that went down. A Work's key does not tell what it
+// was made for, so those in a visible instance may be asked for, without body.
+func checkKeys(t *testing.T, person string, down []asked) {
+	t.Helper()
+	for _, a := range down {
+		visible, body := sees(person, a.key, false)
+		if a.key.Type == index.Works && a.metadataOnly {
+			visible = mayRead[person][joined[a.key.Cluster]].objects != ""
+		}
+		if !visible || (!a.metadataOnly && !body) {
+			t.Errorf("asked for %+v, metadata only: %v", a.key, a.metadataOnly)
+		}
+	}
+}
+
+// checkQuery looks at a query that went down: whatever it can match must be visible.
+func checkQuery(t *testing.T, person string, q index.ListQuery) {
+	t.Helper()
+	if len(q.Clusters)+len(q.Scopes) == 0 {
+		t.Errorf("asked for nothing: %+v", q)
+	}
+	for _, k := range keys {
+		inside := slices.Contains(q.Clusters, k.Cluster) || slices.ContainsFunc(q.Scopes, func(s index.Scope) bool {
+			o := &index.Object{Cluster: k.Cluster}
+			o.Meta.Namespace, o.Meta.Name = k.Namespace, k.Name
+			return s.Holds(o)
+		})
+		if !inside || !slices.Contains(q.Types, k.Type) {
+			continue
+		}
+		if visible, body := sees(person, k, true); !visible || (!q.MetadataOnly && !body) {
+			t.Errorf("asked for a list that holds %+v: %+v", k, q)
+		}
+	}
+}
+
+// lists are the types that are listed together.
+func lists() [][]index.Type {
+	return [][]index.Type{
+		{index.Deployments}, {index.Deployments, configMaps}, {secrets}, {index.Deployments, secrets}, {index.Namespaces},
+		{index.Namespaces, configMaps}, {index.Works}, {index.ClusterPropagationPolicies}, {index.MemberClusters}, {nodes, configMaps},
+	}
+}
+
+// filters are further conditions on a list.
+func filters() []index.ListQuery {
+	return []index.ListQuery{
+		{}, {Namespaces: []string{"shop"}}, {Namespaces: []string{"billing", "ops"}}, {Namespaces: []string{""}}, {Namespaces: []string{"", "shop"}},
+		{Names: []string{"shop"}}, {Names: []string{"x", "ops"}}, {MetadataOnly: true},
+	}
+}
+
+// expected are the objects that a list has to hold. A list that asks for Secrets
+// among others holds what is visible of all of it.
+func expected(person string, q index.ListQuery) []index.Key {
+	var out []index.Key
+	for _, k := range keys {
+		wanted := slices.Contains(q.Types, k.Type) && slices.Contains(q.Clusters, k.Cluster) &&
+			(len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, k.Namespace)) && (len(q.Names) == 0 || slices.Contains(q.Names, k.Name))
+		visible, _ := sees(person, k, true)
+		if slices.Contains(q.Types, secrets) && len(q.Types) > 1 {
+			inSecrets, _ := sees(person, index.Key{Cluster: k.Cluster, Type: secrets, Namespace: k.Namespace}, true)
+			visible = visible && inSecrets
+		}
+		if slices.Contains(q.Types, index.Namespaces) && len(q.Types) > 1 && k.Type == index.Namespaces {
+			// Among others, Namespaces are judged as objects without namespace.
+			visible, _ = sees(person, index.Key{Cluster: k.Cluster, Type: nodes}, true)
+		}
+		if wanted && visible {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+func checkPage(t *testing.T, person string, below *recorder, q index.ListQuery, page *index.Page) {
+	t.Helper()
+	want := expected(person, q)
+	var got []index.Key
+	for _, o := range page.Items {
+		k := below.keyOf[o]
+		got = append(got, k)
+		if _, body := sees(person, k, true); !body && !o.MetadataOnly() {
+			t.Errorf("the body of %+v is there", k)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("%+v (-want +got):\n%s", q, d)
+	}
+	if (page.Count != nil) != q.WithCount || (page.Count != nil && *page.Count != int64(len(want))) {
+		t.Errorf("%+v: count %v, want %d", q, page.Count, len(want))
+	}
+	if len(want) == 0 && len(page.Items) == 0 && len(mayRead[person]) == 0 && below.requested > 0 {
+		t.Errorf("a list for somebody who sees nothing cost %d requests", below.requested)
+	}
+}
+
+func eachQuery(clusters []string, do func(q index.ListQuery)) {
+	for _, types := range lists() {
+		for _, q := range filters() {
+			q.Types, q.Clusters, q.Limit, q.WithCount = types, clusters, 100, true
+			do(q)
+			q.WithCount = false
+			do(q)
+		}
+	}
+}
+
+func testList(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	for _, from := range [][]string{clusters, {"k-alpha"}, {"k-beta", "m1"}, {"free", "unknown"}, nil} {
+		eachQuery(from, func(q index.ListQuery) {
+			page, err := r.List(as(t, person), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkPage(t, person, below, q, page)
+		})
+	}
+}
+
+func testPageOf(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	for _, cluster := range clusters {
+		eachQuery([]string{"k-ignored"}, func(q index.ListQuery) {
+			page, err := r.PageOf(as(t, person), index.Part{Cluster: cluster}, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.Clusters = []string{cluster}
+			checkPage(t, person, below, q, page)
+		})
+	}
+}
+
+func testPrefetchPages(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	var parts []index.Part
+	for _, cluster := range clusters {
+		parts = append(parts, index.Part{Cluster: cluster}, index.Part{Cluster: cluster, Value: "v"})
+	}
+	eachQuery(nil, func(q index.ListQuery) {
+		below.reset()
+		found := map[index.Part]*index.Page{}
+		r.PrefetchPages(as(t, person), parts, q, func(pages map[index.Part]*index.Page) { maps.Copy(found, pages) })
+		for _, part := range parts {
+			of := q
+			of.Clusters = []string{part.Cluster}
+			if page, ok := found[part]; ok {
+				checkPage(t, person, below, of, page)
+			} else if n := len(expected(person, of)); n > 0 {
+				t.Errorf("%+v of %+v was not read ahead", q, part)
+			}
+		}
+		// PageOf has to ask the same, or what was read ahead is of no use.
+		ahead := slices.Clone(below.queries)
+		for _, part := range parts {
+			below.reset()
+			if _, err := r.PageOf(as(t, person), part, q); err != nil {
+				t.Fatal(err)
+			}
+			for _, one := range below.queries {
+				if !slices.ContainsFunc(ahead, func(a index.ListQuery) bool { return cmp.Equal(a, one) }) {
+					t.Errorf("PageOf asks what was not read ahead: %+v", one)
+				}
+			}
+		}
+		r.PrefetchPages(as(t, person), parts, q, nil)
+	})
+}
+
+func testGet(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	testOne(t, person, r.Get, below, false)
+}
+
+func testGetMetadata(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	testOne(t, person, r.GetMetadata, below, true)
+}
+
+func testOne(t *testing.T, person string, get func(context.Context, index.Key) (*index.Object, error), below *recorder, metadataOnly bool) {
+	t.Helper()
+	all := slices.Clone(keys)
+	for _, k := range keys {
+		k.Name = "missing"
+		all = append(all, k)
+	}
+	for _, k := range all {
+		before := below.requested
+		o, err := get(as(t, person), k)
+		visible, body := sees(person, k, false)
+		_, exists := below.objects[k]
+		switch {
+		case visible && exists:
+			if err != nil {
+				t.Errorf("%+v: %v", k, err)
+			} else if o.MetadataOnly() != (metadataOnly || !body) {
+				t.Errorf("%+v: metadata only is %v", k, o.MetadataOnly())
+			}
+		case !apierror.Is(err, apierror.CodeNotFound) || err.Error() != k.NotFound().Error():
+			t.Errorf("%+v: got %v, %v, want the error of a missing object", k, o, err)
+		case !visible && k.Type != index.Works && below.requested != before:
+			t.Errorf("%+v is hidden and was asked for", k)
+		}
+	}
+}
+
+func testPrefetch(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	for _, metadataOnly := range []bool{false, true} {
+		found := map[index.Key]*index.Object{}
+		r.Prefetch(as(t, person), keys, metadataOnly, func(rows map[index.Key]*index.Object) { found = rows })
+		for _, k := range keys {
+			visible, body := sees(person, k, false)
+			_, got := found[k]
+			// What may be read without its body only is read so, by GetMetadata.
+			if want := visible && (metadataOnly || body); got != want {
+				t.Errorf("%+v, metadata only %v: got %v, want %v", k, metadataOnly, got, want)
+			}
+		}
+		r.Prefetch(as(t, person), keys, metadataOnly, nil)
+	}
+	if len(mayRead[person]) == 0 && below.requested > 0 {
+		t.Errorf("reading ahead for somebody who sees nothing cost %d requests", below.requested)
+	}
+}
+
+func testPodsOf(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	for _, cluster := range clusters {
+		for _, namespace := range []string{"shop", "ops", "billing", ""} {
+			before := below.requested
+			pods, err := r.PodsOf(as(t, person), owner(cluster, namespace))
+			if err != nil {
+				t.Fatal(err)
+			}
+			visible, _ := sees(person, index.Key{Cluster: cluster, Type: index.Pods, Namespace: namespace}, false)
+			if !visible {
+				if len(pods) > 0 || below.requested != before {
+					t.Errorf("%s/%s: %d pods, %d requests, want none", cluster, namespace, len(pods), below.requested-before)
+				}
+				continue
+			}
+			// The owner was said to be in the namespace; the pods have to be in one that may be read.
+			for _, o := range pods {
+				if ok, _ := sees(person, index.Key{Cluster: o.Cluster, Type: index.Pods, Namespace: o.Meta.Namespace}, false); !ok {
+					t.Errorf("a pod of %s/%s came back", o.Cluster, o.Meta.Namespace)
+				}
+			}
+			if namespace != "" && !slices.ContainsFunc(pods, func(o *index.Object) bool { return o.Meta.Namespace == namespace }) {
+				t.Errorf("%s/%s: its own pods are missing", cluster, namespace)
+			}
+		}
+	}
+}
+
+func testPrefetchPods(t *testing.T, person string, r *access.Reader, below *recorder) {
+	t.Helper()
+	var owners, want []index.PodOwner
+	for _, cluster := range clusters {
+		for _, namespace := range []string{"shop", "ops", "billing", ""} {
+			o := owner(cluster, namespace)
+			owners = append(owners, o)
+			if visible, _ := sees(person, index.Key{Cluster: cluster, Type: index.Pods, Namespace: namespace}, false); visible {
+				want = append(want, o)
+			}
+		}
+	}
+	r.PrefetchPods(as(t, person), owners)
+	if d := cmp.Diff(want, below.owners); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if len(want) == 0 && below.requested > 0 {
+		t.Error("nothing was asked for, with a request")
+	}
+}
+
+// undecided are the answers to somebody about whom nothing is known now.
+func TestNothingIsReadUndecided(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want apierror.Code
+	}{
+		{"global cluster away", as(t, "alice"), errors.New("connection refused"), apierror.CodeTimeout},
+		{"nobody asks", t.Context(), nil, apierror.CodeUnauthenticated},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			below := newRecorder(t)
+			r := access.NewReader(below, authz.NewResolver(&fakeRules{err: tt.err}, nil, standing, nil), joined)
+			key, part, q := keys[0], index.Part{Cluster: "k-alpha"}, index.ListQuery{Types: []index.Type{configMaps}, Clusters: clusters, Limit: 1}
+			_, list := r.List(tt.ctx, q)
+			_, page := r.PageOf(tt.ctx, part, q)
+			_, get := r.Get(tt.ctx, key)
+			_, meta := r.GetMetadata(tt.ctx, key)
+			_, pods := r.PodsOf(tt.ctx, owner("m1", "shop"))
+			for i, err := range []error{list, page, get, meta, pods} {
+				if apierror.CodeOf(err) != tt.want || err == nil {
+					t.Errorf("read %d: got %v, want %s", i, err, tt.want)
+				}
+			}
+			r.Prefetch(tt.ctx, keys, false, func(map[index.Key]*index.Object) { t.Error("something was read ahead") })
+			r.PrefetchPages(tt.ctx, []index.Part{part}, q, func(map[index.Part]*index.Page) { t.Error("a page was read ahead") })
+			r.PrefetchPods(tt.ctx, []index.PodOwner{owner("m1", "shop")})
+			if below.requested > 0 {
+				t.Errorf("%d requests went down", below.requested)
+			}
+		})
+	}
+}
+
+// An index that answers with more than it was asked for must not leak it.
+func TestAnswersOutsideAreRefused(t *testing.T) {
+	below := newRecorder(t)
+	below.unfiltered = true
+	r := access.NewReader(below, authz.NewResolver(&fakeRules{}, nil, standing, nil), joined)
+	q := index.ListQuery{Types: []index.Type{configMaps}, Clusters: []string{"k-alpha"}, Limit: 10}
+	for name, read := range map[string]func() (*index.Page, error){
+		"List":   func() (*index.Page, error) { return r.List(as(t, "shop"), q) },
+		"PageOf": func() (*index.Page, error) { return r.PageOf(as(t, "shop"), index.Part{Cluster: "k-alpha"}, q) },
+	} {
+		if page, err := read(); apierror.CodeOf(err) != apierror.CodeInternal || page != nil {
+			t.Errorf("%s: got %v, %v", name, page, err)
+		}
+	}
+	r.PrefetchPages(as(t, "shop"), []index.Part{{Cluster: "k-alpha"}}, q, func(pages map[index.Part]*index.Page) {
+		if len(pages) > 0 {
+			t.Errorf("read ahead: %v", pages)
+		}
+	})
+}
+
+// A scope that somebody above asks for is not wider than what may be read.
+func TestScopesOfTheCallerAreConfined(t *testing.T) {
+	resolver := authz.NewResolver(&fakeRules{}, nil, standing, nil)
+	for person, want := range map[string]int{"alice": 1, "shop": 0, "bob": 0} {
+		below := newRecorder(t)
+		page, err := access.NewReader(below, resolver, joined).List(as(t, person), index.ListQuery{
+			Types: []index.Type{configMaps}, Scopes: []index.Scope{{Cluster: "k-alpha", Namespaces: []string{"ops"}}}, Limit: 10,
+		})
+		if err != nil || len(page.Items) != want {
+			t.Errorf("%s: got %v, %v, want %d objects", person, page, err, want)
+		}
+	}
+}
+
+func TestPageOfFiftyInstancesCostsOneReview(t *testing.T) {
+	rules := &fakeRules{}
+	inv := inventory{}
+	var parts []index.Part
+	for i := range 50 {
+		name := fmt.Sprintf("i-%d", i)
+		inv["k-"+name] = name
+		parts = append(parts, index.Part{Cluster: "k-" + name})
+	}
+	below := newRecorder(t)
+	r := access.NewReader(below, authz.NewResolver(rules, nil, standing, nil), inv)
+	ctx := as(t, "admin")
+	q := index.ListQuery{Types: []index.Type{configMaps}, Limit: 10}
+	r.PrefetchPages(ctx, parts, q, nil)
+	for _, part := range parts {
+		if _, err := r.PageOf(ctx, part, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rules.count != 1 {
+		t.Errorf("got %d reviews, want 1", rules.count)
+	}
+}
+
+// A filter that leaves nothing of what may be read is answered without asking,
+// whether there is something outside or not.
+func TestListOutsideCostsNothing(t *testing.T) {
+	resolver := authz.NewResolver(&fakeRules{}, nil, standing, nil)
+	for _, tt := range []struct {
+		person   string
+		query    index.ListQuery
+		requests int
+	}{
+		{"shop", index.ListQuery{Types: []index.Type{configMaps}, Namespaces: []string{"billing", "nowhere"}}, 0},
+		{"shop", index.ListQuery{Types: []index.Type{configMaps}, Namespaces: []string{"billing", "shop"}}, 1},
+		{"shop", index.ListQuery{Types: []index.Type{nodes}, Namespaces: []string{""}}, 0},
+		{"shop", index.ListQuery{Types: []index.Type{secrets}}, 0},
+		{"shop", index.ListQuery{Types: []index.Type{index.Namespaces}, Names: []string{"ops", "nowhere"}}, 0},
+		{"shop", index.ListQuery{Types: []index.Type{index.Namespaces}, Names: []string{"ops", "shop"}}, 1},
+		{"namespaces", index.ListQuery{Types: []index.Type{nodes}, Namespaces: []string{""}}, 0},
+		{"namespaces", index.ListQuery{Types: []index.Type{configMaps}, Namespaces: []string{"", "ops"}}, 1},
+		{"seen", index.ListQuery{Types: []index.Type{configMaps}}, 0},
+		{"nobody", index.ListQuery{Types: []index.Type{configMaps}}, 0},
+	} {
+		for name, read := range map[string]func(*access.Reader) (*index.Page, error){
+			"List": func(r *access.Reader) (*index.Page, error) {
+				q := tt.query
+				q.Clusters = clusters
+				return r.List(as(t, tt.person), q)
+			},
+			"PageOf": func(r *access.Reader) (*index.Page, error) {
+				return r.PageOf(as(t, tt.person), index.Part{Cluster: "k-alpha"}, tt.query)
+			},
+		} {
+			below := newRecorder(t)
+			if _, err := read(access.NewReader(below, resolver, joined)); err != nil {
+				t.Fatal(err)
+			}
+			if below.requested != tt.requests {
+				t.Errorf("%s of %s, %+v: %d requests, want %d", name, tt.person, tt.query, below.requested, tt.requests)
+			}
+		}
+	}
+}
