@@ -135,6 +135,9 @@ func (tr truth) instance(ctx context.Context, name string) (instanceAnswer, erro
 		return answer, err
 	}
 	for _, m := range members.Items {
+		if !slices.Contains(tr.fleet.Members(name), m.Name) {
+			continue // Another test joined it.
+		}
 		version, err := tr.version(m.Name)
 		if err != nil {
 			return answer, err

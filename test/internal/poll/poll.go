@@ -3,9 +3,16 @@ package poll
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 )
+
+// stop is an error that waiting does not mend.
+type stop struct{ error }
+
+// Stop makes an error that ends the waiting: time does not mend it.
+func Stop(err error) error { return stop{err} }
 
 // interval is how long is waited between two looks.
 const interval = 100 * time.Millisecond
@@ -32,6 +39,9 @@ func Try(ctx context.Context, within time.Duration, check func(ctx context.Conte
 		err := check(ctx)
 		if err == nil {
 			return nil
+		}
+		if final, ok := errors.AsType[stop](err); ok {
+			return final.error
 		}
 		// What an attempt said that was cut off by the deadline says less than the one before.
 		if last == nil || ctx.Err() == nil {

@@ -1,0 +1,272 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/test/internal/schema"
+)
+
+// The bounds of the requests to the index that the project promises.
+const (
+	mostForFleet      = 8
+	mostBeyondThePage = 4
+)
+
+// coldWindow is longer than anything that the server remembers from one
+// operation to the next, so that the dearest run in it is a cold one.
+const coldWindow = 2500 * time.Millisecond
+
+// coldCost is the number of requests of an operation that finds nothing remembered.
+func coldCost(t testing.TB, c *gql.Client, query string, variables map[string]any) int {
+	t.Helper()
+	most := 0
+	for deadline := time.Now().Add(coldWindow); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		_, result := gql.MustQuery[any](t, c, query, variables)
+		most = max(most, requests(t, result))
+	}
+	return most
+}
+
+// warmCost is the number of requests of an operation right after the same one.
+func warmCost(t testing.TB, c *gql.Client, query string, variables map[string]any) int {
+	t.Helper()
+	least := -1
+	for range 5 {
+		_, result := gql.MustQuery[any](t, c, query, variables)
+		if n := requests(t, result); least < 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+func requests(t testing.TB, result *gql.Result) int {
+	t.Helper()
+	if result.IndexRequests < 0 {
+		t.Fatal("the answer does not tell what it cost: extensions.plan.indexRequests is missing")
+	}
+	return result.IndexRequests
+}
+
+// TestFleetQueryCostsAtMostEightRequestsAndTheSameWith200MoreWorkloads counts
+// the requests to the index of the query of the README.
+func TestFleetQueryCostsAtMostEightRequestsAndTheSameWith200MoreWorkloads(t *testing.T) {
+	on := open(t)
+	if on.plain {
+		t.Skip("an index that takes no SQL from callers is asked more often")
+	}
+	few := coldCost(t, on.kairship, fleetQuery, nil)
+	t.Logf("%d requests to the index with the sample applications", few)
+	if few < 1 || few > mostForFleet {
+		t.Errorf("the query costs %d requests, want 1 to %d", few, mostForFleet)
+	}
+	ns := manyDeployments(t, on, 200)
+	const count = `query($ns: [String!]) { workloads(first: 1, filter: {namespaces: $ns}) { totalCount } }`
+	poll.Until(t, settle, "the index has the new workloads", func(ctx context.Context) error {
+		data, _, err := gql.Query[struct{ Workloads struct{ TotalCount int } }](ctx, on.kairship, count, map[string]any{"ns": ns})
+		if err == nil && data.Workloads.TotalCount != 200 {
+			err = fmt.Errorf("it has %d", data.Workloads.TotalCount)
+		}
+		return err
+	})
+	if many := coldCost(t, on.kairship, fleetQuery, nil); many != few {
+		t.Errorf("the query costs %d requests with 200 more workloads, %d without", many, few)
+	}
+}
+
+// manyDeployments creates Deployments that no policy claims in a namespace of
+// their own in alpha, which goes when the test ends.
+func manyDeployments(t testing.TB, on *target, n int) string {
+	t.Helper()
+	w := &world{fleet: on.fleet, id: newID()}
+	ns := "suite-" + w.id + "-volume"
+	t.Cleanup(w.remove)
+	w.create(t, created{"alpha", &corev1.Namespace{ObjectMeta: w.meta("", ns)}})
+	var all []created
+	for i := range n {
+		all = append(all, created{"alpha", deployment(w.meta(ns, fmt.Sprintf("volume-%03d", i)))})
+	}
+	w.create(t, all...)
+	return ns
+}
+
+// TestPageOfFiftyWorkloadsCostsAtMostFourRequestsBeyondThePage counts the
+// requests for what hangs on a page of workloads that are all propagated.
+func TestPageOfFiftyWorkloadsCostsAtMostFourRequestsBeyondThePage(t *testing.T) {
+	on := open(t)
+	if on.plain {
+		t.Skip("an index that takes no SQL from callers is asked more often")
+	}
+	w := theWorld(t)
+	w.propagated(t, on)
+	const query = `query($filter: WorkloadFilter) { workloads(first: 50, filter: $filter) { nodes { name %s } } }`
+	const placements = `policy { name } overridePolicies { name } binding { name }
+		placements { clusterName desired ready health memberCluster { name } overrides { policyName } object { images } }`
+	filter := map[string]any{"filter": map[string]any{"namespaces": w.many, "kinds": "DEPLOYMENT"}}
+	bare := coldCost(t, on.kairship, fmt.Sprintf(query, ""), filter)
+	if bare != 1 {
+		t.Errorf("a page alone costs %d requests, want 1", bare)
+	}
+	for _, tt := range []struct {
+		what, selection string
+		most            int
+	}{
+		{"policy, override policies, binding and placements", placements, mostBeyondThePage},
+		{"the same and the pods", placements + " placements { object { pods { name } } }", mostBeyondThePage + 1},
+	} {
+		beyond := coldCost(t, on.kairship, fmt.Sprintf(query, tt.selection), filter) - bare
+		t.Logf("%s: %d beyond the page", tt.what, beyond)
+		if beyond > tt.most {
+			t.Errorf("%s cost %d requests beyond the page, want at most %d", tt.what, beyond, tt.most)
+		}
+	}
+}
+
+// propagated waits until the fifty Deployments and CronJobs are where their policies send them.
+func (w *world) propagated(t testing.TB, on *target) {
+	t.Helper()
+	const query = `query($ns: [String!]) { workloads(first: 500, filter: {namespaces: $ns, kinds: [DEPLOYMENT, CRON_JOB]}) {
+		nodes { kind name placements { object { name pods { name } } overrides { policyName } } } } }`
+	poll.Until(t, 3*settle, "fifty workloads of each policy run in their members", func(ctx context.Context) error {
+		type answer struct {
+			Workloads struct {
+				Nodes []struct {
+					Kind, Name string
+					Placements []struct {
+						Object    *struct{ Pods []struct{ Name string } }
+						Overrides []struct{ PolicyName string }
+					}
+				}
+			}
+		}
+		data, _, err := gql.Query[answer](ctx, on.kairship, query, map[string]any{"ns": w.many})
+		if err != nil {
+			return err
+		}
+		if n := len(data.Workloads.Nodes); n != 2*fifty {
+			return fmt.Errorf("the index has %d of %d", n, 2*fifty)
+		}
+		for _, n := range data.Workloads.Nodes {
+			if len(n.Placements) != 1 || n.Placements[0].Object == nil {
+				return fmt.Errorf("%s %s has no object in its member yet", n.Kind, n.Name)
+			}
+			if n.Kind == "DEPLOYMENT" && (len(n.Placements[0].Object.Pods) != 1 || len(n.Placements[0].Overrides) != 1) {
+				return fmt.Errorf("%s %s has no pod or no override yet", n.Kind, n.Name)
+			}
+		}
+		return nil
+	})
+}
+
+// everyField selects all of an item down to this depth.
+const everyField = 4
+
+// TestEveryListCostsTheSameAtOneObjectAndAtFifty counts the requests of every
+// list of the schema, with every field of its items.
+func TestEveryListCostsTheSameAtOneObjectAndAtFifty(t *testing.T) {
+	on := open(t)
+	if on.plain {
+		t.Skip("an index that takes no SQL from callers is asked more often")
+	}
+	w := theWorld(t)
+	w.propagated(t, on)
+	for _, list := range schema.Lists(theSchema) {
+		t.Run(list.Key(), func(t *testing.T) {
+			r := w.routeTo(t, list)
+			variables := w.fiftyOf(list)
+			w.waitForFifty(t, on, list, r, variables)
+			query := r.query(list, "{ nodes "+schema.Selection(theSchema, list.Node, everyField)+" totalCount pageInfo { hasNextPage } freshness { lag } }")
+			one, many := warmCost(t, on.kairship, query, with(variables, "first", 1)), warmCost(t, on.kairship, query, with(variables, "first", fifty))
+			t.Logf("%d requests at one object, %d at fifty", one, many)
+			if many > one {
+				t.Errorf("%s costs %d requests at one object and %d at fifty", list.Key(), one, many)
+			}
+		})
+	}
+}
+
+// fiftyOf narrows a list to where there are fifty.
+func (w *world) fiftyOf(list schema.List) map[string]any {
+	v := map[string]any{}
+	filter := map[string]any{}
+	inputs := theSchema.Types
+	if a := list.Field.Arguments.ForName("filter"); a != nil {
+		switch def := inputs[a.Type.Name()]; {
+		case list.Node == "ClusterPropagationPolicy" || list.Node == "ClusterOverridePolicy" || list.Node == "Namespace":
+			filter["labelSelector"] = "suite=" + w.id
+		case def.Fields.ForName("namespaces") != nil:
+			filter["namespaces"] = w.many
+		case list.Node == "Instance":
+			// All of them, so that the real ones are among them.
+		case def.Fields.ForName("labelSelector") != nil && list.Node != "MemberCluster":
+			filter["labelSelector"] = "suite=" + w.id
+		}
+		if def := inputs[a.Type.Name()]; def.Name == "WorkloadFilter" && list.Parent != "ClusterPropagationPolicy" {
+			filter["kinds"] = "DEPLOYMENT"
+		}
+		if def := inputs[a.Type.Name()]; def.Fields.ForName("includeHidden") != nil {
+			filter["includeHidden"] = true
+		}
+		v["filter"] = filter
+	}
+	if list.Field.Name == "resources" {
+		v["version"], v["resource"] = "v1", "configmaps"
+	}
+	return v
+}
+
+// waitForFifty waits until the index has what is to be counted.
+func (w *world) waitForFifty(t testing.TB, on *target, list schema.List, r route, variables map[string]any) {
+	t.Helper()
+	poll.Until(t, settle, "there are fifty of "+list.Key(), func(ctx context.Context) error {
+		c, err := page(ctx, on.kairship, list, r, with(variables, "first", fifty))
+		if err == nil && len(c.Nodes) != fifty {
+			err = fmt.Errorf("there are %d", len(c.Nodes))
+		}
+		return err
+	})
+}
+
+// mostForCounts is how many requests more it may cost to count each of any number of lists.
+const mostForCounts = 3
+
+// TestListsBelowListsCostTheSameAtTwoObjectsAndAtFifty counts the requests of
+// every list below every other, for example the events of each of fifty workloads.
+func TestListsBelowListsCostTheSameAtTwoObjectsAndAtFifty(t *testing.T) {
+	on := open(t)
+	if on.plain {
+		t.Skip("an index that takes no SQL from callers is asked more often")
+	}
+	w := theWorld(t)
+	w.propagated(t, on) // What changes while it is counted is counted once more.
+	for _, list := range schema.Lists(theSchema) {
+		for _, below := range listsBelow(list) {
+			t.Run(list.Key()+"."+below.Field.Name, func(t *testing.T) {
+				r := w.routeTo(t, list)
+				variables := w.fiftyOf(list)
+				w.waitForFifty(t, on, list, r, variables)
+				ask := func(counting string) string {
+					return r.query(list, fmt.Sprintf("{ nodes { name %s(first: 2%s) { nodes %s %s pageInfo { endCursor } } } }",
+						below.Field.Name, required(below.Field), naming(below.Node), counting))
+				}
+				two, many := with(variables, "first", 2), with(variables, "first", fifty)
+				belowTwo, belowFifty := warmCost(t, on.kairship, ask(""), two), warmCost(t, on.kairship, ask(""), many)
+				counting := warmCost(t, on.kairship, ask("totalCount"), many)
+				t.Logf("%d requests below two objects, %d below fifty, %d with the count of each", belowTwo, belowFifty, counting)
+				if belowFifty > belowTwo {
+					t.Errorf("they cost %d requests below two objects and %d below fifty", belowTwo, belowFifty)
+				}
+				if counting > belowFifty+mostForCounts {
+					t.Errorf("counting each of fifty costs %d requests more, want at most %d", counting-belowFifty, mostForCounts)
+				}
+			})
+		}
+	}
+}
