@@ -41,6 +41,8 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 	if q.After != nil || len(q.Scopes) > 0 {
 		batch = scanBatch
 	}
+	// Batches overlap, and an object that two of them share must not fill the page twice.
+	seen := map[Position]struct{}{}
 	for offset := 0; ; {
 		params := crossProductParams(q)
 		params.Set("limit", strconv.Itoa(batch))
@@ -59,9 +61,12 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 		for _, o := range objects {
 			// No namespace at all can't be asked for: an empty parameter is none.
 			inside := len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)
-			if inside && q.reaches(o) && (q.After == nil || follows(q.Order, PositionOf(o), *q.After)) {
-				page.Items = append(page.Items, o)
+			at := PositionOf(o)
+			if _, again := seen[at]; again || !inside || !q.reaches(o) || (q.After != nil && !follows(q.Order, at, *q.After)) {
+				continue
 			}
+			seen[at] = struct{}{}
+			page.Items = append(page.Items, o)
 		}
 		if len(page.Items) > q.Limit || len(objects) < batch {
 			break
@@ -72,9 +77,6 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 	}
 	slices.SortStableFunc(page.Items, func(a, b *Object) int {
 		return compare(q.Order, PositionOf(a), PositionOf(b))
-	})
-	page.Items = slices.CompactFunc(page.Items, func(a, b *Object) bool {
-		return PositionOf(a) == PositionOf(b)
 	})
 	page.Items, page.HasNext = cut(page.Items, q.Limit)
 	return page, nil

@@ -1,0 +1,246 @@
+package index_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/index/indextest"
+)
+
+var workloadTypes = []index.Type{index.Deployments, index.StatefulSets}
+
+// binding is where an object was scheduled to.
+func binding(of indextest.Row, clusters ...string) indextest.Row {
+	b := row(index.ResourceBindings, of.Cluster, of.Namespace, of.Name+"-"+strings.ToLower(of.Kind))
+	targets := []any{}
+	for _, name := range clusters {
+		targets = append(targets, map[string]any{"name": name})
+	}
+	uid := of.UID
+	if uid == "" {
+		uid = strings.Join([]string{of.Cluster, of.Resource, of.Namespace, of.Name}, ".")
+	}
+	b.Body = map[string]any{"spec": map[string]any{"resource": map[string]any{"uid": uid}, "clusters": targets}}
+	return b
+}
+
+func TestFilters(t *testing.T) {
+	labelled := func(r indextest.Row, pairs map[string]string) indextest.Row {
+		r.Labels = pairs
+		return r
+	}
+	web := labelled(row(index.Deployments, "k-alpha", "shop", "web"), map[string]string{"app": "web", "app.kubernetes.io/part-of": "shop"})
+	web.Annotations = map[string]string{"policy.karmada.io/name": "spread"}
+	web.Body = map[string]any{"spec": map[string]any{"replicas": 3, "paused": true}}
+	api := labelled(row(index.Deployments, "k-alpha", "shop", "api"), map[string]string{"app": "api", "empty": ""})
+	plain := row(index.StatefulSets, "k-alpha", "ops", "plain-web.v1")
+	twin := labelled(row(index.Deployments, "k-beta", "shop", "web"), map[string]string{"app": "web"})
+	other := row(index.Jobs, "k-alpha", "shop", "web")
+	x := indextest.New(t, web, api, plain, twin, other, binding(web, "m1", "m2"), binding(api, "m2"), binding(twin, "m1"), binding(other))
+	parse := func(text string) labels.Selector {
+		s, err := index.ParseSelector(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	all := []indextest.Row{web, api, plain}
+	for _, tt := range []struct {
+		name    string
+		query   index.ListQuery
+		want    []indextest.Row
+		sqlOnly bool
+		why     string
+	}{
+		{name: "cluster", want: all, why: "neither the twin of another cluster nor another kind"},
+		{name: "namespace", query: index.ListQuery{Namespaces: []string{"shop"}}, want: []indextest.Row{web, api}, why: "only that one"},
+		{name: "names", query: index.ListQuery{Names: []string{"web", "plain-web.v1"}}, want: []indextest.Row{web, plain}, why: "any of them, exactly"},
+		{name: "namespace and name", query: index.ListQuery{Namespaces: []string{"ops"}, Names: []string{"web"}}, why: "both have to hold"},
+		{name: "name contains", query: index.ListQuery{NameContains: "web"}, want: []indextest.Row{web, plain}, why: "anywhere in the name"},
+		{name: "name contains a dot", query: index.ListQuery{NameContains: "b.v"}, want: []indextest.Row{plain}, why: "a dot is a dot"},
+		{name: "label", query: index.ListQuery{Selector: parse("app=web")}, want: []indextest.Row{web}, why: "the value is equal"},
+		{name: "label differs", query: index.ListQuery{Selector: parse("app!=web")}, want: []indextest.Row{api, plain}, why: "an object without labels differs"},
+		{name: "label in", query: index.ListQuery{Selector: parse("app in (web, api, x)")}, want: []indextest.Row{web, api}, why: "one of the values"},
+		{name: "label not in", query: index.ListQuery{Selector: parse("app notin (web, x)")}, want: []indextest.Row{api, plain}, why: "an object without the label has none of them"},
+		{name: "label exists", query: index.ListQuery{Selector: parse("empty")}, want: []indextest.Row{api}, why: "an empty value is a value"},
+		{name: "label missing", query: index.ListQuery{Selector: parse("!app")}, want: []indextest.Row{plain}, why: "no label at all is no such label"},
+		{name: "label with a prefix", query: index.ListQuery{Selector: parse("app.kubernetes.io/part-of=shop")}, want: []indextest.Row{web}, why: "a dot in the key is part of it"},
+		{name: "several labels", query: index.ListQuery{Selector: parse("app,app!=api")}, want: []indextest.Row{web}, why: "all requirements hold"},
+		{name: "annotation", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"metadata", "annotations", "policy.karmada.io/name"}, Value: "spread"}}}, want: []indextest.Row{web}, why: "a path leads anywhere"},
+		{name: "number", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "replicas"}, Value: "3"}}}, want: []indextest.Row{web}, why: "fields compare as text"},
+		{name: "field that is missing", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "none"}, Value: ""}}}, why: "a missing field is not an empty one"},
+		{name: "two fields", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "replicas"}, Value: "3"}, {Path: []string{"kind"}, Value: "Job"}}}, why: "both have to hold"},
+		{name: "scheduled", query: index.ListQuery{ScheduledTo: []string{"m1"}}, want: []indextest.Row{web}, sqlOnly: true, why: "the twin is scheduled there too, in its own instance"},
+		{name: "scheduled to one of two", query: index.ListQuery{ScheduledTo: []string{"m1", "m2"}}, want: []indextest.Row{web, api}, sqlOnly: true, why: "each once, however often scheduled"},
+		{name: "scheduled nowhere", query: index.ListQuery{ScheduledTo: []string{"m9"}}, sqlOnly: true, why: "no binding names it"},
+	} {
+		bothWays(t, func(t *testing.T, takesSQL bool) {
+			if tt.sqlOnly && !takesSQL {
+				return // CanFilterPlacement tells callers so.
+			}
+			x.AcceptSQL(takesSQL)
+			q := tt.query
+			q.Types, q.Clusters, q.Limit, q.WithCount = workloadTypes, []string{"k-alpha"}, 50, true
+			page, err := clientOf(t, x).List(t.Context(), q)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.name, err)
+			}
+			if diff := cmp.Diff(sorted(tt.want, q.Order), describeAll(page.Items)); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, diff)
+			}
+			if page.Count == nil || int(*page.Count) != len(tt.want) || page.HasNext {
+				t.Errorf("%s: counted %v of %d, more: %v", tt.name, page.Count, len(tt.want), page.HasNext)
+			}
+		})
+	}
+}
+
+// Every page of every order has the right objects, whatever the page's size, and
+// the count is that of the whole list.
+func TestPages(t *testing.T) {
+	bothWays(t, func(t *testing.T, takesSQL bool) {
+		rows := pagedRows(takesSQL)
+		x := indextest.New(t, rows...)
+		x.AcceptSQL(takesSQL)
+		c := clientOf(t, x)
+		for _, order := range orders() {
+			for _, limit := range []int{1, 7, len(rows) - 1, len(rows), len(rows) + 1} {
+				q := index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha", "k-beta"}, Order: order, Limit: limit, WithCount: true}
+				var got []string
+				number := 0
+				err := pages(t.Context(), c, q, func(p *index.Page) {
+					number++
+					got = append(got, describeAll(p.Items)...)
+					if len(p.Items) > limit {
+						t.Errorf("%+v by %d: a page of %d", order, limit, len(p.Items))
+					}
+					if p.Count == nil || int(*p.Count) != len(rows) {
+						t.Errorf("%+v by %d: page %d counts %v, want %d", order, limit, number, p.Count, len(rows))
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(sorted(rows, order), got); diff != "" {
+					t.Errorf("%+v by %d (-want +got):\n%s", order, limit, diff)
+				}
+				if want := (len(rows) + limit - 1) / limit; number != want {
+					t.Errorf("%+v by %d: %d pages, want %d", order, limit, number, want)
+				}
+			}
+		}
+	})
+}
+
+// pagedRows are objects that agree in every column of an order but one. With SQL
+// their times are written in several zones; without, SQLite itself orders by what
+// was written, which is right in one zone only.
+func pagedRows(takesSQL bool) []indextest.Row {
+	var rows []indextest.Row
+	for i := range 24 {
+		for c, cluster := range []string{"k-alpha", "k-beta"} {
+			r := row(workloadTypes[i%2], cluster, []string{"a", "a-b", "b"}[i/2%3], fmt.Sprintf("n%02d", i/6))
+			r.CreatedAt = epoch.Add(time.Duration(i%5) * time.Hour)
+			if takesSQL {
+				r.CreatedAt = r.CreatedAt.In(zones[(i+c)%len(zones)])
+			}
+			rows = append(rows, r)
+		}
+	}
+	return rows
+}
+
+func TestNothingIsAskedForNothing(t *testing.T) {
+	x := indextest.New(t, row(index.Deployments, "k-alpha", "shop", "web"))
+	c := clientOf(t, x)
+	if _, err := c.CanFilterPlacement(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	zero := int64(0)
+	for _, tt := range []struct {
+		name string
+		q    index.ListQuery
+		why  string
+	}{
+		{"no clusters", index.ListQuery{Types: workloadTypes, Limit: 5, WithCount: true}, "no clusters are not all clusters"},
+		{"no types", index.ListQuery{Clusters: []string{"k-alpha"}, Limit: 5, WithCount: true}, "no types are not all types"},
+	} {
+		page, err := c.List(t.Context(), tt.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(&index.Page{Count: &zero}, page); diff != "" {
+			t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, diff)
+		}
+	}
+	if parts, err := c.ListParts(t.Context(), index.ListQuery{Types: workloadTypes, Limit: 5}, nil); err != nil || len(parts) != 0 {
+		t.Errorf("pages of no parts: %v, %v", parts, err)
+	}
+	if found, err := c.GetMany(t.Context(), nil, false); err != nil || len(found) != 0 {
+		t.Errorf("objects of no keys: %v, %v", found, err)
+	}
+	if owned, err := c.Owned(t.Context(), index.OwnedQuery{Type: index.Pods}); err != nil || len(owned) != 0 {
+		t.Errorf("objects of no owners: %v, %v", owned, err)
+	}
+	if n := len(x.Requests()); n != 0 {
+		t.Errorf("%d requests for nothing: %v", n, x.Requests())
+	}
+}
+
+// What is sent is as small as what is needed.
+func TestListRequests(t *testing.T) {
+	x := indextest.New(t)
+	c := clientOf(t, x)
+	q := index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha"}, Limit: 10}
+	at := index.Position{Name: "x"}
+	for _, tt := range []struct {
+		name   string
+		change func(*index.ListQuery)
+		sql    []string
+		plain  []string
+		why    string
+	}{
+		{"first page", func(*index.ListQuery) {}, []string{"limit=11"}, []string{"limit=11"}, "one more than the page tells whether more follow"},
+		{"counted", func(q *index.ListQuery) { q.WithCount = true }, []string{"limit=11 count"}, []string{"limit=11 count"}, "the first page counts along"},
+		{"next page", func(q *index.ListQuery) { q.After = &at }, []string{"limit=11"}, []string{"limit=500"}, "without SQL it is looked for from the start"},
+		{"next page, counted", func(q *index.ListQuery) { q.After, q.WithCount = &at, true }, []string{"limit=1 count metadata", "limit=11"}, []string{"limit=500 count"}, "a page after a key can't count what is before it"},
+		{"metadata", func(q *index.ListQuery) { q.MetadataOnly = true }, []string{"limit=11 metadata"}, []string{"limit=11 metadata"}, "nothing else is sent back"},
+	} {
+		bothWays(t, func(t *testing.T, takesSQL bool) {
+			x.AcceptSQL(takesSQL)
+			c = clientOf(t, x)
+			q := q
+			tt.change(&q)
+			x.Forget()
+			if _, err := c.List(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range x.Requests() {
+				text := "limit=" + r.Get("limit")
+				if r.Has("withRemainingCount") {
+					text += " count"
+				}
+				if r.Has("onlyMetadata") {
+					text += " metadata"
+				}
+				got = append(got, text)
+			}
+			slices.Sort(got)
+			want := tt.plain
+			if takesSQL {
+				want = tt.sql
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, diff)
+			}
+		})
+	}
+}
