@@ -186,11 +186,11 @@ func restartCommand(o *options) *cobra.Command {
 
 func killCommand(o *options) *cobra.Command {
 	hard := false
-	cmd := o.processCommand("kill PROCESS", "Send SIGTERM to one process, to see what the rest does", func(ctx context.Context, f *fleet.Fleet, name string) error {
+	cmd := o.processCommand("kill PROCESS", "Send SIGTERM to one process, to see what the rest does", func(_ context.Context, f *fleet.Fleet, name string) error {
 		if hard {
-			return f.Kill(ctx, name, syscall.SIGKILL)
+			return f.Kill(name, syscall.SIGKILL)
 		}
-		return f.Kill(ctx, name, syscall.SIGTERM)
+		return f.Kill(name, syscall.SIGTERM)
 	})
 	cmd.Flags().BoolVarP(&hard, "hard", "9", false, "send SIGKILL instead")
 	return cmd

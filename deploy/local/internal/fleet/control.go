@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -26,15 +27,15 @@ func (f *Fleet) find(name string) (process, error) {
 			return p, nil
 		}
 	}
-	names := ""
-	for _, p := range all {
-		names += "\n  " + p.name
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.name
 	}
-	return process{}, fmt.Errorf("the fleet has no process %q; it has:%s", name, names)
+	return process{}, fmt.Errorf("the fleet has no process %q; it has: %s", name, strings.Join(names, ", "))
 }
 
 // Kill ends one process at once, as a crash would; nothing restarts it but Start or Up.
-func (f *Fleet) Kill(ctx context.Context, name string, signal syscall.Signal) error {
+func (f *Fleet) Kill(name string, signal syscall.Signal) error {
 	if _, err := f.find(name); err != nil {
 		return err
 	}
@@ -45,7 +46,7 @@ func (f *Fleet) Kill(ctx context.Context, name string, signal syscall.Signal) er
 	if err := proc.Signal(record, signal); err != nil {
 		return err
 	}
-	f.report.Say("%-32s sent %s to pid %d", name, signalName(signal), record.PID)
+	f.report.Sayf("%-32s sent %s to pid %d", name, signalName(signal), record.PID)
 	return nil
 }
 
@@ -108,7 +109,7 @@ func (f *Fleet) RestartOne(ctx context.Context, name string) error {
 		return err
 	}
 	if was {
-		f.report.Say("%-32s stopped", name)
+		f.report.Sayf("%-32s stopped", name)
 	}
 	return f.startOne(ctx, name)
 }
@@ -119,7 +120,7 @@ func (f *Fleet) Run(ctx context.Context, repository string, ready func()) error 
 	if err == nil {
 		ready()
 		<-ctx.Done()
-		f.report.Say("stopping the fleet")
+		f.report.Sayf("stopping the fleet")
 	}
 	if errors.Is(err, context.Canceled) {
 		err = nil // Ctrl-C while it came up

@@ -28,7 +28,7 @@ func (f *Fleet) ensure(ctx context.Context, p planned) error {
 			return err
 		}
 		// It ran when the plan was made, and could not bear what was wrong with the fleet.
-		f.report.Say("%-32s ended meanwhile; starting it again", p.name)
+		f.report.Sayf("%-32s ended meanwhile; starting it again", p.name)
 	}
 	begun := time.Now()
 	started, err := f.launch(p.process)
@@ -78,27 +78,16 @@ func environment(home string) []string {
 func (f *Fleet) awaitReady(ctx context.Context, p process, gone func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
 	defer cancel()
-	last := ""
-	err := kube.Until(ctx, func() (bool, error) {
+	err := kube.Until(ctx, func() error {
 		if gone() {
-			return false, errGone
+			return kube.Final(errGone)
 		}
-		if err := f.probe(ctx, p.ready); err != nil {
-			last = err.Error()
-			return false, nil
-		}
-		return true, nil
+		return f.probe(ctx, p.ready)
 	})
-	if err == nil {
-		return nil
+	if err == nil || errors.Is(err, context.Canceled) {
+		return err // cancelled: something else failed, and that is what will be reported
 	}
-	if errors.Is(err, context.Canceled) {
-		return err // something else failed; that is what will be reported
-	}
-	if last != "" {
-		last = "; its readiness check said: " + last
-	}
-	return fmt.Errorf("%s: %w%s\nThe end of its log (%s):\n%s", p.name, err, last, f.paths.Log(p.name), indent(proc.LogTail(f.paths.Log(p.name), 15)))
+	return fmt.Errorf("%s: %w\nThe end of its log (%s):\n%s", p.name, err, f.paths.Log(p.name), indent(proc.LogTail(f.paths.Log(p.name), 15)))
 }
 
 // probe asks once whether a process is ready.
@@ -116,7 +105,7 @@ func (f *Fleet) probe(ctx context.Context, p probe) error {
 	if p.cluster != "" {
 		client = f.clients[p.cluster].HTTP()
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, http.NoBody)
 	if err != nil {
 		return err
 	}
@@ -138,9 +127,9 @@ func (f *Fleet) probe(ctx context.Context, p probe) error {
 // firstFailure picks the failed checks out of a verbose /readyz answer.
 func firstFailure(body string) string {
 	var failed []string
-	for _, line := range strings.Split(body, "\n") {
-		if strings.HasPrefix(line, "[-]") {
-			failed = append(failed, strings.TrimPrefix(line, "[-]"))
+	for line := range strings.SplitSeq(body, "\n") {
+		if check, ok := strings.CutPrefix(line, "[-]"); ok {
+			failed = append(failed, check)
 		}
 	}
 	if len(failed) > 0 {
@@ -156,7 +145,7 @@ func (f *Fleet) stop(ctx context.Context, record proc.Record, signal syscall.Sig
 		return err
 	}
 	if killed {
-		f.report.Say("%-32s did not stop within %s and was killed", record.Name, stopGrace)
+		f.report.Sayf("%-32s did not stop within %s and was killed", record.Name, stopGrace)
 	}
 	return f.records.Remove(record.Name)
 }

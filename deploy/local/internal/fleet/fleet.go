@@ -94,7 +94,7 @@ func (f *Fleet) Exists() bool {
 // lock keeps two runs that change this fleet apart.
 func (f *Fleet) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = build.Lock(ctx, f.paths.Lock("change"), func() {
-		f.report.Say("another command is changing this fleet; waiting for it")
+		f.report.Sayf("another command is changing this fleet; waiting for it")
 	})
 	if err != nil {
 		return nil, err

@@ -82,9 +82,9 @@ func fleets(t *testing.T) map[string]*Fleet {
 	all := map[string]*Fleet{}
 	for name, flags := range map[string]Flags{
 		"default":          {},
-		"postgres":         {DB: of(Postgres)},
-		"without Kairship": {WithoutKairship: of(true)},
-		"own registration": {WithoutKairship: of(true), PediaClusters: of(true), DB: of(Postgres)},
+		"postgres":         {DB: new(Postgres)},
+		"without Kairship": {WithoutKairship: new(true)},
+		"own registration": {WithoutKairship: new(true), PediaClusters: new(true), DB: new(Postgres)},
 	} {
 		f, err := Open(t.TempDir(), flags, &strings.Builder{})
 		if err != nil {

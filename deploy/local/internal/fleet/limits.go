@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -23,19 +25,22 @@ const (
 // raised, and says how to where it may not. Without that, components fail with "too many open files".
 func (f *Fleet) ensureInotify(starting int) error {
 	content, err := os.ReadFile(inotifyLimit)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // not a kernel that has the limit
+	}
+	if err != nil {
+		return err
 	}
 	limit, err := strconv.Atoi(strings.TrimSpace(string(content)))
 	if err != nil {
-		return nil
+		return fmt.Errorf("%s: %w", inotifyLimit, err)
 	}
 	used := inotifyInstances()
 	if enoughInotify(limit, used, starting) {
 		return nil
 	}
 	if err := os.WriteFile(inotifyLimit, []byte(strconv.Itoa(inotifyRaised)), 0o644); err == nil {
-		f.report.Say("raised fs.inotify.max_user_instances from %d to %d: %d are in use", limit, inotifyRaised, used)
+		f.report.Sayf("raised fs.inotify.max_user_instances from %d to %d: %d are in use", limit, inotifyRaised, used)
 		return nil
 	}
 	return fmt.Errorf("fs.inotify.max_user_instances is %d and %d are in use, too few for %d processes more; raise it with `sudo sysctl fs.inotify.max_user_instances=%d` and run this again",

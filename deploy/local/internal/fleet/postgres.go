@@ -55,7 +55,7 @@ func (p *postgres) prepare(ctx context.Context) error {
 	if err := p.makeDataFolder(); err != nil {
 		return err
 	}
-	p.fleet.report.Say("%-32s making its data folder %s", postgresProcess, p.data)
+	p.fleet.report.Sayf("%-32s making its data folder %s", postgresProcess, p.data)
 	cmd := p.command(ctx, "initdb", "--pgdata="+p.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, indent(strings.TrimSpace(string(out))))
@@ -164,7 +164,7 @@ func (p *postgres) makeDataFolder() error {
 
 // outsideData is where the data goes that cannot be in the fleet's folder.
 func (p *postgres) outsideData() string {
-	return filepath.Join("/var/tmp", "kairship-postgres-"+textHash(p.fleet.paths.Root))
+	return "/var/tmp/kairship-postgres-" + textHash(p.fleet.paths.Root)
 }
 
 // closedFolder returns the outermost folder on the way to path that others may not enter.
@@ -219,7 +219,7 @@ func (p *postgres) process() process {
 
 // createDatabase makes the index's role and database.
 func (p *postgres) createDatabase(ctx context.Context) error {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	return p.fleet.once("postgres/database", p.data, func() error {
 		for _, statement := range []string{"CREATE ROLE clusterpedia LOGIN PASSWORD 'clusterpedia'", "CREATE DATABASE clusterpedia OWNER clusterpedia"} {

@@ -91,6 +91,8 @@ func (f *Fleet) apiserver(c topology.Cluster) process {
 	case topology.Instance:
 		// No pods run in an instance; templates must not be given a service account's volume.
 		args = append(args, "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount")
+	case topology.Member:
+		// As any cluster that runs pods.
 	}
 	return process{
 		name:   c.Name + "-apiserver",

@@ -20,8 +20,8 @@ func NewReport(out io.Writer) *Report {
 	return &Report{out: out, begun: time.Now()}
 }
 
-// Say prints a line.
-func (r *Report) Say(format string, args ...any) {
+// Sayf prints a line.
+func (r *Report) Sayf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	printf(r.out, "%6.1fs  %s\n", time.Since(r.begun).Seconds(), fmt.Sprintf(format, args...))
@@ -29,7 +29,7 @@ func (r *Report) Say(format string, args ...any) {
 
 // Step prints that something was done, and how long it took.
 func (r *Report) Step(what, how string, took time.Duration) {
-	r.Say("%-32s %s in %.1fs", what, how, took.Seconds())
+	r.Sayf("%-32s %s in %.1fs", what, how, took.Seconds())
 }
 
 // Elapsed is the time since the beginning.

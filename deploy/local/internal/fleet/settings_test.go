@@ -20,15 +20,15 @@ func TestResolve(t *testing.T) {
 	}{
 		{name: "nothing given, nothing remembered", want: DefaultSettings()},
 		{name: "a fleet that exists needs no flags", remembered: &remembered, want: remembered},
-		{name: "a flag wins over what is remembered", remembered: &remembered, flags: Flags{DB: of(SQLite), ParameterizedSQL: of(true)},
+		{name: "a flag wins over what is remembered", remembered: &remembered, flags: Flags{DB: new(SQLite), ParameterizedSQL: new(true)},
 			want: Settings{PortBase: 17400, DB: SQLite, ParameterizedSQL: true, WithoutKairship: true, PediaClusters: true}},
-		{name: "with Kairship its controllers register the clusters", remembered: &remembered, flags: Flags{WithoutKairship: of(false)},
+		{name: "with Kairship its controllers register the clusters", remembered: &remembered, flags: Flags{WithoutKairship: new(false)},
 			want: Settings{PortBase: 17400, DB: Postgres}},
-		{name: "both would register them", flags: Flags{PediaClusters: of(true)}, err: "--without-kairship"},
-		{name: "a fleet cannot move", remembered: &remembered, flags: Flags{PortBase: of(18400)}, err: "down --purge"},
-		{name: "the same base is no move", remembered: &remembered, flags: Flags{PortBase: of(17400)}, want: remembered},
-		{name: "an unknown database", flags: Flags{DB: of("mysql")}, err: `"mysql"`},
-		{name: "ports that do not exist", flags: Flags{PortBase: of(70000)}, err: "--port-base 70000"},
+		{name: "both would register them", flags: Flags{PediaClusters: new(true)}, err: "--without-kairship"},
+		{name: "a fleet cannot move", remembered: &remembered, flags: Flags{PortBase: new(18400)}, err: "down --purge"},
+		{name: "the same base is no move", remembered: &remembered, flags: Flags{PortBase: new(17400)}, want: remembered},
+		{name: "an unknown database", flags: Flags{DB: new("mysql")}, err: `"mysql"`},
+		{name: "ports that do not exist", flags: Flags{PortBase: new(70000)}, err: "--port-base 70000"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := resolve(tc.remembered, tc.flags)
@@ -47,8 +47,6 @@ func TestResolve(t *testing.T) {
 		})
 	}
 }
-
-func of[T any](value T) *T { return &value }
 
 func TestStateIsRemembered(t *testing.T) {
 	paths := topology.Paths{Root: t.TempDir()}

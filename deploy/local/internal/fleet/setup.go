@@ -79,21 +79,21 @@ func textHash(parts ...string) string {
 
 // applyOnce applies objects to a cluster as one step.
 func (f *Fleet) applyOnce(ctx context.Context, step, cluster string, objects []*unstructured.Unstructured) error {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	return f.once(step, inputHash(objects...), func() error {
 		return f.clients[cluster].Apply(ctx, objects...)
 	})
 }
 
-// timeout is a context whose end says that time ran out, rather than "context deadline exceeded".
-func timeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, d, fmt.Errorf("gave up after %s", d))
+// stepContext ends with the step's time. Its end then says so, rather than "context deadline exceeded".
+func stepContext(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, stepTimeout, fmt.Errorf("gave up after %s", stepTimeout))
 }
 
 // awaitAPIService waits until the aggregation layer reaches an extension apiserver.
 func (f *Fleet) awaitAPIService(ctx context.Context, cluster, name string) error {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	gvk := schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
 	return f.clients[cluster].WaitFor(ctx, gvk, "", name, func(o *unstructured.Unstructured) string {
@@ -158,7 +158,7 @@ subjects: [{kind: ServiceAccount, namespace: %[1]s, name: %[2]s}]
 
 // serviceAccountToken waits until the token controller has filled a Secret, and returns the token.
 func (f *Fleet) serviceAccountToken(ctx context.Context, cluster, namespace, name string) (string, error) {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	token := ""
 	err := f.clients[cluster].WaitFor(ctx, secretGVK, namespace, name, func(o *unstructured.Unstructured) string {

@@ -68,7 +68,7 @@ func (f *Fleet) setUpGlobal(ctx context.Context) error {
 func (f *Fleet) kairshipCRDs() ([]*unstructured.Unstructured, error) {
 	folder := filepath.Join(f.repository, "deploy", "helm", "kairship", "crds")
 	if _, err := os.Stat(folder); errors.Is(err, os.ErrNotExist) {
-		f.report.Say("warning: %s does not exist, so neither instances nor clusters are registered", folder)
+		f.report.Sayf("warning: %s does not exist, so neither instances nor clusters are registered", folder)
 		return nil, nil
 	}
 	return kube.ParseFiles(filepath.Join(folder, "*.yaml"))
@@ -76,7 +76,7 @@ func (f *Fleet) kairshipCRDs() ([]*unstructured.Unstructured, error) {
 
 // awaitEstablished waits until the apiserver serves the CRDs.
 func (f *Fleet) awaitEstablished(ctx context.Context, cluster string, crds []*unstructured.Unstructured) error {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	for _, crd := range crds {
 		err := f.clients[cluster].WaitFor(ctx, crd.GroupVersionKind(), "", crd.GetName(), func(o *unstructured.Unstructured) string {

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,7 +62,7 @@ func (f *Fleet) registerWithIndex(ctx context.Context) error {
 	if !f.settings.PediaClusters {
 		return nil
 	}
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	return f.once("index/clusters", textHash(virtualResources, physicalResources), func() error {
 		for _, c := range indexedClusters() {
@@ -111,7 +112,7 @@ func (f *Fleet) removeOwnPediaClusters(ctx context.Context) error {
 	if !made {
 		return nil
 	}
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	own, err := f.clients["global"].List(ctx, pediaClusterGVK, "", ownLabel+"=true")
 	if err != nil {
@@ -133,7 +134,7 @@ func (f *Fleet) awaitCollected(ctx context.Context) error {
 	if f.settings.WithoutKairship && !f.settings.PediaClusters {
 		return nil
 	}
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	for _, c := range indexedClusters() {
 		err := f.clients["global"].WaitFor(ctx, pediaClusterGVK, "", indexedName(c), func(o *unstructured.Unstructured) string {
@@ -158,24 +159,24 @@ func (f *Fleet) awaitIndexed(ctx context.Context, sample samples.Sample) error {
 	client := f.clients["global"]
 	path := fmt.Sprintf("%s/apis/clusterpedia.io/v1beta1/resources/clusters/k-%s/apis/%s/%s/namespaces/%s/%ss/%s", client.Config.Host,
 		sample.Instance, sample.GVK.Group, sample.GVK.Version, sample.Namespace, strings.ToLower(sample.GVK.Kind), sample.Name)
-	missing := ""
-	err := kube.Until(ctx, func() (bool, error) {
+	err := kube.Until(ctx, func() error {
 		object, err := getJSON(ctx, client.HTTP(), path)
 		if err != nil {
-			missing = err.Error()
-			return false, nil
+			return err
 		}
-		missing = sample.Settled(object)
-		return missing == "", nil
+		if missing := sample.Settled(object); missing != "" {
+			return errors.New(missing)
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("the index does not show %s as it is: %s (%w)", sample, missing, err)
+		return fmt.Errorf("the index does not show %s as it is: %w", sample, err)
 	}
 	return nil
 }
 
 func getJSON(ctx context.Context, client *http.Client, url string) (*unstructured.Unstructured, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return nil, err
 	}

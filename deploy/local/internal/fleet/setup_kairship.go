@@ -19,7 +19,7 @@ import (
 // register tells Kairship of the fleet's instances and members, as an administrator would: a Secret
 // with credentials and a custom resource each.
 func (f *Fleet) register(ctx context.Context) error {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	crds, err := f.kairshipCRDs()
 	if err != nil || len(crds) == 0 {

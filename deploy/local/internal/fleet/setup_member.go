@@ -29,7 +29,7 @@ func (f *Fleet) memberTasks(c topology.Cluster) []task {
 
 // setUpNodes creates the simulated nodes and waits until pods can run on them.
 func (f *Fleet) setUpNodes(ctx context.Context, c topology.Cluster) error {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	client := f.clients[c.Name]
 	var nodes []*unstructured.Unstructured
@@ -104,7 +104,7 @@ func (f *Fleet) setUpAccounts(ctx context.Context, c topology.Cluster) error {
 // join makes a member known to its instance, as `karmadactl join` does, and waits until Karmada
 // reaches it.
 func (f *Fleet) join(ctx context.Context, c topology.Cluster) error {
-	ctx, cancel := timeout(ctx, stepTimeout)
+	ctx, cancel := stepContext(ctx)
 	defer cancel()
 	instance, member := f.clients[c.Instance], f.clients[c.Name]
 	err := f.once(c.Name+"/join", "v1", func() error {
@@ -154,7 +154,7 @@ spec:
 	}
 	// Somebody may have taken the member out of the instance since; that is not ours to undo.
 	if _, err := instance.Get(ctx, karmadaClusterGVK, "", c.Name); apierrors.IsNotFound(err) {
-		f.report.Say("%-32s is no longer joined to %s; left so", c.Name, c.Instance)
+		f.report.Sayf("%-32s is no longer joined to %s; left so", c.Name, c.Instance)
 		return nil
 	}
 	return instance.WaitFor(ctx, karmadaClusterGVK, "", c.Name, func(o *unstructured.Unstructured) string {

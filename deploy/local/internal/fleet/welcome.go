@@ -98,7 +98,7 @@ func brief(body []byte) (string, error) {
 	}
 	var out strings.Builder
 	var object []string // an innermost object so far: its opening line and its fields
-	for _, line := range strings.Split(indented.String(), "\n") {
+	for line := range strings.SplitSeq(indented.String(), "\n") {
 		text := strings.TrimSpace(line)
 		switch {
 		case strings.HasSuffix(text, "{"):

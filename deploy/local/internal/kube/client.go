@@ -133,18 +133,18 @@ func (c *Client) Delete(ctx context.Context, gvk schema.GroupVersionKind, namesp
 // WaitFor reads an object until check is content with it. check returns what is still missing, or
 // nothing.
 func (c *Client) WaitFor(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string, check func(*unstructured.Unstructured) string) error {
-	missing := ""
-	err := Until(ctx, func() (bool, error) {
+	err := Until(ctx, func() error {
 		object, err := c.Get(ctx, gvk, namespace, name)
 		if err != nil {
-			missing = err.Error()
-			return false, nil
+			return err
 		}
-		missing = check(object)
-		return missing == "", nil
+		if missing := check(object); missing != "" {
+			return errors.New(missing)
+		}
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("cluster %s: %s %s: %s (%w)", c.Cluster, gvk.Kind, join(namespace, name), missing, err)
+		return fmt.Errorf("cluster %s: %s %s: %w", c.Cluster, gvk.Kind, join(namespace, name), err)
 	}
 	return nil
 }
@@ -152,25 +152,17 @@ func (c *Client) WaitFor(ctx context.Context, gvk schema.GroupVersionKind, names
 // retry repeats a request for as long as its failure may pass by itself: an apiserver, a webhook or
 // a CRD that is not there yet.
 func (c *Client) retry(ctx context.Context, what string, request func() error) error {
-	var last error
-	err := Until(ctx, func() (bool, error) {
-		last = request()
-		if last == nil {
-			return true, nil
+	err := Until(ctx, func() error {
+		err := request()
+		if err != nil && !passing(err) {
+			return Final(err)
 		}
-		if !passing(last) {
-			return false, last
-		}
-		return false, nil
+		return err
 	})
-	switch {
-	case err == nil:
-		return nil
-	case last != nil && !errors.Is(err, last):
-		return fmt.Errorf("cluster %s: %s: %w (the last answer: %v)", c.Cluster, what, err, last)
-	default:
+	if err != nil {
 		return fmt.Errorf("cluster %s: %s: %w", c.Cluster, what, err)
 	}
+	return nil
 }
 
 // passing says whether a failed request is worth repeating.
@@ -186,16 +178,26 @@ func passing(err error) bool {
 	}
 }
 
-// Until calls f until it says true, returns an error, or the context ends.
-func Until(ctx context.Context, f func() (bool, error)) error {
+// finalError is a failure that waiting does not mend.
+type finalError struct{ error }
+
+// Final makes Until end with this error.
+func Final(err error) error { return finalError{err} }
+
+// Until calls f until it returns nothing or a Final error, or the context ends; its error then says
+// why that ended and what f last returned.
+func Until(ctx context.Context, f func() error) error {
 	for {
-		done, err := f()
-		if done || err != nil {
-			return err
+		err := f()
+		if err == nil {
+			return nil
+		}
+		if final, ok := errors.AsType[finalError](err); ok {
+			return final.error
 		}
 		select {
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return fmt.Errorf("%w; the last answer was: %w", context.Cause(ctx), err)
 		case <-time.After(Poll):
 		}
 	}

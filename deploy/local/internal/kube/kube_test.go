@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -37,20 +38,32 @@ func TestPassing(t *testing.T) {
 
 func TestUntilSaysWhyItEnded(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cause := errors.New("gave up after 90s")
+	cause, missing := errors.New("gave up after 90s"), errors.New("not ready")
 	calls := 0
-	err := Until(ctx, func() (bool, error) {
-		if calls++; calls == 2 {
+	err := Until(ctx, func() error {
+		calls++
+		if calls == 2 {
 			cancel(cause)
 		}
-		return false, nil
+		return missing
 	})
-	if !errors.Is(err, cause) {
-		t.Errorf("Until ended with %v, want the context's cause", err)
+	if !errors.Is(err, cause) || !errors.Is(err, missing) {
+		t.Errorf("Until ended with %v, want the context's cause and the last answer", err)
 	}
 	stop := errors.New("final")
-	if err := Until(t.Context(), func() (bool, error) { return false, stop }); !errors.Is(err, stop) {
-		t.Errorf("an error of the function gave %v", err)
+	if err := Until(t.Context(), func() error { return fmt.Errorf("wrapped: %w", Final(stop)) }); !errors.Is(err, stop) {
+		t.Errorf("a final error gave %v", err)
+	}
+	failures := 2
+	err = Until(t.Context(), func() error {
+		failures--
+		if failures >= 0 {
+			return missing
+		}
+		return nil
+	})
+	if err != nil {
+		t.Errorf("a failure that passed gave %v", err)
 	}
 }
 

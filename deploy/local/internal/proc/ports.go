@@ -78,7 +78,7 @@ func PortHolder(port int) Holder {
 func listeningInodes(table string, port int) []string {
 	suffix := fmt.Sprintf(":%04X", port)
 	var inodes []string
-	for _, line := range strings.Split(table, "\n") {
+	for line := range strings.SplitSeq(table, "\n") {
 		fields := strings.Fields(line)
 		if len(fields) >= 10 && strings.HasSuffix(fields[1], suffix) && fields[3] == "0A" {
 			inodes = append(inodes, fields[9])

@@ -57,7 +57,7 @@ func cmdline(pid int) []string {
 		return nil
 	}
 	var args []string
-	for _, arg := range bytes.Split(bytes.TrimRight(content, "\x00"), []byte{0}) {
+	for arg := range bytes.SplitSeq(bytes.TrimRight(content, "\x00"), []byte{0}) {
 		args = append(args, string(arg))
 	}
 	return args
@@ -89,7 +89,7 @@ func UsageOf(record Record) (Usage, error) {
 		return Usage{}, err
 	}
 	return Usage{
-		RSS:      s.rssPages * uint64(os.Getpagesize()),
+		RSS:      s.rssPages * uint64(os.Getpagesize()), //nolint:gosec // a page has a positive size
 		Uptime:   time.Since(record.Started),
 		Outdated: outdated(record),
 	}, nil
