@@ -47,7 +47,7 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 		now = time.Now
 	}
 	a := &TokenReviewAuthenticator{reviews: reviews, tokens: newDecisions[User]("your token", usualMemory, now)}
-	rand.Read(a.key[:]) //nolint:errcheck // crypto/rand.Read never returns an error: it ends the program instead.
+	rand.Read(a.key[:]) // Never returns an error: it ends the program instead.
 	return a
 }
 

@@ -51,7 +51,7 @@ func TestCredentialsShowNothing(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "credentials", c)
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "credentials", c)
 	for how, text := range map[string]string{
-		"%v": fmt.Sprintf("%v", c), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", c), "in a struct": fmt.Sprintf("%+v", struct{ C Credentials }{c}), "slog": log.String(),
+		"String": c.String(), "%+v": fmt.Sprintf("%+v", c), "%#v": fmt.Sprintf("%#v", c), "in a struct": fmt.Sprintf("%+v", struct{ C Credentials }{c}), "slog": log.String(),
 	} {
 		if strings.Contains(text, "secret") {
 			t.Errorf("%s shows the token: %s", how, text)

@@ -38,12 +38,12 @@ func (s Scope) sameAs(o Scope) bool {
 }
 
 // nothing tells that the query can match no object.
-func (q *ListQuery) nothing() bool {
+func (q ListQuery) nothing() bool {
 	return len(q.Types) == 0 || (len(q.Clusters) == 0 && !slices.ContainsFunc(q.Scopes, func(s Scope) bool { return !s.empty() }))
 }
 
 // concerned are all clusters that the query lists from, in whole or in part.
-func (q *ListQuery) concerned() []string {
+func (q ListQuery) concerned() []string {
 	if len(q.Scopes) == 0 {
 		return q.Clusters
 	}
@@ -56,7 +56,7 @@ func (q *ListQuery) concerned() []string {
 }
 
 // reaches tells that the clusters and scopes of the query hold an object.
-func (q *ListQuery) reaches(o *Object) bool {
+func (q ListQuery) reaches(o *Object) bool {
 	return slices.Contains(q.Clusters, o.Cluster) || slices.ContainsFunc(q.Scopes, func(s Scope) bool { return s.Holds(o) })
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,7 +105,9 @@ func written(g *global) []authz.User {
 	const reads, writes = "get list watch", "create update patch delete"
 	see := rule("get", "instances", "alpha")
 	viewer := []rbacv1.PolicyRule{rule(reads, "instances instances/resources", "alpha")}
-	editor := append(viewer, rule(writes, "instances/resources", "alpha"), rule("get", "instances/secrets", "alpha"), rule("get "+writes, "instances/proxy", "alpha"))
+	editor := slices.Concat(viewer, []rbacv1.PolicyRule{
+		rule(writes, "instances/resources", "alpha"), rule("get", "instances/secrets", "alpha"), rule("get "+writes, "instances/proxy", "alpha"),
+	})
 	var users []authz.User
 	user := func(name string, rules ...rbacv1.PolicyRule) {
 		u := authz.User{Name: g.prefix + "-" + name}
@@ -150,7 +153,7 @@ func written(g *global) []authz.User {
 
 // generated are users with random rules: what nobody thought of.
 func generated(g *global, count int) []authz.User {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same users in every run.
+	random := rand.New(rand.NewPCG(1, 2)) // The same users in every run.
 	some := func(most int, from ...string) []string {
 		picked := make([]string, 1+random.IntN(most))
 		for i := range picked {
