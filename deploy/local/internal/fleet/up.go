@@ -163,25 +163,44 @@ func (f *Fleet) retire(ctx context.Context, plan []planned) error {
 	return nil
 }
 
+// portPatience is how long a port may be held by nobody that can be named: a killed process keeps its
+// ports for a moment, until the kernel has taken it apart.
+const portPatience = 3 * time.Second
+
 // checkPorts finds out before anything is started whether all ports are free that will be needed.
 func checkPorts(ports topology.Ports, plan []planned) error {
 	var taken []string
+	deadline := time.Now().Add(portPatience)
 	for _, p := range plan {
 		if p.action == keep {
 			continue
 		}
 		for _, purpose := range p.ports {
-			port := ports.Of(purpose)
-			free, err := proc.PortFree(port)
+			holder, err := portHolder(ports.Of(purpose), deadline)
 			if err != nil {
 				return err
 			}
-			if !free {
-				taken = append(taken, fmt.Sprintf("  %d (%s, for %s): held by %s", port, purpose, p.name, proc.PortHolder(port)))
+			if holder != nil {
+				taken = append(taken, fmt.Sprintf("  %d (%s, for %s): held by %s", ports.Of(purpose), purpose, p.name, holder))
 			}
 		}
 	}
 	return portsTaken(taken)
+}
+
+// portHolder returns who holds a port, nil when it is free.
+func portHolder(port int, deadline time.Time) (*proc.Holder, error) {
+	for {
+		free, err := proc.PortFree(port)
+		if free || err != nil {
+			return nil, err
+		}
+		holder := proc.PortHolder(port)
+		if holder.Known() || time.Now().After(deadline) {
+			return &holder, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
 }
 
 // tasks joins the processes and the set-up steps to one graph.

@@ -17,8 +17,12 @@ type Holder struct {
 	Args []string
 }
 
+// Known says whether the holder is a process that lives and can be named. One that is being taken
+// apart by the kernel has no arguments any more.
+func (h Holder) Known() bool { return h.PID != 0 && len(h.Args) > 0 }
+
 func (h Holder) String() string {
-	if h.PID == 0 {
+	if !h.Known() {
 		return "a process that this user may not inspect"
 	}
 	command := strings.Join(h.Args, " ")
