@@ -76,6 +76,10 @@ func groupKeys(keys []Key) [][]Key {
 	return groups
 }
 
+// maxGroups bounds the conditions of one statement: SQLite refuses one that nests
+// deeper than a thousand, and each OR nests what is before it.
+const maxGroups = 500
+
 // splitGroups makes batches whose parameters stay under a number of bytes, as
 // sent: base64 in a URL makes four bytes of three.
 func splitGroups(groups [][]Key, most int) [][][]Key {
@@ -83,6 +87,10 @@ func splitGroups(groups [][]Key, most int) [][][]Key {
 	var batch [][]Key
 	size := 0
 	for _, group := range groups {
+		if len(batch) == maxGroups {
+			batches = append(batches, batch)
+			batch, size = nil, 0
+		}
 		start := 0
 		size += len(sqlExactType) + len(group[0].Type.Group) + len(group[0].Type.Resource) + len(group[0].Cluster) + 64
 		for i, k := range group {
