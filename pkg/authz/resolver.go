@@ -23,6 +23,8 @@ type Resolver struct {
 	single   *singleReviews
 }
 
+var _ Authorizer = (*Resolver)(nil)
+
 // ruling is what one review of a user's rules said.
 type ruling struct {
 	rules *rules
@@ -85,6 +87,14 @@ func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) 
 		return nil, err
 	}
 	return &Visibility{reviewed: reviewed, all: known.unlisted.everything.has(seeInstance)}, nil
+}
+
+// CanServe implements Authorizer: whoever is known is served, and sees what they
+// may see, which may be nothing. It asks already now, because a request for
+// which nothing can be decided is better refused as a whole.
+func (r *Resolver) CanServe(ctx context.Context, u User) error {
+	_, err := r.Visibility(ctx, u)
+	return err
 }
 
 // Flush forgets every answer, those included that are on their way. It is called

@@ -196,6 +196,27 @@ func TestVisibilityIsOnesOwn(t *testing.T) {
 	}
 }
 
+func TestResolverServesWhoeverIsKnown(t *testing.T) {
+	var away error
+	rules := &fakeRules{answer: func(ctx context.Context, u User) (*authorizationv1.SubjectRulesReviewStatus, error) {
+		if away != nil {
+			return nil, away
+		}
+		return listed()(ctx, u)
+	}}
+	resolver := NewResolver(rules, noAccessReviews(t), nil, nil)
+	if err := resolver.CanServe(t.Context(), User{Name: "mallory"}); err != nil {
+		t.Errorf("somebody who sees nothing: %v", err)
+	}
+	if _, err := resolver.Visibility(t.Context(), User{Name: "mallory"}, "alpha"); err != nil || rules.count.Load() != 1 {
+		t.Errorf("%v, %d reviews: what was asked to serve is not asked again", err, rules.count.Load())
+	}
+	away = errors.New("connection refused")
+	if err := resolver.CanServe(t.Context(), User{Name: "alice"}); apierror.CodeOf(err) != apierror.CodeTimeout {
+		t.Errorf("undecided: got %v, want %s", err, apierror.CodeTimeout)
+	}
+}
+
 func TestVisibilityIsAskedOnceAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rules := &fakeRules{answer: func(ctx context.Context, u User) (*authorizationv1.SubjectRulesReviewStatus, error) {

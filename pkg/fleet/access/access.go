@@ -1,7 +1,7 @@
 // Package access confines what is read to what the user may see.
 //
 // It stands between the services of the nouns and what they read from: Reader
-// narrows every question to the index, Access what is at hand from the watch on
+// narrows every question to the index, Watched what is at hand from the watch on
 // the global cluster. Services above it ask as if everything were visible, and
 // what may not be seen is missing, down to the totals and the errors. So there is
 // one place where a read can be let through by mistake, and its tests cover every
