@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -27,8 +28,13 @@ type OwnedQuery struct {
 	Namespaces []string
 }
 
+// maxOwners is how many owners one request asks for. A UID takes about a hundred
+// bytes of it.
+const maxOwners = 2000
+
 // Owned reads what the owners own, directly or through one object of a Via
-// type, ordered by name. One request answers for all owners.
+// type, ordered by name. One request answers for all owners, until they fill it
+// (thousands).
 func (c *Client) Owned(ctx context.Context, q OwnedQuery) (map[Owner][]*Object, error) {
 	result := make(map[Owner][]*Object, len(q.Owners))
 	if len(q.Owners) == 0 {
@@ -73,23 +79,21 @@ func (c *Client) Owned(ctx context.Context, q OwnedQuery) (map[Owner][]*Object, 
 // ownedBySQL asks for the owned objects and for what may stand between in one
 // request: only with both is it known which owner each object belongs to.
 func (c *Client) ownedBySQL(ctx context.Context, d *dialect, q *OwnedQuery) (objects, between []*Object, err error) {
-	clusters, uids := ownerLists(q.Owners)
-	var where clause
-	if len(q.Via) == 0 {
-		where.add(sqlOwnedDirectly, clusters, uids)
-	} else {
-		where.add(sqlOwnedIndirect, clusters, uids, clusters, uids)
+	batches := slices.Collect(slices.Chunk(q.Owners, maxOwners))
+	results := make([][]*Object, len(batches))
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(maxParallel)
+	for i, owners := range batches {
+		g.Go(func() error {
+			var err error
+			results[i], err = c.ownedBy(gctx, d, q, owners)
+			return err
+		})
 	}
-	types := append([]Type{q.Type}, q.Via...)
-	params, err := d.params(&ListQuery{Types: types, Order: Order{Field: OrderByName}}, &where)
-	if err != nil {
+	if err := g.Wait(); err != nil {
 		return nil, nil, err
 	}
-	all, _, err := c.list(ctx, params)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, o := range all {
+	for _, o := range slices.Concat(results...) {
 		if o.Kind == q.Type.Kind {
 			objects = append(objects, o)
 		} else {
@@ -97,6 +101,23 @@ func (c *Client) ownedBySQL(ctx context.Context, d *dialect, q *OwnedQuery) (obj
 		}
 	}
 	return objects, between, nil
+}
+
+func (c *Client) ownedBy(ctx context.Context, d *dialect, q *OwnedQuery, owners []Owner) ([]*Object, error) {
+	clusters, uids := ownerLists(owners)
+	var where clause
+	if len(q.Via) == 0 {
+		where.add(sqlOwnedDirectly, clusters, uids)
+	} else {
+		where.add(sqlOwnedIndirect, clusters, uids, clusters, uids)
+	}
+	types := slices.Concat([]Type{q.Type}, q.Via)
+	params, err := d.params(&ListQuery{Types: types, Order: Order{Field: OrderByName}}, &where)
+	if err != nil {
+		return nil, err
+	}
+	objects, _, err := c.list(ctx, params)
+	return objects, err
 }
 
 func ownerLists(owners []Owner) (clusters []string, uids []types.UID) {
