@@ -87,6 +87,9 @@ func (l *loader[K, V]) prefetch(ctx context.Context, keys []K, then func(map[K]V
 
 // load waits for one row.
 func (l *loader[K, V]) load(ctx context.Context, key K) (V, error) {
+	if thunk, ok := l.pending.Get(ctx, key); ok {
+		return thunk()
+	}
 	return l.Load(ctx, key)()
 }
 

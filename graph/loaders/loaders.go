@@ -15,17 +15,17 @@ import (
 type Source interface {
 	List(ctx context.Context, q index.ListQuery) (*index.Page, error)
 	ListParts(ctx context.Context, q index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error)
-	GetMany(ctx context.Context, keys []index.Key, metadataOnly bool) (map[index.Key]*index.Object, error)
+	GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error)
 	Owned(ctx context.Context, q index.OwnedQuery) (map[index.Owner][]*index.Object, error)
 }
 
 // scope is the loaders of one operation.
 type scope struct {
-	source   Source
-	objects  *loader[index.Key, *index.Object]
-	metadata *loader[index.Key, *index.Object]
-	pages    *loader[pageKey, *index.Page]
-	pods     *loader[index.PodOwner, []*index.Object]
+	source Source
+	// objects are by detail: less of an object is another object.
+	objects [index.Metadata + 1]*loader[index.Key, *index.Object]
+	pages   *loader[pageKey, *index.Page]
+	pods    *loader[index.PodOwner, []*index.Object]
 
 	mu      sync.Mutex
 	queries map[string]index.ListQuery
@@ -44,12 +44,11 @@ type pageKey struct {
 
 func newScope(source Source) *scope {
 	s := &scope{source: source, queries: map[string]index.ListQuery{}, scopes: map[string]index.Scope{}}
-	s.objects = newLoader(func(ctx context.Context, keys []index.Key) (map[index.Key]*index.Object, error) {
-		return source.GetMany(ctx, keys, false)
-	}, index.Key.NotFound)
-	s.metadata = newLoader(func(ctx context.Context, keys []index.Key) (map[index.Key]*index.Object, error) {
-		return source.GetMany(ctx, keys, true)
-	}, index.Key.NotFound)
+	for detail := range index.Detail(len(s.objects)) {
+		s.objects[detail] = newLoader(func(ctx context.Context, keys []index.Key) (map[index.Key]*index.Object, error) {
+			return source.GetMany(ctx, keys, detail)
+		}, index.Key.NotFound)
+	}
 	s.pages = newLoader(s.fetchPages, func(k pageKey) error {
 		return apierror.New(apierror.CodeIndexUnavailable, "The index gave no page of %s", k.part.Cluster)
 	})
@@ -212,13 +211,14 @@ func (r Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery) 
 }
 
 // Get implements index.Reader.
-func (r Reader) Get(ctx context.Context, key index.Key) (*index.Object, error) {
-	return r.scope(ctx).objects.load(ctx, key)
-}
-
-// GetMetadata implements index.Reader.
-func (r Reader) GetMetadata(ctx context.Context, key index.Key) (*index.Object, error) {
-	return r.scope(ctx).metadata.load(ctx, key)
+func (r Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*index.Object, error) {
+	s := r.scope(ctx)
+	for more := range detail {
+		if thunk, ok := s.objects[more].pending.Get(ctx, key); ok {
+			return thunk()
+		}
+	}
+	return s.objects[detail].load(ctx, key)
 }
 
 // PodsOf implements index.Reader.
@@ -227,13 +227,8 @@ func (r Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Obje
 }
 
 // Prefetch implements index.Reader.
-func (r Reader) Prefetch(ctx context.Context, keys []index.Key, metadataOnly bool, then func(map[index.Key]*index.Object)) {
-	s := r.scope(ctx)
-	l := s.objects
-	if metadataOnly {
-		l = s.metadata
-	}
-	l.prefetch(ctx, keys, then)
+func (r Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
+	r.scope(ctx).objects[detail].prefetch(ctx, keys, then)
 }
 
 // PrefetchPages implements index.Reader.

@@ -17,7 +17,7 @@ import (
 func (r *queryResolver) Instance(ctx context.Context, name string) (*instance.Instance, error) {
 	i, err := r.Fleet.Instances.Get(ctx, name)
 	if i != nil {
-		r.prefetchWorkloads(ctx, []string{name}, selected(ctx))
+		r.prefetch(ctx, []string{name}, selected(ctx))
 	}
 	return i, err
 }

@@ -20,18 +20,18 @@ import (
 // prefetchInstances starts reading the lists that will be asked of every
 // instance of a page, each list for all instances at once.
 func (r *Resolver) prefetchInstances(ctx context.Context, instances []*instance.Instance) {
-	if len(instances) < 2 {
-		return
-	}
 	names := make([]string, len(instances))
 	for i, one := range instances {
 		names[i] = one.Name
 	}
-	items := selected(ctx).items()
-	r.prefetchWorkloads(ctx, names, items)
-	for _, f := range items.fields {
-		inner := selection{op: items.op, fields: below(items.op, f)}
-		r.prefetchList(ctx, names, f, inner)
+	r.prefetch(ctx, names, selected(ctx).items())
+}
+
+// prefetch starts reading what will be asked of some instances.
+func (r *Resolver) prefetch(ctx context.Context, names []string, on selection) {
+	r.prefetchWorkloads(ctx, names, on)
+	for _, f := range on.fields {
+		r.prefetchList(ctx, names, f, selection{op: on.op, fields: below(on.op, f)})
 	}
 }
 
@@ -108,7 +108,7 @@ func (r *Resolver) prefetchResources(ctx context.Context, names []string, raw ma
 		if err != nil {
 			return
 		}
-		r.Fleet.Resources.Prefetch(ctx, names, of, p, filter, order, inner.has("totalCount"), inner.metadataOnly())
+		r.Fleet.Resources.Prefetch(ctx, names, of, p, filter, order, inner.has("totalCount"), inner.itemDetail())
 	})
 }
 

@@ -24,7 +24,7 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 	if err != nil {
 		return nil, err
 	}
-	c, err := r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), metadataOnly(ctx))
+	c, err := r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
 	return orEmpty(ctx, c, err)
 }
 

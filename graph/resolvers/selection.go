@@ -2,10 +2,12 @@ package resolvers
 
 import (
 	"context"
+	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // Looking ahead: what a selection will ask for decides what is read, and lets
@@ -39,12 +41,16 @@ func everyType(op *graphql.OperationContext, field graphql.CollectedField) []str
 	if field.Definition == nil {
 		return nil
 	}
-	name := field.Definition.Type.Name()
-	types := []string{name, "Node", "Workload", "PropagationPolicyLike", "OverridePolicyLike"}
-	if name == "Workload" || name == "Node" {
-		types = append(types, "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
-	}
-	return types
+	return append([]string{field.Definition.Type.Name()}, severalTypes...)
+}
+
+// severalTypes are the interfaces of the schema and the types that have one of
+// them in common with others. A fragment on a type that a field can't have is
+// refused before anything is resolved, so all of them do for every field.
+var severalTypes = []string{
+	"Node", "Workload", "PropagationPolicyLike", "OverridePolicyLike",
+	"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob",
+	"PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy",
 }
 
 // under is the selection below the fields of some name.
@@ -78,10 +84,50 @@ func (s selection) items() selection {
 // wantsCount tells that the number of all items is selected.
 func wantsCount(ctx context.Context) bool { return selected(ctx).has("totalCount") }
 
-// metadataOnly tells that nothing but metadata is selected on the items.
-func metadataOnly(ctx context.Context) bool { return selected(ctx).metadataOnly() }
+// itemDetail is how much of a connection's objects of any kind is selected.
+func itemDetail(ctx context.Context) index.Detail { return selected(ctx).itemDetail() }
 
-func (s selection) metadataOnly() bool { return !s.items().has("manifest", "yaml") }
+func (s selection) itemDetail() index.Detail {
+	if s.items().has("manifest", "yaml") {
+		return index.Whole
+	}
+	return index.Metadata
+}
+
+// templateDetail is how much of a workload is selected.
+func (s selection) templateDetail() index.Detail {
+	switch {
+	case s.has("manifest", "yaml"):
+		return index.Whole
+	case s.has("images", "schedule", "completions"):
+		return index.Known
+	}
+	return index.Metadata
+}
+
+// objectDetail is how much of an object in a member is selected.
+func (s selection) objectDetail() index.Detail {
+	if s.has("manifest", "yaml") {
+		return index.Whole
+	}
+	return index.Known
+}
+
+// policyMetadata are the fields of policies that metadata suffices for.
+var policyMetadata = []string{
+	"__typename", "id", "instance", "namespace", "name", "labels", "annotations", "workloads",
+	"createdAt", "resourceVersion", "deleting", "freshness",
+}
+
+// policyDetail is how much of a policy is selected.
+func (s selection) policyDetail() index.Detail {
+	for _, f := range s.fields {
+		if !slices.Contains(policyMetadata, f.Name) {
+			return index.Whole
+		}
+	}
+	return index.Metadata
+}
 
 // connectionNeeds is what a connection of workloads will be asked for.
 func connectionNeeds(ctx context.Context) workload.Needs { return selected(ctx).connectionNeeds() }
@@ -98,12 +144,15 @@ func workloadNeeds(ctx context.Context) workload.Needs { return selected(ctx).ne
 func (s selection) needs() workload.Needs {
 	placements := s.under("placements")
 	return workload.Needs{
-		Manifest:       s.has("images", "manifest", "yaml", "schedule", "completions"),
+		Template:       s.templateDetail(),
 		Policy:         s.has("policy"),
+		PolicyDetail:   s.under("policy").policyDetail(),
 		Binding:        s.has("binding"),
 		Status:         s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies"),
 		MemberClusters: placements.has("memberCluster"),
 		Overrides:      s.has("overridePolicies") || placements.has("overrides"),
+		OverrideDetail: min(s.under("overridePolicies").policyDetail(), placements.under("overrides").under("policy").policyDetail()),
+		ObjectDetail:   placements.under("object").objectDetail(),
 		Pods:           placements.under("object").has("pods"),
 	}
 }

@@ -47,13 +47,17 @@ type Config struct {
 // Client reads the index. It is safe for concurrent use.
 type Client struct {
 	http    *http.Client
-	base    string
+	root    string
 	timeout time.Duration
 	limiter flowcontrol.RateLimiter
 	now     func() time.Time
 
 	capabilities capabilityCache
+	uncollected  uncollected
 }
+
+// everyKind is the path of the collection of all kinds, below the index's root.
+const everyKind = "/collectionresources/any"
 
 // New makes a Client. It sends nothing.
 func New(cfg Config) (*Client, error) {
@@ -68,7 +72,7 @@ func New(cfg Config) (*Client, error) {
 	}
 	c := &Client{
 		http:    httpClient,
-		base:    strings.TrimSuffix(host.String(), "/") + constants.ClusterPediaOriginAPIPath + "/collectionresources/any",
+		root:    strings.TrimSuffix(host.String(), "/") + constants.ClusterPediaOriginAPIPath,
 		timeout: cfg.Timeout,
 		now:     cfg.Now,
 	}
@@ -95,24 +99,29 @@ func (c *Client) list(ctx context.Context, params url.Values) ([]*Object, *int64
 	if err != nil {
 		return nil, nil, err
 	}
-	a, err := decodeAnswer(body, params.Get("onlyMetadata") != "")
-	if err != nil {
-		return nil, nil, unavailable(err, "The index gave an answer that can't be read")
+	detail := Whole
+	if params.Get("onlyMetadata") != "" {
+		detail = Metadata
 	}
-	return a.Items.objects, a.RemainingItemCount, nil
+	return decodeAnswer(body, detail, Type{})
 }
 
-// get sends one request. Every failure comes back as INDEX_UNAVAILABLE, or as
+// get asks for objects of any kind.
+func (c *Client) get(ctx context.Context, params url.Values) ([]byte, error) {
+	return c.getFrom(ctx, everyKind, params)
+}
+
+// getFrom sends one request. Every failure comes back as INDEX_UNAVAILABLE, or as
 // TIMEOUT when it was the caller's own deadline that passed; statusError keeps the
 // status for those that decide by it.
-func (c *Client) get(ctx context.Context, params url.Values) ([]byte, error) {
+func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([]byte, error) {
 	callerCtx := ctx
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := c.limiter.Wait(ctx); err != nil {
 		return nil, unavailable(err, "The index is overloaded: the request waited too long for its turn")
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"?"+params.Encode(), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.root+path+"?"+params.Encode(), http.NoBody)
 	if err != nil {
 		return nil, fmt.Errorf("making an index request: %w", err)
 	}

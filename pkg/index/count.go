@@ -34,7 +34,10 @@ func (c *Client) countParts(ctx context.Context, d *dialect, q ListQuery, parts 
 	if len(parts) == 0 {
 		return nil, nil
 	}
-	q.MetadataOnly, q.After = partFieldInMetadata(q.PartField), nil
+	q.Detail, q.After = Metadata, nil
+	if !partFieldInMetadata(q.PartField) {
+		q.Detail = Known
+	}
 	if len(parts) <= countDirectly {
 		return c.countEach(ctx, d, q, parts)
 	}
@@ -57,7 +60,7 @@ func (c *Client) countParts(ctx context.Context, d *dialect, q ListQuery, parts 
 			if err != nil {
 				return err
 			}
-			objects, _, err := c.list(gctx, params)
+			objects, _, err := c.listFor(gctx, &q, params)
 			*ask.into = groupParts(objects, q.PartField)
 			return err
 		})

@@ -33,26 +33,33 @@ var withoutMetadata = jsonv2.JoinOptions(lenient, jsonv2.WithUnmarshalers(
 		return dec.SkipValue()
 	})))
 
-// answer is the part of a CollectionResource that is read.
-type answer struct {
-	Items              items  `json:"items"`
-	RemainingItemCount *int64 `json:"remainingItemCount"`
-}
-
-// decodeAnswer reads an answer of the index. The objects refer to the body.
-func decodeAnswer(body []byte, metadataOnly bool) (*answer, error) {
-	a := &answer{Items: items{body: body, metadataOnly: metadataOnly}}
-	if err := jsonv2.Unmarshal(body, a, lenient); err != nil {
-		return nil, err
+// decodeAnswer reads an answer of the index: the objects, which refer to the
+// body, and how many more there are. The items of a list of one type need not
+// say which type they are of.
+func decodeAnswer(body []byte, detail Detail, of Type) ([]*Object, *int64, error) {
+	a := struct {
+		Items items `json:"items"`
+		// A collection of all kinds has the number here, a list of one kind in its metadata.
+		RemainingItemCount *int64 `json:"remainingItemCount"`
+		Metadata           struct {
+			RemainingItemCount *int64 `json:"remainingItemCount"`
+		} `json:"metadata"`
+	}{Items: items{body: body, detail: detail, of: of}}
+	if err := jsonv2.Unmarshal(body, &a, lenient); err != nil {
+		return nil, nil, unavailable(err, "The index gave an answer that can't be read")
 	}
-	return a, nil
+	if a.RemainingItemCount == nil {
+		a.RemainingItemCount = a.Metadata.RemainingItemCount
+	}
+	return a.Items.objects, a.RemainingItemCount, nil
 }
 
 // items reads the list of objects of a body.
 type items struct {
-	body         []byte
-	metadataOnly bool
-	objects      []*Object
+	body    []byte
+	detail  Detail
+	of      Type
+	objects []*Object
 }
 
 // UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.
@@ -84,7 +91,10 @@ func (l *items) object(dec *jsontext.Decoder) (*Object, error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
 	}
-	o := &Object{metadataOnly: l.metadataOnly}
+	o := &Object{detail: l.detail, Kind: l.of.Kind}
+	if l.of.Kind != "" {
+		o.APIVersion = l.of.GroupVersionResource().GroupVersion().String()
+	}
 	start := dec.InputOffset() - 1
 	for dec.PeekKind() != '}' {
 		name, err := dec.ReadToken()

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"iter"
 	"net/url"
 	"slices"
 
@@ -12,7 +13,7 @@ import (
 // GetMany reads these objects, of whatever kinds and clusters. An object that
 // is not there is not in the result. The requests it costs do not depend on how
 // many objects are asked for, until their names fill a request (thousands).
-func (c *Client) GetMany(ctx context.Context, keys []Key, metadataOnly bool) (map[Key]*Object, error) {
+func (c *Client) GetMany(ctx context.Context, keys []Key, detail Detail) (map[Key]*Object, error) {
 	if len(keys) == 0 {
 		return map[Key]*Object{}, nil
 	}
@@ -21,30 +22,26 @@ func (c *Client) GetMany(ctx context.Context, keys []Key, metadataOnly bool) (ma
 		return nil, err
 	}
 	if d == nil {
-		return c.getManyByNames(ctx, keys, metadataOnly)
+		return c.getManyByNames(ctx, keys, detail)
 	}
-	groups := groupKeys(keys)
-	results := make([][]*Object, 0, 1)
+	requests, err := d.exactRequests(keys)
+	if err != nil {
+		return nil, err
+	}
+	results := make([][]*Object, len(requests))
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(maxParallel)
-	for _, batch := range splitGroups(groups, maxParamBytes) {
-		var where clause
-		for _, group := range batch {
-			d.exact(&where, group[0].Type, group[0].Cluster, group)
+	for i, r := range requests {
+		if detail == Metadata {
+			r.params.Set("onlyMetadata", "true")
 		}
-		statement, args, err := where.encode()
-		if err != nil {
-			return nil, err
-		}
-		params := url.Values{"groups": {"*"}, "whereSQLStatement": {statement}, "whereSQLJSONParams": {args}}
-		if metadataOnly {
-			params.Set("onlyMetadata", "true")
-		}
-		i := len(results)
-		results = append(results, nil)
 		g.Go(func() error {
-			objects, _, err := c.list(gctx, params)
-			results[i] = objects
+			var err error
+			if r.of == nil {
+				results[i], _, err = c.list(gctx, r.params)
+			} else {
+				results[i], _, err = c.listOne(gctx, *r.of, detail, r.params)
+			}
 			return err
 		})
 	}
@@ -52,6 +49,94 @@ func (c *Client) GetMany(ctx context.Context, keys []Key, metadataOnly bool) (ma
 		return nil, err
 	}
 	return keyed(keys, slices.Concat(results...)), nil
+}
+
+// exactRequest asks for exact objects; of is their type when all have the same.
+type exactRequest struct {
+	params url.Values
+	of     *Type
+}
+
+// exactRequests asks for some objects, in as many requests as their names need.
+func (d *dialect) exactRequests(keys []Key) ([]exactRequest, error) {
+	var requests []exactRequest
+	add := func(of *Type, where *clause) error {
+		statement, args, err := where.encode()
+		if err != nil {
+			return err
+		}
+		params := url.Values{"groups": {"*"}, "whereSQLStatement": {statement}, "whereSQLJSONParams": {args}}
+		requests = append(requests, exactRequest{params: params, of: of})
+		return nil
+	}
+	groups := groupKeys(keys)
+	if of := groups[0][0].Type; !slices.ContainsFunc(groups, func(g []Key) bool { return g[0].Type != of }) {
+		// Half of a request is for the clusters, half for the names.
+		clusters, pairs := pairsOf(keys)
+		for in := range split(clusters, textBytes, maxParamBytes/2) {
+			for batch := range split(pairs, pairBytes, maxParamBytes/2) {
+				var where clause
+				d.exactIn(&where, of, in, batch)
+				if err := add(&of, &where); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return requests, nil
+	}
+	for _, batch := range splitGroups(groups, maxParamBytes) {
+		var where clause
+		for _, group := range batch {
+			_, pairs := pairsOf(group)
+			d.exact(&where, group[0].Type, group[0].Cluster, pairs)
+		}
+		if err := add(nil, &where); err != nil {
+			return nil, err
+		}
+	}
+	return requests, nil
+}
+
+// pair is the namespace and name of an object.
+type pair struct{ namespace, name string }
+
+// pairsOf are the clusters and the pairs of some keys, each once. Not every pair
+// was asked for in every cluster; what is found beyond that is dropped by keyed.
+func pairsOf(keys []Key) (clusters []string, pairs []pair) {
+	for _, k := range keys {
+		clusters = append(clusters, k.Cluster)
+		pairs = append(pairs, pair{k.Namespace, k.Name})
+	}
+	slices.Sort(clusters)
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	})
+	return slices.Compact(clusters), slices.Compact(pairs)
+}
+
+// textBytes is what a text costs in a request: quoted, in base64, which makes
+// four bytes of three.
+func textBytes(text string) int { return (len(text) + len(`"",`)) * 4 / 3 }
+
+// pairBytes is what a pair costs in a request: its placeholders and its texts.
+func pairBytes(p pair) int {
+	return len(sqlPair) + len(sqlComma) + textBytes(p.namespace) + textBytes(p.name)
+}
+
+// split makes batches that cost at most so many bytes, but no empty ones.
+func split[T any](all []T, bytes func(T) int, most int) iter.Seq[[]T] {
+	return func(yield func([]T) bool) {
+		start, size := 0, 0
+		for i, one := range all {
+			if size += bytes(one); size > most && i > start {
+				if !yield(all[start:i]) {
+					return
+				}
+				start, size = i, bytes(one)
+			}
+		}
+		yield(all[start:])
+	}
 }
 
 // groupKeys puts keys of one type and one cluster together, each once.
@@ -80,8 +165,7 @@ func groupKeys(keys []Key) [][]Key {
 // deeper than a thousand, and each OR nests what is before it.
 const maxGroups = 500
 
-// splitGroups makes batches whose parameters stay under a number of bytes, as
-// sent: base64 in a URL makes four bytes of three.
+// splitGroups makes batches whose parameters stay under a number of bytes.
 func splitGroups(groups [][]Key, most int) [][][]Key {
 	var batches [][][]Key
 	var batch [][]Key
@@ -94,8 +178,7 @@ func splitGroups(groups [][]Key, most int) [][][]Key {
 		start := 0
 		size += len(sqlExactType) + len(group[0].Type.Group) + len(group[0].Type.Resource) + len(group[0].Cluster) + 64
 		for i, k := range group {
-			// The pair's text and, in base64, its two quoted values.
-			size += len(sqlPair) + 2 + (len(k.Namespace)+len(k.Name)+6)*4/3
+			size += pairBytes(pair{k.Namespace, k.Name})
 			if size > most && i > start {
 				batch = append(batch, group[start:i])
 				batches = append(batches, batch)

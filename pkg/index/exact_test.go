@@ -69,14 +69,14 @@ func TestGetMany(t *testing.T) {
 		bothWays(t, func(t *testing.T, takesSQL bool) {
 			x.AcceptSQL(takesSQL)
 			c := clientOf(t, x)
-			for _, metadataOnly := range []bool{false, true} {
+			for _, detail := range []index.Detail{index.Whole, index.Metadata} {
 				var keys []index.Key
 				for _, r := range tt.keys {
 					keys = append(keys, key(r))
 				}
 				asked := slices.Clone(keys)
 				ctx, recorder := index.WithRecorder(t.Context())
-				got, err := c.GetMany(ctx, keys, metadataOnly)
+				got, err := c.GetMany(ctx, keys, detail)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -88,7 +88,7 @@ func TestGetMany(t *testing.T) {
 					t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, diff)
 				}
 				for _, o := range got {
-					if o.MetadataOnly() != metadataOnly {
+					if o.MetadataOnly() != (detail == index.Metadata) {
 						t.Errorf("%s: %s says of its metadata alone: %v", tt.name, describe(o), o.MetadataOnly())
 					}
 				}
@@ -128,7 +128,13 @@ func TestGetManyInParts(t *testing.T) {
 		}, 12_000, 3, "a part may end in the middle of a cluster"},
 		{"many clusters", func(i int) indextest.Row {
 			return row(index.Deployments, fmt.Sprintf("member-%05d", i), "shop", "web")
-		}, 2500, 3, "each cluster is a condition of its own"},
+		}, 2500, 1, "clusters are a list, as names are"},
+		{"long names of clusters", func(i int) indextest.Row {
+			return row(index.Deployments, fmt.Sprintf("%0200d", i), "shop", "web")
+		}, 2500, 3, "a list of clusters has to fit too"},
+		{"two kinds in many clusters", func(i int) indextest.Row {
+			return row([]index.Type{index.Deployments, index.DaemonSets}[i%2], fmt.Sprintf("member-%05d", i), "shop", "web")
+		}, 2500, 3, "each kind in each cluster is a condition of its own"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var rows []indextest.Row
@@ -141,7 +147,7 @@ func TestGetManyInParts(t *testing.T) {
 			}
 			x := indextest.New(t, rows...)
 			ctx, recorder := index.WithRecorder(t.Context())
-			got, err := clientOf(t, x).GetMany(ctx, keys, true)
+			got, err := clientOf(t, x).GetMany(ctx, keys, index.Metadata)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +183,7 @@ func TestGetManyByNamesInParts(t *testing.T) {
 	x := indextest.New(t, rows...)
 	x.AcceptSQL(false)
 	ctx, recorder := index.WithRecorder(t.Context())
-	got, err := clientOf(t, x).GetMany(ctx, keys, false)
+	got, err := clientOf(t, x).GetMany(ctx, keys, index.Whole)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 		if q.WithCount && offset == 0 && len(q.Scopes) == 0 {
 			params.Set("withRemainingCount", "true")
 		}
-		objects, remaining, err := c.list(ctx, params)
+		objects, remaining, err := c.listFor(ctx, q, params)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +115,7 @@ func crossProductParams(q *ListQuery) url.Values {
 	if len(fields) > 0 {
 		params.Set("fieldSelector", strings.Join(fields, ","))
 	}
-	if q.MetadataOnly {
+	if q.Detail == Metadata {
 		params.Set("onlyMetadata", "true")
 	}
 	return params
@@ -178,11 +178,11 @@ func compare(o Order, a, b Position) int {
 
 // getManyByNames asks for the cross product of namespaces and names, one
 // request for each type and cluster, and takes what was meant.
-func (c *Client) getManyByNames(ctx context.Context, keys []Key, metadataOnly bool) (map[Key]*Object, error) {
+func (c *Client) getManyByNames(ctx context.Context, keys []Key, detail Detail) (map[Key]*Object, error) {
 	var requests []ListQuery
 	for _, group := range groupKeys(keys) {
 		for chunk := range slices.Chunk(group, scanBatch) {
-			q := ListQuery{Types: []Type{chunk[0].Type}, Clusters: []string{chunk[0].Cluster}, MetadataOnly: metadataOnly}
+			q := ListQuery{Types: []Type{chunk[0].Type}, Clusters: []string{chunk[0].Cluster}, Detail: detail}
 			for _, k := range chunk {
 				q.Names = append(q.Names, k.Name)
 				if k.Namespace != "" {
@@ -200,7 +200,7 @@ func (c *Client) getManyByNames(ctx context.Context, keys []Key, metadataOnly bo
 	for i, q := range requests {
 		g.Go(func() error {
 			var err error
-			results[i], _, err = c.list(gctx, crossProductParams(&q))
+			results[i], _, err = c.listFor(gctx, &q, crossProductParams(&q))
 			return err
 		})
 	}
@@ -220,13 +220,13 @@ func (c *Client) ownedByNamespace(ctx context.Context, q *OwnedQuery) (objects, 
 		all := base
 		all.Types = []Type{q.Type}
 		var err error
-		objects, _, err = c.list(gctx, crossProductParams(&all))
+		objects, _, err = c.listFor(gctx, &all, crossProductParams(&all))
 		return err
 	})
 	if len(q.Via) > 0 {
 		g.Go(func() error {
 			via := base
-			via.Types, via.MetadataOnly = q.Via, true
+			via.Types, via.Detail = q.Via, Metadata
 			var err error
 			between, _, err = c.list(gctx, crossProductParams(&via))
 			return err

@@ -58,7 +58,7 @@ func (c *Client) listByKey(ctx context.Context, d *dialect, q *ListQuery) (*Page
 	if q.WithCount && q.After == nil {
 		params.Set("withRemainingCount", "true")
 	}
-	objects, remaining, err := c.list(ctx, params)
+	objects, remaining, err := c.listFor(ctx, q, params)
 	if err != nil {
 		return nil, err
 	}
@@ -108,10 +108,18 @@ func (d *dialect) params(q *ListQuery, where *clause) (url.Values, error) {
 		"whereSQLStatement":  {statement},
 		"whereSQLJSONParams": {args},
 	}
-	if q.MetadataOnly {
+	if q.Detail == Metadata {
 		params.Set("onlyMetadata", "true")
 	}
 	return params, nil
+}
+
+// listFor lists what the parameters of a query ask for.
+func (c *Client) listFor(ctx context.Context, q *ListQuery, params url.Values) ([]*Object, *int64, error) {
+	if len(q.Types) == 1 {
+		return c.listOne(ctx, q.Types[0], q.Detail, params)
+	}
+	return c.list(ctx, params)
 }
 
 // orderParam lists the order's columns. Clusterpedia puts them into the query

@@ -183,7 +183,7 @@ func TestNothingIsAskedForNothing(t *testing.T) {
 	if parts, err := c.ListParts(t.Context(), index.ListQuery{Types: workloadTypes, Limit: 5}, nil); err != nil || len(parts) != 0 {
 		t.Errorf("pages of no parts: %v, %v", parts, err)
 	}
-	if found, err := c.GetMany(t.Context(), nil, false); err != nil || len(found) != 0 {
+	if found, err := c.GetMany(t.Context(), nil, index.Whole); err != nil || len(found) != 0 {
 		t.Errorf("objects of no keys: %v, %v", found, err)
 	}
 	if owned, err := c.Owned(t.Context(), index.OwnedQuery{Type: index.Pods}); err != nil || len(owned) != 0 {
@@ -211,7 +211,7 @@ func TestListRequests(t *testing.T) {
 		{"counted", func(q *index.ListQuery) { q.WithCount = true }, []string{"limit=11 count"}, []string{"limit=11 count"}, "the first page counts along"},
 		{"next page", func(q *index.ListQuery) { q.After = &at }, []string{"limit=11"}, []string{"limit=500"}, "without SQL it is looked for from the start"},
 		{"next page, counted", func(q *index.ListQuery) { q.After, q.WithCount = &at, true }, []string{"limit=1 count metadata", "limit=11"}, []string{"limit=500 count"}, "a page after a key can't count what is before it"},
-		{"metadata", func(q *index.ListQuery) { q.MetadataOnly = true }, []string{"limit=11 metadata"}, []string{"limit=11 metadata"}, "nothing else is sent back"},
+		{"metadata", func(q *index.ListQuery) { q.Detail = index.Metadata }, []string{"limit=11 metadata"}, []string{"limit=11 metadata"}, "nothing else is sent back"},
 	} {
 		bothWays(t, func(t *testing.T, takesSQL bool) {
 			x.AcceptSQL(takesSQL)

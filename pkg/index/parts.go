@@ -27,14 +27,16 @@ func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[
 	if q = q.in(clusters...).simplified(); q.nothing() {
 		return emptyPages(&q, parts), nil
 	}
-	q.MetadataOnly = q.MetadataOnly && partFieldInMetadata(q.PartField)
+	if q.Detail == Metadata && !partFieldInMetadata(q.PartField) {
+		q.Detail = Known
+	}
 	var where clause
 	d.parts(&where, &q, values, q.Limit+1)
 	params, err := d.params(&q, &where)
 	if err != nil {
 		return nil, err
 	}
-	objects, _, err := c.list(ctx, params)
+	objects, _, err := c.listFor(ctx, &q, params)
 	if err != nil {
 		return nil, err
 	}

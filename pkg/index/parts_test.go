@@ -75,9 +75,9 @@ func TestPartsAreLists(t *testing.T) {
 		{"scoped", index.ListQuery{Limit: 5, Scopes: []index.Scope{{Cluster: "k-0", Namespaces: []string{"shop"}}, {Cluster: "k-3", EveryNamespace: true}}}, byCluster, "a part is what its scope has of it"},
 		{"ordered by time, backwards", index.ListQuery{Limit: 4, Order: index.Order{Field: index.OrderByCreation, Desc: true}}, byCluster, "rows are numbered in the list's order"},
 		{"after a position", index.ListQuery{Limit: 3, Order: index.Order{Field: index.OrderByName}, After: &index.Position{Namespace: "shop", Name: "p1-0003", Cluster: "k-3", Kind: "Deployment"}}, byCluster, "each from the position on"},
-		{"metadata only", index.ListQuery{Limit: 5, MetadataOnly: true}, byCluster, "the cluster shows in the metadata"},
-		{"by a label", index.ListQuery{Limit: 5, PartField: []string{"metadata", "labels", "policy"}, MetadataOnly: true}, byPolicy, "the same value in another cluster is another part"},
-		{"by a field of the object", index.ListQuery{Limit: 5, PartField: []string{"spec", "policy"}, MetadataOnly: true}, byPolicy, "a part that shows in the object alone needs the object"},
+		{"metadata only", index.ListQuery{Limit: 5, Detail: index.Metadata}, byCluster, "the cluster shows in the metadata"},
+		{"by a label", index.ListQuery{Limit: 5, PartField: []string{"metadata", "labels", "policy"}, Detail: index.Metadata}, byPolicy, "the same value in another cluster is another part"},
+		{"by a field of the object", index.ListQuery{Limit: 5, PartField: []string{"spec", "policy"}, Detail: index.Metadata}, byPolicy, "a part that shows in the object alone needs the object"},
 	} {
 		bothWays(t, func(t *testing.T, takesSQL bool) {
 			x.AcceptSQL(takesSQL)

@@ -15,16 +15,14 @@ type Reader interface {
 	List(ctx context.Context, q ListQuery) (*Page, error)
 	// PageOf reads the page of one part. The query's own Clusters are ignored.
 	PageOf(ctx context.Context, part Part, q ListQuery) (*Page, error)
-	// Get reads one object. A missing one is a NOT_FOUND.
-	Get(ctx context.Context, key Key) (*Object, error)
-	// GetMetadata reads the metadata of one object. A missing one is a NOT_FOUND.
-	GetMetadata(ctx context.Context, key Key) (*Object, error)
+	// Get reads at least so much of one object. A missing one is a NOT_FOUND.
+	Get(ctx context.Context, key Key, detail Detail) (*Object, error)
 	// PodsOf reads the pods that an object owns, directly or through a ReplicaSet
 	// or a Job, by name.
 	PodsOf(ctx context.Context, owner PodOwner) ([]*Object, error)
 
-	// Prefetch starts reading objects, or their metadata.
-	Prefetch(ctx context.Context, keys []Key, metadataOnly bool, then func(map[Key]*Object))
+	// Prefetch starts reading so much of some objects.
+	Prefetch(ctx context.Context, keys []Key, detail Detail, then func(map[Key]*Object))
 	// PrefetchPages starts reading one page of each part.
 	PrefetchPages(ctx context.Context, parts []Part, q ListQuery, then func(map[Part]*Page))
 	// PrefetchPods starts reading pods.

@@ -111,11 +111,14 @@ const (
 	sqlSizesUnset   sqlText = ") w WHERE w.rn <= ? AND ((w.n >> CAST(w.rn - 1 AS integer)) & 1) = 0)"
 	sqlSizesFilters sqlText = ") AS n FROM resources WHERE "
 
-	// Exact objects of one type in one cluster. Every column of the unique index
-	// is bound, so that the database can use it.
-	sqlExactType  sqlText = `("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN (VALUES `
-	sqlExactClose sqlText = "))"
-	sqlPair       sqlText = "(?, ?)"
+	// Exact objects of one type. Every column of the unique index is bound. The
+	// detour over a SELECT has SQLite look each pair up in that index: with VALUES
+	// alone it walks through all objects of the type.
+	sqlExactType   sqlText = `("group" = ? AND version = ? AND resource = ? AND cluster = ?`
+	sqlExactTypeIn sqlText = `("group" = ? AND version = ? AND resource = ? AND cluster IN ?`
+	sqlAmong       sqlText = " AND (namespace, name) IN (SELECT CAST(column1 AS text), CAST(column2 AS text) FROM (VALUES "
+	sqlAmongClose  sqlText = ") AS pairs)"
+	sqlPair        sqlText = "(?, ?)"
 
 	// What is in some scopes. Pairs instead of one condition for each cluster keep
 	// the statement flat: databases bound how deep conditions may nest.
@@ -326,18 +329,32 @@ func (d *dialect) partFilters(c *clause, q *ListQuery, values []string) {
 	}
 }
 
-// exact adds the condition that a row is one of the keys, all of which are of
-// one type in one cluster.
-func (d *dialect) exact(c *clause, t Type, cluster string, keys []Key) {
+// exact adds the condition that a row is one of the pairs of one type in one cluster.
+func (d *dialect) exact(c *clause, t Type, cluster string, pairs []pair) {
 	if c.text.Len() > 0 {
 		c.add(sqlOr)
 	}
 	c.add(sqlExactType, t.Group, t.Version, t.Resource, cluster)
-	for i, k := range keys {
+	c.among(pairs)
+	c.add(sqlClose)
+}
+
+// exactIn adds the condition that a row is one of the pairs of one type in one
+// of some clusters.
+func (d *dialect) exactIn(c *clause, t Type, clusters []string, pairs []pair) {
+	c.add(sqlExactTypeIn, t.Group, t.Version, t.Resource, clusters)
+	c.among(pairs)
+	c.add(sqlClose)
+}
+
+// among adds the condition that a row is one of the pairs.
+func (c *clause) among(pairs []pair) {
+	c.add(sqlAmong)
+	for i, p := range pairs {
 		if i > 0 {
 			c.add(sqlComma)
 		}
-		c.add(sqlPair, k.Namespace, k.Name)
+		c.add(sqlPair, p.namespace, p.name)
 	}
-	c.add(sqlExactClose)
+	c.add(sqlAmongClose)
 }

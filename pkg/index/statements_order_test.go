@@ -159,10 +159,23 @@ func TestPartStatements(t *testing.T) {
 			name:  "exact keys",
 			build: func(d *dialect, c *clause, _ *ListQuery) { exactly(d, c) },
 			golden: golden{
-				`("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN (VALUES (?, ?), (?, ?)))` +
-					` OR ("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN (VALUES (?, ?)))`,
+				`("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN` +
+					` (SELECT CAST(column1 AS text), CAST(column2 AS text) FROM (VALUES (?, ?), (?, ?)) AS pairs))` +
+					` OR ("group" = ? AND version = ? AND resource = ? AND cluster = ? AND (namespace, name) IN` +
+					` (SELECT CAST(column1 AS text), CAST(column2 AS text) FROM (VALUES (?, ?)) AS pairs))`,
 				[]any{"apps", "v1", "deployments", "m1", "ops", "b", "shop", "a", "", "v1", "namespaces", "m1", "", "shop"},
 			}, why: "one condition for each type and cluster, and every column of the unique index in it",
+		},
+		{
+			name: "exact objects of one type",
+			build: func(d *dialect, c *clause, _ *ListQuery) {
+				d.exactIn(c, Deployments, []string{"m1", "m2"}, []pair{{"ops", "b"}, {"shop", "a"}})
+			},
+			golden: golden{
+				`("group" = ? AND version = ? AND resource = ? AND cluster IN ? AND (namespace, name) IN` +
+					` (SELECT CAST(column1 AS text), CAST(column2 AS text) FROM (VALUES (?, ?), (?, ?)) AS pairs))`,
+				[]any{"apps", "v1", "deployments", []string{"m1", "m2"}, "ops", "b", "shop", "a"},
+			}, why: "the names travel once for all clusters",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,6 +185,6 @@ func TestPartStatements(t *testing.T) {
 }
 
 func exactly(d *dialect, c *clause) {
-	d.exact(c, Deployments, "m1", []Key{{"m1", Deployments, "ops", "b"}, {"m1", Deployments, "shop", "a"}})
-	d.exact(c, Namespaces, "m1", []Key{{"m1", Namespaces, "", "shop"}})
+	d.exact(c, Deployments, "m1", []pair{{"ops", "b"}, {"shop", "a"}})
+	d.exact(c, Namespaces, "m1", []pair{{"", "shop"}})
 }

@@ -154,7 +154,7 @@ func TestFilterStatements(t *testing.T) {
 			}, "parameters are in the order of their placeholders",
 		},
 		{
-			"position and size are no filters", ListQuery{Clusters: alpha, Types: []Type{Jobs}, After: &Position{Name: "x"}, Limit: 7, WithCount: true, MetadataOnly: true, Order: Order{Desc: true}},
+			"position and size are no filters", ListQuery{Clusters: alpha, Types: []Type{Jobs}, After: &Position{Name: "x"}, Limit: 7, WithCount: true, Detail: Metadata, Order: Order{Desc: true}},
 			golden{"cluster IN ?", []any{alpha}}, "what is counted does not depend on the page",
 		},
 	} {

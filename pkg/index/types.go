@@ -2,6 +2,7 @@ package index
 
 import (
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 
@@ -55,18 +56,24 @@ type Object struct {
 	Meta       metav1.ObjectMeta
 	// raw is the object as the index sent it, with the index's own annotations.
 	raw json.RawMessage
-	// metadataOnly says that the index was asked for metadata only.
-	metadataOnly bool
+	// detail is how much of it the index was asked for.
+	detail Detail
 
 	mu      sync.Mutex
 	decoded any
 }
 
 // MetadataOnly tells that the object holds nothing but its metadata.
-func (o *Object) MetadataOnly() bool { return o.metadataOnly }
+func (o *Object) MetadataOnly() bool { return o.detail == Metadata }
+
+// errNotWhole is a mistake of ours: less of an object was asked for than is shown.
+var errNotWhole = errors.New("the object was not read whole")
 
 // Manifest is the object as generic JSON, without what the index added to it.
 func (o *Object) Manifest() (map[string]any, error) {
+	if o.detail != Whole {
+		return nil, errNotWhole
+	}
 	m := map[string]any{}
 	if err := json.Unmarshal(o.raw, &m); err != nil {
 		return nil, err
@@ -143,8 +150,8 @@ type ListQuery struct {
 	// WithCount asks for the number of objects on all pages. It costs a request
 	// of its own when After is set.
 	WithCount bool
-	// MetadataOnly asks for nothing but metadata.
-	MetadataOnly bool
+	// Detail is how much of the objects to read.
+	Detail Detail
 	// PartField is the field by whose value ListParts parts the list, besides the
 	// cluster; nil parts it by cluster alone.
 	PartField []string

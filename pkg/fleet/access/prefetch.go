@@ -14,7 +14,7 @@ import (
 // decided now.
 
 // Prefetch implements index.Reader.
-func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, metadataOnly bool, then func(map[index.Key]*index.Object)) {
+func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
 	clusters := make([]string, len(keys))
 	for i, k := range keys {
 		clusters[i] = k.Cluster
@@ -29,7 +29,7 @@ func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, metadataOnly bo
 			return false
 		case metadata, ofBinding:
 			// Get reads the metadata of these, which is another list of loaders.
-			return !metadataOnly
+			return detail != index.Metadata
 		case hidden:
 		}
 		return true
@@ -38,10 +38,10 @@ func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, metadataOnly bo
 		return
 	}
 	if then == nil {
-		r.reader.Prefetch(ctx, visible, metadataOnly, nil)
+		r.reader.Prefetch(ctx, visible, detail, nil)
 		return
 	}
-	r.reader.Prefetch(ctx, visible, metadataOnly, func(found map[index.Key]*index.Object) {
+	r.reader.Prefetch(ctx, visible, detail, func(found map[index.Key]*index.Object) {
 		found = maps.Clone(found)
 		maps.DeleteFunc(found, func(k index.Key, o *index.Object) bool {
 			return o.Cluster != k.Cluster || !shows(grants[k.Cluster], o)
@@ -63,18 +63,18 @@ func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.
 	}
 	slices.Sort(clusters)
 	// Where bodies may not be read, the question is another one.
-	asked := map[bool]*pages{}
+	asked := map[index.Detail]*pages{}
 	for _, cluster := range slices.Compact(clusters) {
 		q.Clusters, q.Scopes = []string{cluster}, nil
 		narrowed, ok := narrow(grants, q)
 		if !ok {
 			continue
 		}
-		p := asked[narrowed.MetadataOnly]
+		p := asked[narrowed.Detail]
 		if p == nil {
 			p = &pages{query: narrowed}
 			p.query.Clusters, p.query.Scopes = nil, nil
-			asked[narrowed.MetadataOnly] = p
+			asked[narrowed.Detail] = p
 		}
 		p.query.Clusters = append(p.query.Clusters, narrowed.Clusters...)
 		p.query.Scopes = append(p.query.Scopes, narrowed.Scopes...)

@@ -85,7 +85,9 @@ func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, 
 			continue
 		}
 		c := confine(g, cluster, &q)
-		q.MetadataOnly = q.MetadataOnly || (c.metadataOnly && !c.none)
+		if c.metadataOnly && !c.none {
+			q.Detail = index.Metadata
+		}
 		switch {
 		case c.none:
 		case c.scope != nil:
@@ -99,7 +101,9 @@ func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, 
 	for _, scope := range own {
 		if g, visible := grants[scope.Cluster]; visible {
 			if c := confine(g, scope.Cluster, &q); !c.none && c.scope == nil {
-				q.MetadataOnly = q.MetadataOnly || c.metadataOnly
+				if c.metadataOnly {
+					q.Detail = index.Metadata
+				}
 				q.Scopes = append(q.Scopes, scope)
 			}
 		}
@@ -126,16 +130,7 @@ func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery)
 }
 
 // Get implements index.Reader.
-func (r *Reader) Get(ctx context.Context, key index.Key) (*index.Object, error) {
-	return r.get(ctx, key, r.reader.Get)
-}
-
-// GetMetadata implements index.Reader.
-func (r *Reader) GetMetadata(ctx context.Context, key index.Key) (*index.Object, error) {
-	return r.get(ctx, key, r.reader.GetMetadata)
-}
-
-func (r *Reader) get(ctx context.Context, key index.Key, read func(context.Context, index.Key) (*index.Object, error)) (*index.Object, error) {
+func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*index.Object, error) {
 	grants, err := r.grants(ctx, key.Cluster)
 	if err != nil {
 		return nil, err
@@ -145,10 +140,10 @@ func (r *Reader) get(ctx context.Context, key index.Key, read func(context.Conte
 	case hidden:
 		return nil, key.NotFound()
 	case metadata, ofBinding:
-		read = r.reader.GetMetadata
+		detail = index.Metadata
 	case whole:
 	}
-	o, err := read(ctx, key)
+	o, err := r.reader.Get(ctx, key, detail)
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,6 @@ var methods = map[string]func(t *testing.T, person string, r *access.Reader, bel
 	"List":          testList,
 	"PageOf":        testPageOf,
 	"Get":           testGet,
-	"GetMetadata":   testGetMetadata,
 	"PodsOf":        testPodsOf,
 	"Prefetch":      testPrefetch,
 	"PrefetchPages": testPrefetchPages,
@@ -95,7 +94,7 @@ func checkQuery(t *testing.T, person string, q index.ListQuery) {
 		if !inside || !slices.Contains(q.Types, k.Type) {
 			continue
 		}
-		if visible, body := sees(person, k, true); !visible || (!q.MetadataOnly && !body) {
+		if visible, body := sees(person, k, true); !visible || (q.Detail != index.Metadata && !body) {
 			t.Errorf("asked for a list that holds %+v: %+v", k, q)
 		}
 	}
@@ -113,7 +112,7 @@ func lists() [][]index.Type {
 func filters() []index.ListQuery {
 	return []index.ListQuery{
 		{}, {Namespaces: []string{"shop"}}, {Namespaces: []string{"billing", "ops"}}, {Namespaces: []string{""}}, {Namespaces: []string{"", "shop"}},
-		{Names: []string{"shop"}}, {Names: []string{"x", "ops"}}, {MetadataOnly: true},
+		{Names: []string{"shop"}}, {Names: []string{"x", "ops"}}, {Detail: index.Metadata}, {Detail: index.Known},
 	}
 }
 
@@ -238,15 +237,14 @@ func testPrefetchPages(t *testing.T, person string, r *access.Reader, below *rec
 
 func testGet(t *testing.T, person string, r *access.Reader, below *recorder) {
 	t.Helper()
-	testOne(t, person, r.Get, below, false)
+	for _, detail := range details {
+		testOne(t, person, r, below, detail)
+	}
 }
 
-func testGetMetadata(t *testing.T, person string, r *access.Reader, below *recorder) {
-	t.Helper()
-	testOne(t, person, r.GetMetadata, below, true)
-}
+var details = []index.Detail{index.Whole, index.Known, index.Metadata}
 
-func testOne(t *testing.T, person string, get func(context.Context, index.Key) (*index.Object, error), below *recorder, metadataOnly bool) {
+func testOne(t *testing.T, person string, r *access.Reader, below *recorder, detail index.Detail) {
 	t.Helper()
 	all := slices.Clone(keys)
 	for _, k := range keys {
@@ -255,14 +253,14 @@ func testOne(t *testing.T, person string, get func(context.Context, index.Key) (
 	}
 	for _, k := range all {
 		before := below.requested
-		o, err := get(as(t, person), k)
+		o, err := r.Get(as(t, person), k, detail)
 		visible, body := sees(person, k, false)
 		_, exists := below.objects[k]
 		switch {
 		case visible && exists:
 			if err != nil {
 				t.Errorf("%+v: %v", k, err)
-			} else if o.MetadataOnly() != (metadataOnly || !body) {
+			} else if o.MetadataOnly() != (detail == index.Metadata || !body) {
 				t.Errorf("%+v: metadata only is %v", k, o.MetadataOnly())
 			}
 		case !apierror.Is(err, apierror.CodeNotFound) || err.Error() != k.NotFound().Error():
@@ -275,18 +273,18 @@ func testOne(t *testing.T, person string, get func(context.Context, index.Key) (
 
 func testPrefetch(t *testing.T, person string, r *access.Reader, below *recorder) {
 	t.Helper()
-	for _, metadataOnly := range []bool{false, true} {
+	for _, detail := range details {
 		found := map[index.Key]*index.Object{}
-		r.Prefetch(as(t, person), keys, metadataOnly, func(rows map[index.Key]*index.Object) { found = rows })
+		r.Prefetch(as(t, person), keys, detail, func(rows map[index.Key]*index.Object) { found = rows })
 		for _, k := range keys {
 			visible, body := sees(person, k, false)
 			_, got := found[k]
-			// What may be read without its body only is read so, by GetMetadata.
-			if want := visible && (metadataOnly || body); got != want {
-				t.Errorf("%+v, metadata only %v: got %v, want %v", k, metadataOnly, got, want)
+			// What may be read without its body only is read so, by Get.
+			if want := visible && (detail == index.Metadata || body); got != want {
+				t.Errorf("%+v, detail %d: got %v, want %v", k, detail, got, want)
 			}
 		}
-		r.Prefetch(as(t, person), keys, metadataOnly, nil)
+		r.Prefetch(as(t, person), keys, detail, nil)
 	}
 	if len(mayRead[person]) == 0 && below.requested > 0 {
 		t.Errorf("reading ahead for somebody who sees nothing cost %d requests", below.requested)
@@ -360,15 +358,15 @@ func TestNothingIsReadUndecided(t *testing.T) {
 			key, part, q := keys[0], index.Part{Cluster: "k-alpha"}, index.ListQuery{Types: []index.Type{configMaps}, Clusters: clusters, Limit: 1}
 			_, list := r.List(tt.ctx, q)
 			_, page := r.PageOf(tt.ctx, part, q)
-			_, get := r.Get(tt.ctx, key)
-			_, meta := r.GetMetadata(tt.ctx, key)
+			_, get := r.Get(tt.ctx, key, index.Whole)
+			_, meta := r.Get(tt.ctx, key, index.Metadata)
 			_, pods := r.PodsOf(tt.ctx, owner("m1", "shop"))
 			for i, err := range []error{list, page, get, meta, pods} {
 				if apierror.CodeOf(err) != tt.want || err == nil {
 					t.Errorf("read %d: got %v, want %s", i, err, tt.want)
 				}
 			}
-			r.Prefetch(tt.ctx, keys, false, func(map[index.Key]*index.Object) { t.Error("something was read ahead") })
+			r.Prefetch(tt.ctx, keys, index.Whole, func(map[index.Key]*index.Object) { t.Error("something was read ahead") })
 			r.PrefetchPages(tt.ctx, []index.Part{part}, q, func(map[index.Part]*index.Page) { t.Error("a page was read ahead") })
 			r.PrefetchPods(tt.ctx, []index.PodOwner{owner("m1", "shop")})
 			if below.requested > 0 {

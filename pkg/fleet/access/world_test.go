@@ -186,7 +186,7 @@ type asked struct {
 
 func newRecorder(t testing.TB) *recorder {
 	t.Helper()
-	r := &recorder{objects: load(t, false), metadata: load(t, true), keyOf: map[*index.Object]index.Key{}}
+	r := &recorder{objects: load(t, index.Whole), metadata: load(t, index.Metadata), keyOf: map[*index.Object]index.Key{}}
 	for _, k := range keys {
 		r.keyOf[r.objects[k]], r.keyOf[r.metadata[k]] = k, k
 	}
@@ -195,7 +195,7 @@ func newRecorder(t testing.TB) *recorder {
 
 // load makes the objects of the world. Only a Client can: it reads them from a
 // server that has nothing else.
-func load(t testing.TB, metadataOnly bool) map[index.Key]*index.Object {
+func load(t testing.TB, detail index.Detail) map[index.Key]*index.Object {
 	t.Helper()
 	byName := map[index.Key]index.Key{}
 	var items []any
@@ -219,7 +219,7 @@ func load(t testing.TB, metadataOnly bool) map[index.Key]*index.Object {
 		t.Fatal(err)
 	}
 	page, err := client.List(t.Context(), index.ListQuery{
-		Types: []index.Type{configMaps}, Clusters: clusters, Limit: len(items) + 1, MetadataOnly: metadataOnly,
+		Types: []index.Type{configMaps}, Clusters: clusters, Limit: len(items) + 1, Detail: detail,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -251,7 +251,7 @@ func (r *recorder) find(q index.ListQuery) *index.Page {
 	r.requested++
 	r.queries = append(r.queries, q)
 	rows := r.objects
-	if q.MetadataOnly {
+	if q.Detail == index.Metadata {
 		rows = r.metadata
 	}
 	page := &index.Page{}
@@ -291,28 +291,21 @@ func within(q index.ListQuery, part index.Part) index.ListQuery {
 	return q
 }
 
-func (r *recorder) one(k index.Key, metadataOnly bool) (*index.Object, bool) {
+func (r *recorder) one(k index.Key, detail index.Detail) (*index.Object, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requested++
-	r.asked = append(r.asked, asked{k, metadataOnly})
+	r.asked = append(r.asked, asked{k, detail == index.Metadata})
 	rows := r.objects
-	if metadataOnly {
+	if detail == index.Metadata {
 		rows = r.metadata
 	}
 	o, ok := rows[k]
 	return o, ok
 }
 
-func (r *recorder) Get(_ context.Context, k index.Key) (*index.Object, error) {
-	if o, ok := r.one(k, false); ok {
-		return o, nil
-	}
-	return nil, k.NotFound()
-}
-
-func (r *recorder) GetMetadata(_ context.Context, k index.Key) (*index.Object, error) {
-	if o, ok := r.one(k, true); ok {
+func (r *recorder) Get(_ context.Context, k index.Key, detail index.Detail) (*index.Object, error) {
+	if o, ok := r.one(k, detail); ok {
 		return o, nil
 	}
 	return nil, k.NotFound()
@@ -334,10 +327,10 @@ func (r *recorder) PodsOf(_ context.Context, owner index.PodOwner) ([]*index.Obj
 	return pods, nil
 }
 
-func (r *recorder) Prefetch(_ context.Context, wanted []index.Key, metadataOnly bool, then func(map[index.Key]*index.Object)) {
+func (r *recorder) Prefetch(_ context.Context, wanted []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
 	found := map[index.Key]*index.Object{}
 	for _, k := range wanted {
-		if o, ok := r.one(k, metadataOnly); ok {
+		if o, ok := r.one(k, detail); ok {
 			found[k] = o
 		}
 	}

@@ -48,9 +48,9 @@ type Request struct {
 	// Part narrows to what has a value in a field; several parts of the same list
 	// that are asked for at the same time are read together.
 	Part *index.FieldEquals
-	// WithCount and MetadataOnly are what the selection needs.
-	WithCount    bool
-	MetadataOnly bool
+	// WithCount and Detail are what the selection needs.
+	WithCount bool
+	Detail    index.Detail
 }
 
 // Result is a page of objects.
@@ -79,16 +79,16 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 		return index.ListQuery{}, nil, err
 	}
 	q := index.ListQuery{
-		Types:        r.Types,
-		Clusters:     virtualClusters(r.Instances),
-		Namespaces:   r.Filter.Namespaces,
-		Names:        r.Filter.Name,
-		Fields:       r.Fields,
-		ScheduledTo:  r.ScheduledTo,
-		Order:        r.Order,
-		Limit:        limit,
-		WithCount:    r.WithCount,
-		MetadataOnly: r.MetadataOnly,
+		Types:       r.Types,
+		Clusters:    virtualClusters(r.Instances),
+		Namespaces:  r.Filter.Namespaces,
+		Names:       r.Filter.Name,
+		Fields:      r.Fields,
+		ScheduledTo: r.ScheduledTo,
+		Order:       r.Order,
+		Limit:       limit,
+		WithCount:   r.WithCount,
+		Detail:      r.Detail,
 	}
 	if r.Part != nil {
 		q.PartField = r.Part.Path

@@ -28,7 +28,7 @@ func NewService(lister *listing.Lister) *Service { return &Service{lister: liste
 
 // Get returns one member cluster; nil when none of that name is joined.
 func (s *Service) Get(ctx context.Context, instance, name string) (*MemberCluster, error) {
-	o, err := s.lister.Reader.Get(ctx, key(instance, name))
+	o, err := s.lister.Reader.Get(ctx, key(instance, name), index.Whole)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing member is null in the API, not an error.

@@ -70,7 +70,7 @@ func NewService(lister *listing.Lister) *Service { return &Service{lister: liste
 
 // Get returns one namespace; nil when there is none of that name.
 func (s *Service) Get(ctx context.Context, instance, name string) (*Namespace, error) {
-	o, err := s.lister.Reader.Get(ctx, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: index.Namespaces, Name: name})
+	o, err := s.lister.Reader.Get(ctx, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: index.Namespaces, Name: name}, index.Whole)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing namespace is null in the API, not an error.

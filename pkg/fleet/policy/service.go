@@ -49,7 +49,7 @@ func NewService(lister *listing.Lister) *Service {
 // namespace take an empty one.
 func (p *Policies[T]) Get(ctx context.Context, instance, namespace, name string) (*T, error) {
 	key := index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: p.of, Namespace: namespace, Name: name}
-	o, err := p.lister.Reader.Get(ctx, key)
+	o, err := p.lister.Reader.Get(ctx, key, index.Whole)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing policy is null in the API, not an error.

@@ -103,6 +103,9 @@ type (
 
 // NewPropagationPolicy makes a PropagationPolicy of its object.
 func NewPropagationPolicy(instance string, o *index.Object, fresh freshness.Freshness) (*PropagationPolicy, error) {
+	if o.MetadataOnly() {
+		return &PropagationPolicy{Policy: common(instance, o, fresh)}, nil
+	}
 	p, err := index.Decode[policyv1alpha1.PropagationPolicy](o)
 	if err != nil {
 		return nil, unreadable(instance, o, err)
@@ -112,6 +115,9 @@ func NewPropagationPolicy(instance string, o *index.Object, fresh freshness.Fres
 
 // NewClusterPropagationPolicy makes a ClusterPropagationPolicy of its object.
 func NewClusterPropagationPolicy(instance string, o *index.Object, fresh freshness.Freshness) (*ClusterPropagationPolicy, error) {
+	if o.MetadataOnly() {
+		return &ClusterPropagationPolicy{Policy: common(instance, o, fresh)}, nil
+	}
 	p, err := index.Decode[policyv1alpha1.ClusterPropagationPolicy](o)
 	if err != nil {
 		return nil, unreadable(instance, o, err)
@@ -121,6 +127,9 @@ func NewClusterPropagationPolicy(instance string, o *index.Object, fresh freshne
 
 // NewOverridePolicy makes an OverridePolicy of its object.
 func NewOverridePolicy(instance string, o *index.Object, fresh freshness.Freshness) (*OverridePolicy, error) {
+	if o.MetadataOnly() {
+		return &OverridePolicy{Policy: common(instance, o, fresh)}, nil
+	}
 	p, err := index.Decode[policyv1alpha1.OverridePolicy](o)
 	if err != nil {
 		return nil, unreadable(instance, o, err)
@@ -130,6 +139,9 @@ func NewOverridePolicy(instance string, o *index.Object, fresh freshness.Freshne
 
 // NewClusterOverridePolicy makes a ClusterOverridePolicy of its object.
 func NewClusterOverridePolicy(instance string, o *index.Object, fresh freshness.Freshness) (*ClusterOverridePolicy, error) {
+	if o.MetadataOnly() {
+		return &ClusterOverridePolicy{Policy: common(instance, o, fresh)}, nil
+	}
 	p, err := index.Decode[policyv1alpha1.ClusterOverridePolicy](o)
 	if err != nil {
 		return nil, unreadable(instance, o, err)

@@ -74,7 +74,7 @@ func (s *Service) Get(ctx context.Context, instance string, of Kind, namespace *
 		f.Namespaces = []string{*namespace}
 	}
 	one := 1
-	c, err := s.List(ctx, instance, of, page.Args{First: &one}, f, nil, false, false)
+	c, err := s.List(ctx, instance, of, page.Args{First: &one}, f, nil, false, index.Whole)
 	if err != nil || len(c.Nodes) == 0 {
 		return nil, err
 	}
@@ -82,11 +82,11 @@ func (s *Service) Get(ctx context.Context, instance string, of Kind, namespace *
 }
 
 // List returns a page of objects of one kind.
-func (s *Service) List(ctx context.Context, instance string, of Kind, args page.Args, f *Filter, order *object.Order, count, metadataOnly bool) (*Connection, error) {
+func (s *Service) List(ctx context.Context, instance string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
 	if err := of.validate(); err != nil {
 		return nil, err
 	}
-	r, err := s.lister.ListOne(ctx, request([]string{instance}, of, args, f, order, count, metadataOnly))
+	r, err := s.lister.ListOne(ctx, request([]string{instance}, of, args, f, order, count, detail))
 	if err != nil {
 		return nil, err
 	}
@@ -94,25 +94,25 @@ func (s *Service) List(ctx context.Context, instance string, of Kind, args page.
 }
 
 // Prefetch starts reading what List will be asked for in each instance.
-func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count, metadataOnly bool) {
+func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
 	if of.validate() == nil {
-		s.lister.Prefetch(ctx, request(instances, of, args, f, order, count, metadataOnly), nil)
+		s.lister.Prefetch(ctx, request(instances, of, args, f, order, count, detail), nil)
 	}
 }
 
-func request(instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count, metadataOnly bool) listing.Request {
+func request(instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) listing.Request {
 	if f == nil {
 		f = &Filter{}
 	}
 	return listing.Request{
-		Noun:         TypeName,
-		Types:        []index.Type{{Group: of.Group, Version: of.Version, Resource: of.Resource}},
-		Instances:    instances,
-		Args:         args,
-		Filter:       listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
-		Order:        order.Index(index.Order{Field: index.OrderByNamespace}),
-		WithCount:    count,
-		MetadataOnly: metadataOnly,
+		Noun:      TypeName,
+		Types:     []index.Type{{Group: of.Group, Version: of.Version, Resource: of.Resource}},
+		Instances: instances,
+		Args:      args,
+		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:     order.Index(index.Order{Field: index.OrderByNamespace}),
+		WithCount: count,
+		Detail:    detail,
 	}
 }
 

@@ -31,12 +31,12 @@ func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
 // facts gathers what the state is computed from. It gathers the same for every
 // field, so that the fields of one workload never contradict each other.
 func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
-	template, err := w.Template()
+	template, err := index.Decode[Object](w.Indexed)
 	if err != nil {
 		return nil, err
 	}
 	f := &Facts{Kind: w.kind, Template: template, Members: map[string]Member{}, Objects: map[string]*Object{}}
-	o, err := s.optional(ctx, bindingKey(w.Indexed))
+	o, err := s.optional(ctx, bindingKey(w.Indexed), index.Whole)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 		if !slices.Contains(joined, target) {
 			continue
 		}
-		o, err := s.optional(ctx, memberObjectKey(w.Indexed, target))
+		o, err := s.optional(ctx, memberObjectKey(w.Indexed, target), index.Known)
 		if err != nil {
 			return nil, err
 		}
@@ -70,25 +70,40 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 			return nil, err
 		}
 	}
+	if w.Indexed.MetadataOnly() && f.needSpec() {
+		return f, s.addSpec(ctx, w, f)
+	}
 	return f, nil
 }
 
-// optional reads an object that may be missing; nil when it is.
-func (s *Service) optional(ctx context.Context, key index.Key) (*index.Object, error) {
-	o, err := s.lister.Reader.Get(ctx, key)
+// addSpec replaces a template of which only the metadata was read. One that went
+// since is not known any more.
+func (s *Service) addSpec(ctx context.Context, w *Workload, f *Facts) error {
+	f.Template = nil
+	o, err := s.optional(ctx, keyOf(w.Instance, w.kind, w.Namespace(), w.Name()), index.Known)
+	if err != nil || o == nil {
+		return err
+	}
+	f.Template, err = index.Decode[Object](o)
+	return err
+}
+
+// optional reads so much of an object that may be missing; nil when it is.
+func (s *Service) optional(ctx context.Context, key index.Key, detail index.Detail) (*index.Object, error) {
+	o, err := s.lister.Reader.Get(ctx, key, detail)
 	if apierror.Is(err, apierror.CodeNotFound) {
 		return nil, nil //nolint:nilnil // That is what optional means.
 	}
 	return o, err
 }
 
-// Policy returns the policy that claimed the workload; nil when none did.
-func (s *Service) Policy(ctx context.Context, w *Workload) (policy.PropagationPolicyLike, error) {
+// Policy returns so much of the policy that claimed the workload; nil when none did.
+func (s *Service) Policy(ctx context.Context, w *Workload, detail index.Detail) (policy.PropagationPolicyLike, error) {
 	ref := PolicyRefOf(&w.Indexed.Meta)
 	if ref == nil {
 		return nil, nil //nolint:nilnil // A workload without policy has null there.
 	}
-	o, err := s.optional(ctx, policyKey(w.Indexed.Cluster, ref))
+	o, err := s.optional(ctx, policyKey(w.Indexed.Cluster, ref), detail)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}
@@ -97,15 +112,15 @@ func (s *Service) Policy(ctx context.Context, w *Workload) (policy.PropagationPo
 
 // Binding returns Karmada's record of where the workload goes; nil when there is none.
 func (s *Service) Binding(ctx context.Context, w *Workload) (*binding.Binding, error) {
-	o, err := s.optional(ctx, bindingKey(w.Indexed))
+	o, err := s.optional(ctx, bindingKey(w.Indexed), index.Whole)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}
 	return binding.New(w.Instance, o, w.Fresh)
 }
 
-// OverridePolicies returns the override policies that were applied in at least one cluster.
-func (s *Service) OverridePolicies(ctx context.Context, w *Workload) ([]policy.OverridePolicyLike, error) {
+// OverridePolicies returns so much of the override policies that were applied in at least one cluster.
+func (s *Service) OverridePolicies(ctx context.Context, w *Workload, detail index.Detail) ([]policy.OverridePolicyLike, error) {
 	placements, err := s.Placements(ctx, w)
 	if err != nil {
 		return nil, err
@@ -123,7 +138,7 @@ func (s *Service) OverridePolicies(ctx context.Context, w *Workload) ([]policy.O
 				continue
 			}
 			seen[o.key] = struct{}{}
-			like, err := s.OverridePolicy(ctx, o)
+			like, err := s.OverridePolicy(ctx, o, detail)
 			if err != nil {
 				return nil, err
 			}
@@ -151,7 +166,7 @@ func (s *Service) Placements(ctx context.Context, w *Workload) ([]Placement, err
 	if err != nil || len(status.Placements) == 0 {
 		return []Placement{}, err
 	}
-	o, err := s.lister.Reader.Get(ctx, bindingKey(w.Indexed))
+	o, err := s.lister.Reader.Get(ctx, bindingKey(w.Indexed), index.Whole)
 	if err != nil {
 		return nil, apierror.In(err, w.Instance)
 	}
@@ -184,7 +199,7 @@ func (o *Override) PolicyNamespace() *string {
 // Overrides returns what was overridden for a placement.
 func (s *Service) Overrides(ctx context.Context, p *Placement) ([]Override, error) {
 	w := p.workload
-	work, err := s.lister.Reader.GetMetadata(ctx, workKey(w.Indexed, p.Cluster))
+	work, err := s.lister.Reader.Get(ctx, workKey(w.Indexed, p.Cluster), index.Metadata)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return []Override{}, nil
@@ -202,24 +217,24 @@ func (s *Service) Overrides(ctx context.Context, p *Placement) ([]Override, erro
 	return out, nil
 }
 
-// OverridePolicy returns the policy of an override; nil when it was deleted since.
-func (s *Service) OverridePolicy(ctx context.Context, o *Override) (policy.OverridePolicyLike, error) {
+// OverridePolicy returns so much of the policy of an override; nil when it was deleted since.
+func (s *Service) OverridePolicy(ctx context.Context, o *Override, detail index.Detail) (policy.OverridePolicyLike, error) {
 	w := o.placement.workload
-	found, err := s.optional(ctx, o.key)
+	found, err := s.optional(ctx, o.key, detail)
 	if err != nil || found == nil {
 		return nil, apierror.In(err, w.Instance)
 	}
 	return policy.NewOverride(w.Instance, found, w.Fresh)
 }
 
-// Object returns the object that runs in the placement's cluster; nil when the
-// cluster is not in the inventory or has none.
-func (s *Service) Object(ctx context.Context, p *Placement) (*MemberObject, error) {
+// Object returns so much of the object that runs in the placement's cluster; nil
+// when the cluster is not in the inventory or has none.
+func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail) (*MemberObject, error) {
 	w := p.workload
 	if !slices.Contains(s.joined(ctx, w.Instance), p.Cluster) {
 		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
 	}
-	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster))
+	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster), detail)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}

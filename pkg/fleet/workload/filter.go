@@ -44,16 +44,23 @@ type ListArgs struct {
 type Needs struct {
 	// Count: the number of workloads on all pages.
 	Count bool
-	// Manifest: anything beyond the metadata of the templates.
-	Manifest bool
-	// Policy, Binding: the objects themselves.
-	Policy, Binding bool
+	// Template is how much of the templates is shown. What their state is computed
+	// from is read besides.
+	Template index.Detail
+	// Policy: the policy that claimed it, and how much of that.
+	Policy       bool
+	PolicyDetail index.Detail
+	// Binding: Karmada's record of where it goes.
+	Binding bool
 	// Status: replicas, health or placements, which are computed together.
 	Status bool
 	// MemberClusters: the member clusters of the placements.
 	MemberClusters bool
-	// Overrides: the override policies that were applied.
-	Overrides bool
+	// Overrides: the override policies that were applied, and how much of them.
+	Overrides      bool
+	OverrideDetail index.Detail
+	// ObjectDetail is how much of the objects in the members is shown.
+	ObjectDetail index.Detail
 	// Pods of the objects in the members.
 	Pods bool
 }
@@ -61,10 +68,29 @@ type Needs struct {
 // and are the needs of both.
 func (n Needs) and(o Needs) Needs {
 	return Needs{
-		Count: n.Count || o.Count, Manifest: n.Manifest || o.Manifest,
-		Policy: n.Policy || o.Policy, Binding: n.Binding || o.Binding, Status: n.Status || o.Status,
-		MemberClusters: n.MemberClusters || o.MemberClusters, Overrides: n.Overrides || o.Overrides, Pods: n.Pods || o.Pods,
+		Count:          n.Count || o.Count,
+		Template:       min(n.Template, o.Template),
+		Policy:         n.Policy || o.Policy,
+		PolicyDetail:   min(n.PolicyDetail, o.PolicyDetail),
+		Binding:        n.Binding || o.Binding,
+		Status:         n.Status || o.Status,
+		MemberClusters: n.MemberClusters || o.MemberClusters,
+		Overrides:      n.Overrides || o.Overrides,
+		OverrideDetail: min(n.OverrideDetail, o.OverrideDetail),
+		ObjectDetail:   min(n.ObjectDetail, o.ObjectDetail),
+		Pods:           n.Pods || o.Pods,
 	}
+}
+
+// page is how much to read of the templates of a page. Their state hardly needs
+// more than metadata: only Jobs and CronJobs say something in their spec that
+// nothing else knows, which is read besides where the page has other kinds too.
+func (n Needs) page(kinds []Kind) index.Detail {
+	others := func(k Kind) bool { return !k.stateInSpec() }
+	if n.Template == index.Metadata && n.Status && kinds != nil && !slices.ContainsFunc(kinds, others) {
+		return index.Known
+	}
+	return n.Template
 }
 
 // request makes the list of a filter. Its errors name the argument.
@@ -82,8 +108,7 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 		Order:       a.Order.Index(index.Order{Field: index.OrderByNamespace}),
 		ScheduledTo: f.Cluster,
 		WithCount:   needs.Count,
-		// The state of a workload is computed from its whole template.
-		MetadataOnly: !needs.Manifest && !needs.Status,
+		Detail:      needs.page(f.Kinds),
 	}
 	if p := f.Policy; p != nil {
 		if p.Name == "" {

@@ -19,7 +19,7 @@ const speculateUpTo = 8
 // prefetch starts reading what will be asked of some workloads, all in one go:
 // bindings, policies and, where the members are few, the objects in the members.
 func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Needs) {
-	if len(rows) == 0 || needs == (Needs{Count: needs.Count, Manifest: needs.Manifest}) {
+	if len(rows) == 0 || (!needs.Policy && !needs.Binding && !needs.members()) {
 		return
 	}
 	p := &prefetch{service: s, ctx: ctx, needs: needs, rows: rows, members: map[string][]string{}}
@@ -52,23 +52,36 @@ func (p *prefetch) instances() []string {
 }
 
 // start reads everything that the templates alone lead to.
+//
+// The objects in the members are most of what is read, and the index works on
+// one request at a time, so they are asked for beside the bindings and not
+// together with them. Where override policies are wanted, that takes requests of
+// its own, and the number of all is bounded: then they share one.
 func (p *prefetch) start() {
 	var (
-		reader  = p.service.lister.Reader
-		keys    []index.Key
-		objects []index.Key
-		works   []index.Key
-		later   bool
+		reader   = p.service.lister.Reader
+		bindings []index.Key
+		objects  []index.Key
+		metadata []index.Key
+		later    bool
 	)
 	for _, row := range p.rows {
-		if p.needs.Policy {
-			keys = appendPolicy(keys, row)
+		if ref := PolicyRefOf(&row.Meta); ref != nil && p.needs.Policy {
+			key := policyKey(row.Cluster, ref)
+			if p.needs.PolicyDetail == index.Metadata {
+				metadata = append(metadata, key)
+			} else {
+				bindings = append(bindings, key)
+			}
 		}
 		if p.needs.Binding || p.needs.members() {
-			keys = append(keys, bindingKey(row))
+			bindings = append(bindings, bindingKey(row))
 		}
 		if !p.needs.members() {
 			continue
+		}
+		if kind := kindOf(row); p.needs.Status && row.MetadataOnly() && kind.stateInSpec() {
+			objects = append(objects, keyOf(instanceOf(row), kind, row.Meta.Namespace, row.Meta.Name))
 		}
 		members := p.members[instanceOf(row)]
 		if len(members) > speculateUpTo {
@@ -76,17 +89,29 @@ func (p *prefetch) start() {
 			continue
 		}
 		objects = p.appendObjects(objects, row, members)
-		works = p.appendWorks(works, row, members)
+		metadata = p.appendWorks(metadata, row, members)
 	}
 	roster := p.startRoster()
-	reader.Prefetch(p.ctx, slices.Concat(keys, objects), false, func(found map[index.Key]*index.Object) {
+	fromBindings := func(found map[index.Key]*index.Object) {
 		<-roster
 		if later {
 			p.second(found)
 		}
+	}
+	fromObjects := func(found map[index.Key]*index.Object) {
+		<-roster
 		p.pods(found)
-	})
-	reader.Prefetch(p.ctx, works, true, p.overrides)
+	}
+	if p.needs.Overrides {
+		reader.Prefetch(p.ctx, slices.Concat(bindings, objects), index.Whole, func(found map[index.Key]*index.Object) {
+			fromBindings(found)
+			fromObjects(found)
+		})
+	} else {
+		reader.Prefetch(p.ctx, bindings, index.Whole, fromBindings)
+		reader.Prefetch(p.ctx, objects, p.needs.ObjectDetail, fromObjects)
+	}
+	reader.Prefetch(p.ctx, metadata, index.Metadata, p.overrides)
 }
 
 // startRoster has the instances' members read beside the objects, so that
@@ -126,8 +151,8 @@ func (p *prefetch) second(found map[index.Key]*index.Object) {
 		objects = p.appendObjects(objects, row, targets)
 		works = p.appendWorks(works, row, targets)
 	}
-	p.service.lister.Reader.Prefetch(p.ctx, objects, false, p.pods)
-	p.service.lister.Reader.Prefetch(p.ctx, works, true, p.overrides)
+	p.service.lister.Reader.Prefetch(p.ctx, objects, p.needs.ObjectDetail, p.pods)
+	p.service.lister.Reader.Prefetch(p.ctx, works, index.Metadata, p.overrides)
 }
 
 // pods reads the pods of the objects that were found in the members.
@@ -155,6 +180,9 @@ func (p *prefetch) overrides(works map[index.Key]*index.Object) {
 	}
 	var keys []index.Key
 	for key, work := range works {
+		if key.Type != index.Works {
+			continue
+		}
 		applied, err := AppliedOverrides(work.Meta.Annotations)
 		if err != nil {
 			continue
@@ -163,7 +191,7 @@ func (p *prefetch) overrides(works map[index.Key]*index.Object) {
 			keys = append(keys, overrideKey(key.Cluster, namespaces[key.Cluster+"/"+key.Name], a))
 		}
 	}
-	p.service.lister.Reader.Prefetch(p.ctx, keys, false, nil)
+	p.service.lister.Reader.Prefetch(p.ctx, keys, p.needs.OverrideDetail, nil)
 }
 
 func (p *prefetch) appendObjects(keys []index.Key, row *index.Object, members []string) []index.Key {
@@ -206,13 +234,6 @@ func (s *Service) joined(ctx context.Context, instanceName string) []string {
 		names[i] = m.Name
 	}
 	return names
-}
-
-func appendPolicy(keys []index.Key, row *index.Object) []index.Key {
-	if ref := PolicyRefOf(&row.Meta); ref != nil {
-		return append(keys, policyKey(row.Cluster, ref))
-	}
-	return keys
 }
 
 func policyKey(virtualCluster string, ref *PolicyRef) index.Key {

@@ -34,7 +34,7 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 		return nil, err
 	}
 	needs.Status = true
-	q.MetadataOnly, q.WithCount, q.Limit = false, false, scanSize
+	q.Detail, q.WithCount, q.Limit = needs.page(f.Kinds), false, scanSize
 	bounded := false
 	var last *index.Position
 	for batch := 0; ; batch++ {

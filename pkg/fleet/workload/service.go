@@ -37,7 +37,7 @@ func NewService(lister *listing.Lister, capabilities Capabilities, instances *in
 
 // Get returns one workload; nil when there is none of that kind and name.
 func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, namespace, name string, needs Needs) (Any, error) {
-	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name))
+	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name), index.Whole)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing workload is null in the API, not an error.
@@ -132,15 +132,18 @@ type Wanted struct {
 // PrefetchOnes starts reading what Get will be asked for in each instance, and
 // what hangs on it.
 func (s *Service) PrefetchOnes(ctx context.Context, instances []string, wanted []Wanted) {
+	if len(wanted) == 0 {
+		return
+	}
 	var keys []index.Key
-	var needs Needs
+	needs := wanted[0].Needs
 	for _, w := range wanted {
 		needs = needs.and(w.Needs)
 		for _, name := range instances {
 			keys = append(keys, keyOf(name, w.Kind, w.Namespace, w.Name))
 		}
 	}
-	s.lister.Reader.Prefetch(ctx, keys, false, func(found map[index.Key]*index.Object) {
+	s.lister.Reader.Prefetch(ctx, keys, index.Whole, func(found map[index.Key]*index.Object) {
 		s.prefetch(ctx, slices.Collect(maps.Values(found)), needs)
 	})
 }

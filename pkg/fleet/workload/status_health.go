@@ -2,6 +2,7 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,7 +114,7 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 	}
 	ready, updated := deref(p.Available), deref(p.Updated)
 	switch {
-	case updated < want && in.Template.Spec.Paused:
+	case updated < want && paused(in, p, seen):
 		return HealthProgressing, fmt.Sprintf("the rollout is paused with %d of %d replicas updated", updated, want)
 	case updated < want:
 		return HealthProgressing, fmt.Sprintf("%d of %d replicas updated", updated, want)
@@ -125,10 +126,36 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 		return HealthProgressing, fmt.Sprintf("%d of %d replicas available", ready, want)
 	case in.Kind == KindDeployment && s.Replicas > want:
 		return HealthProgressing, fmt.Sprintf("%d surplus replicas are still to go", s.Replicas-want)
-	case in.Template.Spec.Paused:
+	case paused(in, p, seen):
 		return HealthHealthy, "rollouts are paused"
 	}
 	return HealthHealthy, ""
+}
+
+// paused tells that rollouts are paused in the cluster. The member's own object
+// says so where it is up to date; else the template does.
+func paused(in Facts, p PlacementStatus, seen *observation) bool {
+	if seen.inSync(in, p.Suspended) {
+		return seen.object.Spec.Paused
+	}
+	return in.Template.Spec.Paused
+}
+
+// needSpec tells that the template's spec matters for the state. When it does
+// not, the template's metadata does as well as the whole. A Deployment's says
+// whether rollouts are paused, which its objects in the members repeat.
+func (in Facts) needSpec() bool {
+	switch {
+	case in.Binding == nil || in.Template == nil:
+		return false
+	case in.Kind != KindDeployment:
+		return in.Kind.stateInSpec()
+	}
+	aggregated := aggregatedOf(in.Binding)
+	return slices.ContainsFunc(targetsOf(&in.Binding.Spec), func(target workv1alpha2.TargetCluster) bool {
+		suspended := dispatchingSuspended(in.Binding.Spec.Suspension, target.Name)
+		return !observe(in, target.Name, aggregated[target.Name]).inSync(in, suspended)
+	})
 }
 
 // jobHealth: PROGRESSING while it has work to do, HEALTHY once it completed or

@@ -73,6 +73,10 @@ func Kinds() []Kind {
 	return out
 }
 
+// stateInSpec tells that a workload's state depends on what its spec in the
+// instance says, beyond what the members' objects repeat.
+func (k Kind) stateInSpec() bool { return k == KindJob || k == KindCronJob }
+
 // Healths lists every health, in the order of the schema.
 func Healths() []Health {
 	return []Health{

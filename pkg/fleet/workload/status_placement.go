@@ -20,12 +20,7 @@ func placementsOf(in Facts) []PlacementStatus {
 		return nil
 	}
 	targets := targetsOf(&in.Binding.Spec)
-	aggregated := make(map[string]*workv1alpha2.AggregatedStatusItem, len(in.Binding.Status.AggregatedStatus))
-	for i := range in.Binding.Status.AggregatedStatus {
-		item := &in.Binding.Status.AggregatedStatus[i]
-		aggregated[item.ClusterName] = item
-	}
-
+	aggregated := aggregatedOf(in.Binding)
 	out := make([]PlacementStatus, 0, len(targets))
 	done := make(map[string]struct{}, len(targets))
 	for _, target := range targets {
@@ -53,6 +48,16 @@ func placementsOf(in Facts) []PlacementStatus {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Cluster < out[j].Cluster })
 	return out
+}
+
+// aggregatedOf is what each cluster reported to Karmada.
+func aggregatedOf(binding *workv1alpha2.ResourceBinding) map[string]*workv1alpha2.AggregatedStatusItem {
+	aggregated := make(map[string]*workv1alpha2.AggregatedStatusItem, len(binding.Status.AggregatedStatus))
+	for i := range binding.Status.AggregatedStatus {
+		item := &binding.Status.AggregatedStatus[i]
+		aggregated[item.ClusterName] = item
+	}
+	return aggregated
 }
 
 // Clusters lists, by name, the member clusters that a binding has to do with:

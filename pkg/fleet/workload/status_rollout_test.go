@@ -90,7 +90,7 @@ func TestRollout(t *testing.T) {
 			reason: "a paused rollout says that it is paused",
 			in: func(t *testing.T) Facts {
 				in := on(status(4, 4, 1, 4, `{"type":"Progressing","status":"Unknown","reason":"DeploymentPaused"}`))(t)
-				in.Template.Spec.Paused = true
+				in.Template.Spec.Paused, in.Objects["m1"].Spec.Paused = true, true
 				return in
 			},
 			counts: ReplicaCounts{4, 4, 4, 1}, health: HealthProgressing, message: "m1: the rollout is paused with 1 of 4 replicas updated",
@@ -99,7 +99,7 @@ func TestRollout(t *testing.T) {
 			reason: "a paused Deployment with nothing to roll out is well",
 			in: func(t *testing.T) Facts {
 				in := on(status(4, 4, 4, 4, complete))(t)
-				in.Template.Spec.Paused = true
+				in.Template.Spec.Paused, in.Objects["m1"].Spec.Paused = true, true
 				return in
 			},
 			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthHealthy, message: "m1: rollouts are paused",

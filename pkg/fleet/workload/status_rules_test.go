@@ -96,6 +96,7 @@ func checkRules(t *testing.T, cases []ruleCase) {
 			if diff := cmp.Diff(got.Placements, Placements(in)); diff != "" {
 				t.Errorf("Placements differs from Evaluate:\n%s", diff)
 			}
+			checkSpec(t, in)
 		})
 	}
 }

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"errors"
 	"sync"
 
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -45,9 +46,6 @@ type Workload struct {
 	object.Object
 	kind Kind
 
-	mu       sync.Mutex
-	template *Object
-
 	// status is computed by the first field that needs it; the others wait for it.
 	statusOnce sync.Once
 	status     *Status
@@ -91,19 +89,16 @@ func (w *Workload) ID() string {
 // Kind of the workload.
 func (w *Workload) Kind() Kind { return w.kind }
 
-// Template is the part of the object that its state is computed from.
+// errNoTemplate is a mistake of ours: a field needs more than the metadata, and
+// Needs did not say so. It is better seen than answered with nothing.
+var errNoTemplate = errors.New("only the metadata of the workload was read")
+
+// Template is what the workload says of itself.
 func (w *Workload) Template() (*Object, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.template != nil {
-		return w.template, nil
+	if w.Indexed.MetadataOnly() {
+		return nil, errNoTemplate
 	}
-	t, err := index.Decode[Object](w.Indexed)
-	if err != nil {
-		return nil, err
-	}
-	w.template = t
-	return t, nil
+	return index.Decode[Object](w.Indexed)
 }
 
 // Images of the template's containers.

@@ -161,11 +161,16 @@ func (x *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		handler(w, r)
 		return
 	}
-	if !strings.HasSuffix(r.URL.Path, "/apis/clusterpedia.io/v1beta1/collectionresources/any") {
+	_, path, _ := strings.Cut(r.URL.Path, "/apis/clusterpedia.io/v1beta1")
+	of, err := x.kindAt(r.Context(), path)
+	if err == nil && of == nil && path != "/collectionresources/any" {
 		http.NotFound(w, r)
 		return
 	}
-	c, err := parse(q, takesSQL, database)
+	var c *query
+	if err == nil {
+		c, err = parse(q, of, takesSQL, database)
+	}
 	if err == nil {
 		err = x.reply(w, r, c)
 	}
@@ -187,9 +192,21 @@ func (x *Index) reply(w http.ResponseWriter, r *http.Request, c *query) error {
 	}
 	defer func() { _ = tx.Rollback() }()
 	body := map[string]any{"kind": "CollectionResource", "apiVersion": "clusterpedia.io/v1beta1", "resourceTypes": []any{}}
+	meta := body
+	if c.of != nil {
+		meta = map[string]any{}
+		body = map[string]any{"kind": "List", "metadata": meta}
+	}
 	items, err := c.items(r.Context(), tx)
 	if err != nil {
 		return err
+	}
+	if c.of.typed() {
+		for i := range items {
+			if items[i], err = withoutType(items[i]); err != nil {
+				return err
+			}
+		}
 	}
 	body["items"] = items
 	if c.withCount {
@@ -197,7 +214,7 @@ func (x *Index) reply(w http.ResponseWriter, r *http.Request, c *query) error {
 		if err != nil {
 			return err
 		}
-		body["remainingItemCount"] = count - c.offset - len(items)
+		meta["remainingItemCount"] = count - c.offset - len(items)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(body)

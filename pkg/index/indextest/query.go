@@ -15,6 +15,8 @@ import (
 
 // query is a request as SQL.
 type query struct {
+	// of is the type of a request to an endpoint of its own.
+	of            *kind
 	where         []string
 	args          []any
 	orderBy       string
@@ -24,8 +26,8 @@ type query struct {
 }
 
 // parse reads the parameters of a request.
-func parse(q url.Values, takesSQL bool, database Database) (*query, error) {
-	c := &query{metadataOnly: q.Get("onlyMetadata") == "true", withCount: q.Get("withRemainingCount") == "true"}
+func parse(q url.Values, of *kind, takesSQL bool, database Database) (*query, error) {
+	c := &query{of: of, metadataOnly: q.Get("onlyMetadata") == "true", withCount: q.Get("withRemainingCount") == "true"}
 	if err := c.types(q); err != nil {
 		return nil, err
 	}
@@ -62,6 +64,10 @@ func (c *query) and(text string, args ...any) {
 }
 
 func (c *query) types(q url.Values) error {
+	if c.of != nil {
+		c.and(`"group" = ? AND version = ? AND resource = ?`, c.of.group, c.of.version, c.of.resource)
+		return nil
+	}
 	if q.Get("groups") == "*" {
 		return nil
 	}
