@@ -61,6 +61,42 @@ func (c *Client) sql(ctx context.Context) (*dialect, error) {
 	return found, nil
 }
 
+// errPassedOver means that the index did not look at the SQL that it was sent.
+var errPassedOver = errors.New("the index passed over a condition")
+
+// passedOver is the error of an answer that holds what was not asked for.
+func passedOver() error {
+	return unavailable(errPassedOver, "The index answered with objects that were not asked for")
+}
+
+// ask asks in the SQL that the index accepts, or without where it accepts none.
+//
+// An index whose gate is switched off passes over the SQL that it is sent, and
+// answers with everything there is, other instances' objects among it. So answers
+// are looked through, and where one holds too much, it is found out anew what the
+// index accepts, and it is asked again.
+func ask[T any](ctx context.Context, c *Client, how func(*dialect) (T, error)) (T, error) {
+	var answer T
+	d, err := c.sql(ctx)
+	if err != nil {
+		return answer, err
+	}
+	if answer, err = how(d); !errors.Is(err, errPassedOver) {
+		return answer, err
+	}
+	c.capabilities.forget()
+	if d, err = c.sql(ctx); err != nil {
+		return answer, err
+	}
+	return how(d)
+}
+
+func (c *capabilityCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = false
+}
+
 // findDialect asks the index. Parameters that can't be decoded are refused with
 // 422 where they are read, and not noticed where the gate is off. The probes
 // are not counted as requests of the operation that happens to trigger them:

@@ -17,13 +17,15 @@ func (c *Client) GetMany(ctx context.Context, keys []Key, detail Detail) (map[Ke
 	if len(keys) == 0 {
 		return map[Key]*Object{}, nil
 	}
-	d, err := c.sql(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if d == nil {
-		return c.getManyByNames(ctx, keys, detail)
-	}
+	return ask(ctx, c, func(d *dialect) (map[Key]*Object, error) {
+		if d == nil {
+			return c.getManyByNames(ctx, keys, detail)
+		}
+		return c.getManyBySQL(ctx, d, keys, detail)
+	})
+}
+
+func (c *Client) getManyBySQL(ctx context.Context, d *dialect, keys []Key, detail Detail) (map[Key]*Object, error) {
 	requests, err := d.exactRequests(keys)
 	if err != nil {
 		return nil, err
@@ -48,7 +50,24 @@ func (c *Client) GetMany(ctx context.Context, keys []Key, detail Detail) (map[Ke
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return keyed(keys, slices.Concat(results...)), nil
+	objects := slices.Concat(results...)
+	if !named(keys, objects) {
+		return nil, passedOver()
+	}
+	return keyed(keys, objects), nil
+}
+
+// named tells that keys have the name and the cluster of each of some objects.
+func named(keys []Key, objects []*Object) bool {
+	clusters, pairs := map[string]struct{}{}, map[pair]struct{}{}
+	for _, k := range keys {
+		clusters[k.Cluster], pairs[pair{k.Namespace, k.Name}] = struct{}{}, struct{}{}
+	}
+	return !slices.ContainsFunc(objects, func(o *Object) bool {
+		_, cluster := clusters[o.Cluster]
+		_, pair := pairs[pair{o.Meta.Namespace, o.Meta.Name}]
+		return !cluster || !pair
+	})
 }
 
 // exactRequest asks for exact objects; of is their type when all have the same.

@@ -3,10 +3,12 @@ package index
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // List reads one page.
@@ -14,17 +16,21 @@ func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
 	if q = q.simplified(); q.nothing() {
 		return emptyPage(&q), nil
 	}
-	d, err := c.sql(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if d == nil {
-		return c.listByOffset(ctx, &q)
-	}
+	return ask(ctx, c, func(d *dialect) (*Page, error) {
+		if d == nil {
+			return c.listByOffset(ctx, &q)
+		}
+		return c.listBySQL(ctx, d, &q)
+	})
+}
+
+// listBySQL reads one page, and counts all pages beside it.
+func (c *Client) listBySQL(ctx context.Context, d *dialect, q *ListQuery) (*Page, error) {
 	var page *Page
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		page, err = c.listByKey(gctx, d, &q)
+		var err error
+		page, err = c.listByKey(gctx, d, q)
 		return err
 	})
 	var count *int64
@@ -32,7 +38,7 @@ func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
 		// A page that starts after a position can only count what follows it.
 		g.Go(func() error {
 			var err error
-			count, err = c.count(gctx, d, &q)
+			count, err = c.count(gctx, d, q)
 			return err
 		})
 	}
@@ -62,6 +68,9 @@ func (c *Client) listByKey(ctx context.Context, d *dialect, q *ListQuery) (*Page
 	if err != nil {
 		return nil, err
 	}
+	if !q.matchAll(objects) {
+		return nil, passedOver()
+	}
 	page := &Page{}
 	if remaining != nil {
 		count := *remaining + int64(len(objects))
@@ -85,6 +94,9 @@ func (c *Client) count(ctx context.Context, d *dialect, q *ListQuery) (*int64, e
 	objects, remaining, err := c.list(ctx, params)
 	if err != nil {
 		return nil, err
+	}
+	if !q.matchAll(objects) {
+		return nil, passedOver()
 	}
 	if remaining == nil {
 		return nil, unavailable(nil, "The index did not count the objects it was asked to count")
@@ -120,6 +132,18 @@ func (c *Client) listFor(ctx context.Context, q *ListQuery, params url.Values) (
 		return c.listOne(ctx, q.Types[0], q.Detail, params)
 	}
 	return c.list(ctx, params)
+}
+
+// matchAll tells that the query matches all of some objects, as far as their
+// metadata shows it.
+func (q *ListQuery) matchAll(objects []*Object) bool {
+	return !slices.ContainsFunc(objects, func(o *Object) bool {
+		return !q.reaches(o) ||
+			(len(q.Namespaces) > 0 && !slices.Contains(q.Namespaces, o.Meta.Namespace)) ||
+			(len(q.Names) > 0 && !slices.Contains(q.Names, o.Meta.Name)) ||
+			!strings.Contains(o.Meta.Name, q.NameContains) ||
+			(q.Selector != nil && !q.Selector.Matches(labels.Set(o.Meta.Labels)))
+	})
 }
 
 // orderParam lists the order's columns. Clusterpedia puts them into the query

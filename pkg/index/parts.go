@@ -16,13 +16,16 @@ func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[
 	if len(parts) == 0 || len(q.Types) == 0 {
 		return map[Part]*Page{}, nil
 	}
-	d, err := c.sql(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if d == nil || len(parts) == 1 {
-		return c.listEach(ctx, &q, parts)
-	}
+	return ask(ctx, c, func(d *dialect) (map[Part]*Page, error) {
+		if d == nil || len(parts) == 1 {
+			return c.listEach(ctx, &q, parts)
+		}
+		return c.listTogether(ctx, d, q, parts)
+	})
+}
+
+// listTogether reads the parts' pages in one request.
+func (c *Client) listTogether(ctx context.Context, d *dialect, q ListQuery, parts []Part) (map[Part]*Page, error) {
 	clusters, values := partLists(parts)
 	if q = q.in(clusters...).simplified(); q.nothing() {
 		return emptyPages(&q, parts), nil
@@ -39,6 +42,9 @@ func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[
 	objects, _, err := c.listFor(ctx, &q, params)
 	if err != nil {
 		return nil, err
+	}
+	if !q.matchAll(objects) {
+		return nil, passedOver()
 	}
 	byPart := groupParts(objects, q.PartField)
 	pages := make(map[Part]*Page, len(parts))
