@@ -51,6 +51,8 @@ type Client struct {
 	timeout time.Duration
 	limiter flowcontrol.RateLimiter
 	now     func() time.Time
+	// maxResponse is maxResponseBytes, but for tests.
+	maxResponse int64
 
 	capabilities capabilityCache
 	uncollected  uncollected
@@ -75,6 +77,8 @@ func New(cfg Config) (*Client, error) {
 		root:    strings.TrimSuffix(host.String(), "/") + constants.ClusterPediaOriginAPIPath,
 		timeout: cfg.Timeout,
 		now:     cfg.Now,
+
+		maxResponse: maxResponseBytes,
 	}
 	if c.timeout == 0 {
 		c.timeout = 5 * time.Second
@@ -116,10 +120,16 @@ func (c *Client) get(ctx context.Context, params url.Values) ([]byte, error) {
 // status for those that decide by it.
 func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([]byte, error) {
 	callerCtx := ctx
+	failed := func(err error, message string) error {
+		if callerCtx.Err() != nil {
+			return apierror.Wrap(callerCtx.Err(), apierror.CodeTimeout, "The index did not answer before the request's deadline")
+		}
+		return unavailable(withoutURL(err), "%s", message)
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := c.limiter.Wait(ctx); err != nil {
-		return nil, unavailable(err, "The index is overloaded: the request waited too long for its turn")
+		return nil, failed(err, "The index is overloaded: the request waited too long for its turn")
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.root+path+"?"+params.Encode(), http.NoBody)
 	if err != nil {
@@ -129,18 +139,15 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 	recorderFrom(ctx).record()
 	resp, err := c.http.Do(req)
 	if err != nil {
-		if callerCtx.Err() != nil {
-			return nil, apierror.Wrap(callerCtx.Err(), apierror.CodeTimeout, "The index did not answer before the request's deadline")
-		}
-		return nil, unavailable(withoutURL(err), "The index does not answer")
+		return nil, failed(err, "The index does not answer")
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxResponseBytes+1))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, c.maxResponse+1))
 	switch {
 	case err != nil:
-		return nil, unavailable(err, "The index broke off its answer")
-	case len(body) > maxResponseBytes:
-		return nil, unavailable(nil, "The index gave an answer of over %d MiB; ask for less at a time", maxResponseBytes>>20)
+		return nil, failed(err, "The index broke off its answer")
+	case int64(len(body)) > c.maxResponse:
+		return nil, unavailable(nil, "The index gave an answer of over %d MiB; ask for less at a time", c.maxResponse>>20)
 	case resp.StatusCode != http.StatusOK:
 		return nil, unavailable(&statusError{status: resp.StatusCode, body: body}, "The index refused the request with HTTP status %d", resp.StatusCode)
 	}

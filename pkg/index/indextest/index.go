@@ -42,8 +42,9 @@ type Index struct {
 	// URL is where it answers.
 	URL string
 
-	t  testing.TB
-	db *sql.DB
+	t      testing.TB
+	db     *sql.DB
+	server *httptest.Server
 
 	mu       sync.Mutex
 	noSQL    bool
@@ -66,10 +67,10 @@ func New(t testing.TB, rows ...Row) *Index {
 		t.Fatal(err)
 	}
 	x := &Index{t: t, db: db, database: SQLite}
-	server := httptest.NewServer(x)
-	x.URL = server.URL
+	x.server = httptest.NewServer(x)
+	x.URL = x.server.URL
 	t.Cleanup(func() {
-		server.Close()
+		x.Close()
 		_ = db.Close()
 	})
 	x.Put(rows...)
@@ -115,6 +116,9 @@ func (x *Index) Delete(rows ...Row) {
 		}
 	}
 }
+
+// Close ends the index: nothing listens at its URL any more.
+func (x *Index) Close() { x.server.Close() }
 
 // AcceptSQL switches the feature gate AllowParameterizedSQLQuery. It is on at first.
 func (x *Index) AcceptSQL(on bool) { x.set(func() { x.noSQL = !on }) }

@@ -1,0 +1,235 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/index/indextest"
+)
+
+// secret is a value that is looked for; it must not show in any error.
+const secret = "very-secret-name"
+
+// questions are all questions, asked about the secret.
+var questions = map[string]func(context.Context, *index.Client) error{
+	"List": func(ctx context.Context, c *index.Client) error {
+		_, err := c.List(ctx, index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha"}, Names: []string{secret}, Limit: 5, WithCount: true})
+		return err
+	},
+	"List of a later page": func(ctx context.Context, c *index.Client) error {
+		after := index.Position{Name: secret}
+		_, err := c.List(ctx, index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha"}, Limit: 5, WithCount: true, After: &after})
+		return err
+	},
+	"ListParts": func(ctx context.Context, c *index.Client) error {
+		_, err := c.ListParts(ctx, index.ListQuery{Types: workloadTypes, Names: []string{secret}, Limit: 5}, []index.Part{{Cluster: "k-alpha"}, {Cluster: "k-beta"}})
+		return err
+	},
+	"GetMany": func(ctx context.Context, c *index.Client) error {
+		_, err := c.GetMany(ctx, []index.Key{{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: secret}}, index.Whole)
+		return err
+	},
+	"Owned": func(ctx context.Context, c *index.Client) error {
+		_, err := c.Owned(ctx, index.OwnedQuery{Type: index.Pods, Owners: []index.Owner{{Cluster: "k-alpha", UID: secret}}, Via: []index.Type{index.ReplicaSets}, Namespaces: []string{secret}})
+		return err
+	},
+}
+
+func status(code int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(code)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+// begin sends the beginning of an answer and then waits for the reader to give up.
+func begin(w http.ResponseWriter, r *http.Request) {
+	_, _ = w.Write([]byte(`{"items":[`))
+	_ = http.NewResponseController(w).Flush()
+	<-r.Context().Done()
+}
+
+func silence(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+
+func TestFailures(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		// answer is how the index answers; nil when nothing listens.
+		answer http.HandlerFunc
+		// deadline is when the caller wants an answer; zero when it has time.
+		deadline, timeout time.Duration
+		want              apierror.Code
+		message           string
+	}{
+		{name: "nothing listens", want: apierror.CodeIndexUnavailable, message: "The index does not answer"},
+		{name: "error", answer: status(500, `{"message":"SQL logic error near `+secret+`"}`), want: apierror.CodeIndexUnavailable, message: "The index refused the request with HTTP status 500"},
+		{name: "overloaded", answer: status(429, ""), want: apierror.CodeIndexUnavailable, message: "HTTP status 429"},
+		{name: "forbidden", answer: status(403, secret), want: apierror.CodeIndexUnavailable, message: "HTTP status 403"},
+		{name: "no JSON", answer: status(200, "<html>"+secret), want: apierror.CodeIndexUnavailable, message: "can't be read"},
+		{name: "nothing", answer: status(200, ""), want: apierror.CodeIndexUnavailable, message: "can't be read"},
+		{name: "half an answer", answer: status(200, `{"items":[{"kind":"`), want: apierror.CodeIndexUnavailable, message: "can't be read"},
+		{name: "no list", answer: status(200, `{"items":{"`+secret+`":1}}`), want: apierror.CodeIndexUnavailable, message: "can't be read"},
+		{name: "an object of nowhere", answer: status(200, `{"items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"`+secret+`"}}]}`), want: apierror.CodeIndexUnavailable, message: "can't be read"},
+		{name: "too much", answer: status(200, `{"items":[],"more":"`+strings.Repeat("x", 3<<20)+`"}`), want: apierror.CodeIndexUnavailable, message: "over 2 MiB; ask for less"},
+		{name: "silence", answer: silence, timeout: 20 * time.Millisecond, want: apierror.CodeIndexUnavailable, message: "The index does not answer"},
+		{name: "silence, and the caller can't wait", answer: silence, deadline: 20 * time.Millisecond, want: apierror.CodeTimeout, message: "before the request's deadline"},
+		{name: "a beginning", answer: begin, timeout: 20 * time.Millisecond, want: apierror.CodeIndexUnavailable, message: "broke off"},
+		{name: "a beginning, and the caller can't wait", answer: begin, deadline: 20 * time.Millisecond, want: apierror.CodeTimeout, message: "before the request's deadline"},
+	} {
+		bothWays(t, func(t *testing.T, accepts bool) {
+			for question, ask := range questions {
+				t.Run(tt.name+"/"+question, func(t *testing.T) {
+					x := indextest.New(t)
+					x.AcceptSQL(accepts)
+					c := clientWith(t, index.Config{REST: &rest.Config{Host: x.URL}, Timeout: tt.timeout})
+					c.LimitAnswers(2 << 20)
+					x.Answer(nil)
+					takesSQL(t, c)
+					x.Answer(tt.answer)
+					if tt.answer == nil {
+						x.Close()
+					}
+					ctx, recorder := index.WithRecorder(t.Context())
+					if tt.deadline > 0 {
+						var cancel context.CancelFunc
+						ctx, cancel = context.WithTimeout(ctx, tt.deadline)
+						defer cancel()
+					}
+					err := ask(ctx, c)
+					if got := apierror.CodeOf(err); err == nil || got != tt.want {
+						t.Fatalf("got %v (%s), want %s", err, got, tt.want)
+					}
+					if !strings.Contains(err.Error(), tt.message) {
+						t.Errorf("got %q, want %q in it", err, tt.message)
+					}
+					if strings.Contains(err.Error(), secret) {
+						t.Errorf("the error shows what was asked for: %s", err)
+					}
+					if recorder.Requests() == 0 {
+						t.Error("a request that fails is a request")
+					}
+				})
+			}
+		})
+	}
+}
+
+// A transport error holds the URL, and the URL all parameters. Not even the log
+// may have them.
+func TestTransportErrorsHoldNoParameters(t *testing.T) {
+	x := indextest.New(t)
+	c := clientOf(t, x)
+	takesSQL(t, c)
+	x.Close()
+	for question, ask := range questions {
+		err := ask(t.Context(), c)
+		if err == nil {
+			t.Fatalf("%s: no error of an index that is away", question)
+		}
+		for ; err != nil; err = errors.Unwrap(err) {
+			if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, "whereSQL") {
+				t.Errorf("%s: %s", question, text)
+			}
+			if _, ok := err.(*url.Error); ok {
+				t.Errorf("%s: the cause has the URL", question)
+			}
+		}
+	}
+}
+
+// Who waits for a turn waits no longer than for an answer.
+func TestTooManyRequests(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		ctx     func(context.Context) (context.Context, context.CancelFunc)
+		want    apierror.Code
+		message string
+	}{
+		{"the turn is far away", func(ctx context.Context) (context.Context, context.CancelFunc) { return ctx, func() {} }, apierror.CodeIndexUnavailable, "overloaded"},
+		{"the caller has gone", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			ctx, cancel := context.WithCancel(ctx)
+			cancel()
+			return ctx, cancel
+		}, apierror.CodeTimeout, "deadline"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x := indextest.New(t)
+			// Two requests find out what the index can do, a third is left.
+			c := clientWith(t, index.Config{REST: &rest.Config{Host: x.URL}, QPS: 0.0001, Burst: 3})
+			takesSQL(t, c)
+			if err := c.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := tt.ctx(t.Context())
+			defer cancel()
+			err := c.Ping(ctx)
+			if apierror.CodeOf(err) != tt.want || !strings.Contains(err.Error(), tt.message) {
+				t.Errorf("got %v, want %s: %s", err, tt.want, tt.message)
+			}
+		})
+	}
+}
+
+func TestACountThatWasNotGiven(t *testing.T) {
+	x := indextest.New(t)
+	c := clientOf(t, x)
+	takesSQL(t, c)
+	x.Answer(status(200, `{"items":[]}`))
+	err := questions["List of a later page"](t.Context(), c)
+	if apierror.CodeOf(err) != apierror.CodeIndexUnavailable || !strings.Contains(err.Error(), "did not count") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestPing(t *testing.T) {
+	x := indextest.New(t)
+	c := clientOf(t, x)
+	if err := c.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+	x.Answer(status(503, ""))
+	if err := c.Ping(t.Context()); apierror.CodeOf(err) != apierror.CodeIndexUnavailable {
+		t.Errorf("got %v, want %s", err, apierror.CodeIndexUnavailable)
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	x := indextest.New(t)
+	c := clientOf(t, x)
+	one, first := index.WithRecorder(t.Context())
+	other, second := index.WithRecorder(t.Context())
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := questions["GetMany"](one, c); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := questions["List of a later page"](other, c); err != nil {
+		t.Fatal(err)
+	}
+	if err := questions["List"](t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if first.Requests() != 20 || second.Requests() != 2 {
+		t.Errorf("operations of 20 and 2 requests have %d and %d", first.Requests(), second.Requests())
+	}
+	if index.RecorderFrom(one) != first || index.RecorderFrom(t.Context()) != nil {
+		t.Error("a context has another recorder than its own")
+	}
+	if index.RecorderFrom(t.Context()).Requests() != 0 {
+		t.Error("nobody's recorder counts")
+	}
+}
