@@ -3,6 +3,8 @@ package index
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -91,6 +93,46 @@ func (o *Object) Manifest() (map[string]any, error) {
 		}
 	}
 	return m, nil
+}
+
+// Without is the object without the field at a path, for those who may not read
+// it. The object itself stays as it is. Of the metadata, only annotations can be
+// taken away.
+func (o *Object) Without(path ...string) (*Object, error) {
+	raw, changed, err := without(o.raw, path)
+	if err != nil || !changed {
+		return o, err
+	}
+	meta := o.Meta
+	if path[0] == "metadata" {
+		if len(path) != 3 || path[1] != "annotations" {
+			return nil, fmt.Errorf("the metadata of an object can't do without %q", path)
+		}
+		meta.Annotations = maps.Clone(meta.Annotations)
+		delete(meta.Annotations, path[2])
+	}
+	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, detail: o.detail}, nil
+}
+
+func without(raw json.RawMessage, path []string) (rest json.RawMessage, changed bool, err error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, false, err
+	}
+	at, found := fields[path[0]]
+	switch {
+	case !found:
+		return raw, false, nil
+	case len(path) == 1:
+		delete(fields, path[0])
+	default:
+		if at, changed, err = without(at, path[1:]); err != nil || !changed {
+			return raw, false, err
+		}
+		fields[path[0]] = at
+	}
+	rest, err = json.Marshal(fields)
+	return rest, true, err
 }
 
 // OrderField is what a list can be ordered by.

@@ -6,6 +6,7 @@ import (
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"github.com/karmada-io/karmada/pkg/util/names"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -22,8 +23,8 @@ func isSecret(t index.Type) bool {
 // isNamespace: a Namespace belongs to those who may read what is in it.
 func isNamespace(t index.Type) bool { return t.Group == "" && t.Resource == "namespaces" }
 
-// isWork: a Work holds the manifests of what it takes to a member cluster,
-// Secrets among them, and is in a namespace of Karmada's own.
+// isWork: a Work holds the manifests of what it takes to a member cluster, and is
+// in a namespace of Karmada's own.
 func isWork(t index.Type) bool {
 	return t.Group == index.Works.Group && t.Resource == index.Works.Resource
 }
@@ -34,14 +35,25 @@ type view int
 const (
 	// hidden objects are answered as if they were missing.
 	hidden view = iota
-	// ofBinding is the metadata of a Work, once it shows that it was made for an
-	// object in a namespace that may be read.
+	// ofBinding is a Work without its manifests, once it shows that it was made for
+	// an object in a namespace that may be read.
 	ofBinding
-	// metadata is everything but the body.
-	metadata
+	// withoutManifests is a Work without what it takes to the member cluster:
+	// Secrets may be among it.
+	withoutManifests
 	// whole is everything.
 	whole
 )
+
+// strip takes the manifests out of a Work, and what kubectl keeps of them on a
+// Work that somebody wrote by hand.
+func strip(work *index.Object) (*index.Object, error) {
+	stripped, err := work.Without("spec", "workload")
+	if err != nil {
+		return nil, err
+	}
+	return stripped.Without("metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+}
 
 // viewOf judges an object by its key, before it is read.
 func viewOf(g authz.Grant, k index.Key) view {
@@ -67,39 +79,53 @@ func viewOfWork(g authz.Grant, namespace string) view {
 	case g.Can(authz.VerbReadSecrets, ""):
 		return whole
 	case g.CanRead(namespace):
-		return metadata
+		return withoutManifests
 	case strings.HasPrefix(namespace, names.ExecutionSpacePrefix) && !g.Reach(authz.VerbView).None():
 		return ofBinding
 	}
 	return hidden
 }
 
-// shows judges an object that was read. It does not trust the question to have
-// been narrowed well, nor the answer to be one to it: the index is another
-// program, with bugs of its own.
-func shows(g authz.Grant, o *index.Object) bool {
-	switch viewOf(g, index.Key{Cluster: o.Cluster, Type: typeOf(o), Namespace: o.Meta.Namespace, Name: o.Meta.Name}) {
+// admit judges an object that was read in answer to a question about some types,
+// and takes out of it what may not be read. It does not trust the question to
+// have been narrowed well, nor the answer to be one to it: the index is another
+// program, with bugs of its own. An object that may not be read is nil.
+func admit(g authz.Grant, types []index.Type, o *index.Object) (*index.Object, error) {
+	t, ok := typeOf(types, o)
+	if !ok {
+		return nil, nil //nolint:nilnil // What nobody can judge may not be read.
+	}
+	switch viewOf(g, index.Key{Cluster: o.Cluster, Type: t, Namespace: o.Meta.Namespace, Name: o.Meta.Name}) {
 	case whole:
-		return true
-	case metadata:
-		return o.MetadataOnly()
+		return o, nil
+	case withoutManifests:
+		return strip(o)
 	case ofBinding:
 		// A Work of an object without namespace has no such annotation.
 		namespace := o.Meta.Annotations[workv1alpha2.ResourceBindingNamespaceAnnotationKey]
-		return o.MetadataOnly() && namespace != "" && g.CanRead(namespace)
+		if namespace != "" && g.CanRead(namespace) {
+			return strip(o)
+		}
 	case hidden:
 	}
-	return false
+	return nil, nil //nolint:nilnil // It may not be read.
 }
 
 // typeOf is the type of an object, as far as viewOf tells types apart: the plurals
-// of these are regular.
-func typeOf(o *index.Object) index.Type {
+// of these are regular. An object that does not say its kind is of the one type
+// that was asked for.
+func typeOf(types []index.Type, o *index.Object) (index.Type, bool) {
+	if o.Kind == "" {
+		if len(types) != 1 {
+			return index.Type{}, false
+		}
+		return types[0], true
+	}
 	group, _, ok := strings.Cut(o.APIVersion, "/")
 	if !ok {
 		group = ""
 	}
-	return index.Type{Group: group, Resource: strings.ToLower(o.Kind) + "s"}
+	return index.Type{Group: group, Resource: strings.ToLower(o.Kind) + "s"}, true
 }
 
 // confined is what remains of a list in one cluster.
@@ -108,8 +134,6 @@ type confined struct {
 	none bool
 	// scope remains; the whole cluster where it is nil.
 	scope *index.Scope
-	// metadataOnly: bodies may not be read.
-	metadataOnly bool
 }
 
 // confine narrows a list to what may be read of it in a cluster. Scopes are
@@ -120,14 +144,13 @@ func confine(g authz.Grant, cluster string, q *index.ListQuery) confined {
 	if slices.ContainsFunc(q.Types, isSecret) {
 		verb = authz.VerbReadSecrets
 	}
-	c := confined{metadataOnly: slices.ContainsFunc(q.Types, isWork) && !g.Can(authz.VerbReadSecrets, "")}
 	reach := g.Reach(verb)
 	namespacesOnly := len(q.Types) > 0 && !slices.ContainsFunc(q.Types, func(t index.Type) bool { return !isNamespace(t) })
 	scope := index.Scope{Cluster: cluster}
 	switch {
 	case reach.None():
 	case reach.Everything, namespacesOnly && reach.EveryNamespace:
-		return c
+		return confined{}
 	case namespacesOnly:
 		scope.Names = both(reach.Namespaces, q.Names)
 	case !reach.EveryNamespace:
@@ -140,8 +163,7 @@ func confine(g authz.Grant, cluster string, q *index.ListQuery) confined {
 	if !scope.EveryNamespace && len(scope.Namespaces) == 0 && len(scope.Names) == 0 {
 		return confined{none: true}
 	}
-	c.scope = &scope
-	return c
+	return confined{scope: &scope}
 }
 
 // both are the values that are allowed and, where any are wanted, wanted.

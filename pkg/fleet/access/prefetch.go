@@ -2,7 +2,6 @@ package access
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -23,17 +22,7 @@ func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.De
 	if err != nil {
 		return
 	}
-	visible := slices.DeleteFunc(slices.Clone(keys), func(k index.Key) bool {
-		switch viewOf(grants[k.Cluster], k) {
-		case whole:
-			return false
-		case metadata, ofBinding:
-			// Get reads the metadata of these, which is another list of loaders.
-			return detail != index.Metadata
-		case hidden:
-		}
-		return true
-	})
+	visible := slices.DeleteFunc(slices.Clone(keys), func(k index.Key) bool { return viewOf(grants[k.Cluster], k) == hidden })
 	if len(visible) == 0 {
 		return
 	}
@@ -42,71 +31,50 @@ func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.De
 		return
 	}
 	r.reader.Prefetch(ctx, visible, detail, func(found map[index.Key]*index.Object) {
-		found = maps.Clone(found)
-		maps.DeleteFunc(found, func(k index.Key, o *index.Object) bool {
-			return o.Cluster != k.Cluster || !shows(grants[k.Cluster], o)
-		})
-		then(found)
+		admitted := make(map[index.Key]*index.Object, len(found))
+		for k, o := range found {
+			if one, err := admit(grants[k.Cluster], []index.Type{k.Type}, o); err == nil && one != nil && o.Cluster == k.Cluster {
+				admitted[k] = one
+			}
+		}
+		then(admitted)
 	})
 }
 
 // PrefetchPages implements index.Reader. What it asks for each part is what PageOf
 // asks for it, so that PageOf finds it.
 func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.ListQuery, then func(map[index.Part]*index.Page)) {
-	clusters := make([]string, len(parts))
-	for i, p := range parts {
-		clusters[i] = p.Cluster
+	q.Clusters, q.Scopes = nil, nil
+	for _, p := range parts {
+		q.Clusters = append(q.Clusters, p.Cluster)
 	}
-	grants, err := r.grants(ctx, clusters...)
+	slices.Sort(q.Clusters)
+	q.Clusters = slices.Compact(q.Clusters)
+	grants, err := r.grants(ctx, q.Clusters...)
 	if err != nil {
 		return
 	}
-	slices.Sort(clusters)
-	// Where bodies may not be read, the question is another one.
-	asked := map[index.Detail]*pages{}
-	for _, cluster := range slices.Compact(clusters) {
-		q.Clusters, q.Scopes = []string{cluster}, nil
-		narrowed, ok := narrow(grants, q)
-		if !ok {
-			continue
-		}
-		p := asked[narrowed.Detail]
-		if p == nil {
-			p = &pages{query: narrowed}
-			p.query.Clusters, p.query.Scopes = nil, nil
-			asked[narrowed.Detail] = p
-		}
-		p.query.Clusters = append(p.query.Clusters, narrowed.Clusters...)
-		p.query.Scopes = append(p.query.Scopes, narrowed.Scopes...)
-		for _, part := range parts {
-			if part.Cluster == cluster {
-				p.parts = append(p.parts, part)
-			}
-		}
-	}
-	for _, p := range asked {
-		r.prefetchPages(ctx, grants, p, then)
-	}
-}
-
-// pages are parts that are asked for with one query.
-type pages struct {
-	query index.ListQuery
-	parts []index.Part
-}
-
-func (r *Reader) prefetchPages(ctx context.Context, grants map[string]authz.Grant, p *pages, then func(map[index.Part]*index.Page)) {
-	if then == nil {
-		r.reader.PrefetchPages(ctx, p.parts, p.query, nil)
+	narrowed, ok := narrow(grants, q)
+	if !ok {
 		return
 	}
-	r.reader.PrefetchPages(ctx, p.parts, p.query, func(found map[index.Part]*index.Page) {
-		found = maps.Clone(found)
-		maps.DeleteFunc(found, func(part index.Part, page *index.Page) bool {
-			_, err := checked(map[string]authz.Grant{part.Cluster: grants[part.Cluster]}, page)
-			return err != nil // PageOf tells.
-		})
-		then(found)
+	visible := slices.DeleteFunc(slices.Clone(parts), func(p index.Part) bool {
+		return !slices.Contains(narrowed.Clusters, p.Cluster) &&
+			!slices.ContainsFunc(narrowed.Scopes, func(s index.Scope) bool { return s.Cluster == p.Cluster })
+	})
+	if then == nil {
+		r.reader.PrefetchPages(ctx, visible, narrowed, nil)
+		return
+	}
+	r.reader.PrefetchPages(ctx, visible, narrowed, func(found map[index.Part]*index.Page) {
+		admitted := make(map[index.Part]*index.Page, len(found))
+		for part, page := range found {
+			own := map[string]authz.Grant{part.Cluster: grants[part.Cluster]}
+			if one, err := admitPage(own, q.Types, page); err == nil {
+				admitted[part] = one
+			}
+		}
+		then(admitted)
 	})
 }
 

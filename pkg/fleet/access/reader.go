@@ -72,7 +72,7 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	return checked(grants, page)
+	return admitPage(grants, q.Types, page)
 }
 
 // narrow confines a list to what may be read; false when nothing of it may.
@@ -84,11 +84,7 @@ func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, 
 		if !visible {
 			continue
 		}
-		c := confine(g, cluster, &q)
-		if c.metadataOnly && !c.none {
-			q.Detail = index.Metadata
-		}
-		switch {
+		switch c := confine(g, cluster, &q); {
 		case c.none:
 		case c.scope != nil:
 			q.Scopes = append(q.Scopes, *c.scope)
@@ -101,9 +97,6 @@ func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, 
 	for _, scope := range own {
 		if g, visible := grants[scope.Cluster]; visible {
 			if c := confine(g, scope.Cluster, &q); !c.none && c.scope == nil {
-				if c.metadataOnly {
-					q.Detail = index.Metadata
-				}
 				q.Scopes = append(q.Scopes, scope)
 			}
 		}
@@ -126,7 +119,7 @@ func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery)
 	if err != nil {
 		return nil, err
 	}
-	return checked(grants, page)
+	return admitPage(grants, q.Types, page)
 }
 
 // Get implements index.Reader.
@@ -136,21 +129,21 @@ func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*
 		return nil, err
 	}
 	g := grants[key.Cluster]
-	switch viewOf(g, key) {
-	case hidden:
+	if viewOf(g, key) == hidden {
 		return nil, key.NotFound()
-	case metadata, ofBinding:
-		detail = index.Metadata
-	case whole:
 	}
 	o, err := r.reader.Get(ctx, key, detail)
 	if err != nil {
 		return nil, err
 	}
-	if o.Cluster != key.Cluster || !shows(g, o) {
+	if o.Cluster != key.Cluster {
 		return nil, key.NotFound()
 	}
-	return o, nil
+	admitted, err := admit(g, []index.Type{key.Type}, o)
+	if err == nil && admitted == nil {
+		err = key.NotFound()
+	}
+	return admitted, err
 }
 
 // PodsOf implements index.Reader. The pods of an owner that may not be seen are
@@ -169,7 +162,20 @@ func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Obj
 		return nil, err
 	}
 	// Who asks says which namespace the owner is in. Its pods say it for themselves.
-	return slices.DeleteFunc(slices.Clone(pods), func(o *index.Object) bool { return o.Cluster != owner.Cluster || !shows(g, o) }), nil
+	var admitted []*index.Object
+	for _, o := range pods {
+		if o.Cluster != owner.Cluster {
+			continue
+		}
+		pod, err := admit(g, []index.Type{index.Pods}, o)
+		if err != nil {
+			return nil, err
+		}
+		if pod != nil {
+			admitted = append(admitted, pod)
+		}
+	}
+	return admitted, nil
 }
 
 // nothing is the page of a list that holds nothing.
@@ -181,14 +187,21 @@ func nothing(q *index.ListQuery) *index.Page {
 	return page
 }
 
-// checked is a page on which everything may be seen. One that holds more is
+// admitPage is a page as the user may see it. One that holds what they may not is
 // refused whole: its count and its end are as wrong as its objects.
-func checked(grants map[string]authz.Grant, page *index.Page) (*index.Page, error) {
-	for _, o := range page.Items {
-		if !shows(grants[o.Cluster], o) {
+func admitPage(grants map[string]authz.Grant, types []index.Type, page *index.Page) (*index.Page, error) {
+	admitted := *page
+	admitted.Items = make([]*index.Object, len(page.Items))
+	for i, o := range page.Items {
+		one, err := admit(grants[o.Cluster], types, o)
+		if err != nil {
+			return nil, err
+		}
+		if one == nil {
 			return nil, apierror.Wrap(fmt.Errorf("the index answered with %s %s/%s of %s, which is outside of what it was asked for",
 				o.Kind, o.Meta.Namespace, o.Meta.Name, o.Cluster), apierror.CodeInternal, "internal error")
 		}
+		admitted.Items[i] = one
 	}
-	return page, nil
+	return &admitted, nil
 }

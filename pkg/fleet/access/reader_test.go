@@ -65,16 +65,16 @@ func TestEveryReadIsConfined(t *testing.T) {
 }
 
 // checkKeys looks at the keys that went down. A Work's key does not tell what it
-// was made for, so those in a visible instance may be asked for, without body.
+// was made for, so those in a visible instance may be asked for.
 func checkKeys(t *testing.T, person string, down []asked) {
 	t.Helper()
 	for _, a := range down {
-		visible, body := sees(person, a.key, false)
-		if a.key.Type == index.Works && a.metadataOnly {
+		visible, _ := sees(person, a.key, false)
+		if a.key.Type == index.Works {
 			visible = mayRead[person][joined[a.key.Cluster]].objects != ""
 		}
-		if !visible || (!a.metadataOnly && !body) {
-			t.Errorf("asked for %+v, metadata only: %v", a.key, a.metadataOnly)
+		if !visible {
+			t.Errorf("asked for %+v", a.key)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func checkQuery(t *testing.T, person string, q index.ListQuery) {
 		if !inside || !slices.Contains(q.Types, k.Type) {
 			continue
 		}
-		if visible, body := sees(person, k, true); !visible || (q.Detail != index.Metadata && !body) {
+		if visible, _ := sees(person, k, true); !visible {
 			t.Errorf("asked for a list that holds %+v: %+v", k, q)
 		}
 	}
@@ -144,10 +144,10 @@ func checkPage(t *testing.T, person string, below *recorder, q index.ListQuery, 
 	want := expected(person, q)
 	var got []index.Key
 	for _, o := range page.Items {
-		k := below.keyOf[o]
+		k := below.keyOf(o)
 		got = append(got, k)
-		if _, body := sees(person, k, true); !body && !o.MetadataOnly() {
-			t.Errorf("the body of %+v is there", k)
+		if _, body := sees(person, k, true); shows(t, o) != (k.Type == index.Works && body) {
+			t.Errorf("%+v shows the value of a Secret: %v", k, shows(t, o))
 		}
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -260,8 +260,8 @@ func testOne(t *testing.T, person string, r *access.Reader, below *recorder, det
 		case visible && exists:
 			if err != nil {
 				t.Errorf("%+v: %v", k, err)
-			} else if o.MetadataOnly() != (detail == index.Metadata || !body) {
-				t.Errorf("%+v: metadata only is %v", k, o.MetadataOnly())
+			} else if o.MetadataOnly() != (detail == index.Metadata) || shows(t, o) != (k.Type == index.Works && body) {
+				t.Errorf("%+v: metadata only is %v, the value of a Secret is there: %v", k, o.MetadataOnly(), shows(t, o))
 			}
 		case !apierror.Is(err, apierror.CodeNotFound) || err.Error() != k.NotFound().Error():
 			t.Errorf("%+v: got %v, %v, want the error of a missing object", k, o, err)
@@ -278,10 +278,9 @@ func testPrefetch(t *testing.T, person string, r *access.Reader, below *recorder
 		r.Prefetch(as(t, person), keys, detail, func(rows map[index.Key]*index.Object) { found = rows })
 		for _, k := range keys {
 			visible, body := sees(person, k, false)
-			_, got := found[k]
-			// What may be read without its body only is read so, by Get.
-			if want := visible && (detail == index.Metadata || body); got != want {
-				t.Errorf("%+v, detail %d: got %v, want %v", k, detail, got, want)
+			o, got := found[k]
+			if got != visible || (got && shows(t, o) != (k.Type == index.Works && body)) {
+				t.Errorf("%+v, detail %d: got %v, want %v", k, detail, got, visible)
 			}
 		}
 		r.Prefetch(as(t, person), keys, detail, nil)
@@ -472,6 +471,53 @@ func TestListOutsideCostsNothing(t *testing.T) {
 			if below.requested != tt.requests {
 				t.Errorf("%s of %s, %+v: %d requests, want %d", name, tt.person, tt.query, below.requested, tt.requests)
 			}
+		}
+	}
+}
+
+// fixed answers every list with the same objects.
+type fixed struct {
+	index.Reader
+	items []*index.Object
+}
+
+func (f fixed) List(context.Context, index.ListQuery) (*index.Page, error) {
+	return &index.Page{Items: f.items}, nil
+}
+
+// A list of one kind need not say of its objects which kind they are of.
+func TestObjectsWithoutKind(t *testing.T) {
+	namespace := func(name string) *index.Object {
+		o := &index.Object{Cluster: "k-alpha"}
+		o.Meta.Name = name
+		return o
+	}
+	inShop := &index.Object{Cluster: "k-alpha"}
+	inShop.Meta.Namespace = "shop"
+	resolver := authz.NewResolver(&fakeRules{}, nil, standing, nil)
+	for _, tt := range []struct {
+		name  string
+		types []index.Type
+		item  *index.Object
+		want  apierror.Code
+		why   string
+	}{
+		{"its namespace", []index.Type{{Version: "v1", Resource: "namespaces"}}, namespace("shop"), "", "it is a Namespace, because that was asked for"},
+		{"another namespace", []index.Type{{Version: "v1", Resource: "namespaces"}}, namespace("ops"), apierror.CodeInternal, "it was not asked for"},
+		{"an object", []index.Type{{Version: "v1", Resource: "configmaps"}}, inShop, "", "it is in the namespace"},
+		{"one of several kinds", []index.Type{configMaps, index.Deployments}, inShop, apierror.CodeInternal, "nobody can tell what it is"},
+		{
+			"another kind", []index.Type{configMaps}, func() *index.Object {
+				o := &index.Object{Cluster: "k-alpha", APIVersion: "v1", Kind: "Secret"}
+				o.Meta.Namespace = "shop"
+				return o
+			}(), apierror.CodeInternal, "what an object says of itself goes before what was asked for",
+		},
+	} {
+		r := access.NewReader(fixed{items: []*index.Object{tt.item}}, resolver, joined)
+		_, err := r.List(as(t, "shop"), index.ListQuery{Types: tt.types, Clusters: []string{"k-alpha"}, Limit: 1})
+		if (err == nil) != (tt.want == "") || (err != nil && apierror.CodeOf(err) != tt.want) {
+			t.Errorf("%s: got %v, want %q: %s", tt.name, err, tt.want, tt.why)
 		}
 	}
 }

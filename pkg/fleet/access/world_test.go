@@ -169,7 +169,6 @@ func as(t testing.TB, person string) context.Context {
 type recorder struct {
 	objects   map[index.Key]*index.Object
 	metadata  map[index.Key]*index.Object
-	keyOf     map[*index.Object]index.Key
 	mu        sync.Mutex
 	asked     []asked
 	queries   []index.ListQuery
@@ -184,13 +183,26 @@ type asked struct {
 	metadataOnly bool
 }
 
+// confidential is the value of a Secret, as Works have it.
+const confidential = "confidential"
+
+// shows tells whether an object has the value of a Secret in it, wherever.
+func shows(t testing.TB, o *index.Object) bool {
+	t.Helper()
+	body, err := index.Decode[map[string]any](o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := json.Marshal([]any{body, o.Meta})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Contains(string(raw), confidential)
+}
+
 func newRecorder(t testing.TB) *recorder {
 	t.Helper()
-	r := &recorder{objects: load(t, index.Whole), metadata: load(t, index.Metadata), keyOf: map[*index.Object]index.Key{}}
-	for _, k := range keys {
-		r.keyOf[r.objects[k]], r.keyOf[r.metadata[k]] = k, k
-	}
-	return r
+	return &recorder{objects: load(t, index.Whole), metadata: load(t, index.Metadata)}
 }
 
 // load makes the objects of the world. Only a Client can: it reads them from a
@@ -205,9 +217,14 @@ func load(t testing.TB, detail index.Detail) map[index.Key]*index.Object {
 		if made, ok := strings.CutPrefix(k.Name, "of-"); ok && made != "none" {
 			annotations["resourcebinding.karmada.io/namespace"] = made
 		}
-		items = append(items, map[string]any{"apiVersion": apiVersion, "kind": k.Type.Kind, "metadata": map[string]any{
+		item := map[string]any{"apiVersion": apiVersion, "kind": k.Type.Kind, "metadata": map[string]any{
 			"namespace": k.Namespace, "name": k.Name, "annotations": annotations,
-		}})
+		}}
+		if k.Type == index.Works {
+			annotations["kubectl.kubernetes.io/last-applied-configuration"] = confidential
+			item["spec"] = map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{"kind": "Secret", "data": confidential}}}}
+		}
+		items = append(items, item)
 		byName[index.Key{Cluster: k.Cluster, Type: index.Type{Version: apiVersion, Kind: k.Type.Kind}, Namespace: k.Namespace, Name: k.Name}] = k
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -236,6 +253,14 @@ func load(t testing.TB, detail index.Detail) map[index.Key]*index.Object {
 		t.Fatalf("%d objects of %d", len(found), len(keys))
 	}
 	return found
+}
+
+// keyOf finds the key of an object that came back, which may be a part of one of ours.
+func (r *recorder) keyOf(o *index.Object) index.Key {
+	i := slices.IndexFunc(keys, func(k index.Key) bool {
+		return k.Cluster == o.Cluster && k.Type.Kind == o.Kind && k.Namespace == o.Meta.Namespace && k.Name == o.Meta.Name
+	})
+	return keys[i]
 }
 
 func (r *recorder) reset() {

@@ -1,0 +1,69 @@
+package index
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWithout(t *testing.T) {
+	const body = `{"apiVersion":"v1","kind":"Work","metadata":{"name":"x","annotations":{"a":"1","shadow.clusterpedia.io/cluster-name":"k-a"}},` +
+		`"spec":{"workload":{"manifests":[{"kind":"Secret"}]},"suspend":false},"status":null}`
+	for _, tt := range []struct {
+		name string
+		path []string
+		want string
+		meta map[string]string
+		fail bool
+		why  string
+	}{
+		{
+			name: "a field", path: []string{"spec", "workload"}, meta: map[string]string{"a": "1"},
+			want: `{"apiVersion":"v1","kind":"Work","metadata":{"name":"x","annotations":{"a":"1"}},"spec":{"suspend":false},"status":null}`, why: "its neighbours stay",
+		},
+		{
+			name: "an annotation", path: []string{"metadata", "annotations", "a"}, meta: map[string]string{},
+			want: `{"apiVersion":"v1","kind":"Work","metadata":{"name":"x"},"spec":{"workload":{"manifests":[{"kind":"Secret"}]},"suspend":false},"status":null}`,
+			why:  "it goes from the metadata too, which is kept apart",
+		},
+		{
+			name: "a field that is not there", path: []string{"status", "manifestStatuses"}, meta: map[string]string{"a": "1"},
+			want: `{"apiVersion":"v1","kind":"Work","metadata":{"name":"x","annotations":{"a":"1"}},"spec":{"workload":{"manifests":[{"kind":"Secret"}]},"suspend":false},"status":null}`,
+			why:  "nothing changes",
+		},
+		{name: "a field of something else", path: []string{"kind", "workload"}, fail: true, why: "what can't be taken away must not stay unnoticed"},
+		{name: "other metadata", path: []string{"metadata", "name"}, fail: true, why: "the metadata is kept apart, and would still have it"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			objects, _, err := decodeAnswer([]byte(`{"items":[`+body+`]}`), Whole, Type{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, got := objects[0], (*Object)(nil)
+			if got, err = before.Without(tt.path...); (err != nil) != tt.fail {
+				t.Fatalf("got %v: %s", err, tt.why)
+			}
+			if manifest, err := before.Manifest(); err != nil || len(before.Meta.Annotations) != 1 || manifest["spec"].(map[string]any)["workload"] == nil {
+				t.Errorf("the object itself changed: %v, %v", manifest, err)
+			}
+			if tt.fail {
+				return
+			}
+			manifest, err := got.Manifest()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want map[string]any
+			if err := json.Unmarshal([]byte(tt.want), &want); err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(want, manifest); d != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.why, d)
+			}
+			if d := cmp.Diff(tt.meta, got.Meta.Annotations); d != "" {
+				t.Errorf("annotations (-want +got):\n%s", d)
+			}
+		})
+	}
+}
