@@ -40,8 +40,9 @@ func TestWithout(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			before, got := objects[0], (*Object)(nil)
-			if got, err = before.Without(tt.path...); (err != nil) != tt.fail {
+			before := objects[0]
+			got, err := before.Without(tt.path...)
+			if (err != nil) != tt.fail {
 				t.Fatalf("got %v: %s", err, tt.why)
 			}
 			if manifest, err := before.Manifest(); err != nil || len(before.Meta.Annotations) != 1 || manifest["spec"].(map[string]any)["workload"] == nil {
