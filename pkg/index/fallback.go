@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/clusterpedia-io/client-go/constants"
 )
@@ -33,24 +35,25 @@ const scanBatch = 500
 // or goes, and a key can't be asked for. The cost grows with the depth of the
 // page, as it does for the database that skips an offset.
 //
-// Scopes that differ can't be asked for either: all that their clusters hold is
-// read and sifted here, and then there is no telling how many there are.
+// What the parameters can't say is sifted here from what they find, and then
+// there is no telling how many there are.
 func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) {
 	page := &Page{}
+	asked, unsaid := q.said()
 	batch := q.Limit + 1
-	if q.After != nil || len(q.Scopes) > 0 {
+	if q.After != nil || unsaid != nil {
 		batch = scanBatch
 	}
 	// Batches overlap, and an object that two of them share must not fill the page twice.
 	seen := map[Position]struct{}{}
 	for offset := 0; ; {
-		params := crossProductParams(q)
+		params := crossProductParams(&asked)
 		params.Set("limit", strconv.Itoa(batch))
 		params.Set("continue", strconv.Itoa(offset))
-		if q.WithCount && offset == 0 && len(q.Scopes) == 0 {
+		if q.WithCount && offset == 0 && unsaid == nil {
 			params.Set("withRemainingCount", "true")
 		}
-		objects, remaining, err := c.listFor(ctx, q, params)
+		objects, remaining, err := c.listFor(ctx, &asked, params)
 		if err != nil {
 			return nil, err
 		}
@@ -59,10 +62,8 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 			page.Count = &count
 		}
 		for _, o := range objects {
-			// No namespace at all can't be asked for: an empty parameter is none.
-			inside := len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)
 			at := PositionOf(o)
-			if _, again := seen[at]; again || !inside || !q.reaches(o) || (q.After != nil && !follows(q.Order, at, *q.After)) {
+			if _, again := seen[at]; again || (unsaid != nil && !unsaid(o)) || (q.After != nil && !follows(q.Order, at, *q.After)) {
 				continue
 			}
 			seen[at] = struct{}{}
@@ -80,6 +81,51 @@ func (c *Client) listByOffset(ctx context.Context, q *ListQuery) (*Page, error) 
 	})
 	page.Items, page.HasNext = cut(page.Items, q.Limit)
 	return page, nil
+}
+
+// said is the part of a query that Clusterpedia's parameters can say, and a
+// function that tells which of the objects it finds are meant; nil when all are.
+//
+// Scopes that differ can't be said, nor can a value that would be taken for
+// syntax or for a pattern: lists are joined with commas, the part of a name is a
+// label's value in a LIKE, and fields are compared in a selector without quotes.
+func (q *ListQuery) said() (asked ListQuery, unsaid func(*Object) bool) {
+	asked = *q
+	whole := len(q.Scopes) == 0
+	drop := func(unsayable bool, forget func()) {
+		if unsayable {
+			whole = false
+			forget()
+		}
+	}
+	separated := func(text string) bool { return text == "" || strings.ContainsAny(text, ", \t\r\n") }
+	drop(slices.ContainsFunc(q.Namespaces, separated), func() { asked.Namespaces = nil })
+	drop(slices.ContainsFunc(q.Names, separated), func() { asked.Names = nil })
+	drop(strings.ContainsAny(q.NameContains, "_%") || len(validation.IsValidLabelValue(q.NameContains)) > 0,
+		func() { asked.NameContains = "" })
+	if q.Selector != nil {
+		requirements, _ := q.Selector.Requirements()
+		// Clusterpedia takes labels of its own for parameters.
+		drop(slices.ContainsFunc(requirements, func(r labels.Requirement) bool { return strings.Contains(r.Key(), "clusterpedia.io") }),
+			func() { asked.Selector = nil })
+	}
+	var fields []FieldEquals
+	asked.Fields = slices.DeleteFunc(slices.Clone(q.Fields), func(f FieldEquals) bool {
+		unsayable := strings.ContainsAny(f.Value, "=!()<>, \t\r\n") || f.Value == "in" || f.Value == "notin"
+		if unsayable {
+			fields = append(fields, f)
+			if !partFieldInMetadata(f.Path) && asked.Detail == Metadata {
+				asked.Detail = Known
+			}
+		}
+		return unsayable
+	})
+	if whole && len(fields) == 0 {
+		return asked, nil
+	}
+	return asked, func(o *Object) bool {
+		return q.matches(o) && !slices.ContainsFunc(fields, func(f FieldEquals) bool { return textAt(o.raw, f.Path) != f.Value })
+	}
 }
 
 // seam is how many objects two batches of a scan share.

@@ -137,13 +137,16 @@ func (c *Client) listFor(ctx context.Context, q *ListQuery, params url.Values) (
 // matchAll tells that the query matches all of some objects, as far as their
 // metadata shows it.
 func (q *ListQuery) matchAll(objects []*Object) bool {
-	return !slices.ContainsFunc(objects, func(o *Object) bool {
-		return !q.reaches(o) ||
-			(len(q.Namespaces) > 0 && !slices.Contains(q.Namespaces, o.Meta.Namespace)) ||
-			(len(q.Names) > 0 && !slices.Contains(q.Names, o.Meta.Name)) ||
-			!strings.Contains(o.Meta.Name, q.NameContains) ||
-			(q.Selector != nil && !q.Selector.Matches(labels.Set(o.Meta.Labels)))
-	})
+	return !slices.ContainsFunc(objects, func(o *Object) bool { return !q.matches(o) })
+}
+
+// matches tells that the query matches an object, as far as its metadata shows it.
+func (q *ListQuery) matches(o *Object) bool {
+	return q.reaches(o) &&
+		(len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)) &&
+		(len(q.Names) == 0 || slices.Contains(q.Names, o.Meta.Name)) &&
+		strings.Contains(o.Meta.Name, q.NameContains) &&
+		(q.Selector == nil || q.Selector.Matches(labels.Set(o.Meta.Labels)))
 }
 
 // orderParam lists the order's columns. Clusterpedia puts them into the query
