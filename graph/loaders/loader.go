@@ -103,6 +103,9 @@ type pending[K comparable, V any] struct {
 func (p *pending[K, V]) claim(keys []K, promise func(K) dataloader.Thunk[V]) []K {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if len(p.thunks) == 0 {
+		p.thunks = make(map[K]dataloader.Thunk[V], len(keys))
+	}
 	claimed := make([]K, 0, len(keys))
 	for _, k := range keys {
 		if _, taken := p.thunks[k]; taken {

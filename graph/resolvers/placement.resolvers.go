@@ -16,7 +16,7 @@ import (
 )
 
 func (r *appliedOverrideResolver) Policy(ctx context.Context, obj *workload.Override) (policy.OverridePolicyLike, error) {
-	return r.Fleet.Workloads.OverridePolicy(ctx, obj, selected(ctx).policyDetail())
+	return r.Fleet.Workloads.OverridePolicy(ctx, obj, detailOf(policyDetail).here(ctx))
 }
 
 func (r *memberObjectResolver) Pods(ctx context.Context, obj *workload.MemberObject, first *int) ([]workload.Pod, error) {
@@ -38,7 +38,7 @@ func (r *placementResolver) Overrides(ctx context.Context, obj *workload.Placeme
 }
 
 func (r *placementResolver) Object(ctx context.Context, obj *workload.Placement) (*workload.MemberObject, error) {
-	return r.Fleet.Workloads.Object(ctx, obj, selected(ctx).objectDetail())
+	return r.Fleet.Workloads.Object(ctx, obj, detailOf(objectDetail).here(ctx))
 }
 
 func (r *Resolver) AppliedOverride() generated.AppliedOverrideResolver {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -105,12 +106,60 @@ func (s selection) templateDetail() index.Detail {
 	return index.Metadata
 }
 
+// detailOf is how much of an object is selected, by what is selected below its
+// field. It is asked once for the page, to read ahead, and for each object, to
+// find what was read; so it does with the document as it is.
+type detailOf func(ast.SelectionSet) index.Detail
+
+// here is how much is selected below the field that is being resolved.
+func (d detailOf) here(ctx context.Context) index.Detail {
+	field := graphql.GetFieldContext(ctx)
+	if field == nil {
+		return index.Whole
+	}
+	return d(field.Field.Selections)
+}
+
+// under is how much is selected below the fields of some name; the least there
+// is where there are none.
+func (d detailOf) under(s selection, name string) index.Detail {
+	detail := index.Metadata
+	for _, f := range s.fields {
+		if f.Name == name {
+			detail = min(detail, d(f.Selections))
+		}
+	}
+	return detail
+}
+
 // objectDetail is how much of an object in a member is selected.
-func (s selection) objectDetail() index.Detail {
-	if s.has("manifest", "yaml") {
+func objectDetail(below ast.SelectionSet) index.Detail {
+	if selects(below, func(name string) bool { return name == "manifest" || name == "yaml" }) {
 		return index.Whole
 	}
 	return index.Known
+}
+
+// selects tells whether a field that matches is in a selection, in whatever
+// fragment of it, and whether or not a directive takes it out.
+func selects(set ast.SelectionSet, match func(name string) bool) bool {
+	for _, one := range set {
+		switch one := one.(type) {
+		case *ast.Field:
+			if match(one.Name) {
+				return true
+			}
+		case *ast.InlineFragment:
+			if selects(one.SelectionSet, match) {
+				return true
+			}
+		case *ast.FragmentSpread:
+			if selects(one.Definition.SelectionSet, match) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // policyMetadata are the fields of policies that metadata suffices for.
@@ -120,11 +169,9 @@ var policyMetadata = []string{
 }
 
 // policyDetail is how much of a policy is selected.
-func (s selection) policyDetail() index.Detail {
-	for _, f := range s.fields {
-		if !slices.Contains(policyMetadata, f.Name) {
-			return index.Whole
-		}
+func policyDetail(below ast.SelectionSet) index.Detail {
+	if selects(below, func(name string) bool { return !slices.Contains(policyMetadata, name) }) {
+		return index.Whole
 	}
 	return index.Metadata
 }
@@ -146,13 +193,13 @@ func (s selection) needs() workload.Needs {
 	return workload.Needs{
 		Template:       s.templateDetail(),
 		Policy:         s.has("policy"),
-		PolicyDetail:   s.under("policy").policyDetail(),
+		PolicyDetail:   detailOf(policyDetail).under(s, "policy"),
 		Binding:        s.has("binding"),
 		Status:         s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies"),
 		MemberClusters: placements.has("memberCluster"),
 		Overrides:      s.has("overridePolicies") || placements.has("overrides"),
-		OverrideDetail: min(s.under("overridePolicies").policyDetail(), placements.under("overrides").under("policy").policyDetail()),
-		ObjectDetail:   placements.under("object").objectDetail(),
+		OverrideDetail: min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
+		ObjectDetail:   min(index.Known, detailOf(objectDetail).under(placements, "object")),
 		Pods:           placements.under("object").has("pods"),
 	}
 }

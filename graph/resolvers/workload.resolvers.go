@@ -39,11 +39,11 @@ func (r *cronJobResolver) Suspended(ctx context.Context, obj *workload.CronJob) 
 }
 
 func (r *cronJobResolver) Policy(ctx context.Context, obj *workload.CronJob) (policy.PropagationPolicyLike, error) {
-	return r.Fleet.Workloads.Policy(ctx, obj.Workload, selected(ctx).policyDetail())
+	return r.Fleet.Workloads.Policy(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 }
 
 func (r *cronJobResolver) OverridePolicies(ctx context.Context, obj *workload.CronJob) ([]policy.OverridePolicyLike, error) {
-	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, selected(ctx).policyDetail())
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
@@ -82,11 +82,11 @@ func (r *daemonSetResolver) Suspended(ctx context.Context, obj *workload.DaemonS
 }
 
 func (r *daemonSetResolver) Policy(ctx context.Context, obj *workload.DaemonSet) (policy.PropagationPolicyLike, error) {
-	return r.Fleet.Workloads.Policy(ctx, obj.Workload, selected(ctx).policyDetail())
+	return r.Fleet.Workloads.Policy(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 }
 
 func (r *daemonSetResolver) OverridePolicies(ctx context.Context, obj *workload.DaemonSet) ([]policy.OverridePolicyLike, error) {
-	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, selected(ctx).policyDetail())
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
@@ -125,11 +125,11 @@ func (r *deploymentResolver) Suspended(ctx context.Context, obj *workload.Deploy
 }
 
 func (r *deploymentResolver) Policy(ctx context.Context, obj *workload.Deployment) (policy.PropagationPolicyLike, error) {
-	return r.Fleet.Workloads.Policy(ctx, obj.Workload, selected(ctx).policyDetail())
+	return r.Fleet.Workloads.Policy(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 }
 
 func (r *deploymentResolver) OverridePolicies(ctx context.Context, obj *workload.Deployment) ([]policy.OverridePolicyLike, error) {
-	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, selected(ctx).policyDetail())
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
@@ -177,11 +177,11 @@ func (r *jobResolver) Suspended(ctx context.Context, obj *workload.Job) (bool, e
 }
 
 func (r *jobResolver) Policy(ctx context.Context, obj *workload.Job) (policy.PropagationPolicyLike, error) {
-	return r.Fleet.Workloads.Policy(ctx, obj.Workload, selected(ctx).policyDetail())
+	return r.Fleet.Workloads.Policy(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 }
 
 func (r *jobResolver) OverridePolicies(ctx context.Context, obj *workload.Job) ([]policy.OverridePolicyLike, error) {
-	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, selected(ctx).policyDetail())
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 
@@ -225,11 +225,11 @@ func (r *statefulSetResolver) Suspended(ctx context.Context, obj *workload.State
 }
 
 func (r *statefulSetResolver) Policy(ctx context.Context, obj *workload.StatefulSet) (policy.PropagationPolicyLike, error) {
-	return r.Fleet.Workloads.Policy(ctx, obj.Workload, selected(ctx).policyDetail())
+	return r.Fleet.Workloads.Policy(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 }
 
 func (r *statefulSetResolver) OverridePolicies(ctx context.Context, obj *workload.StatefulSet) ([]policy.OverridePolicyLike, error) {
-	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, selected(ctx).policyDetail())
+	v, err := r.Fleet.Workloads.OverridePolicies(ctx, obj.Workload, detailOf(policyDetail).here(ctx))
 	return orElse(ctx, v, err, []policy.OverridePolicyLike{})
 }
 

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 		return nil, failed(err, "The index does not answer")
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, c.maxResponse+1))
+	body, err := readBody(io.LimitReader(resp.Body, c.maxResponse+1))
 	switch {
 	case err != nil:
 		return nil, failed(err, "The index broke off its answer")
@@ -152,6 +153,23 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 		return nil, unavailable(&statusError{status: resp.StatusCode, body: body}, "The index refused the request with HTTP status %d", resp.StatusCode)
 	}
 	return body, nil
+}
+
+// buffers are where answers grow. Their sizes are not known beforehand, and most
+// of what is allocated for a growing one is thrown away.
+var buffers = sync.Pool{New: func() any { return &bytes.Buffer{} }}
+
+// readBody reads an answer.
+func readBody(from io.Reader) ([]byte, error) {
+	b := buffers.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // There is nothing else in the pool.
+	b.Reset()
+	_, err := b.ReadFrom(from)
+	body := bytes.Clone(b.Bytes())
+	const keep = 4 << 20
+	if b.Cap() <= keep {
+		buffers.Put(b)
+	}
+	return body, err
 }
 
 // statusError is an answer of the index that is not a list.

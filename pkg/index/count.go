@@ -129,17 +129,12 @@ func sizeOf(ranks, set, unset []*Object) (int64, error) {
 // countEach counts parts one by one.
 func (c *Client) countEach(ctx context.Context, d *dialect, q ListQuery, parts []Part) (map[Part]int64, error) {
 	sizes := make([]*int64, len(parts))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxParallel)
-	for i, part := range parts {
-		one := q.of(part)
-		g.Go(func() error {
-			var err error
-			sizes[i], err = c.count(gctx, d, &one)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := sideBySide(ctx, len(parts), func(ctx context.Context, i int) (err error) {
+		one := q.of(parts[i])
+		sizes[i], err = c.count(ctx, d, &one)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	counts := make(map[Part]int64, len(parts))

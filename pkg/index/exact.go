@@ -6,8 +6,6 @@ import (
 	"iter"
 	"net/url"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // GetMany reads these objects, of whatever kinds and clusters. An object that
@@ -31,23 +29,19 @@ func (c *Client) getManyBySQL(ctx context.Context, d *dialect, keys []Key, detai
 		return nil, err
 	}
 	results := make([][]*Object, len(requests))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxParallel)
-	for i, r := range requests {
+	err = sideBySide(ctx, len(requests), func(ctx context.Context, i int) (err error) {
+		r := requests[i]
 		if detail == Metadata {
 			r.params.Set("onlyMetadata", "true")
 		}
-		g.Go(func() error {
-			var err error
-			if r.of == nil {
-				results[i], _, err = c.list(gctx, r.params)
-			} else {
-				results[i], _, err = c.listOne(gctx, *r.of, detail, r.params)
-			}
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+		if r.of == nil {
+			results[i], _, err = c.list(ctx, r.params)
+		} else {
+			results[i], _, err = c.listOne(ctx, *r.of, detail, r.params)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	objects := slices.Concat(results...)

@@ -241,16 +241,12 @@ func (c *Client) getManyByNames(ctx context.Context, keys []Key, detail Detail) 
 		}
 	}
 	results := make([][]*Object, len(requests))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxParallel)
-	for i, q := range requests {
-		g.Go(func() error {
-			var err error
-			results[i], _, err = c.listFor(gctx, &q, crossProductParams(&q))
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := sideBySide(ctx, len(requests), func(ctx context.Context, i int) (err error) {
+		q := requests[i]
+		results[i], _, err = c.listFor(ctx, &q, crossProductParams(&q))
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return keyed(keys, slices.Concat(results...)), nil

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/labels"
 )
 
@@ -27,22 +26,21 @@ func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
 // listBySQL reads one page, and counts all pages beside it.
 func (c *Client) listBySQL(ctx context.Context, d *dialect, q *ListQuery) (*Page, error) {
 	var page *Page
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
-		var err error
-		page, err = c.listByKey(gctx, d, q)
-		return err
-	})
 	var count *int64
+	requests := 1
 	if q.WithCount && q.After != nil {
 		// A page that starts after a position can only count what follows it.
-		g.Go(func() error {
-			var err error
-			count, err = c.count(gctx, d, q)
-			return err
-		})
+		requests = 2
 	}
-	if err := g.Wait(); err != nil {
+	err := sideBySide(ctx, requests, func(ctx context.Context, i int) (err error) {
+		if i == 0 {
+			page, err = c.listByKey(ctx, d, q)
+		} else {
+			count, err = c.count(ctx, d, q)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	if count != nil {
@@ -104,9 +102,6 @@ func (c *Client) count(ctx context.Context, d *dialect, q *ListQuery) (*int64, e
 	count := *remaining + int64(len(objects))
 	return &count, nil
 }
-
-// maxParallel bounds the requests that one question sends side by side.
-const maxParallel = 8
 
 // params are the parameters of a list in SQL.
 func (d *dialect) params(q *ListQuery, where *clause) (url.Values, error) {

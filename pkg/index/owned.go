@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -81,16 +80,11 @@ func (c *Client) Owned(ctx context.Context, q OwnedQuery) (map[Owner][]*Object, 
 func (c *Client) ownedBySQL(ctx context.Context, d *dialect, q *OwnedQuery) (objects, between []*Object, err error) {
 	batches := slices.Collect(slices.Chunk(q.Owners, maxOwners))
 	results := make([][]*Object, len(batches))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxParallel)
-	for i, owners := range batches {
-		g.Go(func() error {
-			var err error
-			results[i], err = c.ownedBy(gctx, d, q, owners)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err = sideBySide(ctx, len(batches), func(ctx context.Context, i int) (err error) {
+		results[i], err = c.ownedBy(ctx, d, q, batches[i])
+		return err
+	})
+	if err != nil {
 		return nil, nil, err
 	}
 	for _, o := range slices.Concat(results...) {

@@ -3,8 +3,6 @@ package index
 import (
 	"context"
 	"slices"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // ListParts reads the same page of several parts, in one request where the
@@ -90,17 +88,11 @@ func groupParts(objects []*Object, field []string) map[Part][]*Object {
 // listEach reads the parts' pages one by one.
 func (c *Client) listEach(ctx context.Context, q *ListQuery, parts []Part) (map[Part]*Page, error) {
 	results := make([]*Page, len(parts))
-	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(maxParallel)
-	for i, part := range parts {
-		one := q.of(part)
-		g.Go(func() error {
-			var err error
-			results[i], err = c.List(gctx, one)
-			return err
-		})
-	}
-	if err := g.Wait(); err != nil {
+	err := sideBySide(ctx, len(parts), func(ctx context.Context, i int) (err error) {
+		results[i], err = c.List(ctx, q.of(parts[i]))
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	pages := make(map[Part]*Page, len(parts))

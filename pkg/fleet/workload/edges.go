@@ -2,7 +2,8 @@ package workload
 
 import (
 	"context"
-	"slices"
+	"fmt"
+	"runtime/debug"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
@@ -17,6 +18,12 @@ import (
 // which lives as long as its operation does.
 func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
 	w.statusOnce.Do(func() {
+		defer func() {
+			// It may run in a goroutine of its own, where a panic would end the process.
+			if p := recover(); p != nil {
+				w.statusErr = fmt.Errorf("panic while computing the state of %s %s/%s: %v\n%s", w.kind, w.Namespace(), w.Name(), p, debug.Stack())
+			}
+		}()
 		facts, err := s.facts(ctx, w)
 		if err != nil {
 			w.statusErr = apierror.In(err, w.Instance)
@@ -35,7 +42,7 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{Kind: w.kind, Template: template, Members: map[string]Member{}, Objects: map[string]*Object{}}
+	f := &Facts{Kind: w.kind, Template: template, Members: map[string]Member{}}
 	o, err := s.optional(ctx, bindingKey(w.Indexed), index.Whole)
 	if err != nil {
 		return nil, err
@@ -43,25 +50,19 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 	if f.Binding, err = decodeBinding(o); err != nil || f.Binding == nil {
 		return f, err
 	}
-	members, err := s.roster.Members(ctx, w.Instance)
-	if err != nil {
+	if err := s.look(ctx, w.setting); err != nil {
 		return nil, err
 	}
-	for name, c := range members[w.Instance] {
-		f.Members[name] = MemberOf(c)
-	}
-	joined := s.joined(ctx, w.Instance)
-	for _, target := range Clusters(f.Binding) {
-		if !slices.Contains(joined, target) {
+	f.Members = w.setting.members
+	targets := Clusters(f.Binding)
+	f.Objects = make(map[string]*Object, len(targets))
+	for _, target := range targets {
+		if !w.setting.holds(target) {
 			continue
 		}
 		o, err := s.optional(ctx, memberObjectKey(w.Indexed, target), index.Known)
 		if err != nil {
 			return nil, err
-		}
-		if m, ok := f.Members[target]; ok && s.lister.Freshness.Stale(ctx, target) {
-			m.CollectionStale = true
-			f.Members[target] = m
 		}
 		if o == nil {
 			continue
@@ -231,7 +232,8 @@ func (s *Service) OverridePolicy(ctx context.Context, o *Override, detail index.
 // when the cluster is not in the inventory or has none.
 func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail) (*MemberObject, error) {
 	w := p.workload
-	if !slices.Contains(s.joined(ctx, w.Instance), p.Cluster) {
+	_ = s.look(ctx, w.setting) // The placement was computed, so it did not fail.
+	if !w.setting.holds(p.Cluster) {
 		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
 	}
 	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster), detail)
@@ -245,7 +247,7 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	if !decoded.BelongsTo(p.binding) {
 		return nil, nil //nolint:nilnil // Somebody else's object of the same name is in the way.
 	}
-	return newMemberObject(w.Instance, o, s.fresh(ctx, o)), nil
+	return newMemberObject(w.Instance, o, w.setting.collection[p.Cluster]), nil
 }
 
 // Pods returns the first pods of an object in a member, by name.

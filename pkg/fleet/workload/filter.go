@@ -93,6 +93,15 @@ func (n Needs) page(kinds []Kind) index.Detail {
 	return n.Template
 }
 
+// one is how much to read of the template of a single workload. Nothing is saved
+// by reading less than its state may need.
+func (n Needs) one() index.Detail {
+	if n.Status {
+		return min(n.Template, index.Known)
+	}
+	return n.Template
+}
+
 // request makes the list of a filter. Its errors name the argument.
 func (a ListArgs) request(noun string, instances []string, needs Needs) (listing.Request, error) {
 	f := a.Filter

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
@@ -18,9 +19,9 @@ const speculateUpTo = 8
 
 // prefetch starts reading what will be asked of some workloads, all in one go:
 // bindings, policies and, where the members are few, the objects in the members.
-func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Needs) {
+func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Needs) *prefetch {
 	if len(rows) == 0 || (!needs.Policy && !needs.Binding && !needs.members()) {
-		return
+		return nil
 	}
 	p := &prefetch{service: s, ctx: ctx, needs: needs, rows: rows, members: map[string][]string{}}
 	if needs.members() {
@@ -29,6 +30,16 @@ func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Need
 		}
 	}
 	p.start()
+	return p
+}
+
+// prefetchPage reads what will be asked of the workloads of a page. It waits,
+// because else their fields would, each in a goroutine: some hundreds that hold
+// their stacks while the index works, for every operation that is under way.
+func (s *Service) prefetchPage(ctx context.Context, rows []*index.Object, needs Needs) {
+	if p := s.prefetch(ctx, rows, needs); p != nil {
+		p.wait()
+	}
 }
 
 func (n Needs) members() bool { return n.Status || n.Overrides || n.Pods || n.MemberClusters }
@@ -41,6 +52,43 @@ type prefetch struct {
 	rows    []*index.Object
 	// members are the names of the inventory's clusters that are joined to each instance.
 	members map[string][]string
+
+	mu sync.Mutex
+	// waits return when something that was asked for is there, and what it led to
+	// has been asked for.
+	waits []func()
+}
+
+// read starts reading some objects.
+func (p *prefetch) read(keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
+	if len(keys) == 0 {
+		return
+	}
+	reader := p.service.lister.Reader
+	reader.Prefetch(p.ctx, keys, detail, then)
+	// What is read together is there together. An error is told by the field that
+	// asks for it.
+	p.later(func() { _, _ = reader.Get(p.ctx, keys[0], detail) })
+}
+
+func (p *prefetch) later(wait func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waits = append(p.waits, wait)
+}
+
+// wait returns when everything is there.
+func (p *prefetch) wait() {
+	for i := 0; ; i++ {
+		p.mu.Lock()
+		if i == len(p.waits) {
+			p.mu.Unlock()
+			return
+		}
+		wait := p.waits[i]
+		p.mu.Unlock()
+		wait()
+	}
 }
 
 func (p *prefetch) instances() []string {
@@ -59,9 +107,8 @@ func (p *prefetch) instances() []string {
 // its own, and the number of all is bounded: then they share one.
 func (p *prefetch) start() {
 	var (
-		reader   = p.service.lister.Reader
-		bindings []index.Key
-		objects  []index.Key
+		bindings = make([]index.Key, 0, 2*len(p.rows))
+		objects  = make([]index.Key, 0, 2*len(p.rows))
 		metadata []index.Key
 		later    bool
 	)
@@ -103,15 +150,15 @@ func (p *prefetch) start() {
 		p.pods(found)
 	}
 	if p.needs.Overrides {
-		reader.Prefetch(p.ctx, slices.Concat(bindings, objects), index.Whole, func(found map[index.Key]*index.Object) {
+		p.read(slices.Concat(bindings, objects), index.Whole, func(found map[index.Key]*index.Object) {
 			fromBindings(found)
 			fromObjects(found)
 		})
 	} else {
-		reader.Prefetch(p.ctx, bindings, index.Whole, fromBindings)
-		reader.Prefetch(p.ctx, objects, p.needs.ObjectDetail, fromObjects)
+		p.read(bindings, index.Whole, fromBindings)
+		p.read(objects, p.needs.ObjectDetail, fromObjects)
 	}
-	reader.Prefetch(p.ctx, metadata, index.Metadata, p.overrides)
+	p.read(metadata, index.Metadata, p.overrides)
 }
 
 // startRoster has the instances' members read beside the objects, so that
@@ -151,8 +198,8 @@ func (p *prefetch) second(found map[index.Key]*index.Object) {
 		objects = p.appendObjects(objects, row, targets)
 		works = p.appendWorks(works, row, targets)
 	}
-	p.service.lister.Reader.Prefetch(p.ctx, objects, p.needs.ObjectDetail, p.pods)
-	p.service.lister.Reader.Prefetch(p.ctx, works, index.Metadata, p.overrides)
+	p.read(objects, p.needs.ObjectDetail, p.pods)
+	p.read(works, index.Metadata, p.overrides)
 }
 
 // pods reads the pods of the objects that were found in the members.
@@ -166,7 +213,12 @@ func (p *prefetch) pods(found map[index.Key]*index.Object) {
 			owners = append(owners, podOwner(o))
 		}
 	}
-	p.service.lister.Reader.PrefetchPods(p.ctx, owners)
+	if len(owners) == 0 {
+		return
+	}
+	reader := p.service.lister.Reader
+	reader.PrefetchPods(p.ctx, owners)
+	p.later(func() { _, _ = reader.PodsOf(p.ctx, owners[0]) })
 }
 
 // overrides reads the override policies that the Works name.
@@ -191,7 +243,7 @@ func (p *prefetch) overrides(works map[index.Key]*index.Object) {
 			keys = append(keys, overrideKey(key.Cluster, namespaces[key.Cluster+"/"+key.Name], a))
 		}
 	}
-	p.service.lister.Reader.Prefetch(p.ctx, keys, p.needs.OverrideDetail, nil)
+	p.read(keys, p.needs.OverrideDetail, nil)
 }
 
 func (p *prefetch) appendObjects(keys []index.Key, row *index.Object, members []string) []index.Key {
@@ -273,9 +325,9 @@ func podOwner(o *index.Object) index.PodOwner {
 }
 
 func kindOf(o *index.Object) Kind {
-	for _, k := range Kinds() {
-		if k.GVK().Kind == o.Kind {
-			return k
+	for i := range kinds {
+		if kinds[i].gvk.Kind == o.Kind {
+			return kinds[i].kind
 		}
 	}
 	return ""

@@ -35,7 +35,7 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 	}
 	needs.Status = true
 	q.Detail, q.WithCount, q.Limit = needs.page(f.Kinds), false, scanSize
-	bounded := false
+	bounded, settings := false, s.settings(ctx)
 	var last *index.Position
 	for batch := 0; ; batch++ {
 		page, err := s.lister.Reader.List(ctx, q)
@@ -44,7 +44,7 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 		}
 		s.prefetch(ctx, page.Items, needs)
 		for _, o := range page.Items {
-			ok, err := s.matches(ctx, o, f)
+			ok, err := s.matches(ctx, settings(instanceOf(o)), o, f)
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +68,7 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 		q.After = last
 	}
 	result.Freshness = s.lister.Freshness.Of(ctx, q.Clusters...)
-	c := s.connection(ctx, result)
+	c := s.connection(ctx, result, Needs{})
 	if bounded {
 		// The reader goes on where the scan stopped, which is past the last match.
 		end := result.CursorAt(*last)
@@ -78,8 +78,8 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 }
 
 // matches evaluates the part of the filter that the index can't.
-func (s *Service) matches(ctx context.Context, o *index.Object, f *Filter) (bool, error) {
-	status, err := s.Status(ctx, New(instanceOf(o), o, s.fresh(ctx, o)).Base())
+func (s *Service) matches(ctx context.Context, in *setting, o *index.Object, f *Filter) (bool, error) {
+	status, err := s.Status(ctx, newWorkload(in, o).Base())
 	if err != nil {
 		return false, err
 	}

@@ -3,12 +3,14 @@ package workload
 import (
 	"context"
 	"maps"
+	"runtime"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
-	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -37,7 +39,7 @@ func NewService(lister *listing.Lister, capabilities Capabilities, instances *in
 
 // Get returns one workload; nil when there is none of that kind and name.
 func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, namespace, name string, needs Needs) (Any, error) {
-	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name), index.Whole)
+	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name), needs.one())
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing workload is null in the API, not an error.
@@ -45,7 +47,7 @@ func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, names
 		return nil, apierror.In(err, instanceName)
 	}
 	s.prefetch(ctx, []*index.Object{o}, needs)
-	return New(instanceName, o, s.fresh(ctx, o)), nil
+	return newWorkload(s.settingOf(ctx, instanceName), o), nil
 }
 
 // List returns a page of the workloads of all instances.
@@ -69,8 +71,8 @@ func (s *Service) List(ctx context.Context, a ListArgs, needs Needs) (*Connectio
 	if err != nil {
 		return nil, err
 	}
-	s.prefetch(ctx, result.Items, needs)
-	return s.connection(ctx, result), nil
+	s.prefetchPage(ctx, result.Items, needs)
+	return s.connection(ctx, result, needs), nil
 }
 
 // ListInstance returns a page of the workloads of one instance.
@@ -86,8 +88,8 @@ func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, nee
 	if err != nil {
 		return nil, err
 	}
-	s.prefetch(ctx, result.Items, needs)
-	return s.connection(ctx, result), nil
+	s.prefetchPage(ctx, result.Items, needs)
+	return s.connection(ctx, result, needs), nil
 }
 
 // ListClaimed returns a page of the workloads that a policy claimed. The lists of
@@ -107,8 +109,8 @@ func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs,
 	if err != nil {
 		return nil, err
 	}
-	s.prefetch(ctx, result.Items, needs)
-	return s.connection(ctx, result), nil
+	s.prefetchPage(ctx, result.Items, needs)
+	return s.connection(ctx, result, needs), nil
 }
 
 // Prefetch starts reading what ListInstance will be asked for in each instance,
@@ -143,7 +145,7 @@ func (s *Service) PrefetchOnes(ctx context.Context, instances []string, wanted [
 			keys = append(keys, keyOf(name, w.Kind, w.Namespace, w.Name))
 		}
 	}
-	s.lister.Reader.Prefetch(ctx, keys, index.Whole, func(found map[index.Key]*index.Object) {
+	s.lister.Reader.Prefetch(ctx, keys, needs.one(), func(found map[index.Key]*index.Object) {
 		s.prefetch(ctx, slices.Collect(maps.Values(found)), needs)
 	})
 }
@@ -177,21 +179,28 @@ func (s *Service) scans(ctx context.Context, f *Filter) (bool, error) {
 	return f.scans(canFilterPlacement), nil
 }
 
-func (s *Service) connection(ctx context.Context, r *listing.Result) *Connection {
+// connection makes the page of a result, with the workloads' state where it is
+// needed: computed here, it costs a few goroutines, and in the fields that ask
+// for it hundreds, each of which grows its stack to decode something.
+func (s *Service) connection(ctx context.Context, r *listing.Result, needs Needs) *Connection {
 	// Each workload is as fresh as its own instance, whatever the others are.
-	byCluster := map[string]freshness.Freshness{}
-	return listing.Connection(r, func(o *index.Object) Any {
-		fresh, ok := byCluster[o.Cluster]
-		if !ok {
-			fresh = s.fresh(ctx, o)
-			byCluster[o.Cluster] = fresh
-		}
-		return New(instanceOf(o), o, fresh)
-	})
-}
-
-func (s *Service) fresh(ctx context.Context, o *index.Object) freshness.Freshness {
-	return s.lister.Freshness.Of(ctx, o.Cluster)
+	settings := s.settings(ctx)
+	c := listing.Connection(r, func(o *index.Object) Any { return newWorkload(settings(instanceOf(o)), o) })
+	if !needs.Status || len(c.Nodes) == 0 {
+		return c
+	}
+	var g errgroup.Group
+	workers := runtime.GOMAXPROCS(0)
+	for chunk := range slices.Chunk(c.Nodes, (len(c.Nodes)+workers-1)/workers) {
+		g.Go(func() error {
+			for _, w := range chunk {
+				_, _ = s.Status(ctx, w.Base()) // The fields tell errors.
+			}
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return c
 }
 
 // instanceOf is the instance of an object that was collected from a virtual cluster.

@@ -203,26 +203,10 @@ func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) 
 	if object != nil && !object.BelongsTo(in.Binding) {
 		object = nil
 	}
-	var fromBinding *observation
-	if item != nil && item.Status != nil && len(item.Status.Raw) > 0 {
-		var wrapped struct {
-			Generation                 int64 `json:"generation"`
-			ResourceTemplateGeneration int64 `json:"resourceTemplateGeneration"`
-			ObjectStatus
+	if object == nil || in.Members[cluster].CollectionStale {
+		if seen := observeBinding(item); seen != nil || object == nil {
+			return seen
 		}
-		// A status that cannot be read is as good as none: an interpreter of the
-		// instance's own may write what it likes there.
-		if err := json.Unmarshal(item.Status.Raw, &wrapped); err == nil {
-			fromBinding = &observation{
-				status:             wrapped.ObjectStatus,
-				generation:         wrapped.Generation,
-				templateGeneration: wrapped.ResourceTemplateGeneration,
-				verdict:            item.Health,
-			}
-		}
-	}
-	if object == nil || (fromBinding != nil && in.Members[cluster].CollectionStale) {
-		return fromBinding
 	}
 	seen := &observation{
 		status:             object.Status,
@@ -234,6 +218,29 @@ func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) 
 		seen.verdict = item.Health
 	}
 	return seen
+}
+
+// observeBinding reads what Karmada aggregated of a cluster; nil when it is nothing.
+func observeBinding(item *workv1alpha2.AggregatedStatusItem) *observation {
+	if item == nil || item.Status == nil || len(item.Status.Raw) == 0 {
+		return nil
+	}
+	var wrapped struct {
+		Generation                 int64 `json:"generation"`
+		ResourceTemplateGeneration int64 `json:"resourceTemplateGeneration"`
+		ObjectStatus
+	}
+	if err := json.Unmarshal(item.Status.Raw, &wrapped); err != nil {
+		// A status that cannot be read is as good as none: an interpreter of the
+		// instance's own may write what it likes there.
+		return nil
+	}
+	return &observation{
+		status:             wrapped.ObjectStatus,
+		generation:         wrapped.Generation,
+		templateGeneration: wrapped.ResourceTemplateGeneration,
+		verdict:            item.Health,
+	}
 }
 
 // counts are ready, available and updated replicas; see PlacementStatus.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -44,7 +43,8 @@ type (
 // Workload is the template of a workload in an instance, whatever its kind.
 type Workload struct {
 	object.Object
-	kind Kind
+	kind    Kind
+	setting *setting
 
 	// status is computed by the first field that needs it; the others wait for it.
 	statusOnce sync.Once
@@ -52,9 +52,9 @@ type Workload struct {
 	statusErr  error
 }
 
-// New makes the workload of an object; nil when the object is none.
-func New(instance string, o *index.Object, fresh freshness.Freshness) Any {
-	w := &Workload{Object: object.New(instance, o, fresh)}
+// newWorkload makes the workload of an object; nil when the object is none.
+func newWorkload(in *setting, o *index.Object) Any {
+	w := &Workload{Object: object.New(in.instance, o, in.fresh), setting: in}
 	switch o.Kind {
 	case index.Deployments.Kind:
 		w.kind = KindDeployment

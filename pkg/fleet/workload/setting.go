@@ -1,0 +1,75 @@
+package workload
+
+import (
+	"context"
+	"sync"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+)
+
+// setting is what the workloads of one instance in one answer have in common.
+// It is found out once for all of them, and so is the same for all.
+type setting struct {
+	instance string
+	// fresh is how old the instance's part of the index may be.
+	fresh freshness.Freshness
+
+	// What is known of the members is found out when it is needed first.
+	once sync.Once
+	// members are the instance's own members.
+	members map[string]Member
+	// collection are the inventory's clusters that are joined to the instance, and
+	// how old their parts of the index may be.
+	collection map[string]freshness.Freshness
+	err        error
+}
+
+func (s *Service) settingOf(ctx context.Context, instance string) *setting {
+	return &setting{
+		instance: instance,
+		fresh:    s.lister.Freshness.Of(ctx, v1alpha1.VirtualClusterName(instance)),
+	}
+}
+
+// settings finds the settings of the workloads of an answer.
+func (s *Service) settings(ctx context.Context) func(instance string) *setting {
+	known := map[string]*setting{}
+	return func(instance string) *setting {
+		in, ok := known[instance]
+		if !ok {
+			in = s.settingOf(ctx, instance)
+			known[instance] = in
+		}
+		return in
+	}
+}
+
+// holds tells that a cluster of the inventory is joined to the instance.
+func (in *setting) holds(cluster string) bool {
+	_, ok := in.collection[cluster]
+	return ok
+}
+
+// look finds out what is known of the instance's members.
+func (s *Service) look(ctx context.Context, in *setting) error {
+	in.once.Do(func() {
+		joined := s.joined(ctx, in.instance)
+		in.collection = make(map[string]freshness.Freshness, len(joined))
+		for _, name := range joined {
+			in.collection[name] = s.lister.Freshness.Of(ctx, name)
+		}
+		roster, err := s.roster.Members(ctx, in.instance)
+		if err != nil {
+			in.err = err
+			return
+		}
+		in.members = make(map[string]Member, len(roster[in.instance]))
+		for name, c := range roster[in.instance] {
+			m := MemberOf(c)
+			m.CollectionStale = in.collection[name].Stale
+			in.members[name] = m
+		}
+	})
+	return in.err
+}
