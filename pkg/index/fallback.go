@@ -101,7 +101,9 @@ func (q *ListQuery) said() (asked ListQuery, unsaid func(*Object) bool) {
 	separated := func(text string) bool { return text == "" || strings.ContainsAny(text, ", \t\r\n") }
 	drop(slices.ContainsFunc(q.Namespaces, separated), func() { asked.Namespaces = nil })
 	drop(slices.ContainsFunc(q.Names, separated), func() { asked.Names = nil })
-	drop(strings.ContainsAny(q.NameContains, "_%") || len(validation.IsValidLabelValue(q.NameContains)) > 0,
+	// SQLite's LIKE takes a capital for a small letter; names hardly ever have capitals.
+	capitals := q.NameContains != strings.ToLower(q.NameContains)
+	drop(capitals || strings.ContainsAny(q.NameContains, "_%") || len(validation.IsValidLabelValue(q.NameContains)) > 0,
 		func() { asked.NameContains = "" })
 	if q.Selector != nil {
 		requirements, _ := q.Selector.Requirements()

@@ -33,6 +33,7 @@ func TestCrossProduct(t *testing.T) {
 		{"a space in a namespace", ListQuery{Namespaces: []string{" shop"}}, nil, true, "it would be trimmed away"},
 		{"part of a name", ListQuery{NameContains: "web"}, map[string]string{"labelSelector": "internalstorage.clusterpedia.io/fuzzy-name=web"}, false, "as a label in disguise"},
 		{"end of a part", ListQuery{NameContains: "web-"}, nil, true, "no label's value ends so"},
+		{"capitals", ListQuery{NameContains: "Web"}, nil, true, "SQLite's LIKE takes a capital for a small letter"},
 		{"a pattern", ListQuery{NameContains: "a_b"}, nil, true, "LIKE takes it for any character"},
 		{"another label", ListQuery{NameContains: "a,search.clusterpedia.io/clusters=k-gamma"}, nil, true, "it would be taken for a parameter"},
 		{"selector", ListQuery{Selector: selector("app in (a,b),!x")}, map[string]string{"labelSelector": "app in (a,b),!x"}, false, "as it is"},
