@@ -90,6 +90,10 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 		WithCount:   r.WithCount,
 		Detail:      r.Detail,
 	}
+	if r.nothing() {
+		// No cluster is nothing, whoever sends the query.
+		q.Clusters = nil
+	}
 	if r.Part != nil {
 		q.PartField = r.Part.Path
 	}
@@ -118,7 +122,7 @@ func (l *Lister) List(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if nothing(r.Filter) {
+	if r.nothing() {
 		return l.fill(ctx, result, r, &index.Page{Count: new(int64)}), nil
 	}
 	p, err := l.Reader.List(ctx, q)
@@ -135,7 +139,7 @@ func (l *Lister) ListOne(ctx context.Context, r Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	if nothing(r.Filter) {
+	if r.nothing() {
 		return l.fill(ctx, result, r, &index.Page{Count: new(int64)}), nil
 	}
 	p, err := l.Reader.PageOf(ctx, r.part(r.Instances[0]), q)
@@ -149,7 +153,7 @@ func (l *Lister) ListOne(ctx context.Context, r Request) (*Result, error) {
 // ListOne would. A request that can't be parsed is left to ListOne, which says why.
 func (l *Lister) Prefetch(ctx context.Context, r Request, then func([]*index.Object)) {
 	q, _, err := l.Parse(r)
-	if err != nil || len(r.Instances) == 0 || nothing(r.Filter) {
+	if err != nil || r.nothing() {
 		return
 	}
 	parts := make([]index.Part, len(r.Instances))
@@ -203,10 +207,12 @@ func (r Request) identity() page.Identity {
 	return page.IdentityOf(r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.ScheduledTo, r.Order)
 }
 
-// nothing tells that a filter excludes everything: an empty list of values is
+// nothing tells that a request excludes everything: an empty list of values is
 // not the same as no list.
-func nothing(f Filter) bool {
-	return (f.Name != nil && len(f.Name) == 0) || (f.Namespaces != nil && len(f.Namespaces) == 0)
+func (r Request) nothing() bool {
+	excludes := func(values []string) bool { return values != nil && len(values) == 0 }
+	return len(r.Instances) == 0 || len(r.Types) == 0 ||
+		excludes(r.Filter.Name) || excludes(r.Filter.Namespaces) || excludes(r.ScheduledTo)
 }
 
 func virtualClusters(instances []string) []string {

@@ -26,12 +26,15 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 	// What the index can't evaluate is looked at here; what it can, it does.
 	if can, err := s.capabilities.CanFilterPlacement(ctx); err != nil {
 		return nil, err
-	} else if !can {
+	} else if !can && len(r.ScheduledTo) > 0 {
 		r.ScheduledTo = nil
 	}
 	q, result, err := s.lister.Parse(r)
 	if err != nil {
 		return nil, err
+	}
+	if f.Health != nil && len(f.Health) == 0 {
+		q.Clusters = nil // Nothing has none of the states of health.
 	}
 	needs.Status = true
 	q.Detail, q.WithCount, q.Limit = needs.page(f.Kinds), false, scanSize
