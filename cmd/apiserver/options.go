@@ -68,8 +68,8 @@ func (o *options) flags() []flagGroup {
 		}),
 		group("Index", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.indexTimeout, "index-timeout", 5*time.Second, "how long one request to the index may take")
-			f.Float32Var(&o.indexQPS, "index-qps", 1000, "requests per second to the index, on average")
-			f.IntVar(&o.indexBurst, "index-burst", 2000, "requests to the index in one go")
+			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
+			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")
 		}),
 		group("Endpoint", func(f *pflag.FlagSet) {
 			f.StringVar(&o.listenAddress, "listen-address", "127.0.0.1:8080", "`host:port` to serve on; plain HTTP is served on loopback only")

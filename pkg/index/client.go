@@ -37,7 +37,7 @@ type Config struct {
 	// Timeout bounds one request to the index; 5 s where zero.
 	Timeout time.Duration
 	// QPS and Burst bound the requests of this process to the index. The
-	// defaults, 1000 and 2000, are a fuse rather than a throttle: client-go's own
+	// defaults, 5000 and 10000, are a fuse rather than a throttle: client-go's own
 	// default would be 5, shared by all users.
 	QPS   float32
 	Burst int
@@ -89,10 +89,10 @@ func New(cfg Config) (*Client, error) {
 	}
 	qps, burst := cfg.QPS, cfg.Burst
 	if qps == 0 {
-		qps = 1000
+		qps = 5000
 	}
 	if burst == 0 {
-		burst = 2000
+		burst = 10000
 	}
 	c.limiter = flowcontrol.NewTokenBucketRateLimiter(qps, burst)
 	return c, nil
