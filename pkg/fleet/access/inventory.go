@@ -30,7 +30,8 @@ func (w *watchedInventory) InstanceOf(ctx context.Context, cluster string) strin
 		return name
 	}
 	var c v1alpha1.Cluster
-	if err := w.clusters.Get(ctx, client.ObjectKey{Name: cluster}, &c); err != nil || c.Spec.Type != v1alpha1.ClusterTypePhysical {
+	// It is only looked at, and once for every object that is read from a member.
+	if err := w.clusters.Get(ctx, client.ObjectKey{Name: cluster}, &c, client.UnsafeDisableDeepCopy); err != nil || c.Spec.Type != v1alpha1.ClusterTypePhysical {
 		return ""
 	}
 	return InstanceOfCluster(&c)
