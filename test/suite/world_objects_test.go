@@ -17,11 +17,8 @@ import (
 // fifty is how many of everything the lists are counted with.
 const fifty = 50
 
-func pods(labels map[string]string, demand string) corev1.PodTemplateSpec {
+func pods(labels map[string]string) corev1.PodTemplateSpec {
 	c := corev1.Container{Name: "main", Image: "registry.example.com/suite/main:1.0.0"}
-	if demand != "" {
-		c.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(demand)}
-	}
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{c}}}
 }
 
@@ -34,28 +31,39 @@ func one() *int32 { n := int32(1); return &n }
 
 func deployment(m metav1.ObjectMeta) *appsv1.Deployment {
 	labels, selector := selecting(m.Name)
-	return &appsv1.Deployment{ObjectMeta: m, Spec: appsv1.DeploymentSpec{Replicas: one(), Selector: selector, Template: pods(labels, "")}}
+	return &appsv1.Deployment{ObjectMeta: m, Spec: appsv1.DeploymentSpec{Replicas: one(), Selector: selector, Template: pods(labels)}}
+}
+
+func replicas(n int32, d *appsv1.Deployment) *appsv1.Deployment {
+	d.Spec.Replicas = &n
+	return d
+}
+
+// demanding has every pod ask for so much CPU.
+func demanding(cpu string, d *appsv1.Deployment) *appsv1.Deployment {
+	d.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
+	return d
 }
 
 func statefulSet(m metav1.ObjectMeta) *appsv1.StatefulSet {
 	labels, selector := selecting(m.Name)
-	return &appsv1.StatefulSet{ObjectMeta: m, Spec: appsv1.StatefulSetSpec{Replicas: one(), ServiceName: m.Name, Selector: selector, Template: pods(labels, "")}}
+	return &appsv1.StatefulSet{ObjectMeta: m, Spec: appsv1.StatefulSetSpec{Replicas: one(), ServiceName: m.Name, Selector: selector, Template: pods(labels)}}
 }
 
 func daemonSet(m metav1.ObjectMeta) *appsv1.DaemonSet {
 	labels, selector := selecting(m.Name)
-	return &appsv1.DaemonSet{ObjectMeta: m, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: pods(labels, "")}}
+	return &appsv1.DaemonSet{ObjectMeta: m, Spec: appsv1.DaemonSetSpec{Selector: selector, Template: pods(labels)}}
 }
 
 func job(m metav1.ObjectMeta) *batchv1.Job {
-	template := pods(nil, "")
+	template := pods(nil)
 	template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return &batchv1.Job{ObjectMeta: m, Spec: batchv1.JobSpec{Template: template}}
 }
 
 // cronJob never runs: there is no 30 February.
 func cronJob(m metav1.ObjectMeta) *batchv1.CronJob {
-	template := pods(nil, "")
+	template := pods(nil)
 	template.Spec.RestartPolicy = corev1.RestartPolicyNever
 	return &batchv1.CronJob{ObjectMeta: m, Spec: batchv1.CronJobSpec{
 		Schedule: "0 0 30 2 *", JobTemplate: batchv1.JobTemplateSpec{Spec: batchv1.JobSpec{Template: template}},
@@ -70,18 +78,26 @@ var suiteHealth = map[string]string{
 	"alpha/DEPLOYMENT/a/failed": "DEGRADED",    // Nor here, and its deadline is over.
 	"alpha/DEPLOYMENT/a/lost":   "UNSCHEDULED", // No cluster has the label.
 	"alpha/DEPLOYMENT/b/web":    "HEALTHY",
+
+	"alpha/DEPLOYMENT/a/mix-1":     "HEALTHY",
+	"alpha/DEPLOYMENT/a/mix-2":     "HEALTHY",
+	"alpha/DEPLOYMENT/a/mix-slow":  "PROGRESSING",
+	"alpha/STATEFUL_SET/a/mix-set": "HEALTHY",
+
+	"alpha/DEPLOYMENT/a/cmix-1":     "HEALTHY",
+	"alpha/DEPLOYMENT/b/cmix-2":     "HEALTHY",
+	"alpha/DEPLOYMENT/b/cmix-slow":  "PROGRESSING",
+	"alpha/STATEFUL_SET/a/cmix-set": "HEALTHY",
 }
 
 func (w *world) workloads() []created {
 	const tooMuch = "1000"
-	slow, failed := deployment(w.meta(w.a, "slow", "tier", "web")), deployment(w.meta(w.a, "failed", "tier", "web"))
-	slow.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(tooMuch)}
-	failed.Spec.Template.Spec.Containers[0].Resources.Requests = slow.Spec.Template.Spec.Containers[0].Resources.Requests
+	failed := demanding(tooMuch, deployment(w.meta(w.a, "failed", "tier", "web")))
 	failed.Spec.ProgressDeadlineSeconds = one()
 	return []created{
 		{"alpha", deployment(w.meta(w.a, "web", "tier", "web", "track", "stable"))},
 		{"alpha", deployment(w.meta(w.a, "web-canary", "tier", "web", "track", "canary"))},
-		{"alpha", slow},
+		{"alpha", demanding(tooMuch, deployment(w.meta(w.a, "slow", "tier", "web")))},
 		{"alpha", failed},
 		{"alpha", deployment(w.meta(w.a, "lost"))},
 		// One name, several kinds: the order of a list must still be total.
@@ -96,6 +112,15 @@ func (w *world) workloads() []created {
 		{"alpha", deployment(w.meta(w.b, "aa"))},
 		{"alpha", deployment(w.meta(w.b, "a.c"))},
 		{"alpha", deployment(w.meta(w.b, "a1"))},
+		// What two policies claim, each several of several kinds.
+		{"alpha", deployment(w.meta(w.a, "mix-1", "mix", "yes", "tier", "web"))},
+		{"alpha", replicas(2, deployment(w.meta(w.a, "mix-2", "mix", "yes", "tier", "web", "track", "canary")))},
+		{"alpha", demanding(tooMuch, deployment(w.meta(w.a, "mix-slow", "mix", "yes")))},
+		{"alpha", statefulSet(w.meta(w.a, "mix-set", "mix", "yes", "tier", "db"))},
+		{"alpha", deployment(w.meta(w.a, "cmix-1", "mix", "cluster", "tier", "web"))},
+		{"alpha", replicas(2, deployment(w.meta(w.b, "cmix-2", "mix", "cluster", "tier", "web", "track", "canary")))},
+		{"alpha", demanding(tooMuch, deployment(w.meta(w.b, "cmix-slow", "mix", "cluster")))},
+		{"alpha", statefulSet(w.meta(w.a, "cmix-set", "mix", "cluster", "tier", "db"))},
 		{"beta", deployment(w.meta(w.a, "web", "tier", "web", "track", "stable"))},
 		{"beta", statefulSet(w.meta(w.a, "db", "tier", "db"))},
 	}
@@ -111,6 +136,32 @@ func selects(kind, namespace, name string) []policyv1alpha1.ResourceSelector {
 		group = "apps/v1"
 	}
 	return []policyv1alpha1.ResourceSelector{{APIVersion: group, Kind: kind, Namespace: namespace, Name: name}}
+}
+
+// labelled selects Deployments and StatefulSets by their label mix.
+func labelled(namespace, mix string) []policyv1alpha1.ResourceSelector {
+	var all []policyv1alpha1.ResourceSelector
+	for _, kind := range []string{"Deployment", "StatefulSet"} {
+		all = append(all, policyv1alpha1.ResourceSelector{
+			APIVersion: "apps/v1", Kind: kind, Namespace: namespace,
+			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"mix": mix}},
+		})
+	}
+	return all
+}
+
+// divided sends a single replica to one of two members, and two to both.
+func divided() policyv1alpha1.Placement {
+	p := to("m1", "m2")
+	p.ReplicaScheduling = &policyv1alpha1.ReplicaSchedulingStrategy{
+		ReplicaSchedulingType:     policyv1alpha1.ReplicaSchedulingTypeDivided,
+		ReplicaDivisionPreference: policyv1alpha1.ReplicaDivisionPreferenceWeighted,
+		WeightPreference: &policyv1alpha1.ClusterPreferences{StaticWeightList: []policyv1alpha1.StaticClusterWeight{
+			{TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1"}}, Weight: 1},
+			{TargetCluster: policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}}, Weight: 1},
+		}},
+	}
+	return p
 }
 
 func propagation(m metav1.ObjectMeta, what []policyv1alpha1.ResourceSelector, where policyv1alpha1.Placement) *policyv1alpha1.PropagationPolicy {
@@ -143,6 +194,13 @@ func (w *world) policies() []created {
 		{"alpha", &policyv1alpha1.ClusterPropagationPolicy{
 			ObjectMeta: w.global("web", "team", "left"),
 			Spec:       policyv1alpha1.PropagationSpec{ResourceSelectors: selects("Deployment", w.b, "web"), Placement: to("m1", "m2")},
+		}},
+		{"alpha", propagation(w.meta(w.a, "mix"), labelled("", "yes"), divided())},
+		{"alpha", &policyv1alpha1.ClusterPropagationPolicy{
+			ObjectMeta: w.global("mix"),
+			Spec: policyv1alpha1.PropagationSpec{
+				ResourceSelectors: append(labelled(w.a, "cluster"), labelled(w.b, "cluster")...), Placement: divided(),
+			},
 		}},
 		{"alpha", &policyv1alpha1.OverridePolicy{ObjectMeta: w.meta(w.a, "web", "team", "left"), Spec: tagging(selects("Deployment", w.a, "web"), "m1")}},
 		{"alpha", &policyv1alpha1.OverridePolicy{ObjectMeta: w.meta(w.b, "web", "team", "right"), Spec: tagging(selects("Deployment", w.b, "none"), "m1")}},

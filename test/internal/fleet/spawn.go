@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -51,6 +52,8 @@ func spawn(t testing.TB, program string, args func(address string) []string) *Pr
 	}
 	cmd := exec.Command(program, args(address)...)
 	cmd.Stdout, cmd.Stderr = log, log
+	// It must not outlive tests that are killed.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", program, err)
 	}

@@ -1,0 +1,44 @@
+package suite
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kairship-io/kairship/test/internal/schema"
+)
+
+// TestEveryArgumentHasATest walks the schema: an argument that is added to it
+// without a case in this suite makes it fail.
+func TestEveryArgumentHasATest(t *testing.T) {
+	w := &world{id: "none", a: "a", b: "b", many: "many"}
+	tried := map[string]bool{}
+	for _, list := range schema.Lists(theSchema) {
+		for _, c := range w.casesOf(list) {
+			tried[list.Key()+"("+c.argument+")"] = true
+			if c.argument == "filter.policy" {
+				tried[list.Key()+"(filter.policy.name)"], tried[list.Key()+"(filter.policy.namespace)"] = true, true
+			}
+		}
+		// Every list is read in pages, and those that can be ordered in every order.
+		for _, argument := range []string{"first", "after", "orderBy.field", "orderBy.direction"} {
+			tried[list.Key()+"("+argument+")"] = true
+		}
+	}
+	for _, s := range singulars {
+		for argument := range s.missing {
+			tried[s.field+"("+argument+")"] = true
+		}
+	}
+	tried["MemberObject.pods(first)"] = true // TestPodsOfAnObject
+	tried["Query.node(id)"] = true           // TestEveryIDLeadsBack
+	var missing []string
+	for _, argument := range schema.Arguments(theSchema) {
+		if !tried[argument] {
+			missing = append(missing, argument)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("no test of this suite tries these arguments:\n%s", strings.Join(slices.Compact(missing), "\n"))
+	}
+}
