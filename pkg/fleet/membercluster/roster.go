@@ -9,6 +9,7 @@ import (
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 
+	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -65,7 +66,7 @@ func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]m
 		select {
 		case <-e.done:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "The members of %s were not read before the request's deadline", name)
 		}
 		if e.err != nil {
 			return nil, e.err
