@@ -1,0 +1,51 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// collects waits until an object that is created in an instance now is shown by
+// the API: the whole way through the index works.
+func (s *scene) collects(t *testing.T, instance string) {
+	t.Helper()
+	c := s.Client(t, instance)
+	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "faults-"}}
+	if err := c.Create(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	created := time.Now()
+	defer func() {
+		if err := c.Delete(t.Context(), o); client.IgnoreNotFound(err) != nil {
+			t.Error(err)
+		}
+	}()
+	poll.Until(t, recoverWithin, "an object that was just created in "+instance+" is shown", func(ctx context.Context) error {
+		data, _, err := gql.Query[struct {
+			Instance struct {
+				Resources struct{ Nodes []struct{ Name string } }
+			}
+		}](ctx, s.api, `query Created($instance: String!, $name: [String!]) {
+			instance(name: $instance) {
+				resources(version: "v1", resource: "configmaps", namespace: "default", filter: {name: $name}) { nodes { name } }
+			}
+		}`, map[string]any{"instance": instance, "name": []string{o.Name}})
+		if err != nil {
+			return err
+		}
+		if len(data.Instance.Resources.Nodes) != 1 {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+	t.Logf("a new object in %s was shown after %s", instance, time.Since(created).Round(10*time.Millisecond))
+}

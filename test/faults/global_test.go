@@ -1,0 +1,156 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// rememberedFor bounds how long a caller whose token and permissions were
+// checked is served without a new check.
+const rememberedFor = 15 * time.Second
+
+// TestGlobalGone kills the API server of the global cluster, on which everything
+// depends: identities, permissions, the inventory and the way to the index.
+// Known callers get what is known, nobody is told that their token is wrong,
+// and all comes back by itself.
+func TestGlobalGone(t *testing.T) {
+	s := begin(t)
+	known, stranger := *s.api, *s.api
+	_, known.Token = s.newAccount(t, "global")
+	stranger.Token = "a-token-that-nobody-has-ever-seen"
+
+	// The newcomer is known from now on, for as long as that is remembered.
+	if r := known.Must(t, gql.Request{Query: partsQuery}); r.Status != http.StatusOK || len(r.Errors) > 0 {
+		t.Fatalf("HTTP %d with %v", r.Status, r.Errors)
+	}
+	s.Kill(t, "global-apiserver")
+	killed := time.Now()
+
+	served := 0
+	poll.Until(t, rememberedFor, "the newcomer is no longer known", func(context.Context) error {
+		r := known.Must(t, gql.Request{Query: partsQuery})
+		if r.Status == http.StatusOK {
+			served++
+			if err := withoutIndex(r, "INDEX_UNAVAILABLE"); err != nil {
+				t.Fatalf("%s after the kill: %v", time.Since(killed), err)
+			}
+			return errors.New("still served")
+		}
+		return nil
+	})
+	if served == 0 {
+		t.Error("the newcomer was known when the global cluster went away, and was not served")
+	}
+	t.Logf("served %d times, until %s after the kill", served, time.Since(killed).Round(100*time.Millisecond))
+
+	for who, c := range map[string]*gql.Client{"the newcomer": &known, "a stranger": &stranger} {
+		r := c.Must(t, gql.Request{Query: partsQuery})
+		if r.Status != http.StatusServiceUnavailable || r.HasData || len(r.Errors) != 1 || r.Errors[0].Extensions.Code != "TIMEOUT" {
+			t.Errorf("%s gets HTTP %d with %v, want 503 with TIMEOUT: nobody can tell whether the token is right", who, r.Status, r.Errors)
+		}
+	}
+	status, report, err := s.readiness(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status != http.StatusServiceUnavailable || report.Status != "failing" || report.of("global-cluster") != "failing" {
+		t.Errorf("/readyz says %+v with HTTP %d", report, status)
+	}
+	if err := alive(t.Context(), s.KairshipURL); err != nil {
+		t.Errorf("Kairship would be restarted for somebody else's fault: %v", err)
+	}
+	// An outage of some length: whoever leads has to give that up.
+	poll.Until(t, noticeWithin, "no controller manager leads", func(ctx context.Context) error {
+		if leading, err := s.leading(ctx, t); err == nil {
+			return fmt.Errorf("%s leads", leading)
+		}
+		return nil
+	})
+	t.Logf("nobody leads %s after the kill", time.Since(killed).Round(100*time.Millisecond))
+
+	s.Start(t, "global-apiserver")
+	healed := time.Now()
+	poll.Until(t, recoverWithin, "answers are complete", func(ctx context.Context) error {
+		r, err := s.api.Do(ctx, gql.Request{Query: partsQuery})
+		if err == nil && (r.Status != http.StatusOK || len(r.Errors) > 0) {
+			err = fmt.Errorf("HTTP %d with %v", r.Status, r.Errors)
+		}
+		return err
+	})
+	t.Logf("complete %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
+	if r := stranger.Must(t, gql.Request{Query: partsQuery}); r.Status != http.StatusUnauthorized {
+		t.Errorf("a stranger gets HTTP %d now, want 401", r.Status)
+	}
+
+	s.hearsOfInstances(t)
+	t.Logf("hears of changes %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
+	// A controller manager that has to give up leading ends; whoever keeps the
+	// processes starts it again.
+	s.Heal(t)
+	poll.Until(t, collectorWithin, "everything is as before", s.asBefore)
+	t.Logf("as before %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
+}
+
+// alive tells whether the process says that it is alive.
+func alive(ctx context.Context, server string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/healthz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("/healthz says HTTP %d", resp.StatusCode)
+	}
+	return nil
+}
+
+// hearsOfInstances waits until a change of an Instance is shown by the API: its
+// watch on the global cluster works.
+func (s *scene) hearsOfInstances(t *testing.T) {
+	t.Helper()
+	global := s.Client(t, "global")
+	label := func(value any) {
+		t.Helper()
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{"faults": value}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		beta := &kairshipv1alpha1.Instance{}
+		beta.Name = "beta"
+		if err := global.Patch(t.Context(), beta, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	value := fmt.Sprint(time.Now().UnixNano())
+	label(value)
+	defer label(nil)
+	poll.Until(t, recoverWithin, "a change of an Instance is shown", func(ctx context.Context) error {
+		data, _, err := gql.Query[struct {
+			Instances struct{ Nodes []struct{ Name string } }
+		}](ctx, s.api,
+			`query Labelled($selector: String!) { instances(filter: {labelSelector: $selector}) { nodes { name } } }`,
+			map[string]any{"selector": "faults=" + value})
+		if err != nil {
+			return err
+		}
+		if len(data.Instances.Nodes) != 1 {
+			return errors.New("it is not")
+		}
+		return nil
+	})
+}

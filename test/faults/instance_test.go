@@ -1,0 +1,145 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// TestInstanceGone kills the API server of an instance. What the index
+// collected of it is still shown, and said to be old.
+func TestInstanceGone(t *testing.T) {
+	s := begin(t)
+	readme := readmeQuery(t)
+
+	killed := time.Now()
+	s.Kill(t, "beta-apiserver")
+
+	// From the first moment on, every answer comes in time and misses nothing.
+	var first *instance
+	poll.Until(t, noticeWithin, "beta's data says that it is old", func(ctx context.Context) error {
+		result := s.api.Must(t, gql.Request{Query: readme})
+		if len(result.Errors) > 0 {
+			t.Fatalf("the cross-instance query has errors after %s: %v", time.Since(killed), result.Errors)
+		}
+		now, err := s.instances(ctx)
+		if err != nil {
+			t.Fatalf("after %s: %v", time.Since(killed), err)
+		}
+		if diff := cmp.Diff(s.before, pictureOf(now)); diff != "" {
+			t.Fatalf("the workloads changed with the outage of beta's API server (-before +now):\n%s", diff)
+		}
+		if first = now["beta"]; !first.Workloads.Freshness.Stale {
+			return errors.New("it says that it is fresh")
+		}
+		return nil
+	})
+	t.Logf("stale after %s", time.Since(killed).Round(100*time.Millisecond))
+	since := first.Workloads.Freshness
+	if since.ObservedAt == nil || since.Lag == nil || since.Message == nil {
+		t.Fatalf("freshness does not say since when and why: %+v", since)
+	}
+
+	// Everything of beta's own stands still from then on, and only that.
+	poll.Until(t, noticeWithin, "the lag grows by two seconds", func(ctx context.Context) error {
+		now, err := s.instances(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alpha, beta := now["alpha"], now["beta"]
+		for what, f := range map[string]freshness{
+			"workloads": beta.Workloads.Freshness, "member clusters": beta.MemberClusters.Freshness, "a workload": beta.Workloads.Nodes[0].Freshness,
+		} {
+			if !f.Stale || f.ObservedAt == nil || !f.ObservedAt.Equal(*since.ObservedAt) {
+				t.Fatalf("freshness of beta's %s is %+v, want the stale one of before, %+v", what, f, since)
+			}
+		}
+		for what, f := range map[string]freshness{
+			"alpha's workloads": alpha.Workloads.Freshness, "alpha's member clusters": alpha.MemberClusters.Freshness,
+			"an object in m3": beta.Workloads.Nodes[0].Placements[0].Object.Freshness,
+		} {
+			if f.Stale || f.Lag == nil || *f.Lag > 1 {
+				t.Fatalf("freshness of %s is %+v, but it still answers", what, f)
+			}
+		}
+		if lag := *beta.Workloads.Freshness.Lag; lag < *since.Lag+2 {
+			return fmt.Errorf("it grew from %.1f to %.1f", *since.Lag, lag)
+		}
+		return nil
+	})
+
+	poll.Until(t, noticeWithin, "beta is UNAVAILABLE", func(ctx context.Context) error {
+		now, err := s.instances(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		beta := now["beta"]
+		if beta.State != "UNAVAILABLE" || beta.condition("Reachable").Status != "False" || beta.condition("Indexed").Reason != "SourceUnreachable" {
+			return fmt.Errorf("it is %s, with %+v", beta.State, beta.Conditions)
+		}
+		if alpha := now["alpha"]; alpha.State != "RUNNING" {
+			t.Fatalf("alpha is %s", alpha.State)
+		}
+		return nil
+	})
+	t.Logf("UNAVAILABLE after %s", time.Since(killed).Round(100*time.Millisecond))
+
+	s.Start(t, "beta-apiserver")
+	healed := time.Now()
+	poll.Until(t, recoverWithin, "beta is as before", s.asBefore)
+	t.Logf("as before %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
+	s.collects(t, "beta")
+}
+
+// TestInstanceHangs stops the API server of an instance without ending it: what
+// hangs must cost an answer no more time than what is gone.
+func TestInstanceHangs(t *testing.T) {
+	s := begin(t)
+	readme := readmeQuery(t)
+
+	frozen := time.Now()
+	thaw := s.Freeze(t, "beta-apiserver")
+	poll.Until(t, noticeWithin, "beta is UNAVAILABLE, and its data says that it is old", func(ctx context.Context) error {
+		if result := s.api.Must(t, gql.Request{Query: readme}); len(result.Errors) > 0 {
+			t.Fatalf("the cross-instance query has errors after %s: %v", time.Since(frozen), result.Errors)
+		}
+		now, err := s.instances(ctx)
+		if err != nil {
+			t.Fatalf("after %s: %v", time.Since(frozen), err)
+		}
+		if diff := cmp.Diff(s.before, pictureOf(now)); diff != "" {
+			t.Fatalf("the workloads changed while beta's API server hung (-before +now):\n%s", diff)
+		}
+		beta := now["beta"]
+		if f := beta.Workloads.Freshness; !f.Stale || beta.State != "UNAVAILABLE" {
+			return fmt.Errorf("it is %s with %+v", beta.State, f)
+		}
+		return nil
+	})
+	t.Logf("stale and UNAVAILABLE after %s", time.Since(frozen).Round(100*time.Millisecond))
+
+	thaw()
+	thawed := time.Now()
+	poll.Until(t, recoverWithin, "beta is as before", s.asBefore)
+	t.Logf("as before %s after it went on", time.Since(thawed).Round(100*time.Millisecond))
+	s.collects(t, "beta")
+}
+
+// readmeQuery is the query that the README shows.
+func readmeQuery(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "suite", "testdata", "fleet.graphql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

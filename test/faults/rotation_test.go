@@ -1,0 +1,152 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// rotatesWithin bounds how long new credentials take to reach the index.
+const rotatesWithin = 5 * time.Second
+
+// TestCredentialsRotated replaces the credentials of an instance by others.
+// They are used within seconds, and no data is lost on the way; that they are
+// the ones that are used shows when they are revoked.
+func TestCredentialsRotated(t *testing.T) {
+	s := begin(t)
+	global := s.Client(t, "global")
+	secret := s.credentialsOf(t, global, "alpha")
+	original := secret.DeepCopy()
+	t.Cleanup(func() {
+		if err := putBack(context.Background(), global, original); err != nil {
+			t.Errorf("putting alpha's credentials back: %v", err)
+		}
+	})
+	account, token := s.newAccount(t, "alpha")
+
+	secret.Data[kairshipv1alpha1.KubeconfigSecretKey] = withToken(t, original.Data[kairshipv1alpha1.KubeconfigSecretKey], token)
+	if err := global.Update(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	rotated := time.Now()
+	poll.Until(t, rotatesWithin, "the PediaCluster has the new token", hasToken(global, "k-alpha", token))
+	t.Logf("the index has the new credentials after %s", time.Since(rotated).Round(10*time.Millisecond))
+	s.collects(t, "alpha")
+	poll.Until(t, recoverWithin, "everything is as before", s.asBefore)
+	t.Logf("as before %s after the rotation", time.Since(rotated).Round(100*time.Millisecond))
+
+	// What follows would go unnoticed if the old token were still in use.
+	if err := s.Client(t, "alpha").Delete(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	revoked := time.Now()
+	poll.Until(t, recoverWithin, "alpha refuses the new token, which is revoked", func(ctx context.Context) error {
+		now, err := s.instances(ctx)
+		if err != nil {
+			return err
+		}
+		alpha := now["alpha"]
+		if len(alpha.Workloads.Nodes) != len(s.before["alpha"]) {
+			t.Fatalf("%d of %d workloads are shown", len(alpha.Workloads.Nodes), len(s.before["alpha"]))
+		}
+		if alpha.State != "UNAVAILABLE" || alpha.condition("Reachable").Reason != kairshipv1alpha1.ReasonRefused || !alpha.Workloads.Freshness.Stale {
+			return fmt.Errorf("it is %s with %+v, collected with %+v", alpha.State, alpha.Conditions, alpha.Workloads.Freshness)
+		}
+		return nil
+	})
+	t.Logf("refused and stale %s after the token was revoked", time.Since(revoked).Round(100*time.Millisecond))
+
+	if err := putBack(t.Context(), global, original); err != nil {
+		t.Fatal(err)
+	}
+	healed := time.Now()
+	poll.Until(t, recoverWithin, "everything is as before", s.asBefore)
+	t.Logf("as before %s after the credentials were put back", time.Since(healed).Round(100*time.Millisecond))
+	s.collects(t, "alpha")
+}
+
+// credentialsOf is the Secret of an instance.
+func (s *scene) credentialsOf(t *testing.T, global client.Client, instance string) *corev1.Secret {
+	t.Helper()
+	i, secret := &kairshipv1alpha1.Instance{}, &corev1.Secret{}
+	if err := global.Get(t.Context(), client.ObjectKey{Name: instance}, i); err != nil {
+		t.Fatal(err)
+	}
+	if err := global.Get(t.Context(), i.CredentialsRef().NamespacedName(), secret); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// putBack makes a Secret what it was.
+func putBack(ctx context.Context, global client.Client, original *corev1.Secret) error {
+	now := &corev1.Secret{}
+	if err := global.Get(ctx, client.ObjectKeyFromObject(original), now); err != nil {
+		return err
+	}
+	now.Data = original.Data
+	return global.Update(ctx, now)
+}
+
+// newAccount makes another administrator of a cluster, and a token for it.
+func (s *scene) newAccount(t *testing.T, cluster string) (account *corev1.ServiceAccount, token string) {
+	t.Helper()
+	c := s.Client(t, cluster)
+	account = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", GenerateName: "faults-"}}
+	s.createFor(t, c, account)
+	s.createFor(t, c, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
+	})
+	request, err := s.Kubernetes(t, cluster).CoreV1().ServiceAccounts(account.Namespace).
+		CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	addToken(secretsOfTests, "of the test's own account", request.Status.Token)
+	return account, request.Status.Token
+}
+
+// withToken is a kubeconfig whose user has another token.
+func withToken(t *testing.T, kubeconfig []byte, token string) []byte {
+	t.Helper()
+	config, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.AuthInfos[config.Contexts[config.CurrentContext].AuthInfo].Token = token
+	changed, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return changed
+}
+
+// hasToken looks whether a PediaCluster has a token.
+func hasToken(global client.Client, name, token string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		pedia := &pediav1alpha2.PediaCluster{}
+		if err := global.Get(ctx, client.ObjectKey{Name: name}, pedia); err != nil {
+			return err
+		}
+		if !bytes.Contains(pedia.Spec.Kubeconfig, []byte(token)) {
+			return errors.New("it has not")
+		}
+		return nil
+	}
+}

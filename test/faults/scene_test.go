@@ -1,0 +1,160 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+const (
+	// answerWithin is how long a client waits for an answer while a part is gone.
+	answerWithin = 2 * time.Second
+	// noticeWithin bounds how long anything may take to notice that a part is gone.
+	noticeWithin = 30 * time.Second
+	// recoverWithin bounds how long anything may take to be well again.
+	recoverWithin = 90 * time.Second
+	// collectorWithin bounds how long Clusterpedia's collector may take to hear of
+	// the global cluster again: it waits longer after each attempt that failed.
+	collectorWithin = 3 * time.Minute
+)
+
+// scene is the fleet in the hands of one test.
+type scene struct {
+	*fleet.Fleet
+	// api asks as the administrator, and waits no longer than answerWithin.
+	api *gql.Client
+	// before is how the workloads were when the first test began.
+	before picture
+	// server is Kairship's API server, which has to live through everything.
+	server int
+}
+
+var (
+	// before is how the fleet was when the first test began.
+	before picture
+	// unwell is why the fleet could not be healed after a test.
+	unwell error
+)
+
+// begin gives the fleet to a test when it is well, and sees to it that it is
+// well again when the test ends.
+func begin(t *testing.T) *scene {
+	t.Helper()
+	f := fleet.Open(t)
+	if unwell != nil {
+		t.Fatalf("an earlier test left the fleet unwell: %v", unwell)
+	}
+	s := &scene{Fleet: f, api: gql.New(f.KairshipURL, f.Token(t, "admin"))}
+	s.api.HTTP.Timeout = answerWithin
+	watchLogs(t, f)
+
+	if before == nil {
+		f.Heal(t)
+		poll.Until(t, recoverWithin, "the fleet is well", func(ctx context.Context) (err error) {
+			before, err = s.settled(ctx)
+			return err
+		})
+	}
+	s.before = before
+	s.server = f.PID(t, "kairship-apiserver")
+	t.Cleanup(func() { s.mend(t) })
+	return s
+}
+
+// mend heals the fleet and waits until everything is as it was.
+func (s *scene) mend(t *testing.T) {
+	t.Helper()
+	// The context of the test has ended.
+	ctx, cancel := context.WithTimeout(context.Background(), collectorWithin+recoverWithin)
+	defer cancel()
+	s.Heal(t)
+	s.wakePods(ctx, t)
+	unwell = s.collectorHears(ctx, s.Client(t, "global"))
+	if unwell == nil {
+		unwell = poll.Try(ctx, recoverWithin, s.asBefore)
+	}
+	if unwell != nil {
+		t.Errorf("the fleet is not well after the test: %v", unwell)
+	}
+	if now := s.PID(t, "kairship-apiserver"); now != s.server {
+		t.Errorf("kairship-apiserver was process %d and is %d: it did not live through the fault", s.server, now)
+	}
+}
+
+// wakePods replaces the pods that are not ready since the API server of their
+// cluster was away for longer than a node may be silent. A kubelet would set
+// them ready again; the simulated ones do so for a new pod only.
+func (s *scene) wakePods(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, member := range s.Names(fleet.RoleMember) {
+		c := s.Client(t, member)
+		var pods corev1.PodList
+		if err := c.List(ctx, &pods); err != nil {
+			t.Errorf("listing the pods of %s: %v", member, err)
+		}
+		for i := range pods.Items {
+			pod := &pods.Items[i]
+			for _, condition := range pod.Status.Conditions {
+				if pod.Status.Phase != corev1.PodRunning || condition.Type != corev1.PodReady || condition.Status == corev1.ConditionTrue {
+					continue
+				}
+				if err := c.Delete(ctx, pod); client.IgnoreNotFound(err) != nil {
+					t.Errorf("deleting pod %s of %s: %v", pod.Name, member, err)
+				}
+			}
+		}
+	}
+}
+
+// asBefore tells whether everything is as it was when the first test began.
+func (s *scene) asBefore(ctx context.Context) error {
+	now, err := s.settled(ctx)
+	if err != nil {
+		return err
+	}
+	if diff := cmp.Diff(s.before, now); diff != "" {
+		return fmt.Errorf("the workloads are not as they were (-before +now):\n%s", diff)
+	}
+	return nil
+}
+
+// collectorHears waits until Clusterpedia's collector hears of changes of its
+// PediaClusters. While it does not, it cannot write their status either, and
+// the next test would see what was true before the last one. It repairs the
+// status of each that changes, which shows that it heard.
+func (s *scene) collectorHears(ctx context.Context, global client.Client) error {
+	pedia := &pediav1alpha2.PediaCluster{}
+	if err := global.Get(ctx, client.ObjectKey{Name: "m3"}, pedia); err != nil {
+		return err
+	}
+	right := pedia.Spec.APIServer
+	changed := pedia.DeepCopy()
+	changed.Status.APIServer = "https://does-the-collector-hear.invalid"
+	if err := global.Status().Patch(ctx, changed, client.MergeFrom(pedia)); err != nil {
+		return err
+	}
+	err := poll.Try(ctx, collectorWithin, func(ctx context.Context) error {
+		if err := global.Get(ctx, client.ObjectKey{Name: "m3"}, pedia); err != nil {
+			return err
+		}
+		if pedia.Status.APIServer != right {
+			return errors.New("it has not repaired a status")
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("Clusterpedia's collector does not hear of changes within %s: %w", collectorWithin, err)
+	}
+	return nil
+}
