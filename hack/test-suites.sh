@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The suites that need a fleet: queries and answers (test/), and the GraphiQL page in a real browser.
+# The suites that need a fleet: queries and answers (test/), the GraphiQL page in a real browser, and
+# faults (test/faults). The last come last and alone, because they break the fleet on purpose.
 # KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts one and runs this. Arguments go to
 # `go test`.
 set -euo pipefail
@@ -35,7 +36,8 @@ graphiql() {
     npm --prefix ui/graphiql test
 }
 
-part "queries and answers" go test -count=1 -timeout 30m "$@" ./test/...
+mapfile -t suites < <(go list ./test/... | grep -v '/test/faults$')
+part "queries and answers" go test -count=1 -timeout 30m "$@" "${suites[@]}"
 
 page="GraphiQL in a browser"
 if ! command -v npm >/dev/null; then
@@ -54,6 +56,8 @@ else
     skip "$page" "no Chromium (on Debian: apt-get install chromium)"
   fi
 fi
+
+part "faults" go test -count=1 -timeout 30m "$@" ./test/faults
 
 echo "==> summary"
 printf '  %s\n' "${summary[@]}"
