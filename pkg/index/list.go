@@ -51,15 +51,20 @@ func (c *Client) listBySQL(ctx context.Context, d *dialect, q *ListQuery) (*Page
 
 // listByKey reads one page that starts at a key.
 func (c *Client) listByKey(ctx context.Context, d *dialect, q *ListQuery) (*Page, error) {
+	counts := q.WithCount && q.After == nil
 	var where clause
-	d.filters(&where, q)
-	d.after(&where, q.Order, q.After)
+	if q.hasHeads() && !counts {
+		d.heads(&where, q, q.Limit+1)
+	} else {
+		d.filters(&where, q)
+		d.after(&where, q.Order, q.After)
+	}
 	params, err := d.params(q, &where)
 	if err != nil {
 		return nil, err
 	}
 	params.Set("limit", strconv.Itoa(q.Limit+1))
-	if q.WithCount && q.After == nil {
+	if counts {
 		params.Set("withRemainingCount", "true")
 	}
 	objects, remaining, err := c.listFor(ctx, q, params)
@@ -76,6 +81,14 @@ func (c *Client) listByKey(ctx context.Context, d *dialect, q *ListQuery) (*Page
 	}
 	page.Items, page.HasNext = cut(objects, q.Limit)
 	return page, nil
+}
+
+// hasHeads tells that the first objects of each type are quickly found, because
+// the database has an index of them in the order of the query. A page of several
+// types is then put together from them: there is no index of all types in one
+// order, so else all that the query matches would be read and sorted.
+func (q *ListQuery) hasHeads() bool {
+	return len(q.Types) > 1 && q.Order.Field != OrderByCreation
 }
 
 // count counts what the query matches on all pages.

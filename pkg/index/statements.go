@@ -104,6 +104,12 @@ const (
 	sqlPartsFilters sqlText = ") AS rn FROM resources WHERE "
 	sqlPartsLimit   sqlText = ") w WHERE w.rn <= ?)"
 
+	// The first rows of each type.
+	sqlHeads     sqlText = "id IN ("
+	sqlHead      sqlText = "SELECT id FROM (SELECT id FROM resources WHERE "
+	sqlHeadLimit sqlText = " LIMIT ?) AS head"
+	sqlUnion     sqlText = " UNION ALL "
+
 	// The size of each part, told by which of its first rows come back: the row of
 	// rank r stands for bit r-1 of the size. See count.go.
 	sqlSizesCount   sqlText = ") AS rn, COUNT(*) OVER (PARTITION BY cluster"
@@ -264,6 +270,38 @@ func (d *dialect) after(c *clause, o Order, p *Position) {
 	}
 }
 
+// heads adds the condition that a row is among the first of its type that the
+// query matches.
+func (d *dialect) heads(c *clause, q *ListQuery, limit int) {
+	c.and(sqlHeads)
+	for i, t := range q.Types {
+		if i > 0 {
+			c.add(sqlUnion)
+		}
+		c.add(sqlHead)
+		c.add(sqlType, t.Group, t.Version, t.Resource)
+		d.filters(c, q)
+		d.after(c, q.Order, q.After)
+		c.add(sqlPartsOrder)
+		d.orderColumns(c, q.Order)
+		c.add(sqlHeadLimit, limit)
+	}
+	c.add(sqlClose)
+}
+
+// orderColumns adds the columns of an order.
+func (d *dialect) orderColumns(c *clause, o Order) {
+	for i, col := range d.columns(o) {
+		if i > 0 {
+			c.add(sqlComma)
+		}
+		c.add(col)
+		if o.Desc {
+			c.add(sqlDesc)
+		}
+	}
+}
+
 // parts adds the condition that a row is among the first of its part and
 // follows the query's position.
 func (d *dialect) parts(c *clause, q *ListQuery, values []string, limit int) {
@@ -294,15 +332,7 @@ func (d *dialect) ranked(c *clause, q *ListQuery) {
 	c.and(sqlPartsSelect)
 	d.partField(c, q)
 	c.add(sqlPartsOrder)
-	for i, col := range d.columns(q.Order) {
-		if i > 0 {
-			c.add(sqlComma)
-		}
-		c.add(col)
-		if q.Order.Desc {
-			c.add(sqlDesc)
-		}
-	}
+	d.orderColumns(c, q.Order)
 }
 
 func (d *dialect) partField(c *clause, q *ListQuery) {

@@ -127,6 +127,23 @@ func TestPartStatements(t *testing.T) {
 			}, why: "rows are numbered from the position on",
 		},
 		{
+			name: "heads", query: ListQuery{
+				Types: []Type{Deployments, Jobs}, Clusters: clusters, Namespaces: []string{"shop"},
+				After: &Position{Namespace: "shop", Name: "web", Cluster: "k-alpha", Kind: "Deployment"}, Order: Order{Desc: true},
+			},
+			build: func(d *dialect, c *clause, q *ListQuery) { d.heads(c, q, limit) },
+			golden: golden{
+				"id IN (SELECT id FROM (SELECT id FROM resources WHERE " + deployments + " AND cluster IN ? AND namespace IN ?" +
+					" AND (namespace, name, cluster, kind) < (?, ?, ?, ?) ORDER BY namespace DESC, name DESC, cluster DESC, kind DESC LIMIT ?) AS head" +
+					" UNION ALL SELECT id FROM (SELECT id FROM resources WHERE " + deployments + " AND cluster IN ? AND namespace IN ?" +
+					" AND (namespace, name, cluster, kind) < (?, ?, ?, ?) ORDER BY namespace DESC, name DESC, cluster DESC, kind DESC LIMIT ?) AS head)",
+				with(apps, []any{
+					clusters, []string{"shop"}, "shop", "web", "k-alpha", "Deployment", limit,
+					"batch", "v1", "jobs", clusters, []string{"shop"}, "shop", "web", "k-alpha", "Deployment", limit,
+				}),
+			}, why: "each type has its own end of what the page can hold",
+		},
+		{
 			name: "parts by a field", query: ListQuery{Types: []Type{Deployments}, Clusters: clusters, PartField: []string{"metadata", "labels", "id"}},
 			build: func(d *dialect, c *clause, q *ListQuery) { d.parts(c, q, []string{"a", "b"}, limit) },
 			golden: golden{
