@@ -78,7 +78,12 @@ func (r *Resolver) node(ctx context.Context, text string) (model.Node, error) {
 	if !ok || len(id.Parts) != f.parts {
 		return nil, wrongID()
 	}
-	return f.find(r, ctx, id.Parts)
+	found, err := f.find(r, ctx, id.Parts)
+	if apierror.Is(err, apierror.CodeInvalid) {
+		// The finder names an argument of the field for such objects; here all of it is in the ID.
+		return nil, wrongID()
+	}
+	return found, err
 }
 
 // inInstance answers null for an object of an instance that there is none of,

@@ -7,6 +7,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
 	apivalidation "k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -22,6 +23,22 @@ type Filter struct {
 	Name          []string
 	NameContains  *string
 	LabelSelector *string
+}
+
+// parse checks the values of a filter and reads its selector; nil selects
+// everything. It is the same for all lists, wherever they are read.
+func (f Filter) parse() (labels.Selector, error) {
+	if s := f.NameContains; s != nil && (*s == "" || len(*s) > apivalidation.DNS1123SubdomainMaxLength) {
+		return nil, apierror.Invalid("filter.nameContains", "Give a part of a name, of 1 to %d characters", apivalidation.DNS1123SubdomainMaxLength)
+	}
+	if f.LabelSelector == nil {
+		return nil, nil //nolint:nilnil // Nil selects everything.
+	}
+	selector, err := index.ParseSelector(*f.LabelSelector)
+	if err != nil {
+		return nil, apierror.Invalid("filter.labelSelector", "This is not a Kubernetes label selector: %s", err)
+	}
+	return selector, nil
 }
 
 // Lister lists what the index holds.
@@ -97,16 +114,11 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 	if r.Part != nil {
 		q.PartField = r.Part.Path
 	}
-	if s := r.Filter.NameContains; s != nil {
-		if *s == "" || len(*s) > apivalidation.DNS1123SubdomainMaxLength {
-			return q, nil, apierror.Invalid("filter.nameContains", "Give a part of a name, of 1 to %d characters", apivalidation.DNS1123SubdomainMaxLength)
-		}
-		q.NameContains = *s
+	if q.Selector, err = r.Filter.parse(); err != nil {
+		return q, nil, err
 	}
-	if s := r.Filter.LabelSelector; s != nil {
-		if q.Selector, err = index.ParseSelector(*s); err != nil {
-			return q, nil, apierror.Invalid("filter.labelSelector", "This is not a Kubernetes label selector: %s", err)
-		}
+	if s := r.Filter.NameContains; s != nil {
+		q.NameContains = *s
 	}
 	if after := r.Args.After; after != nil {
 		if q.After, err = page.Position[index.Position](result.identity, *after, now); err != nil {

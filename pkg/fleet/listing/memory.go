@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -36,11 +35,12 @@ func Memory[T metav1.Object](r MemoryRequest[T]) (*page.Connection[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	selector := labels.Everything()
-	if s := r.Filter.LabelSelector; s != nil {
-		if selector, err = labels.Parse(*s); err != nil {
-			return nil, apierror.Invalid("filter.labelSelector", "This is not a Kubernetes label selector: %s", err)
-		}
+	selector, err := r.Filter.parse()
+	if err != nil {
+		return nil, err
+	}
+	if selector == nil {
+		selector = labels.Everything()
 	}
 	identity := page.IdentityOf(r.Noun, r.Filter, r.Order, r.MatchIdentity)
 	var after *index.Position
