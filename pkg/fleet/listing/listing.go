@@ -25,16 +25,17 @@ type Filter struct {
 	LabelSelector *string
 }
 
-// parse checks the values of a filter and reads its selector; nil selects
-// everything. It is the same for all lists, wherever they are read.
-func (f Filter) parse() (labels.Selector, error) {
+// parse checks the values of a filter and reads its selector with read; nil
+// selects everything. It is the same for all lists, but that what is at hand can
+// be selected by number too.
+func (f Filter) parse(read func(string) (labels.Selector, error)) (labels.Selector, error) {
 	if s := f.NameContains; s != nil && (*s == "" || len(*s) > apivalidation.DNS1123SubdomainMaxLength) {
 		return nil, apierror.Invalid("filter.nameContains", "Give a part of a name, of 1 to %d characters", apivalidation.DNS1123SubdomainMaxLength)
 	}
 	if f.LabelSelector == nil {
 		return nil, nil //nolint:nilnil // Nil selects everything.
 	}
-	selector, err := index.ParseSelector(*f.LabelSelector)
+	selector, err := read(*f.LabelSelector)
 	if err != nil {
 		return nil, apierror.Invalid("filter.labelSelector", "This is not a Kubernetes label selector: %s", err)
 	}
@@ -114,7 +115,7 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 	if r.Part != nil {
 		q.PartField = r.Part.Path
 	}
-	if q.Selector, err = r.Filter.parse(); err != nil {
+	if q.Selector, err = r.Filter.parse(index.ParseSelector); err != nil {
 		return q, nil, err
 	}
 	if s := r.Filter.NameContains; s != nil {

@@ -35,7 +35,7 @@ func Memory[T metav1.Object](r MemoryRequest[T]) (*page.Connection[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	selector, err := r.Filter.parse()
+	selector, err := r.Filter.parse(func(text string) (labels.Selector, error) { return labels.Parse(text) })
 	if err != nil {
 		return nil, err
 	}
