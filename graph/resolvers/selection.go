@@ -34,11 +34,11 @@ func selected(ctx context.Context) selection {
 // below collects the selection of a field over all its fragments, whichever of
 // the possible types they are for.
 func below(op *graphql.OperationContext, field graphql.CollectedField) []graphql.CollectedField {
-	return graphql.CollectFields(op, field.Selections, everyType(op, field))
+	return graphql.CollectFields(op, field.Selections, everyType(field))
 }
 
 // everyType names all types that the field's value can have.
-func everyType(op *graphql.OperationContext, field graphql.CollectedField) []string {
+func everyType(field graphql.CollectedField) []string {
 	if field.Definition == nil {
 		return nil
 	}
@@ -67,10 +67,8 @@ func (s selection) under(name string) selection {
 
 func (s selection) has(names ...string) bool {
 	for _, f := range s.fields {
-		for _, name := range names {
-			if f.Name == name {
-				return true
-			}
+		if slices.Contains(names, f.Name) {
+			return true
 		}
 	}
 	return false

@@ -161,7 +161,7 @@ var buffers = sync.Pool{New: func() any { return &bytes.Buffer{} }}
 
 // readBody reads an answer.
 func readBody(from io.Reader) ([]byte, error) {
-	b := buffers.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // There is nothing else in the pool.
+	b := buffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // There is nothing else in the pool.
 	b.Reset()
 	_, err := b.ReadFrom(from)
 	body := bytes.Clone(b.Bytes())

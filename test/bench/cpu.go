@@ -30,7 +30,9 @@ func newCPUMeter(f *fleet, kairship int) cpuMeter {
 		if err != nil {
 			return 0
 		}
-		var record struct{ PID int }
+		var record struct {
+			PID int `json:"pid"`
+		}
 		if json.Unmarshal(raw, &record) == nil && record.PID > 0 {
 			return record.PID
 		}

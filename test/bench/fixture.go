@@ -46,10 +46,10 @@ type fixture struct {
 	instance client.Client
 	members  map[string]client.Client
 	index    *restClient
-	say      func(format string, args ...any)
+	sayf     func(format string, args ...any)
 }
 
-func newFixture(f *fleet, index *restClient, say func(string, ...any)) (*fixture, error) {
+func newFixture(f *fleet, index *restClient, sayf func(string, ...any)) (*fixture, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, policyv1alpha1.Install} {
 		if err := add(scheme); err != nil {
@@ -66,7 +66,7 @@ func newFixture(f *fleet, index *restClient, say func(string, ...any)) (*fixture
 			return nil, fmt.Errorf("making the client of %s: %w", name, err)
 		}
 	}
-	fx := &fixture{instance: clients[instanceName], index: index, say: say}
+	fx := &fixture{instance: clients[instanceName], index: index, sayf: sayf}
 	delete(clients, instanceName)
 	fx.members = clients
 	return fx, nil
@@ -97,7 +97,7 @@ func (f *fixture) ensure(ctx context.Context) error {
 		_, isDeployment := o.(*appsv1.Deployment)
 		return isDeployment && there
 	})
-	f.say("fixture: %d of %d Deployments are there", len(have), total)
+	f.sayf("fixture: %d of %d Deployments are there", len(have), total)
 	head := min(len(missing), len(namespaces)+2*propagatedCount)
 	for _, o := range missing[:len(namespaces)] {
 		if err := f.create(ctx, o); err != nil {
@@ -143,7 +143,7 @@ func (f *fixture) create(ctx context.Context, o client.Object) error {
 // settle waits until the index has the whole fixture and the propagated part of
 // it runs, seen twice in a row.
 func (f *fixture) settle(ctx context.Context) error {
-	f.say("fixture: waiting until the index has all %d and the %d propagated ones run", total, propagatedCount)
+	f.sayf("fixture: waiting until the index has all %d and the %d propagated ones run", total, propagatedCount)
 	const most = 3 * time.Minute
 	seen, state := 0, ""
 	err := wait.PollUntilContextTimeout(ctx, time.Second, most, true, func(ctx context.Context) (bool, error) {
@@ -210,7 +210,7 @@ func (f *fixture) cleanup(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", instanceName, err)
 		}
 	}
-	f.say("cleanup: waiting until %s and the index have nothing of the fixture", instanceName)
+	f.sayf("cleanup: waiting until %s and the index have nothing of the fixture", instanceName)
 	const most = 5 * time.Minute
 	err := wait.PollUntilContextTimeout(ctx, time.Second, most, true, func(ctx context.Context) (bool, error) {
 		for _, ns := range namespaces {

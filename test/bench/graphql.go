@@ -59,39 +59,65 @@ const (
 
 // gqlWorkload is a workload as any of the queries returns it.
 type gqlWorkload struct {
-	Namespace       string
-	Name            string
-	CreatedAt       string
-	ResourceVersion string
-	Images          []string
-	Labels          []struct{ Key, Value string }
-	Replicas        struct{ Desired, Ready int }
-	Health          string
-	Policy          *struct{ Name string }
-	Binding         *struct{ Clusters []struct{ Name string } }
-	Placements      []struct {
-		ClusterName    string
-		Desired, Ready *int
-		Health         string
-		Object         *struct {
-			Name, UID string
-			Images    []string
-		}
-	}
+	Namespace       string     `json:"namespace"`
+	Name            string     `json:"name"`
+	CreatedAt       string     `json:"createdAt"`
+	ResourceVersion string     `json:"resourceVersion"`
+	Images          []string   `json:"images"`
+	Labels          []gqlLabel `json:"labels"`
+	Replicas        struct {
+		Desired int `json:"desired"`
+		Ready   int `json:"ready"`
+	} `json:"replicas"`
+	Health     string         `json:"health"`
+	Policy     *gqlNamed      `json:"policy"`
+	Binding    *gqlBinding    `json:"binding"`
+	Placements []gqlPlacement `json:"placements"`
+}
+
+type gqlLabel struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+type gqlNamed struct {
+	Name string `json:"name"`
+}
+
+type gqlBinding struct {
+	Clusters []gqlNamed `json:"clusters"`
+}
+
+type gqlPlacement struct {
+	ClusterName string     `json:"clusterName"`
+	Desired     *int       `json:"desired"`
+	Ready       *int       `json:"ready"`
+	Health      string     `json:"health"`
+	Object      *gqlObject `json:"object"`
+}
+
+type gqlObject struct {
+	Name   string   `json:"name"`
+	UID    string   `json:"uid"`
+	Images []string `json:"images"`
 }
 
 type gqlData struct {
 	Instance struct {
-		Workload  *gqlWorkload
+		Workload  *gqlWorkload `json:"workload"`
 		Workloads struct {
-			Nodes []gqlWorkload
-			Edges []struct {
-				Cursor string
-				Node   gqlWorkload
-			}
-			PageInfo struct{ HasNextPage bool }
-		}
-	}
+			Nodes    []gqlWorkload `json:"nodes"`
+			Edges    []gqlEdge     `json:"edges"`
+			PageInfo struct {
+				HasNextPage bool `json:"hasNextPage"`
+			} `json:"pageInfo"`
+		} `json:"workloads"`
+	} `json:"instance"`
+}
+
+type gqlEdge struct {
+	Cursor string      `json:"cursor"`
+	Node   gqlWorkload `json:"node"`
 }
 
 // do sends one operation. With a plan it also returns how many requests to the
@@ -120,11 +146,13 @@ func (c *graphqlClient) do(ctx context.Context, query string, variables map[stri
 		return nil, 0, err
 	}
 	var result struct {
-		Data       *gqlData
-		Errors     json.RawMessage
+		Data       *gqlData        `json:"data"`
+		Errors     json.RawMessage `json:"errors"`
 		Extensions struct {
-			Plan struct{ IndexRequests int }
-		}
+			Plan struct {
+				IndexRequests int `json:"indexRequests"`
+			} `json:"plan"`
+		} `json:"extensions"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
 		return nil, 0, fmt.Errorf("%s answered %s with something else than JSON: %w", c.url, resp.Status, err)
@@ -205,7 +233,7 @@ func (c *graphqlClient) get(ctx context.Context, p pick, plan bool) ([]string, i
 	}
 	w := data.Instance.Workload
 	if w == nil {
-		return nil, 0, fmt.Errorf("Kairship does not know %s/%s", p.namespace, p.name)
+		return nil, 0, fmt.Errorf("there is no %s/%s in Kairship", p.namespace, p.name)
 	}
 	return append([]string{w.Namespace + "/" + w.Name + "@" + w.ResourceVersion}, w.Images...), requests, nil
 }

@@ -66,7 +66,7 @@ func parse(args []string) (*options, error) {
 	return o, nil
 }
 
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+func sayf(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
 func run(ctx context.Context, args []string) error {
 	o, err := parse(args)
@@ -85,7 +85,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	fx, err := newFixture(f, index, say)
+	fx, err := newFixture(f, index, sayf)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (o *options) scenarios(ctx context.Context, kairship *graphqlClient, index 
 		return nil, fmt.Errorf("reading the whole list through Kairship: %w", err)
 	}
 	if len(picks) != total {
-		return nil, fmt.Errorf("Kairship lists %d Deployments of the fixture, and there are %d", len(picks), total)
+		return nil, fmt.Errorf("of the fixture's Deployments, Kairship lists %d, and there are %d", len(picks), total)
 	}
 	all := scenarios(kairship, index, picks)
 	if len(o.only) == 0 {
@@ -163,7 +163,7 @@ func (o *options) compare(ctx context.Context, all []scenario) ([]*comparison, e
 			return nil, err
 		}
 	}
-	say("both sides give the same answers; measuring")
+	sayf("both sides give the same answers; measuring")
 	var done []*comparison
 	for i := range all {
 		s := &all[i]
@@ -177,7 +177,7 @@ func (o *options) compare(ctx context.Context, all []scenario) ([]*comparison, e
 				return nil, fmt.Errorf("%s with %d clients: %w", s.name, clients, err)
 			}
 			c.Kairship.IndexRequests, c.Index.IndexRequests = graphql, rest
-			say("%-12s %2d clients: p50 %.2f ×, op/s %.2f ×", s.name, clients, c.LatencyRatio, c.ThroughputRatio)
+			sayf("%-12s %2d clients: p50 %.2f ×, op/s %.2f ×", s.name, clients, c.LatencyRatio, c.ThroughputRatio)
 			done = append(done, c)
 			if o.profileDir == "" {
 				continue

@@ -150,5 +150,5 @@ func (r *report) save(path string) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(path, append(raw, '\n'), 0o644) //nolint:gosec // Figures are no secret.
+	return os.WriteFile(path, append(raw, '\n'), 0o644)
 }
