@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -24,7 +25,9 @@ type options struct {
 
 	indexTimeout time.Duration
 	indexQPS     float32
-	indexBurst   int
+	// collectorLease is namespace/name.
+	collectorLease string
+	indexBurst     int
 
 	listenAddress string
 	tlsCertFile   string
@@ -68,6 +71,7 @@ func (o *options) flags() []flagGroup {
 		}),
 		group("Index", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.indexTimeout, "index-timeout", 5*time.Second, "how long one request to the index may take")
+			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; when it exists and is no longer renewed, answers say that they are stale")
 			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
 			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")
 		}),
@@ -152,6 +156,8 @@ func (o *options) validate() error {
 	}
 	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
 	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
+	namespace, name, _ := strings.Cut(o.collectorLease, "/")
+	check(namespace != "" && name != "" && !strings.Contains(name, "/"), "--index-collector-lease: must be namespace/name, not %q", o.collectorLease)
 	check(o.indexQPS > 0, "--index-qps: must be more than 0, not %v", o.indexQPS)
 	check(o.indexBurst >= 1, "--index-burst: must be at least 1, not %d", o.indexBurst)
 	check(o.maxBodyBytes >= 1024, "--max-body-bytes: must be at least 1024, not %d", o.maxBodyBytes)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -56,8 +57,17 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if err != nil {
 		return nil, fmt.Errorf("making the client of the global cluster: %w", err)
 	}
+	tracker := &freshness.Tracker{
+		Inventory: inventory,
+		Collector: freshness.NewPulse(time.Now, collectorSilence),
+		Global:    freshness.NewPulse(time.Now, globalSilence),
+		Now:       time.Now,
+	}
+	if err := listen(ctx, o, inventory, kube, tracker); err != nil {
+		return nil, err
+	}
 	schema := generated.NewExecutableSchema(generated.Config{
-		Resolvers: &resolvers.Resolver{Fleet: newFleet(inventory, idx)},
+		Resolvers: &resolvers.Resolver{Fleet: newFleet(inventory, tracker, idx)},
 	})
 	return server.New(server.Config{
 		Schema:        schema,
@@ -85,9 +95,11 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config) (cache
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(clusterpediav1alpha2.AddToScheme(scheme))
+	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	inventory, err := cache.New(config, cache.Options{
 		Scheme:           scheme,
 		DefaultTransform: cache.TransformStripManagedFields(),
+		ByObject:         map[client.Object]cache.ByObject{&coordinationv1.Lease{}: o.leaseOnly()},
 		// Every query reads some of these objects many times, and nothing here changes
 		// one: the fleet's types only show them.
 		DefaultUnsafeDisableDeepCopy: new(true),
@@ -116,14 +128,14 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config) (cache
 }
 
 // newFleet makes the services of all nouns.
-func newFleet(inventory client.Reader, idx *index.Client) resolvers.Fleet {
+func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client) resolvers.Fleet {
 	lister := &listing.Lister{
 		Reader:    loaders.NewReader(idx),
-		Freshness: freshness.NewTracker(inventory, time.Now),
+		Freshness: tracker,
 		Now:       time.Now,
 	}
-	instances := instance.NewService(inventory, time.Now)
-	clusters := cluster.NewService(inventory, time.Now)
+	instances := instance.NewService(inventory, tracker)
+	clusters := cluster.NewService(inventory, tracker)
 	return resolvers.Fleet{
 		Instances:      instances,
 		Clusters:       clusters,

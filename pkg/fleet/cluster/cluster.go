@@ -23,12 +23,12 @@ type (
 // Cluster is a cluster of the inventory.
 type Cluster struct {
 	*v1alpha1.Cluster
-	observedAt time.Time
+	fresh freshness.Freshness
 }
 
 // New makes a Cluster of its resource.
-func New(c *v1alpha1.Cluster, observedAt time.Time) *Cluster {
-	return &Cluster{Cluster: c, observedAt: observedAt}
+func New(c *v1alpha1.Cluster, fresh freshness.Freshness) *Cluster {
+	return &Cluster{Cluster: c, fresh: fresh}
 }
 
 // IsNode marks it as a Node.
@@ -90,4 +90,4 @@ func (c *Cluster) LabelPairs() []object.Label { return object.Pairs(c.Labels) }
 func (c *Cluster) CreatedAt() time.Time { return c.CreationTimestamp.UTC() }
 
 // Freshness tells how old its fields may be: they are watched.
-func (c *Cluster) Freshness() freshness.Freshness { return freshness.Live(c.observedAt) }
+func (c *Cluster) Freshness() freshness.Freshness { return c.fresh }

@@ -3,12 +3,12 @@ package cluster
 import (
 	"context"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -28,13 +28,13 @@ type Filter struct {
 
 // Service reads the inventory from the watch on the global cluster.
 type Service struct {
-	clusters client.Reader
-	now      func() time.Time
+	clusters  client.Reader
+	freshness *freshness.Tracker
 }
 
 // NewService makes a Service that reads from a cache.
-func NewService(clusters client.Reader, now func() time.Time) *Service {
-	return &Service{clusters: clusters, now: now}
+func NewService(clusters client.Reader, tracker *freshness.Tracker) *Service {
+	return &Service{clusters: clusters, freshness: tracker}
 }
 
 // Get returns one cluster; nil when there is none of that name.
@@ -47,7 +47,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Cluster, error) {
 	case err != nil:
 		return nil, err
 	}
-	return New(&c, s.now()), nil
+	return New(&c, s.freshness.Live()), nil
 }
 
 // List returns a page of the inventory.
@@ -71,7 +71,8 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 		},
 		MatchIdentity: f,
 		Items:         all,
-		Now:           s.now(),
+		Now:           s.freshness.Now(),
+		Freshness:     s.freshness.Live(),
 	})
 }
 
@@ -100,10 +101,10 @@ func (s *Service) all(ctx context.Context) ([]*Cluster, error) {
 	if err := s.clusters.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	now := s.now()
+	fresh := s.freshness.Live()
 	items := make([]*Cluster, len(list.Items))
 	for i := range list.Items {
-		items[i] = New(&list.Items[i], now)
+		items[i] = New(&list.Items[i], fresh)
 	}
 	return items, nil
 }

@@ -1,8 +1,15 @@
 // Package freshness tells how old an answer of the index may be.
 //
-// The index itself does not say: it answers with what it collected last. What
-// is known is in the PediaCluster of each cluster, which Clusterpedia keeps:
-// whether it still follows the cluster, and since when not.
+// The index itself does not say: it answers with what it collected last. So
+// several witnesses are heard, and the most pessimistic is believed:
+//
+//   - the PediaCluster of each cluster, in which Clusterpedia says whether it
+//     still follows the cluster, and since when not;
+//   - the collector's Lease, because a dead collector leaves its PediaClusters as
+//     they were;
+//   - condition Reachable of our own Cluster, because Clusterpedia may fail to
+//     write what it sees;
+//   - an answer of the global cluster, because all of the above is watched there.
 package freshness
 
 import (
@@ -17,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
 // Source is where an answer was read.
@@ -42,51 +51,80 @@ type Freshness struct {
 	Message *string
 }
 
-// Live is the freshness of something that is watched at its source.
-func Live(now time.Time) Freshness {
-	zero := 0.0
-	return Freshness{Source: SourceLive, ObservedAt: &now, Lag: &zero}
-}
-
 // healthInterval is how often Clusterpedia checks that a cluster answers. A
 // cluster that it found unhealthy was last known to be well that much earlier.
 const healthInterval = 5 * time.Second
 
+// probeInterval is how often our own controller looks at a cluster, unless it is
+// told otherwise; what it found unreachable was last well that much earlier.
+const probeInterval = 10 * time.Second
+
 // Tracker knows the state of collection of every cluster.
 type Tracker struct {
-	pediaClusters client.Reader
-	now           func() time.Time
+	// Inventory is the watch on the global cluster: PediaClusters and Clusters.
+	Inventory client.Reader
+	// Collector is heard of whenever the collector renews its Lease.
+	Collector *Pulse
+	// Global is heard of whenever the global cluster answers.
+	Global *Pulse
+	Now    func() time.Time
 }
 
-// NewTracker makes a Tracker that reads PediaClusters from a cache.
-func NewTracker(pediaClusters client.Reader, now func() time.Time) *Tracker {
-	return &Tracker{pediaClusters: pediaClusters, now: now}
+// Live tells the freshness of what is watched in the global cluster.
+func (t *Tracker) Live() Freshness {
+	return t.freshness(SourceLive, t.watched())
+}
+
+// watched is the state of the watch on the global cluster.
+func (t *Tracker) watched() collection {
+	if last, lost := t.Global.Lost(); lost {
+		return collection{observedAt: last, message: "the global cluster does not answer"}
+	}
+	return collection{observedAt: t.Now()}
 }
 
 // Of tells the freshness of an answer that the index just gave about some
 // clusters: that of the one which is most behind. An answer about no cluster
 // is as fresh as its reading.
 func (t *Tracker) Of(ctx context.Context, clusters ...string) Freshness {
-	now := t.now()
-	worst := collection{observedAt: now}
+	worst := t.watched()
+	if last, lost := t.Collector.Lost(); lost && len(clusters) > 0 {
+		worst = worst.join(collection{observedAt: last, message: "the collector of the index does not run"})
+	}
 	for _, name := range sorted(clusters) {
-		var pc clusterpediav1alpha2.PediaCluster
-		c := collection{message: name + " is not registered in the index"}
-		switch err := t.pediaClusters.Get(ctx, client.ObjectKey{Name: name}, &pc); {
-		case err == nil:
-			c = collectionOf(&pc, now)
-		case !apierrors.IsNotFound(err):
-			c = collection{message: "the state of collection from " + name + " is not known"}
-		}
-		worst = worst.join(c)
+		worst = worst.join(t.cluster(ctx, name))
 	}
-	f := Freshness{Source: SourceIndex, Stale: worst.message != ""}
+	return t.freshness(SourceIndex, worst)
+}
+
+// cluster is the state of collection from one cluster.
+func (t *Tracker) cluster(ctx context.Context, name string) collection {
+	var pc clusterpediav1alpha2.PediaCluster
+	switch err := t.Inventory.Get(ctx, client.ObjectKey{Name: name}, &pc); {
+	case apierrors.IsNotFound(err):
+		return collection{message: name + " is not registered in the index"}
+	case err != nil:
+		return collection{message: "the state of collection from " + name + " is not known"}
+	}
+	state := collectionOf(&pc, t.Now())
+	if state.message != "" {
+		return state
+	}
+	var c v1alpha1.Cluster
+	if err := t.Inventory.Get(ctx, client.ObjectKey{Name: name}, &c); err != nil {
+		return state
+	}
+	return state.join(reachabilityOf(&c, &pc, t.Now()))
+}
+
+func (t *Tracker) freshness(source Source, c collection) Freshness {
+	f := Freshness{Source: source, Stale: c.message != ""}
 	if f.Stale {
-		f.Message = &worst.message
+		f.Message = &c.message
 	}
-	if !worst.observedAt.IsZero() {
-		lag := max(0, now.Sub(worst.observedAt).Seconds())
-		f.ObservedAt, f.Lag = &worst.observedAt, &lag
+	if !c.observedAt.IsZero() {
+		lag := max(0, t.Now().Sub(c.observedAt).Seconds())
+		f.ObservedAt, f.Lag = &c.observedAt, &lag
 	}
 	return f
 }
@@ -136,4 +174,20 @@ func collectionOf(pc *clusterpediav1alpha2.PediaCluster, now time.Time) collecti
 		}
 	}
 	return collection{observedAt: now}
+}
+
+// reachabilityOf reads our own condition of a cluster. It counts where it is
+// newer than what Clusterpedia says: Clusterpedia calls a cluster healthy again
+// sooner than our controller looks.
+func reachabilityOf(c *v1alpha1.Cluster, pc *clusterpediav1alpha2.PediaCluster, now time.Time) collection {
+	reachable := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReachable)
+	healthy := meta.FindStatusCondition(pc.Status.Conditions, clusterpediav1alpha2.ClusterHealthyCondition)
+	if reachable == nil || reachable.Status != metav1.ConditionFalse || healthy == nil ||
+		!reachable.LastTransitionTime.After(healthy.LastTransitionTime.Time) {
+		return collection{observedAt: now}
+	}
+	return collection{
+		observedAt: reachable.LastTransitionTime.Add(-probeInterval),
+		message:    fmt.Sprintf("%s cannot be reached (%s)", c.Name, reachable.Reason),
+	}
 }

@@ -23,12 +23,12 @@ type (
 // Instance is one Karmada control plane.
 type Instance struct {
 	*v1alpha1.Instance
-	observedAt time.Time
+	fresh freshness.Freshness
 }
 
 // New makes an Instance of its resource.
-func New(i *v1alpha1.Instance, observedAt time.Time) *Instance {
-	return &Instance{Instance: i, observedAt: observedAt}
+func New(i *v1alpha1.Instance, fresh freshness.Freshness) *Instance {
+	return &Instance{Instance: i, fresh: fresh}
 }
 
 // IsNode marks it as a Node.
@@ -70,7 +70,7 @@ func (i *Instance) LabelPairs() []object.Label { return object.Pairs(i.Labels) }
 func (i *Instance) CreatedAt() time.Time { return i.CreationTimestamp.UTC() }
 
 // Freshness tells how old its fields may be: they are watched.
-func (i *Instance) Freshness() freshness.Freshness { return freshness.Live(i.observedAt) }
+func (i *Instance) Freshness() freshness.Freshness { return i.fresh }
 
 // Summary are its figures.
 func (i *Instance) Summary() *Summary { return summaryOf(i.Status.Summary) }

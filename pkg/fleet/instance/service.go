@@ -3,12 +3,12 @@ package instance
 import (
 	"context"
 	"slices"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -27,12 +27,12 @@ type Filter struct {
 // Service reads instances from the watch on the global cluster.
 type Service struct {
 	instances client.Reader
-	now       func() time.Time
+	freshness *freshness.Tracker
 }
 
 // NewService makes a Service that reads from a cache.
-func NewService(instances client.Reader, now func() time.Time) *Service {
-	return &Service{instances: instances, now: now}
+func NewService(instances client.Reader, tracker *freshness.Tracker) *Service {
+	return &Service{instances: instances, freshness: tracker}
 }
 
 // Get returns one instance; nil when there is none of that name.
@@ -45,7 +45,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Instance, error) {
 	case err != nil:
 		return nil, err
 	}
-	return New(&i, s.now()), nil
+	return New(&i, s.freshness.Live()), nil
 }
 
 // List returns a page of instances.
@@ -67,7 +67,8 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 		},
 		MatchIdentity: f,
 		Items:         all,
-		Now:           s.now(),
+		Now:           s.freshness.Now(),
+		Freshness:     s.freshness.Live(),
 	})
 }
 
@@ -90,10 +91,10 @@ func (s *Service) all(ctx context.Context) ([]*Instance, error) {
 	if err := s.instances.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	now := s.now()
+	fresh := s.freshness.Live()
 	items := make([]*Instance, len(list.Items))
 	for i := range list.Items {
-		items[i] = New(&list.Items[i], now)
+		items[i] = New(&list.Items[i], fresh)
 	}
 	return items, nil
 }

@@ -27,6 +27,7 @@ type MemoryRequest[T metav1.Object] struct {
 	MatchIdentity any
 	Items         []T
 	Now           time.Time
+	Freshness     freshness.Freshness
 }
 
 // Memory pages through objects that are at hand. The order must be by name or by creation.
@@ -72,7 +73,7 @@ func Memory[T metav1.Object](r MemoryRequest[T]) (*page.Connection[T], error) {
 		rest = rest[:limit]
 	}
 	cursorOf := func(item T) string { return page.Cursor(identity, positionOf(item), r.Now) }
-	return page.Build(r.Args, rest, cursorOf, hasNext, &count, freshness.Live(r.Now)), nil
+	return page.Build(r.Args, rest, cursorOf, hasNext, &count, r.Freshness), nil
 }
 
 func (f Filter) matches(o metav1.Object, selector labels.Selector) bool {

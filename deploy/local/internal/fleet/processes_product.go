@@ -138,7 +138,12 @@ func (f *Fleet) index() []process {
 			args: []string{
 				"--kubeconfig=" + kubeconfig,
 				"--storage-config=" + f.storageConfig(),
-				"--leader-elect=false",
+				// There is one, and it leads; but its Lease is its pulse, by which Kairship sees it die. The
+				// times let a new one take over soon, and this one outlive a short outage of the global cluster.
+				"--leader-elect=true",
+				"--leader-elect-lease-duration=8s",
+				"--leader-elect-renew-deadline=7s",
+				"--leader-elect-retry-period=1s",
 				// Nothing that Kairship shows; managedFields alone are half of a list's bytes.
 				"--feature-gates=PruneManagedFields=true,PruneLastAppliedConfiguration=true",
 				"--kube-api-qps=100",

@@ -1,0 +1,28 @@
+package freshness
+
+import (
+	"testing"
+	"time"
+)
+
+func TestPulse(t *testing.T) {
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	now := start
+	p := NewPulse(func() time.Time { return now }, 15*time.Second)
+	if _, lost := p.Lost(); lost {
+		t.Error("what was never heard of may not exist; it is not lost")
+	}
+	p.Beat()
+	now = start.Add(15 * time.Second)
+	if _, lost := p.Lost(); lost {
+		t.Error("the silence is allowed in full")
+	}
+	now = start.Add(16 * time.Second)
+	if last, lost := p.Lost(); !lost || !last.Equal(start) {
+		t.Errorf("after more than the silence it is lost since its last beat; got %v, %v", last, lost)
+	}
+	p.Beat()
+	if _, lost := p.Lost(); lost {
+		t.Error("a beat brings it back")
+	}
+}
