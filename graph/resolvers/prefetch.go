@@ -128,6 +128,26 @@ func readArg(raw map[string]any, name string, into any) bool {
 	if !ok || v == nil {
 		return true
 	}
-	text, err := json.Marshal(v)
+	text, err := json.Marshal(withEmptyLists(v))
 	return err == nil && json.Unmarshal(text, into) == nil
+}
+
+// withEmptyLists makes lists of nothing, which the parser gives as nil, what they
+// are to gqlgen: empty, and not missing.
+func withEmptyLists(v any) any {
+	switch v := v.(type) {
+	case []any:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = withEmptyLists(one)
+		}
+		return list
+	case map[string]any:
+		fields := make(map[string]any, len(v))
+		for name, one := range v {
+			fields[name] = withEmptyLists(one)
+		}
+		return fields
+	}
+	return v
 }

@@ -1,0 +1,108 @@
+package resolvers
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/executor"
+
+	"github.com/kairship-io/kairship/graph/generated"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// intercept is called in the place of the resolvers, which see no service: it is
+// given the field and answers for it. Fields that it does not answer for, and
+// that are not resolved from their object alone, fail.
+type intercept map[string]func(ctx context.Context, fc *graphql.FieldContext) (any, error)
+
+// value answers with a value.
+func value(v any) func(context.Context, *graphql.FieldContext) (any, error) {
+	return func(context.Context, *graphql.FieldContext) (any, error) { return v, nil }
+}
+
+func fromIndex() freshness.Freshness { return freshness.Freshness{Source: freshness.SourceIndex} }
+
+// world answers for what most queries go through: one instance, one workload of
+// each sort, empty lists.
+func world() intercept {
+	alpha := &instance.Instance{Instance: &v1alpha1.Instance{}}
+	alpha.Name = "alpha"
+	web := &index.Object{Cluster: "k-alpha", Kind: "Deployment"}
+	web.Meta.Name, web.Meta.Namespace = "web", "shop"
+	deployment := &workload.Deployment{Workload: &workload.Workload{Object: object.New("alpha", web, fromIndex())}}
+	return intercept{
+		"Query.instance":        value(alpha),
+		"Query.instances":       value(page.Build(page.Args{}, []*instance.Instance{alpha}, func(*instance.Instance) string { return "c" }, false, nil, freshness.Freshness{Source: freshness.SourceLive})),
+		"Query.cluster":         value(&cluster.Cluster{Cluster: &v1alpha1.Cluster{}}),
+		"Query.workloads":       value(page.Build(page.Args{}, []workload.Any{deployment}, func(workload.Any) string { return "c" }, false, nil, fromIndex())),
+		"Instance.workload":     value(deployment),
+		"Instance.workloads":    value(page.Unread[workload.Any]("")),
+		"Instance.events":       value(page.Unread[*event.Event]("")),
+		"Deployment.policy":     value(nil),
+		"Deployment.health":     value(workload.HealthHealthy),
+		"Deployment.replicas":   value(&workload.ReplicaCounts{}),
+		"Deployment.placements": value([]workload.Placement{{}}),
+		"Placement.object":      value(&workload.MemberObject{}),
+		"MemberObject.pods":     value([]workload.Pod{{}}),
+	}
+}
+
+// with answers for more.
+func (i intercept) with(more intercept) intercept {
+	out := intercept{}
+	for _, answers := range []intercept{i, more} {
+		for field, answer := range answers {
+			out[field] = answer
+		}
+	}
+	return out
+}
+
+// run executes a query. Variables are JSON, as a client sends them.
+func run(t *testing.T, r *Resolver, answers intercept, query, variables string) *graphql.Response {
+	t.Helper()
+	exec := executor.New(generated.NewExecutableSchema(generated.Config{Resolvers: r}))
+	exec.SetRecoverFunc(func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) })
+	exec.AroundFields(func(ctx context.Context, next graphql.Resolver) (any, error) {
+		fc := graphql.GetFieldContext(ctx)
+		if answer, ok := answers[fc.Object+"."+fc.Field.Name]; ok {
+			return answer(ctx, fc)
+		}
+		return next(ctx)
+	})
+	params := &graphql.RawParams{Query: query}
+	if variables != "" {
+		dec := json.NewDecoder(bytes.NewReader([]byte(variables)))
+		dec.UseNumber()
+		if err := dec.Decode(&params.Variables); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := graphql.StartOperationTrace(t.Context())
+	op, errs := exec.CreateOperationContext(ctx, params)
+	if len(errs) > 0 {
+		t.Fatalf("%s: %v", query, errs)
+	}
+	handler, ctx := exec.DispatchOperation(ctx, op)
+	return handler(ctx)
+}
+
+// answered executes a query that has to go well.
+func answered(t *testing.T, answers intercept, query, variables string) {
+	t.Helper()
+	if resp := run(t, &Resolver{}, answers, query, variables); len(resp.Errors) > 0 {
+		t.Fatalf("%s: %v", query, resp.Errors)
+	}
+}

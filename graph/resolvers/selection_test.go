@@ -1,0 +1,107 @@
+package resolvers
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// least is what is needed of workloads of which nothing is asked.
+func least(changes ...func(*workload.Needs)) workload.Needs {
+	needs := workload.Needs{Template: index.Metadata, PolicyDetail: index.Metadata, OverrideDetail: index.Metadata, ObjectDetail: index.Known}
+	for _, change := range changes {
+		change(&needs)
+	}
+	return needs
+}
+
+func known(n *workload.Needs)         { n.Template = index.Known }
+func whole(n *workload.Needs)         { n.Template = index.Whole }
+func count(n *workload.Needs)         { n.Count = true }
+func status(n *workload.Needs)        { n.Status = true }
+func policies(n *workload.Needs)      { n.Policy = true }
+func wholePolicies(n *workload.Needs) { n.PolicyDetail = index.Whole }
+func bindings(n *workload.Needs)      { n.Binding = true }
+func members(n *workload.Needs)       { n.MemberClusters = true }
+func overrides(n *workload.Needs)     { n.Overrides = true }
+func wholeOverrides(n *workload.Needs) {
+	n.OverrideDetail = index.Whole
+}
+func wholeObjects(n *workload.Needs) { n.ObjectDetail = index.Whole }
+func pods(n *workload.Needs)         { n.Pods = true }
+
+// needsOf executes a query and tells what its lists of workloads said they need.
+func needsOf(t *testing.T, query, variables string) []workload.Needs {
+	t.Helper()
+	var needs []workload.Needs
+	list := func(ctx context.Context, _ *graphql.FieldContext) (any, error) {
+		needs = append(needs, connectionNeeds(ctx))
+		return page.Unread[workload.Any](""), nil
+	}
+	answered(t, world().with(intercept{"Instance.workloads": list, "Query.workloads": list}), query, variables)
+	return needs
+}
+
+func TestWhatListsOfWorkloadsNeed(t *testing.T) {
+	for _, tt := range []struct {
+		name, selection string
+		// more are fragments, or the value of $on.
+		more string
+		want workload.Needs
+		why  string
+	}{
+		{"names", `nodes { name namespace id labels { key } }`, "", least(), "metadata has them"},
+		{"nothing of the items", `pageInfo { endCursor }`, "", least(), "a page has a place whatever is on it"},
+		{"count", `totalCount`, "", least(count), "somebody has to count"},
+		{"count by another name", `number: totalCount`, "", least(count), "an alias is the same field"},
+		{"count of nobody", `totalCount @skip(if: true)`, "", least(), "it is skipped"},
+		{"images", `nodes { images }`, "", least(known), "the index knows images"},
+		{"manifest", `nodes { manifest }`, "", least(whole), "the index may not know all of a manifest"},
+		{"YAML and images", `nodes { images yaml }`, "", least(whole), "the most of what is asked"},
+		{"edges", `edges { node { binding { id } } cursor }`, "", least(bindings), "edges lead to the same items"},
+		{"nodes and edges", `nodes { images } edges { node { health } }`, "", least(known, status), "both"},
+		{"health", `nodes { health }`, "", least(status), "the state is computed"},
+		{"replicas", `nodes { replicas { ready } }`, "", least(status), "the state is computed"},
+		{"fragment", `nodes { ...F }`, "fragment F on Workload { health policy { id } }", least(status, policies), "a fragment is what it holds"},
+		{"fragment on the connection", `...F`, "fragment F on WorkloadConnection { nodes { binding { id } } totalCount }", least(bindings, count), "on any level"},
+		{"inline fragment", `nodes { ... on CronJob { schedule } ... on Job { completions } }`, "", least(known), "whichever kind a workload is"},
+		{"inline fragment without type", `nodes { ... { health } }`, "", least(status), "it is for all"},
+		{"fragment on Node", `nodes { ... on Node { id } ... on Deployment { manifest } }`, "", least(whole), "whichever interface"},
+		{"included", `nodes { health @include(if: $on) }`, "true", least(status), "the variable says so"},
+		{"not included", `nodes { health @include(if: $on) }`, "false", least(), "the variable says so"},
+		{"fragment that is skipped", `nodes { ... @skip(if: $on) { health } name }`, "true", least(), "what is in it is not asked for"},
+		{"policy, by name", `nodes { policy { __typename id namespace name } }`, "", least(policies), "its metadata suffices"},
+		{"policy", `nodes { policy { ... on PropagationPolicy { spec { preemption } } } }`, "", least(policies, wholePolicies), "the spec is not in the metadata"},
+		{"two policies", `nodes { a: policy { name } b: policy { ... on ClusterPropagationPolicy { spec { preemption } } } }`, "", least(policies, wholePolicies), "the most of what is asked"},
+		{"placements", `nodes { placements { clusterName ready } }`, "", least(status), "they are part of the state"},
+		{"member clusters", `nodes { placements { memberCluster { name } } }`, "", least(status, members), "one for each placement"},
+		{"overrides", `nodes { placements { overrides { policyName } } }`, "", least(status, overrides), "the Works name them"},
+		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides), "the Works name them"},
+		{"override policies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, wholeOverrides), "the spec is not in the metadata"},
+		{"objects", `nodes { placements { object { name } } }`, "", least(status), "the state reads them anyway"},
+		{"objects, whole", `nodes { placements { object { manifest } } }`, "", least(status, wholeObjects), "the index may not know all of a manifest"},
+		{"pods", `nodes { placements { object { pods { name } } } }`, "", least(status, pods), "of each object"},
+		{"placements by two names", `nodes { a: placements { clusterName } b: placements { p: object { q: pods { name } } } }`, "", least(status, pods), "all of them count"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			head, fragments, variables := "query", tt.more, ""
+			if tt.more == "true" || tt.more == "false" {
+				head, fragments, variables = "query($on: Boolean!)", "", `{"on": `+tt.more+`}`
+			}
+			for _, list := range []string{`instance(name: "alpha") { w: workloads { SELECTION } }`, `workloads { SELECTION }`} {
+				query := head + " { " + strings.Replace(list, "SELECTION", tt.selection, 1) + " } " + fragments
+				got := needsOf(t, query, variables)
+				if diff := cmp.Diff([]workload.Needs{tt.want}, got); diff != "" {
+					t.Errorf("%s: %s (-want +got):\n%s", query, tt.why, diff)
+				}
+			}
+		})
+	}
+}
