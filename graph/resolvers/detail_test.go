@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -76,7 +77,7 @@ func TestWhatIsReadAheadSuffices(t *testing.T) {
 		`x: placements { object { yaml } } y: placements { object { name } }`,
 	} {
 		var ahead workload.Needs
-		asked := 0
+		var asked atomic.Int64 // Fields are resolved side by side.
 		answers := world()
 		deployments := answers["Query.workloads"]
 		answers = answers.with(intercept{
@@ -85,14 +86,14 @@ func TestWhatIsReadAheadSuffices(t *testing.T) {
 				return deployments(ctx, fc)
 			},
 			"Deployment.policy": func(ctx context.Context, _ *graphql.FieldContext) (any, error) {
-				asked++
+				asked.Add(1)
 				if here := detailOf(policyDetail).here(ctx); !ahead.Policy || here < ahead.PolicyDetail {
 					t.Errorf("%s: policy: asks for detail %d, read ahead %v: %d", selection, here, ahead.Policy, ahead.PolicyDetail)
 				}
 				return nil, nil
 			},
 			"Placement.object": func(ctx context.Context, _ *graphql.FieldContext) (any, error) {
-				asked++
+				asked.Add(1)
 				if here := detailOf(objectDetail).here(ctx); here < ahead.ObjectDetail {
 					t.Errorf("%s: object: asks for detail %d, read ahead %d", selection, here, ahead.ObjectDetail)
 				}
@@ -104,7 +105,7 @@ func TestWhatIsReadAheadSuffices(t *testing.T) {
 			query += ` fragment P on PropagationPolicyLike { name ... on PropagationPolicy { spec { preemption } } }`
 		}
 		answered(t, answers, query, "")
-		if asked == 0 {
+		if asked.Load() == 0 {
 			t.Errorf("%s: nothing was asked", selection)
 		}
 	}

@@ -1,0 +1,280 @@
+package resolvers
+
+import (
+	"context"
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/99designs/gqlgen/graphql"
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	gqlast "github.com/vektah/gqlparser/v2/ast"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+)
+
+// enumRoute says where values of an enum come out of the API and go into it.
+type enumRoute struct {
+	// value makes a Go value of the enum.
+	value func(string) any
+	// out is a query that shows a value, and the field that has it; empty where none does.
+	out, field string
+	// in is a query that takes a value as $v, the field that gets it, and the path to
+	// it in the field's arguments; empty where none does.
+	in, by, path string
+}
+
+func typed[T ~string](v string) any { return T(v) }
+
+const (
+	oneWorkload = `workload(kind: JOB, namespace: "shop", name: "web")`
+	onePod      = `{ instance(name: "alpha") { ` + oneWorkload + ` { placements { object { pods { phase } } } } } }`
+)
+
+// order is a binding of an enum of fields to order by.
+func order(field string) enumRoute {
+	in := `{ ` + field + `(orderBy: {field: $v}) { __typename } }`
+	by := "Query." + field
+	if field != "instances" && field != "clusters" && field != "workloads" {
+		in, by = `{ instance(name: "alpha") `+strings.Replace(in, field+"(", field+resourceArgs(field)+"(", 1)+` }`, "Instance."+field
+		in = strings.Replace(in, `")(`, `", `, 1)
+	}
+	return enumRoute{value: typed[object.OrderField], in: in, by: by, path: "orderBy.Field"}
+}
+
+func resourceArgs(field string) string {
+	if field == "resources" {
+		return `(version: "v1", resource: "configmaps")`
+	}
+	return ""
+}
+
+// enums are all enums but those that pkg/fleet/policy binds and tests.
+var enums = map[string]enumRoute{
+	"InstanceMode":       {typed[v1alpha1.InstanceMode], `{ instance(name: "alpha") { mode } }`, "Instance.mode", `{ instances(filter: {mode: [$v]}) { __typename } }`, "Query.instances", "filter.Mode"},
+	"InstanceState":      {typed[v1alpha1.InstanceState], `{ instance(name: "alpha") { state } }`, "Instance.state", `{ instances(filter: {state: [$v]}) { __typename } }`, "Query.instances", "filter.State"},
+	"ClusterType":        {typed[v1alpha1.ClusterType], `{ cluster(name: "m1") { type } }`, "Cluster.type", `{ clusters(filter: {type: [$v]}) { __typename } }`, "Query.clusters", "filter.Type"},
+	"SyncMode":           {value: typed[clusterv1alpha1.ClusterSyncMode], out: `{ instance(name: "alpha") { memberCluster(name: "m1") { syncMode } } }`, field: "MemberCluster.syncMode"},
+	"PodPhase":           {value: typed[corev1.PodPhase], out: onePod, field: "Pod.phase"},
+	"FreshnessSource":    {value: typed[freshness.Source], out: `{ instance(name: "alpha") { freshness { source } } }`, field: "Freshness.source"},
+	"WorkloadKind":       {typed[workload.Kind], `{ workloads { nodes { kind } } }`, "Deployment.kind", `{ workloads(filter: {kinds: [$v]}) { __typename } }`, "Query.workloads", "filter.Kinds"},
+	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},
+	"OrderDirection":     {value: typed[object.Direction], in: `{ instances(orderBy: {field: NAME, direction: $v}) { __typename } }`, by: "Query.instances", path: "orderBy.Direction"},
+	"InstanceOrderField": order("instances"), "ClusterOrderField": order("clusters"), "WorkloadOrderField": order("workloads"),
+	"MemberClusterOrderField": order("memberClusters"), "NamespaceOrderField": order("namespaces"), "EventOrderField": order("events"),
+	"PolicyOrderField": order("propagationPolicies"), "ResourceOrderField": order("resources"),
+}
+
+// Every constant of the Go type behind an enum is a value of the enum, and the same
+// constant comes back: a value that was forgotten would be written as an empty string.
+func TestEnumsGoOutAndComeBack(t *testing.T) {
+	schema := loadSchema(t)
+	models := boundTypes(t, schema)
+	tested := map[string]bool{}
+	for name, model := range models {
+		if strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") {
+			continue
+		}
+		tested[name] = true
+		e, known := enums[name]
+		if !known {
+			t.Errorf("where do values of the enum %s (%s) go in and out? Add it to enums", name, model)
+			continue
+		}
+		t.Run(name, func(t *testing.T) { testEnum(t, schema.Types[name], model, e) })
+	}
+	for name := range enums {
+		if !tested[name] {
+			t.Errorf("there is no enum %s any more", name)
+		}
+	}
+}
+
+func testEnum(t *testing.T, def *gqlast.Definition, model string, e enumRoute) {
+	constants := stringConstants(t, model)
+	if len(constants) < 2 {
+		t.Fatalf("%s has constants %v; is it read whole?", model, constants)
+	}
+	if got := reflect.TypeOf(e.value("")); got.PkgPath()+"."+got.Name() != model {
+		t.Fatalf("the enum is bound to %s and tested with %s", model, got)
+	}
+	ofConstant := map[string]string{}
+	for name, text := range constants {
+		out := ""
+		if e.out != "" {
+			out = written(t, e, text)
+			if def.EnumValues.ForName(out) == nil {
+				t.Errorf("%s (%q) is written as %q, which is no value of the enum", name, text, out)
+				continue
+			}
+			if other, taken := ofConstant[out]; taken {
+				t.Errorf("%s and %s are both written as %s", name, other, out)
+			}
+			ofConstant[out] = name
+		}
+		if e.in == "" {
+			continue
+		}
+		// Where values only go in, each is tried; one of them has to give this constant.
+		var from []string
+		for _, v := range def.EnumValues {
+			if read(t, e, def.Name, v.Name) == e.value(text) {
+				from = append(from, v.Name)
+			}
+		}
+		if out != "" && !slices.Equal(from, []string{out}) {
+			t.Errorf("%s is written as %s and comes of %v", name, out, from)
+		}
+		if len(from) == 1 {
+			ofConstant[from[0]] = name
+		}
+	}
+	for _, v := range def.EnumValues {
+		if ofConstant[v.Name] == "" {
+			t.Errorf("the value %s stands for no constant of %s", v.Name, model)
+		}
+	}
+	if e.out != "" {
+		if got := written(t, e, "Forgotten"); def.EnumValues.ForName(got) != nil {
+			t.Errorf("a constant that was forgotten would be written as %s", got)
+		}
+	}
+}
+
+// written is how the API writes a value.
+func written(t *testing.T, e enumRoute, text string) string {
+	t.Helper()
+	answers := world().with(intercept{"Instance.memberCluster": value(&membercluster.MemberCluster{})})
+	if e.field == "Freshness.source" {
+		answers["Instance.freshness"] = value(freshness.Freshness{})
+	}
+	resp := run(t, &Resolver{}, answers.with(intercept{e.field: value(e.value(text))}), e.out, "")
+	var at any
+	if err := json.Unmarshal(resp.Data, &at); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		switch v := at.(type) {
+		case map[string]any:
+			if len(v) != 1 {
+				t.Fatalf("%s: %v", e.out, v)
+			}
+			for _, at = range v {
+			}
+		case []any:
+			at = v[0]
+		case string:
+			return v
+		default:
+			t.Fatalf("%s: got %s, %v", e.out, resp.Data, resp.Errors)
+		}
+	}
+}
+
+// read is what the API makes of a value.
+func read(t *testing.T, e enumRoute, enum, text string) any {
+	t.Helper()
+	var got any
+	run(t, &Resolver{}, world().with(intercept{e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
+		arg, field, _ := strings.Cut(e.path, ".")
+		v := reflect.ValueOf(fc.Args[arg]).Elem().FieldByName(field)
+		if v.Kind() == reflect.Slice {
+			v = v.Index(0)
+		}
+		got = v.Interface()
+		return nil, nil
+	}}), "query($v: "+enum+"!) "+e.in, `{"v": "`+text+`"}`)
+	return got
+}
+
+// boundTypes are the Go types that the enums are bound to.
+func boundTypes(t *testing.T, schema *gqlast.Schema) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../gqlgen.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Models map[string]struct{ Model any }
+	}
+	if err := yaml.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	models := map[string]string{}
+	for _, def := range ours(schema) {
+		if def.Kind != gqlast.Enum {
+			continue
+		}
+		model, _ := config.Models[def.Name].Model.(string)
+		if d := def.Directives.ForName("goModel"); d != nil {
+			model = d.Arguments.ForName("model").Value.Raw
+		}
+		if model == "" {
+			t.Errorf("the enum %s is bound to nothing", def.Name)
+		}
+		models[def.Name] = model
+	}
+	return models
+}
+
+// stringConstants are the constants of a string type, from its package's source.
+func stringConstants(t *testing.T, model string) map[string]string {
+	t.Helper()
+	dot := strings.LastIndex(model, ".")
+	path, name := model[:dot], model[dot+1:]
+	dir, err := exec.CommandContext(t.Context(), "go", "list", "-f", "{{.Dir}}", path).Output()
+	if err != nil {
+		t.Fatalf("go list %s: %v", path, err)
+	}
+	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(dir)), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	constants := map[string]string{}
+	for _, file := range files {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range parsed.Decls {
+			maps.Copy(constants, constantsIn(decl, name))
+		}
+	}
+	return constants
+}
+
+func constantsIn(decl ast.Decl, typ string) map[string]string {
+	constants := map[string]string{}
+	group, ok := decl.(*ast.GenDecl)
+	if !ok || group.Tok != token.CONST {
+		return nil
+	}
+	for _, spec := range group.Specs {
+		v := spec.(*ast.ValueSpec)
+		if of, ok := v.Type.(*ast.Ident); !ok || of.Name != typ {
+			continue
+		}
+		for i, name := range v.Names {
+			if lit, ok := v.Values[i].(*ast.BasicLit); ok {
+				constants[name.Name], _ = strconv.Unquote(lit.Value)
+			}
+		}
+	}
+	return constants
+}
