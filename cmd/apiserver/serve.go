@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"github.com/kairship-io/kairship/graph/server"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
+
+	"github.com/kairship-io/kairship/graph/server"
 
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -122,7 +123,7 @@ func (o *options) tlsConfig() (*tls.Config, error) {
 	if o.clientCAFile == "" {
 		return config, nil
 	}
-	pem, err := os.ReadFile(o.clientCAFile)
+	pem, err := os.ReadFile(o.clientCAFile) //nolint:gosec // The administrator names the file.
 	if err != nil {
 		return nil, fmt.Errorf("--client-ca-file: %w", err)
 	}

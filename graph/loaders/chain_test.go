@@ -67,7 +67,7 @@ func TestThenRunsBeforeAnybodyGoesOn(t *testing.T) {
 
 // The callback of pages gets them by part.
 func TestThenOfPages(t *testing.T) {
-	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) {
+	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) { //nolint:revive // The shape is that of its siblings.
 		parts := []index.Part{{Cluster: "k-a", Value: "x"}, {Cluster: "k-b"}, {Cluster: missing}}
 		told := make(chan map[index.Part]*index.Page, 1)
 		r.PrefetchPages(ctx, parts, index.ListQuery{NameContains: "n"}, func(pages map[index.Part]*index.Page) { told <- pages })

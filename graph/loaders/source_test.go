@@ -86,7 +86,7 @@ func (s *fakeSource) ListParts(ctx context.Context, q index.ListQuery, parts []i
 	return pages, nil
 }
 
-func (s *fakeSource) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
+func (s *fakeSource) List(ctx context.Context, q index.ListQuery) (*index.Page, error) { //nolint:revive // The interface names it.
 	s.mu.Lock()
 	s.listed++
 	s.mu.Unlock()

@@ -29,7 +29,7 @@ type endpoint struct {
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	traceID := traceIDOf(r.Header.Get("traceparent"))
+	traceID := traceIDOf(r.Header.Get("traceparent")) //nolint:canonicalheader // W3C Trace Context writes it in lower case.
 	if traceID == "" {
 		traceID = e.newTraceID()
 	}
@@ -40,7 +40,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	started := e.now()
 	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	// A deferred line is written for a handler that panics too.
-	defer func() {
+	defer func() { //nolint:contextcheck // The request carries the context.
 		req.log(r.Context(), e.logger, recorder.status, e.now().Sub(started))
 	}()
 	e.serve(recorder, r, req)

@@ -22,7 +22,7 @@ const (
 )
 
 // preference is what an Accept header says of one media type.
-type preference struct {
+type preference struct { //nolint:recvcheck // It is compared as a value and filled as a pointer.
 	match   int
 	quality float64
 	order   int

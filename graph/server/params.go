@@ -80,7 +80,7 @@ func getParams(r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
 	fields := map[string]json.RawMessage{}
 	for _, name := range []string{"query", "operationName"} {
 		if values.Has(name) {
-			fields[name], _ = json.Marshal(values.Get(name)) //nolint:errcheck // A string always marshals.
+			fields[name], _ = json.Marshal(values.Get(name)) //nolint:errchkjson // A string always marshals.
 		}
 	}
 	for _, name := range []string{"variables", "extensions"} {

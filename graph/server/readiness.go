@@ -80,7 +80,7 @@ func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(report) //nolint:errcheck // The prober went away.
+	json.NewEncoder(w).Encode(report) //nolint:errcheck,errchkjson // The prober went away.
 }
 
 func (h *readiness) run(ctx context.Context) readinessReport {

@@ -51,7 +51,7 @@ func (c *Client) sql(ctx context.Context) (*dialect, error) {
 	found, err := c.findDialect(ctx)
 	if err != nil {
 		if known {
-			return d, nil //nolint:nilerr // The request itself will tell that the index is away.
+			return d, nil
 		}
 		return nil, err
 	}

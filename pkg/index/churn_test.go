@@ -29,15 +29,15 @@ type churn struct {
 	ever map[string]bool
 }
 
-func newChurn(t *testing.T, seed uint64, number, most int, make func(*rand.Rand) indextest.Row) *churn {
+func newChurn(t *testing.T, seed uint64, number, most int, makeRow func(*rand.Rand) indextest.Row) *churn {
 	t.Helper()
 	c := &churn{
-		random: rand.New(rand.NewPCG(seed, 0)), make: make, most: most,
+		random: rand.New(rand.NewPCG(seed, 0)), make: makeRow, most: most,
 		present: map[string]indextest.Row{}, steady: map[string]indextest.Row{}, ever: map[string]bool{},
 	}
 	var rows []indextest.Row
 	for len(rows) < number {
-		r := make(c.random)
+		r := makeRow(c.random)
 		if _, taken := c.present[describeRow(r)]; taken {
 			continue
 		}

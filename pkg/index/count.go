@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
@@ -83,9 +84,7 @@ func (c *Client) countParts(ctx context.Context, d *dialect, q ListQuery, parts 
 		if err != nil {
 			return nil, err
 		}
-		for part, count := range again {
-			counts[part] = count
-		}
+		maps.Copy(counts, again)
 	}
 	return counts, nil
 }

@@ -140,7 +140,7 @@ func TestTransportErrorsHoldNoParameters(t *testing.T) {
 			if text := err.Error(); strings.Contains(text, secret) || strings.Contains(text, "whereSQL") {
 				t.Errorf("%s: %s", question, text)
 			}
-			if _, ok := err.(*url.Error); ok {
+			if _, ok := err.(*url.Error); ok { //nolint:errorlint // The outermost error is what is looked at.
 				t.Errorf("%s: the cause has the URL", question)
 			}
 		}

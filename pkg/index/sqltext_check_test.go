@@ -49,7 +49,7 @@ func reviewSQL(fset *token.FileSet, files []*ast.File, lookup func(string) (io.R
 	for _, f := range files {
 		for _, imp := range f.Imports {
 			if path := strings.Trim(imp.Path.Value, `"`); path == "unsafe" || path == "reflect" {
-				r.report(imp, "the package %s can change any value", path)
+				r.reportf(imp, "the package %s can change any value", path)
 			}
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
@@ -60,7 +60,7 @@ func reviewSQL(fset *token.FileSet, files []*ast.File, lookup func(string) (io.R
 	return r, nil
 }
 
-func (r *sqlReview) report(n ast.Node, format string, args ...any) {
+func (r *sqlReview) reportf(n ast.Node, format string, args ...any) {
 	at := r.fset.Position(n.Pos())
 	r.violations = append(r.violations, fmt.Sprintf("%s:%d: ", filepath.Base(at.Filename), at.Line)+fmt.Sprintf(format, args...))
 }
@@ -109,17 +109,17 @@ func (r *sqlReview) node(n ast.Node) {
 	switch n := n.(type) {
 	case *ast.TypeSpec:
 		if t := r.info.Defs[n.Name].Type(); n.Name.Name != "sqlText" && types.Identical(r.info.TypeOf(n.Type), r.text) {
-			r.report(n, "%s is another name of sqlText", t)
+			r.reportf(n, "%s is another name of sqlText", t)
 		}
 	case *ast.CallExpr:
 		r.call(n)
 	case *ast.UnaryExpr:
 		if n.Op == token.AND && types.Identical(r.info.TypeOf(n.X), r.text) {
-			r.report(n, "whoever has the address of SQL can change it")
+			r.reportf(n, "whoever has the address of SQL can change it")
 		}
 	case *ast.TypeAssertExpr:
 		if n.Type != nil && r.holds(r.info.TypeOf(n.Type)) {
-			r.report(n, "a type assertion brings SQL from somewhere")
+			r.reportf(n, "a type assertion brings SQL from somewhere")
 		}
 	case *ast.BasicLit:
 		r.constant(n, n.Pos())
@@ -144,9 +144,9 @@ func (r *sqlReview) call(n *ast.CallExpr) {
 		switch tv := r.info.Types[n]; {
 		case tv.Value != nil: // A constant, wherever it stands.
 		case r.holds(callee.Type):
-			r.report(n, "a conversion makes SQL of a value")
+			r.reportf(n, "a conversion makes SQL of a value")
 		case isTypeParam(callee.Type):
-			r.report(n, "a conversion to a type parameter may make SQL of a value")
+			r.reportf(n, "a conversion to a type parameter may make SQL of a value")
 		}
 		return
 	}
@@ -158,11 +158,11 @@ func (r *sqlReview) call(n *ast.CallExpr) {
 		return
 	}
 	if r.holds(signature.Results()) {
-		r.report(n, "a function of another package returns SQL")
+		r.reportf(n, "a function of another package returns SQL")
 	}
 	for _, arg := range n.Args {
 		if _, pointer := r.info.TypeOf(arg).Underlying().(*types.Pointer); pointer && r.holds(r.info.TypeOf(arg)) {
-			r.report(arg, "a function of another package can change SQL")
+			r.reportf(arg, "a function of another package can change SQL")
 		}
 	}
 }
@@ -224,7 +224,7 @@ func exports(t *testing.T, of ...string) func(string) (io.ReadCloser, error) {
 	found := map[string]string{}
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p struct{ ImportPath, Export string }
-		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) { //nolint:musttag // It decodes the output of go list, whose names match.
 			break
 		} else if err != nil {
 			t.Fatal(err)

@@ -163,7 +163,7 @@ type FieldEquals struct {
 }
 
 // ListQuery says which objects to list.
-type ListQuery struct {
+type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; one only looks and is called often.
 	// Types are the kinds to list; at least one.
 	Types []Type
 	// Clusters are the clusters to list whole. None means no cluster, not all:

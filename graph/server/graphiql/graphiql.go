@@ -163,7 +163,7 @@ func (f file) write(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the page is damaged in this build", http.StatusInternalServerError)
 		return
 	}
-	io.Copy(w, plain) //nolint:errcheck // The browser went away.
+	io.Copy(w, plain) //nolint:errcheck,gosec // The browser went away.
 }
 
 // acceptsGzip reads the header as every browser and tool writes it; whoever

@@ -14,11 +14,11 @@ import (
 // TypeName is the noun's name in the schema and in IDs.
 const TypeName = "Cluster"
 
-// Connection and Edge are lists of clusters.
-type (
-	Connection = page.Connection[*Cluster]
-	Edge       = page.Edge[*Cluster]
-)
+// Connection is a page of them.
+type Connection = page.Connection[*Cluster]
+
+// Edge is one of them with its place in the list.
+type Edge = page.Edge[*Cluster]
 
 // Cluster is a cluster of the inventory.
 type Cluster struct {

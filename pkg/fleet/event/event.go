@@ -11,11 +11,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Connection and Edge are lists of events.
-type (
-	Connection = page.Connection[*Event]
-	Edge       = page.Edge[*Event]
-)
+// Connection is a page of them.
+type Connection = page.Connection[*Event]
+
+// Edge is one of them with its place in the list.
+type Edge = page.Edge[*Event]
 
 // Event is something that happened to an object.
 type Event struct {

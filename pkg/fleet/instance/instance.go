@@ -14,11 +14,11 @@ import (
 // TypeName is the noun's name in the schema and in IDs.
 const TypeName = "Instance"
 
-// Connection and Edge are lists of instances.
-type (
-	Connection = page.Connection[*Instance]
-	Edge       = page.Edge[*Instance]
-)
+// Connection is a page of them.
+type Connection = page.Connection[*Instance]
+
+// Edge is one of them with its place in the list.
+type Edge = page.Edge[*Instance]
 
 // Instance is one Karmada control plane.
 type Instance struct {

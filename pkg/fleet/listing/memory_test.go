@@ -175,7 +175,7 @@ func checkSeen(t *testing.T, name string, order index.Order, seen []*metav1.Obje
 	found := map[string]bool{}
 	for _, o := range seen {
 		found[o.Name] = true
-		if times[o]++; times[o] > 1 {
+		if times[o]++; times[o] > 1 { //nolint:gocritic // The count is the condition.
 			t.Errorf("%s: %s came twice", name, o.Name)
 		}
 	}

@@ -20,11 +20,11 @@ import (
 // TypeName is the noun's name in the schema and in IDs.
 const TypeName = "MemberCluster"
 
-// Connection and Edge are lists of member clusters.
-type (
-	Connection = page.Connection[*MemberCluster]
-	Edge       = page.Edge[*MemberCluster]
-)
+// Connection is a page of them.
+type Connection = page.Connection[*MemberCluster]
+
+// Edge is one of them with its place in the list.
+type Edge = page.Edge[*MemberCluster]
 
 // Taint keeps workloads away.
 type Taint struct {
@@ -73,8 +73,8 @@ func (m *MemberCluster) Zones() []string {
 	if len(m.cluster.Spec.Zones) > 0 {
 		return m.cluster.Spec.Zones
 	}
-	if m.cluster.Spec.Zone != "" { //nolint:staticcheck // Deprecated in favour of Zones, and still what older objects hold.
-		return []string{m.cluster.Spec.Zone} //nolint:staticcheck // See above.
+	if m.cluster.Spec.Zone != "" {
+		return []string{m.cluster.Spec.Zone}
 	}
 	return []string{}
 }

@@ -19,11 +19,11 @@ import (
 // TypeName is the noun's name in the schema and in IDs.
 const TypeName = "Namespace"
 
-// Connection and Edge are lists of namespaces.
-type (
-	Connection = page.Connection[*Namespace]
-	Edge       = page.Edge[*Namespace]
-)
+// Connection is a page of them.
+type Connection = page.Connection[*Namespace]
+
+// Edge is one of them with its place in the list.
+type Edge = page.Edge[*Namespace]
 
 // Filter says which namespaces to list.
 type Filter struct {

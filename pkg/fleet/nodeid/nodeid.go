@@ -47,7 +47,7 @@ func Parse(text string) (ID, error) {
 
 // checksum tells a mistyped ID from one of an object that is gone. It is no
 // protection: who may see an object is decided when it is read.
-func checksum(raw []byte) byte { return byte(crc32.ChecksumIEEE(raw)) }
+func checksum(raw []byte) byte { return byte(crc32.ChecksumIEEE(raw)) } //nolint:gosec // One byte of the checksum is what is wanted.
 
 func notAnID() error {
 	return apierror.Invalid("id", "This is not an ID; give the id of an object as some other field returned it")

@@ -14,11 +14,11 @@ type Pair struct {
 	Key, Value string
 }
 
-// Label and Annotation are the two kinds of Pair.
-type (
-	Label      = Pair
-	Annotation = Pair
-)
+// Label is a Pair that selects.
+type Label = Pair
+
+// Annotation is a Pair that only tells.
+type Annotation = Pair
 
 // Pairs lists a map in the order of its keys.
 func Pairs(m map[string]string) []Pair {

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -62,7 +63,7 @@ func Position[P any](list Identity, text string, now time.Time) (*P, error) {
 	switch issued := time.Unix(c.Issued, 0); {
 	case c.Version != cursorVersion:
 		return nil, stale("The cursor was made by another version of Kairship; start again from the first page")
-	case string(c.List) != string(list[:8]):
+	case !bytes.Equal(c.List, list[:8]):
 		return nil, stale("The cursor is from another list: its scope, filter or order differs; start again from the first page")
 	case now.Sub(issued) > cursorLife || issued.After(now.Add(time.Hour)):
 		return nil, stale("The cursor has expired; start again from the first page")

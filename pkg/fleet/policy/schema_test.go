@@ -124,7 +124,7 @@ func (w *walker) value(field reflect.StructField, gql *ast.Type, where string) {
 	if nullable {
 		goType = goType.Elem()
 	}
-	want := ""
+	var want string
 	switch {
 	case goType == reflect.TypeFor[apiextensionsv1.JSON]():
 		want, nullable = "JSON", true

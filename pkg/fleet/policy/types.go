@@ -89,17 +89,29 @@ type ClusterOverridePolicy struct {
 // OverrideSpec implements OverridePolicyLike.
 func (p *ClusterOverridePolicy) OverrideSpec() *policyv1alpha1.OverrideSpec { return p.Spec }
 
-// The lists of the four kinds.
-type (
-	PropagationPolicyConnection        = page.Connection[*PropagationPolicy]
-	PropagationPolicyEdge              = page.Edge[*PropagationPolicy]
-	ClusterPropagationPolicyConnection = page.Connection[*ClusterPropagationPolicy]
-	ClusterPropagationPolicyEdge       = page.Edge[*ClusterPropagationPolicy]
-	OverridePolicyConnection           = page.Connection[*OverridePolicy]
-	OverridePolicyEdge                 = page.Edge[*OverridePolicy]
-	ClusterOverridePolicyConnection    = page.Connection[*ClusterOverridePolicy]
-	ClusterOverridePolicyEdge          = page.Edge[*ClusterOverridePolicy]
-)
+// PropagationPolicyConnection is a page of policies of its kind.
+type PropagationPolicyConnection = page.Connection[*PropagationPolicy]
+
+// PropagationPolicyEdge is a policy of its kind in a list.
+type PropagationPolicyEdge = page.Edge[*PropagationPolicy]
+
+// ClusterPropagationPolicyConnection is a page of policies of its kind.
+type ClusterPropagationPolicyConnection = page.Connection[*ClusterPropagationPolicy]
+
+// ClusterPropagationPolicyEdge is a policy of its kind in a list.
+type ClusterPropagationPolicyEdge = page.Edge[*ClusterPropagationPolicy]
+
+// OverridePolicyConnection is a page of policies of its kind.
+type OverridePolicyConnection = page.Connection[*OverridePolicy]
+
+// OverridePolicyEdge is a policy of its kind in a list.
+type OverridePolicyEdge = page.Edge[*OverridePolicy]
+
+// ClusterOverridePolicyConnection is a page of policies of its kind.
+type ClusterOverridePolicyConnection = page.Connection[*ClusterOverridePolicy]
+
+// ClusterOverridePolicyEdge is a policy of its kind in a list.
+type ClusterOverridePolicyEdge = page.Edge[*ClusterOverridePolicy]
 
 // NewPropagationPolicy makes a PropagationPolicy of its object.
 func NewPropagationPolicy(instance string, o *index.Object, fresh freshness.Freshness) (*PropagationPolicy, error) {

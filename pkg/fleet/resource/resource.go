@@ -18,11 +18,11 @@ import (
 // TypeName is the noun's name in the schema and in IDs.
 const TypeName = "Resource"
 
-// Connection and Edge are lists of objects.
-type (
-	Connection = page.Connection[*Resource]
-	Edge       = page.Edge[*Resource]
-)
+// Connection is a page of them.
+type Connection = page.Connection[*Resource]
+
+// Edge is one of them with its place in the list.
+type Edge = page.Edge[*Resource]
 
 // Filter says which objects to list.
 type Filter struct {

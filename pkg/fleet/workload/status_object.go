@@ -109,7 +109,7 @@ func (c *countOrList) UnmarshalJSON(raw []byte) error {
 		if err := json.Unmarshal(raw, &list); err != nil {
 			return err
 		}
-		*c = countOrList(len(list))
+		*c = countOrList(len(list)) //nolint:gosec // Jobs are listed one by one; there are never two billion.
 		return nil
 	}
 	n, err := strconv.ParseInt(string(raw), 10, 32)

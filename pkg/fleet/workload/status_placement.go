@@ -251,12 +251,12 @@ func (o *observation) counts(kind Kind) (ready, available, updated *int32) {
 	s := &o.status
 	switch kind {
 	case KindDaemonSet:
-		return ptr32(s.NumberReady), ptr32(s.NumberAvailable), ptr32(s.UpdatedNumberScheduled)
+		return new(s.NumberReady), new(s.NumberAvailable), new(s.UpdatedNumberScheduled)
 	case KindJob:
-		return ptr32(s.Succeeded), ptr32(s.Succeeded), ptr32(s.Succeeded + int32(s.Active))
+		return new(s.Succeeded), new(s.Succeeded), new(s.Succeeded + int32(s.Active))
 	case KindDeployment, KindStatefulSet, KindCronJob:
 	}
-	return ptr32(s.ReadyReplicas), ptr32(s.AvailableReplicas), ptr32(s.UpdatedReplicas)
+	return new(s.ReadyReplicas), new(s.AvailableReplicas), new(s.UpdatedReplicas)
 }
 
 // inSync tells whether the member's object is known and derived from the
@@ -275,26 +275,26 @@ func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, sus
 		if seen == nil || seen.status.ObservedGeneration == 0 {
 			return nil
 		}
-		return ptr32(seen.status.DesiredNumberScheduled)
+		return new(seen.status.DesiredNumberScheduled)
 	case KindJob:
 		if seen.inSync(in, suspended) {
-			return ptr32(completions(seen.object))
+			return new(completions(seen.object))
 		}
 		if jobDivided(in) && len(in.Binding.Spec.Clusters) > 1 {
 			return nil
 		}
-		return ptr32(completions(in.Template))
+		return new(completions(in.Template))
 	case KindDeployment, KindStatefulSet:
 		retained := seen != nil && in.Template.Labels[retainReplicasLabel] == "true"
 		switch {
 		case retained && seen.object == nil:
 			// The member alone knows what it wants; what it has is the best guess.
-			return ptr32(seen.status.Replicas)
+			return new(seen.status.Replicas)
 		case (retained || seen.inSync(in, suspended)) && seen.object.Spec.Replicas != nil:
 			return seen.object.Spec.Replicas
 		}
 	}
-	return ptr32(target.Replicas)
+	return new(target.Replicas)
 }
 
 // completions is how many pods of a Job have to succeed. A Job without
@@ -340,7 +340,8 @@ func sum(in Facts, placements []PlacementStatus) ReplicaCounts {
 	return total
 }
 
-func ptr32(n int32) *int32 { return &n }
+//go:fix inline
+func ptr32(n int32) *int32 { return new(n) }
 
 func deref(n *int32) int32 {
 	if n == nil {

@@ -75,7 +75,7 @@ type AppliedOverride struct {
 func AppliedOverrides(workAnnotations map[string]string) ([]AppliedOverride, error) {
 	cluster, errCluster := appliedIn(workAnnotations, appliedClusterOverridesAnnotation, true)
 	namespaced, errNamespaced := appliedIn(workAnnotations, appliedOverridesAnnotation, false)
-	out := append(cluster, namespaced...)
+	out := append(cluster, namespaced...) //nolint:gocritic // The first list is of this call alone.
 	if errCluster != nil {
 		return out, errCluster
 	}

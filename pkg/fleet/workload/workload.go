@@ -20,11 +20,11 @@ type Any interface {
 	Base() *Workload
 }
 
-// Connection and Edge are lists of workloads.
-type (
-	Connection = page.Connection[Any]
-	Edge       = page.Edge[Any]
-)
+// Connection is a page of workloads.
+type Connection = page.Connection[Any]
+
+// Edge is a workload with its place in the list.
+type Edge = page.Edge[Any]
 
 // The kinds, as types of their own because the schema has a type for each.
 type (

@@ -244,5 +244,5 @@ func fail(w http.ResponseWriter, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = fmt.Fprintf(w, `{"kind":"Status","status":"Failure","code":%d,"message":%s}`, status, strconv.Quote(err.Error()))
+	_, _ = fmt.Fprintf(w, `{"kind":"Status","status":"Failure","code":%d,"message":%s}`, status, strconv.Quote(err.Error())) //nolint:gosec // A fake for tests; it answers JSON.
 }

@@ -46,7 +46,7 @@ func spawn(t testing.TB, program string, args func(address string) []string) *Pr
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	log, err := os.CreateTemp("", filepath.Base(program)+"-*.log")
+	log, err := os.CreateTemp("", filepath.Base(program)+"-*.log") //nolint:usetesting // The log outlives the test that began it.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func (p *Process) ready(t testing.TB, address string, transport http.RoundTrippe
 		return nil
 	})
 	if err != nil {
-		raw, _ := os.ReadFile(p.Log) //nolint:errcheck // It is only shown.
+		raw, _ := os.ReadFile(p.Log)
 		t.Fatalf("%s is not ready: %v\n%s", p.cmd.Path, err, tail(string(raw), 20))
 	}
 }
