@@ -45,7 +45,7 @@ func (c *Client) listOne(ctx context.Context, t Type, detail Detail, params url.
 	if detail == Metadata {
 		params.Set("onlyMetadata", "true")
 	}
-	if detail == Metadata || (detail == Whole && t.builtIn()) || c.uncollected.has(t, c.now()) {
+	if !c.hasEndpoint(t, detail) {
 		return c.list(ctx, params)
 	}
 	own := cloneValues(params)
@@ -65,6 +65,12 @@ func (c *Client) listOne(ctx context.Context, t Type, detail Detail, params url.
 		detail = Whole
 	}
 	return decodeAnswer(body, detail, t)
+}
+
+// hasEndpoint tells that the index has endpoints for the type which show it in
+// this detail, and cost less than the collection of all kinds.
+func (c *Client) hasEndpoint(t Type, detail Detail) bool {
+	return detail != Metadata && (detail != Whole || !t.builtIn()) && !c.uncollected.has(t, c.now())
 }
 
 // uncollected remembers for a while which kinds have no endpoint of their own.

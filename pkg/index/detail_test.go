@@ -32,6 +32,26 @@ var reads = map[string]func(t *testing.T, c *index.Client, of index.Type, detail
 		}
 		return slices.Concat(found[parts[0]].Items, found[parts[1]].Items)
 	},
+	"single": func(t *testing.T, c *index.Client, of index.Type, detail index.Detail) []*index.Object {
+		var objects []*index.Object
+		for _, k := range []index.Key{
+			{Cluster: "m1", Type: of, Namespace: "shop", Name: "a"}, {Cluster: "m2", Type: of, Namespace: "shop", Name: "b"},
+			{Cluster: "m1", Type: of, Namespace: "ops", Name: "missing"}, {Cluster: "nowhere", Type: of, Namespace: "shop", Name: "a"},
+		} {
+			ctx, recorder := index.WithRecorder(t.Context())
+			found, err := c.GetMany(ctx, []index.Key{k}, detail)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := recorder.Requests(); n != 1 {
+				t.Errorf("%+v costs %d requests", k, n)
+			}
+			if o := found[k]; o != nil {
+				objects = append(objects, o)
+			}
+		}
+		return objects
+	},
 	"exact": func(t *testing.T, c *index.Client, of index.Type, detail index.Detail) []*index.Object {
 		found, err := c.GetMany(t.Context(), []index.Key{
 			{Cluster: "m1", Type: of, Namespace: "shop", Name: "a"}, {Cluster: "m2", Type: of, Namespace: "shop", Name: "b"},

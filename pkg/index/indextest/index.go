@@ -175,7 +175,11 @@ func (x *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		c, err = parse(q, of, takesSQL, database)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case of != nil && of.one:
+		err = x.replyOne(w, r, of)
+	default:
 		err = x.reply(w, r, c)
 	}
 	if err != nil {
