@@ -150,6 +150,9 @@ func (f *Fleet) index() []process {
 				"--kube-api-burst=200",
 				"--metrics-host=127.0.0.1",
 				fmt.Sprintf("--metrics-port=%d", f.ports.Of("clusterpedia/metrics")),
+				// With fewer labels it adds figures up in a map that it does not lock when it stops to
+				// collect from a cluster, and dies of that now and then ("concurrent map writes").
+				"--resource-synchro-metrics-labels=cluster,gvr",
 			},
 		},
 	)
