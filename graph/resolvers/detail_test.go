@@ -133,8 +133,8 @@ func TestPolicyMetadataSuffices(t *testing.T) {
 			return policy.NewOverride("alpha", metadataOnly(index.ClusterOverridePolicies, ""), fresh)
 		},
 	}
-	for name, make := range policies {
-		p, err := make()
+	for name, makeOne := range policies {
+		p, err := makeOne()
 		if err != nil {
 			t.Fatal(err)
 		}

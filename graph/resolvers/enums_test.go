@@ -175,7 +175,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 			if len(v) != 1 {
 				t.Fatalf("%s: %v", e.out, v)
 			}
-			for _, at = range v {
+			for _, at = range v { //nolint:revive // It has one entry, and that is taken.
 			}
 		case []any:
 			at = v[0]

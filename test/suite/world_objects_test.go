@@ -203,6 +203,7 @@ func (w *world) policies() []created {
 			},
 		}},
 		{"alpha", &policyv1alpha1.OverridePolicy{ObjectMeta: w.meta(w.a, "web", "team", "left"), Spec: tagging(selects("Deployment", w.a, "web"), "m1")}},
+		{"alpha", &policyv1alpha1.OverridePolicy{ObjectMeta: w.meta(w.a, "other", "team", "right"), Spec: tagging(selects("Deployment", w.a, "none"), "m1")}},
 		{"alpha", &policyv1alpha1.OverridePolicy{ObjectMeta: w.meta(w.b, "web", "team", "right"), Spec: tagging(selects("Deployment", w.b, "none"), "m1")}},
 		{"alpha", &policyv1alpha1.ClusterOverridePolicy{ObjectMeta: w.global("web", "team", "left"), Spec: tagging(selects("Deployment", w.b, "web"), "m2")}},
 		// What these two claim is counted with fifty.

@@ -22,7 +22,7 @@ const retainReplicasLabel = "resourcetemplate.karmada.io/retain-replicas"
 // serves for the template in the instance and for the object in a member.
 type Object struct {
 	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
+	metav1.ObjectMeta `json:"metadata,omitempty"` //nolint:modernize // Kubernetes writes it so.
 
 	Spec   ObjectSpec   `json:"spec,omitzero"`
 	Status ObjectStatus `json:"status,omitzero"`
@@ -96,7 +96,7 @@ type ObjectCondition struct {
 	Status             metav1.ConditionStatus `json:"status"`
 	Reason             string                 `json:"reason,omitempty"`
 	Message            string                 `json:"message,omitempty"`
-	LastTransitionTime metav1.Time            `json:"lastTransitionTime,omitempty"`
+	LastTransitionTime metav1.Time            `json:"lastTransitionTime,omitempty"` //nolint:modernize // See above.
 }
 
 // countOrList reads a number (Job) or the length of a list (CronJob).

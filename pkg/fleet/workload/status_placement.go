@@ -340,8 +340,7 @@ func sum(in Facts, placements []PlacementStatus) ReplicaCounts {
 	return total
 }
 
-//go:fix inline
-func ptr32(n int32) *int32 { return new(n) }
+func ptr32(n int32) *int32 { return &n } //nolint:modernize // It says the type, which new(0) would not.
 
 func deref(n *int32) int32 {
 	if n == nil {
