@@ -61,17 +61,17 @@ func TestAnswersWithoutTheIndex(t *testing.T) {
 		args := argumentsOf(schema, field)[0]
 		resp := run(t, fleetOf(t, r), nil, `{ instances { nodes { name list: `+field.Name+args+` { nodes { __typename } totalCount freshness { observedAt stale message } } } } }`, "")
 		type list struct {
-			Nodes      []any
-			TotalCount *int
-			Freshness  map[string]any
+			Nodes      []any          `json:"nodes"`
+			TotalCount *int           `json:"totalCount"`
+			Freshness  map[string]any `json:"freshness"`
 		}
 		var got struct {
 			Instances struct {
 				Nodes []struct {
-					Name string
-					List list
-				}
-			}
+					Name string `json:"name"`
+					List list   `json:"list"`
+				} `json:"nodes"`
+			} `json:"instances"`
 		}
 		if err := json.Unmarshal(resp.Data, &got); err != nil {
 			t.Fatalf("%s: %v: %s", field.Name, err, resp.Data)

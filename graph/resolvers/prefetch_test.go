@@ -50,7 +50,7 @@ func ask(part index.Part, q index.ListQuery) string {
 		selector = q.Selector.String()
 	}
 	q.Selector = nil
-	raw, err := json.Marshal(q)
+	raw, err := json.Marshal(q) //nolint:musttag // It is compared and never read.
 	if err != nil {
 		panic(err)
 	}
