@@ -89,6 +89,10 @@ test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet
 	@echo "==> suites against a fleet in $(TEST_DIR)"
 	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
+.PHONY: test-faults
+test-faults: ## What test-fleet runs, and then the suite that kills and stops parts of the fleet
+	@KAIRSHIP_FAULTS=1 $(MAKE) test-fleet
+
 .PHONY: bench
 bench: ui ## The read path against a plain REST client, with a fleet of its own; ratios are printed
 	@echo "==> benchmarks against a fleet in $(BENCH_DIR)"
