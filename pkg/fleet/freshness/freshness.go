@@ -51,13 +51,15 @@ type Freshness struct {
 	Message *string
 }
 
-// healthInterval is how often Clusterpedia checks that a cluster answers. A
-// cluster that it found unhealthy was last known to be well that much earlier.
-const healthInterval = 5 * time.Second
+// healthGap is the longest time from a look of Clusterpedia's at a cluster that
+// went well to the moment at which it says that the next one did not: it looks
+// every 5 to 7.5 seconds, and a look may last 5 seconds. A cluster that it found
+// unhealthy was last known to be well that much earlier.
+const healthGap = 12500 * time.Millisecond
 
-// probeInterval is how often our own controller looks at a cluster, unless it is
-// told otherwise; what it found unreachable was last well that much earlier.
-const probeInterval = 10 * time.Second
+// probeGap is the same of our own controller's looks, unless it is told otherwise:
+// they are at most 11 seconds apart, and one may last 5 seconds.
+const probeGap = 16 * time.Second
 
 // Tracker knows the state of collection of every cluster.
 type Tracker struct {
@@ -169,7 +171,7 @@ func collectionOf(pc *clusterpediav1alpha2.PediaCluster, now time.Time) collecti
 		}
 	case healthy.Status != metav1.ConditionTrue:
 		return collection{
-			observedAt: healthy.LastTransitionTime.Add(-healthInterval),
+			observedAt: healthy.LastTransitionTime.Add(-healthGap),
 			message:    fmt.Sprintf("%s does not answer the index (%s)", pc.Name, healthy.Reason),
 		}
 	}
@@ -187,7 +189,7 @@ func reachabilityOf(c *v1alpha1.Cluster, pc *clusterpediav1alpha2.PediaCluster, 
 		return collection{observedAt: now}
 	}
 	return collection{
-		observedAt: reachable.LastTransitionTime.Add(-probeInterval),
+		observedAt: reachable.LastTransitionTime.Add(-probeGap),
 		message:    fmt.Sprintf("%s cannot be reached (%s)", c.Name, reachable.Reason),
 	}
 }

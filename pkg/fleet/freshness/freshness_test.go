@@ -96,13 +96,13 @@ func TestFreshnessOfOneCluster(t *testing.T) {
 		{"starting", []client.Object{pedia("m1", running(yes, "", 1))}, told{Never: true, Message: "collection from m1 has not started"}, "it was never found healthy"},
 		{"stopped", []client.Object{pedia("m1", running(no, "Stopped", 60), healthy(yes, "", 900))}, told{Lag: 60, Message: "collection from m1 is not running (Stopped)"}, "it was true until then"},
 		{"state unknown", []client.Object{pedia("m1", running(unknown, "Lost", 60), healthy(yes, "", 900))}, told{Lag: 60, Message: "collection from m1 is not running (Lost)"}, "what is not known to run does not"},
-		{"dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60))}, told{Lag: 65, Message: "m1 does not answer the index (Unreachable)"}, "it was last well one look earlier"},
+		{"dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60))}, told{Lag: 72.5, Message: "m1 does not answer the index (Unreachable)"}, "it was last well one look earlier, and looks are up to 12.5 seconds apart"},
 		{"stopped and dead", []client.Object{pedia("m1", running(no, "Stopped", 60), healthy(no, "Unreachable", 30))}, told{Lag: 60, Message: "collection from m1 is not running (Stopped)"}, "who does not run does not look"},
 		{"reachable", []client.Object{pedia("m1", running(yes, "", 900), healthy(yes, "", 900)), kairship("m1", yes, "", 900)}, told{}, "we agree"},
 		{"not looked at", []client.Object{pedia("m1", running(yes, "", 900), healthy(yes, "", 900)), kairship("m1", "", "", 0)}, told{}, "we know nothing else"},
-		{"we can't reach it", []client.Object{pedia("m1", running(yes, "", 900), healthy(yes, "", 900)), kairship("m1", no, "Timeout", 30)}, told{Lag: 40, Message: "m1 cannot be reached (Timeout)"}, "Clusterpedia may fail to write what it sees; we look every ten seconds"},
+		{"we can't reach it", []client.Object{pedia("m1", running(yes, "", 900), healthy(yes, "", 900)), kairship("m1", no, "Timeout", 30)}, told{Lag: 46, Message: "m1 cannot be reached (Timeout)"}, "Clusterpedia may fail to write what it sees; our looks are up to 16 seconds apart"},
 		{"we could not reach it before", []client.Object{pedia("m1", running(yes, "", 900), healthy(yes, "", 20)), kairship("m1", no, "Timeout", 30)}, told{}, "Clusterpedia saw it come back first"},
-		{"both say it is dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60)), kairship("m1", no, "Timeout", 30)}, told{Lag: 65, Message: "m1 does not answer the index (Unreachable)"}, "one word of it is enough"},
+		{"both say it is dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60)), kairship("m1", no, "Timeout", 30)}, told{Lag: 72.5, Message: "m1 does not answer the index (Unreachable)"}, "one word of it is enough"},
 	} {
 		f := tracker(t, tt.objects...).Of(t.Context(), "m1")
 		if diff := cmp.Diff(tt.want, summary(t, f)); diff != "" || f.Source != freshness.SourceIndex {
@@ -131,8 +131,8 @@ func TestFreshnessOfSeveralClusters(t *testing.T) {
 	}{
 		{nil, told{}, "an answer about nothing is as fresh as its reading"},
 		{[]string{"well", "well"}, told{}, "all are well"},
-		{[]string{"well", "dead"}, told{Lag: 65, Message: "dead does not answer the index (Unreachable)"}, "one of them is behind"},
-		{[]string{"gone", "dead", "dead"}, told{Lag: 605, Message: "dead does not answer the index (Unreachable); gone does not answer the index (Unreachable)"}, "the one most behind counts; each is named once, in order"},
+		{[]string{"well", "dead"}, told{Lag: 72.5, Message: "dead does not answer the index (Unreachable)"}, "one of them is behind"},
+		{[]string{"gone", "dead", "dead"}, told{Lag: 612.5, Message: "dead does not answer the index (Unreachable); gone does not answer the index (Unreachable)"}, "the one most behind counts; each is named once, in order"},
 		{[]string{"new", "gone"}, told{Never: true, Message: "gone does not answer the index (Unreachable); collection from new has not started"}, "part of the answer was never collected"},
 	} {
 		if diff := cmp.Diff(tt.want, summary(t, tracker(t, objects...).Of(t.Context(), tt.clusters...))); diff != "" {
