@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -63,9 +64,7 @@ func world() intercept {
 func (i intercept) with(more intercept) intercept {
 	out := intercept{}
 	for _, answers := range []intercept{i, more} {
-		for field, answer := range answers {
-			out[field] = answer
-		}
+		maps.Copy(out, answers)
 	}
 	return out
 }
