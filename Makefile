@@ -56,8 +56,8 @@ logs: ## Show the log of one process: make logs P=kairship-apiserver
 build: ui ## Build Kairship's programs into bin/, and the fleet's components into this machine's cache
 	@echo "==> Kairship's programs, into bin/"
 	@mkdir -p bin
-	go build -o bin/kairship-apiserver ./cmd/apiserver
-	go build -o bin/kairship-controller-manager ./cmd/controller-manager
+	go build -buildvcs=auto -o bin/kairship-apiserver ./cmd/apiserver
+	go build -buildvcs=auto -o bin/kairship-controller-manager ./cmd/controller-manager
 	@echo "==> the fleet's components, into this machine's cache"
 	@$(FLEET) build
 

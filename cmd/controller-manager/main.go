@@ -9,12 +9,15 @@ import (
 
 	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/kairship-io/kairship/cmd/internal/buildversion"
 )
 
-// version is set by the linker: -X main.version=v1.2.3.
-var version = "v0.0.0-unknown"
+// version is set by the linker in a release: -X main.version=v1.2.3. Other builds find out by themselves.
+var version string
 
 func main() {
+	version = buildversion.Of(version)
 	err := run(os.Args[1:])
 	switch {
 	case errors.Is(err, pflag.ErrHelp):

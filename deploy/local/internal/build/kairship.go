@@ -24,7 +24,7 @@ var kairshipBinaries = map[string]string{
 func Kairship(ctx context.Context, repository, bin string) error {
 	for name, folder := range kairshipBinaries {
 		output := filepath.Join(bin, ".output", name)
-		cmd := exec.CommandContext(ctx, "go", "build", "-o", output, folder)
+		cmd := exec.CommandContext(ctx, "go", "build", "-buildvcs=auto", "-o", output, folder)
 		cmd.Dir = repository
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return fmt.Errorf("building %s from %s: %w\n%s\n(`--without-kairship` brings up the rest of the fleet)", name, folder, err, tail(string(out), 20))
