@@ -58,8 +58,12 @@ build: ui ## Build Kairship's programs into bin/, and the fleet's components int
 	@mkdir -p bin
 	go build -buildvcs=auto -o bin/kairship-apiserver ./cmd/apiserver
 	go build -buildvcs=auto -o bin/kairship-controller-manager ./cmd/controller-manager
+	@$(MAKE) components TEST_DIR=$(DIR)
+
+.PHONY: components
+components:
 	@echo "==> the fleet's components, into this machine's cache"
-	@$(FLEET) build
+	@$(FLEET) build --dir $(TEST_DIR)
 
 .PHONY: ui
 ui: ## Build the GraphiQL page when its sources changed (without npm the page says how to get it)
@@ -80,9 +84,9 @@ test: verify test-unit test-fleet ## Everything: verify, unit tests, and the sui
 	@echo "==> all passed"
 
 .PHONY: test-unit
-test-unit: ## Unit tests: nothing needs to run
+test-unit: components ## Unit tests: nothing needs to run; those of CRDs and controllers start an API server
 	@echo "==> unit tests"
-	go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
+	KAIRSHIP_REQUIRE_ENVTEST=1 KUBEBUILDER_ASSETS=$(abspath $(TEST_DIR))/bin go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
 
 .PHONY: test-fleet
 test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet started for them

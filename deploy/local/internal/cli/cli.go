@@ -43,7 +43,7 @@ func Command() *cobra.Command {
 		},
 	}
 	root.PersistentFlags().StringVar(&o.dir, "dir", ".local", "folder of the fleet: its data, logs, credentials")
-	root.AddCommand(upCommand(&o), runCommand(&o), withCommand(&o), downCommand(&o), statusCommand(&o), logsCommand(&o), buildCommand(),
+	root.AddCommand(upCommand(&o), runCommand(&o), withCommand(&o), downCommand(&o), statusCommand(&o), logsCommand(&o), buildCommand(&o),
 		startCommand(&o), restartCommand(&o), killCommand(&o))
 	return root
 }
@@ -83,16 +83,20 @@ func (o *options) flags(cmd *cobra.Command) fleet.Flags {
 
 // open describes the fleet that the flags name.
 func (o *options) open(cmd *cobra.Command) (*fleet.Fleet, error) {
-	dir := o.dir
-	// A relative folder belongs to the repository, wherever in it the command is given.
-	if !filepath.IsAbs(dir) {
-		root, err := repository()
-		if err != nil {
-			return nil, err
-		}
-		dir = filepath.Join(root, dir)
+	dir, err := o.folder()
+	if err != nil {
+		return nil, err
 	}
 	return fleet.Open(dir, o.flags(cmd), cmd.OutOrStdout())
+}
+
+// folder is the fleet's. A relative one belongs to the repository, wherever in it the command is given.
+func (o *options) folder() (string, error) {
+	if filepath.IsAbs(o.dir) {
+		return o.dir, nil
+	}
+	root, err := repository()
+	return filepath.Join(root, o.dir), err
 }
 
 // repository finds the root of the clone above the working directory.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/kairship-io/kairship/deploy/local/internal/fleet"
+	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
 func upCommand(o *options) *cobra.Command {
@@ -152,17 +153,21 @@ func logsCommand(o *options) *cobra.Command {
 	return cmd
 }
 
-func buildCommand() *cobra.Command {
+func buildCommand(o *options) *cobra.Command {
 	return &cobra.Command{
 		Use:   "build",
-		Short: "Build the components into this machine's cache",
+		Short: "Build the components into this machine's cache, and link them into the fleet's bin folder",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			root, err := repository()
 			if err != nil {
 				return err
 			}
-			result, err := fleet.Build(cmd.Context(), root)
+			dir, err := o.folder()
+			if err != nil {
+				return err
+			}
+			result, err := fleet.Build(cmd.Context(), root, topology.Paths{Root: dir})
 			if err != nil {
 				return interrupted(err)
 			}

@@ -70,14 +70,11 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 
 // build makes sure of the components, of Kairship's own programs and of the links to them all.
 func (f *Fleet) build(ctx context.Context) error {
-	result, err := Build(ctx, f.repository)
+	result, err := Build(ctx, f.repository, f.paths)
 	if err != nil {
 		return err
 	}
 	f.manifests = result.Manifests
-	if err := build.Link(result, f.paths.Bin()); err != nil {
-		return err
-	}
 	if f.settings.WithoutKairship {
 		return nil
 	}
@@ -89,15 +86,19 @@ func (f *Fleet) build(ctx context.Context) error {
 	return nil
 }
 
-// Build builds the components alone.
-func Build(ctx context.Context, repository string) (build.Result, error) {
+// Build builds the components alone, and links them into the bin folder of paths.
+func Build(ctx context.Context, repository string, paths topology.Paths) (build.Result, error) {
 	cache, err := build.CacheRoot()
 	if err != nil {
 		return build.Result{}, err
 	}
 	display := build.NewDisplay(os.Stdout)
 	defer display.Close()
-	return build.Components(ctx, build.Options{Repository: repository, CacheRoot: cache, Progress: display})
+	result, err := build.Components(ctx, build.Options{Repository: repository, CacheRoot: cache, Progress: display})
+	if err != nil {
+		return build.Result{}, err
+	}
+	return result, build.Link(result, paths.Bin())
 }
 
 // planned is a process with what is to be done about it.
