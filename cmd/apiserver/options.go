@@ -1,17 +1,15 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/graph/server"
 )
 
@@ -48,46 +46,34 @@ type options struct {
 	printVersion bool
 }
 
-// flagGroup is a part of the flags that belongs together in the help.
-type flagGroup struct {
-	title string
-	*pflag.FlagSet
-}
-
 // flags are the flags with their defaults, in the order of the help.
-func (o *options) flags() []flagGroup {
-	group := func(title string, define func(*pflag.FlagSet)) flagGroup {
-		set := pflag.NewFlagSet(title, pflag.ContinueOnError)
-		set.SortFlags = false
-		define(set)
-		return flagGroup{title: title, FlagSet: set}
-	}
-	return []flagGroup{
-		group("Global cluster", func(f *pflag.FlagSet) {
+func (o *options) flags() []flags.Group {
+	return []flags.Group{
+		flags.NewGroup("Global cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` with the credentials of the global cluster; when empty, $KUBECONFIG, then the pod's service account")
 			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 200, "requests per second to the global cluster's apiserver, on average; every new token costs two")
 			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 400, "requests to the global cluster's apiserver in one go")
 			f.DurationVar(&o.waitForAPIs, "wait-for-apis", time.Minute, "how long to wait at the start until the global cluster answers and serves Kairship's and Clusterpedia's custom resources")
 		}),
-		group("Index", func(f *pflag.FlagSet) {
+		flags.NewGroup("Index", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.indexTimeout, "index-timeout", 5*time.Second, "how long one request to the index may take")
 			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; when it exists and is no longer renewed, answers say that they are stale")
 			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
 			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")
 		}),
-		group("Endpoint", func(f *pflag.FlagSet) {
+		flags.NewGroup("Endpoint", func(f *pflag.FlagSet) {
 			f.StringVar(&o.listenAddress, "listen-address", "127.0.0.1:8080", "`host:port` to serve on; plain HTTP is served on loopback only")
 			f.StringVar(&o.tlsCertFile, "tls-cert-file", "", "`file` with the serving certificate and its chain, in PEM")
 			f.StringVar(&o.tlsKeyFile, "tls-private-key-file", "", "`file` with the serving certificate's key, in PEM")
 			f.StringVar(&o.clientCAFile, "client-ca-file", "", "`file` with the authorities whose client certificates are accepted beside bearer tokens, in PEM; needs TLS")
 		}),
-		group("Requests", func(f *pflag.FlagSet) {
+		flags.NewGroup("Requests", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.requestTimeout, "request-timeout", server.DefaultRequestTimeout, "how long one operation may take; what is done by then is returned")
 			f.Int64Var(&o.maxBodyBytes, "max-body-bytes", server.DefaultMaxBodyBytes, "size of the largest request body, in bytes")
 			f.BoolVar(&o.graphiql, "graphiql", true, "serve GraphiQL at /graphiql")
 			f.BoolVar(&o.introspection, "introspection", true, "let clients read the schema; GraphiQL needs it")
 		}),
-		group("Process", func(f *pflag.FlagSet) {
+		flags.NewGroup("Process", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long requests in progress may last after SIGTERM or SIGINT")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info or debug")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
@@ -101,22 +87,13 @@ func (o *options) flags() []flagGroup {
 // pflag.ErrHelp. Any other error says everything that is wrong at once.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
-	groups := o.flags()
-	all := pflag.NewFlagSet(program, pflag.ContinueOnError)
-	all.SortFlags = false
-	for _, group := range groups {
-		all.AddFlagSet(group.FlagSet)
+	command := flags.Program{
+		Name:    program,
+		Purpose: "serves the GraphQL API of Kairship: one view of\nall instances, read from the index.",
+		Groups:  o.flags(),
 	}
-	all.Usage = func() {}
-	if err := all.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			help(out, groups)
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w; see %s --help", err, program)
-	}
-	if len(all.Args()) > 0 {
-		return nil, fmt.Errorf("%q is not a flag, and there is nothing else to give; see %s --help", all.Arg(0), program)
+	if err := command.Parse(args, out); err != nil {
+		return nil, err
 	}
 	if o.printVersion {
 		return o, nil
@@ -124,35 +101,15 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, o.validate()
 }
 
-func help(out io.Writer, groups []flagGroup) {
-	fmt.Fprintf(out, `%s serves the GraphQL API of Kairship: one view of
-all instances, read from the index.
-
-Usage:
-  %s [flags]
-`, program, program)
-	const width = 100
-	for _, group := range groups {
-		fmt.Fprintf(out, "\n%s:\n%s", group.title, group.FlagUsagesWrapped(width))
-	}
-}
-
 // validate finds everything that is wrong with the flags.
 func (o *options) validate() error {
-	var problems []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			problems = append(problems, fmt.Errorf(format, args...))
-		}
-	}
-	for _, f := range []struct{ flag, path string }{
-		{"--kubeconfig", o.kubeconfig}, {"--tls-cert-file", o.tlsCertFile},
-		{"--tls-private-key-file", o.tlsKeyFile}, {"--client-ca-file", o.clientCAFile},
+	var problems flags.Problems
+	check := problems.Check
+	for flag, path := range map[string]string{
+		"--kubeconfig": o.kubeconfig, "--tls-cert-file": o.tlsCertFile,
+		"--tls-private-key-file": o.tlsKeyFile, "--client-ca-file": o.clientCAFile,
 	} {
-		if f.path != "" {
-			_, err := os.Stat(f.path)
-			check(err == nil, "%s: %v", f.flag, err)
-		}
+		problems.File(flag, path)
 	}
 	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
 	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
@@ -175,26 +132,18 @@ func (o *options) validate() error {
 	if host, _, err := net.SplitHostPort(o.listenAddress); err != nil {
 		check(false, "--listen-address: %v", err)
 	} else {
-		check(o.tlsCertFile != "" || loopback(host),
+		check(o.tlsCertFile != "" || flags.Loopback(host),
 			"--listen-address: bearer tokens must not travel in the clear; give --tls-cert-file and --tls-private-key-file, or an address of the loopback interface instead of %q", host)
 	}
 	if o.pprofAddress != "" {
 		host, _, err := net.SplitHostPort(o.pprofAddress)
 		check(err == nil, "--pprof-address: %v", err)
-		check(err != nil || loopback(host), "--pprof-address: profiles show what is in memory, so they are served on the loopback interface only, not on %q", host)
+		check(err != nil || flags.Loopback(host), "--pprof-address: profiles show what is in memory, so they are served on the loopback interface only, not on %q", host)
 	}
 	_, err := o.level()
 	check(err == nil, "--log-level: %q is none of error, warn, info and debug", o.logLevel)
 	check(o.logFormat == "json" || o.logFormat == "text", "--log-format: %q is neither json nor text", o.logFormat)
-	return errors.Join(problems...)
-}
-
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+	return problems.Err()
 }
 
 func (o *options) level() (slog.Level, error) {

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"net"
-	"os"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -46,43 +43,31 @@ type options struct {
 	printVersion bool
 }
 
-// flagGroup is a part of the flags that belongs together in the help.
-type flagGroup struct {
-	title string
-	*pflag.FlagSet
-}
-
 // flags are the flags with their defaults, in the order of the help.
-func (o *options) flags() []flagGroup {
-	group := func(title string, define func(*pflag.FlagSet)) flagGroup {
-		set := pflag.NewFlagSet(title, pflag.ContinueOnError)
-		set.SortFlags = false
-		define(set)
-		return flagGroup{title: title, FlagSet: set}
-	}
-	return []flagGroup{
-		group("Global cluster", func(f *pflag.FlagSet) {
+func (o *options) flags() []flags.Group {
+	return []flags.Group{
+		flags.NewGroup("Global cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` with the credentials of the global cluster; when empty, $KUBECONFIG, then the pod's service account")
 			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 50, "requests per second to the global cluster's apiserver, on average")
 			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 100, "requests to the global cluster's apiserver in one go")
 			f.DurationVar(&o.waitForAPIs, "wait-for-apis", time.Minute, "how long to wait at the start until the global cluster serves Kairship's and Clusterpedia's custom resources")
 		}),
-		group("Leader election", func(f *pflag.FlagSet) {
+		flags.NewGroup("Leader election", func(f *pflag.FlagSet) {
 			f.BoolVar(&o.leaderElect, "leader-elect", true, "work only while holding the Lease, so that several replicas can run")
 			f.StringVar(&o.leaderNamespace, "leader-election-namespace", v1alpha1.SystemNamespace, "`namespace` of the Lease "+leaseName)
 			f.DurationVar(&o.leaseDuration, "leader-election-lease-duration", 15*time.Second, "how long the other replicas wait for a leader that does not renew the Lease")
 			f.DurationVar(&o.renewDeadline, "leader-election-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it gives up and exits")
 			f.DurationVar(&o.retryPeriod, "leader-election-retry-period", 2*time.Second, "time between two attempts to get or to renew the Lease")
 		}),
-		group("Instances and clusters", func(f *pflag.FlagSet) {
+		flags.NewGroup("Instances and clusters", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.probeInterval, "probe-interval", 10*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 5*time.Second, "how long an instance or cluster may take to answer before it counts as unavailable")
 		}),
-		group("Endpoints", func(f *pflag.FlagSet) {
+		flags.NewGroup("Endpoints", func(f *pflag.FlagSet) {
 			f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`host:port` of /metrics (plain HTTP, no secrets in it); 0 switches it off")
 			f.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`host:port` of /healthz and /readyz; 0 switches them off")
 		}),
-		group("Process", func(f *pflag.FlagSet) {
+		flags.NewGroup("Process", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long work in progress may last after SIGTERM or SIGINT")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, info, debug, or a number from 1 (debug) to 10")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
@@ -95,22 +80,15 @@ func (o *options) flags() []flagGroup {
 // pflag.ErrHelp. Any other error says everything that is wrong at once.
 func parse(args []string, out io.Writer) (*options, error) {
 	o := &options{}
-	groups := o.flags()
-	all := pflag.NewFlagSet(program, pflag.ContinueOnError)
-	all.SortFlags = false
-	for _, group := range groups {
-		all.AddFlagSet(group.FlagSet)
+	command := flags.Program{
+		Name: program,
+		Purpose: "keeps Instances and Clusters of Kairship true: it\n" +
+			"registers every instance in the inventory, has everything collected by the\n" +
+			"index, and says what it finds in the status.",
+		Groups: o.flags(),
 	}
-	all.Usage = func() {}
-	if err := all.Parse(args); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			help(out, groups)
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w; see %s --help", err, program)
-	}
-	if len(all.Args()) > 0 {
-		return nil, fmt.Errorf("%q is not a flag, and there is nothing else to give; see %s --help", all.Arg(0), program)
+	if err := command.Parse(args, out); err != nil {
+		return nil, err
 	}
 	if o.printVersion {
 		return o, nil
@@ -121,33 +99,11 @@ func parse(args []string, out io.Writer) (*options, error) {
 	return o, nil
 }
 
-func help(out io.Writer, groups []flagGroup) {
-	fmt.Fprintf(out, `%s keeps Instances and Clusters of Kairship true: it
-registers every instance in the inventory, has everything collected by the
-index, and says what it finds in the status.
-
-Usage:
-  %s [flags]
-`, program, program)
-	const width = 100
-	for _, group := range groups {
-		fmt.Fprintf(out, "\n%s:\n%s", group.title, group.FlagUsagesWrapped(width))
-	}
-}
-
 // validate finds everything that is wrong with the flags.
 func (o *options) validate() error {
-	var problems []error
-	check := func(ok bool, format string, args ...any) {
-		if !ok {
-			problems = append(problems, fmt.Errorf(format, args...))
-		}
-	}
-
-	if o.kubeconfig != "" {
-		_, err := os.Stat(o.kubeconfig)
-		check(err == nil, "--kubeconfig: %v", err)
-	}
+	var problems flags.Problems
+	check := problems.Check
+	problems.File("--kubeconfig", o.kubeconfig)
 	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
 	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
 	check(float32(o.kubeAPIBurst) >= o.kubeAPIQPS, "--kube-api-burst: must not be less than --kube-api-qps (%v)", o.kubeAPIQPS)
@@ -172,27 +128,15 @@ func (o *options) validate() error {
 	check(err == nil, "--log-level: %v", err)
 	check(o.logFormat == "json" || o.logFormat == "text", "--log-format: must be json or text, not %q", o.logFormat)
 
-	slices.SortStableFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	if len(problems) == 0 {
-		return nil
-	}
-	return fmt.Errorf("these flags cannot be used:\n%w", errors.Join(problems...))
+	return problems.Err()
 }
 
+// checkAddress accepts also 0, which switches an endpoint off.
 func checkAddress(address string) error {
 	if address == "0" {
 		return nil
 	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("must be host:port, such as :8080 or 127.0.0.1:8080, not %q", address)
-	}
-	if number, err := strconv.ParseUint(port, 10, 16); err != nil {
-		return fmt.Errorf("the port must be a number up to 65535, not %q", port)
-	} else if number > 65535 {
-		return fmt.Errorf("the port must be a number up to 65535, not %d", number)
-	}
-	return nil
+	return flags.CheckAddress(address)
 }
 
 // parseLevel turns a level of logr, in which more is more talkative, into one of
