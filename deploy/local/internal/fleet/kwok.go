@@ -1,0 +1,35 @@
+package fleet
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// kwokStages are the behaviours of the simulated nodes and pods: they become ready at once, pods of
+// Jobs complete, nodes renew their leases. kwok has none without a configuration.
+var kwokStages = []string{
+	"node/fast/node-initialize.yaml",
+	"node/heartbeat-with-lease/node-heartbeat-with-lease.yaml",
+	"pod/fast/pod-ready.yaml", "pod/fast/pod-complete.yaml", "pod/fast/pod-delete.yaml",
+}
+
+// podReadyAgain is one that kwok does not bring.
+//
+//go:embed kwok/pod-ready-again.yaml
+var podReadyAgain string
+
+func (f *Fleet) prepareKwok() error {
+	var config strings.Builder
+	for _, stage := range kwokStages {
+		text, err := os.ReadFile(filepath.Join(f.manifests["kwok/stage"], filepath.FromSlash(stage)))
+		if err != nil {
+			return fmt.Errorf("kwok's stages: %w", err)
+		}
+		fmt.Fprintf(&config, "---\n%s\n", text)
+	}
+	fmt.Fprintf(&config, "---\n%s\n", podReadyAgain)
+	return writeFile(f.paths.Config("kwok.yaml"), []byte(config.String()), 0o644)
+}
