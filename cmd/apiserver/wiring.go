@@ -45,7 +45,8 @@ const planHeader = "Kairship-Query-Plan"
 
 // build joins everything. It waits until the global cluster has been read once.
 func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (http.Handler, error) {
-	inventory, err := watchInventory(ctx, o, config)
+	watches := &watches{logger: logger}
+	inventory, err := watchInventory(ctx, o, config, watches)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +64,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		Global:    freshness.NewPulse(time.Now, globalSilence),
 		Now:       time.Now,
 	}
-	if err := listen(ctx, o, inventory, kube, tracker); err != nil {
+	if err := listen(ctx, o, inventory, watches, kube, tracker); err != nil {
 		return nil, err
 	}
 	schema := generated.NewExecutableSchema(generated.Config{
@@ -91,13 +92,14 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 }
 
 // watchInventory caches what is read from the global cluster with every query.
-func watchInventory(ctx context.Context, o *options, config *rest.Config) (cache.Cache, error) {
+func watchInventory(ctx context.Context, o *options, config *rest.Config, watches *watches) (cache.Cache, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(clusterpediav1alpha2.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	inventory, err := cache.New(config, cache.Options{
 		Scheme:           scheme,
+		NewInformer:      watches.newInformer,
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject:         map[client.Object]cache.ByObject{&coordinationv1.Lease{}: o.leaseOnly()},
 		// Every query reads some of these objects many times, and nothing here changes

@@ -25,6 +25,10 @@ const (
 	globalSilence  = 3 * globalInterval
 )
 
+// leaseTransit bounds how long the news of a renewal is on its way. The collector
+// is known to have lived that much before it arrives.
+const leaseTransit = time.Second
+
 // leaseOnly confines the watch on Leases to the collector's.
 func (o *options) leaseOnly() cache.ByObject {
 	namespace, name, _ := strings.Cut(o.collectorLease, "/")
@@ -34,7 +38,7 @@ func (o *options) leaseOnly() cache.ByObject {
 }
 
 // listen hears the witnesses of freshness for as long as the process lives.
-func listen(ctx context.Context, o *options, inventory cache.Cache, kube kubernetes.Interface, tracker *freshness.Tracker) error {
+func listen(ctx context.Context, o *options, inventory cache.Cache, watches *watches, kube kubernetes.Interface, tracker *freshness.Tracker) error {
 	waitCtx, cancel := context.WithTimeout(ctx, o.waitForAPIs)
 	defer cancel()
 	leases, err := inventory.GetInformer(waitCtx, &coordinationv1.Lease{})
@@ -42,8 +46,8 @@ func listen(ctx context.Context, o *options, inventory cache.Cache, kube kuberne
 		return fmt.Errorf("watching the Lease of the index's collector: %w", err)
 	}
 	_, err = leases.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(any) { tracker.Collector.Beat() },
-		UpdateFunc: func(before, after any) { beatOnRenewal(tracker.Collector, before, after) },
+		AddFunc:    func(found any) { beatAsFound(tracker.Collector, found, time.Now()) },
+		UpdateFunc: func(before, after any) { beatOnRenewal(tracker.Collector, before, after, time.Now()) },
 	})
 	if err != nil {
 		return fmt.Errorf("watching the Lease of the index's collector: %w", err)
@@ -52,18 +56,34 @@ func listen(ctx context.Context, o *options, inventory cache.Cache, kube kuberne
 	go wait.UntilWithContext(ctx, func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, globalInterval)
 		defer cancel()
-		if check(ctx) == nil {
-			tracker.Global.Beat()
+		// What was answered to a question was so after it was asked. An answer is not
+		// enough: what we show is what we watch.
+		asked := time.Now()
+		if check(ctx) == nil && watches.follow() {
+			tracker.Global.Beat(asked)
 		}
 	}, globalInterval)
 	return nil
 }
 
+// beatAsFound takes the Lease's own word for when it was renewed, because nobody
+// else saw it: the collector may have died long ago. Should its clock differ from
+// ours, the next renewal puts that right.
+func beatAsFound(p *freshness.Pulse, found any, now time.Time) {
+	if lease, ok := found.(*coordinationv1.Lease); ok && lease.Spec.RenewTime != nil {
+		at := now.Add(-leaseTransit)
+		if renewed := lease.Spec.RenewTime.Time; renewed.Before(at) {
+			at = renewed
+		}
+		p.Beat(at)
+	}
+}
+
 // beatOnRenewal tells a renewal from the informer's own repetitions.
-func beatOnRenewal(p *freshness.Pulse, before, after any) {
+func beatOnRenewal(p *freshness.Pulse, before, after any, now time.Time) {
 	old, okOld := before.(*coordinationv1.Lease)
 	renewed, ok := after.(*coordinationv1.Lease)
 	if okOld && ok && !old.Spec.RenewTime.Equal(renewed.Spec.RenewTime) {
-		p.Beat()
+		p.Beat(now.Add(-leaseTransit))
 	}
 }

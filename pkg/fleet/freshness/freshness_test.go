@@ -144,10 +144,8 @@ func TestFreshnessOfSeveralClusters(t *testing.T) {
 // The witnesses themselves may be gone.
 func TestFreshnessWhenWitnessesAreGone(t *testing.T) {
 	silent := func(seconds int) *freshness.Pulse {
-		at := ago(seconds)
-		p := freshness.NewPulse(func() time.Time { return at }, time.Minute)
-		p.Beat()
-		at = now
+		p := freshness.NewPulse(func() time.Time { return now }, time.Minute)
+		p.Beat(ago(seconds))
 		return p
 	}
 	for _, tt := range []struct {

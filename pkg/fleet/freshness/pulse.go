@@ -21,11 +21,12 @@ func NewPulse(now func() time.Time, silence time.Duration) *Pulse {
 	return &Pulse{now: now, silence: silence}
 }
 
-// Beat says that it was heard of.
-func (p *Pulse) Beat() {
+// Beat says that it is known to have lived at a moment. That is before the
+// moment at which one hears of it: a life sign may be on its way for a while.
+func (p *Pulse) Beat(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = p.now()
+	p.last = at
 }
 
 // Lost tells that it was heard of once and no longer is, and when it was last.

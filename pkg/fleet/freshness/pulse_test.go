@@ -12,7 +12,7 @@ func TestPulse(t *testing.T) {
 	if _, lost := p.Lost(); lost {
 		t.Error("what was never heard of may not exist; it is not lost")
 	}
-	p.Beat()
+	p.Beat(start)
 	now = start.Add(15 * time.Second)
 	if _, lost := p.Lost(); lost {
 		t.Error("the silence is allowed in full")
@@ -21,7 +21,7 @@ func TestPulse(t *testing.T) {
 	if last, lost := p.Lost(); !lost || !last.Equal(start) {
 		t.Errorf("after more than the silence it is lost since its last beat; got %v, %v", last, lost)
 	}
-	p.Beat()
+	p.Beat(now.Add(-time.Second))
 	if _, lost := p.Lost(); lost {
 		t.Error("a beat brings it back")
 	}

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	toolscache "k8s.io/client-go/tools/cache"
+)
+
+// askAgainAfter is the time between two attempts to list or watch while the
+// global cluster does not let us.
+const askAgainAfter = time.Second
+
+// watches are the informers on the global cluster.
+//
+// client-go waits longer after each attempt that failed, up to a minute. After
+// an outage the global cluster would be back, answers would come, and for that
+// minute they would show Instances, Clusters and the state of collection as they
+// were before. So failed attempts are repeated beneath client-go, which never
+// learns of them: a handful of small requests a second at most, to a server that
+// has to serve them anyway when it is back.
+type watches struct {
+	logger *slog.Logger
+	// failing is how many lists and watches are being repeated now.
+	failing atomic.Int32
+}
+
+// follow tells whether none of the watches is known to have been lost.
+func (w *watches) follow() bool { return w.failing.Load() == 0 }
+
+// newInformer makes an informer as client-go does, but one that hears of the
+// global cluster soon after an outage.
+func (w *watches) newInformer(
+	source toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers,
+) toolscache.SharedIndexInformer {
+	return toolscache.NewSharedIndexInformer(w.persistent(toolscache.ToListerWatcherWithContext(source), fmt.Sprintf("%T", of)), of, resync, indexers)
+}
+
+// persistent does not give up listing and watching.
+func (w *watches) persistent(source toolscache.ListerWatcherWithContext, what string) *toolscache.ListWatch {
+	return &toolscache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			return persist(ctx, w, what, func() (runtime.Object, error) { return source.ListWithContext(ctx, options) })
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return persist(ctx, w, what, func() (watch.Interface, error) { return source.WatchWithContext(ctx, options) })
+		},
+	}
+}
+
+// persist asks until there is an answer, or a refusal that asking again will not change.
+func persist[T any](ctx context.Context, w *watches, what string, ask func() (T, error)) (T, error) {
+	answer, err := ask()
+	if err == nil || !passes(err) || ctx.Err() != nil {
+		return answer, err
+	}
+	begun := time.Now()
+	w.failing.Add(1)
+	defer w.failing.Add(-1)
+	w.logger.WarnContext(ctx, "the watch on the global cluster is interrupted; trying again every second", "of", what, "error", err)
+	again := time.NewTicker(askAgainAfter)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return answer, err
+		case <-again.C:
+		}
+		if answer, err = ask(); err == nil || !passes(err) {
+			w.logger.InfoContext(ctx, "the watch on the global cluster goes on", "of", what, "after", time.Since(begun).Round(time.Millisecond).String())
+			return answer, err
+		}
+	}
+}
+
+// passes tells whether a failure may be over when the same is asked again: the
+// global cluster did not answer, or it is starting. While it starts, it refuses
+// everybody's identity and permissions, and does not know custom resources.
+// Everything else is about the request, and client-go changes that.
+func passes(err error) bool {
+	if apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge) {
+		return false // The server's history is another one. client-go lists anew.
+	}
+	status, ok := errors.AsType[*apierrors.StatusError](err)
+	if !ok {
+		return true
+	}
+	switch code := status.ErrStatus.Code; code {
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return true
+	default:
+		return code >= http.StatusInternalServerError
+	}
+}
