@@ -201,6 +201,8 @@ func withoutURL(err error) error {
 
 // Recorder counts the requests that one operation sent to the index.
 type Recorder struct {
+	began time.Time
+
 	mu       sync.Mutex
 	requests int
 }
@@ -209,7 +211,7 @@ type recorderKey struct{}
 
 // WithRecorder makes a context whose index requests are counted.
 func WithRecorder(ctx context.Context) (context.Context, *Recorder) {
-	r := &Recorder{}
+	r := &Recorder{began: time.Now()}
 	return context.WithValue(ctx, recorderKey{}, r), r
 }
 
@@ -219,6 +221,14 @@ func RecorderFrom(ctx context.Context) *Recorder { return recorderFrom(ctx) }
 func recorderFrom(ctx context.Context) *Recorder {
 	r, _ := ctx.Value(recorderKey{}).(*Recorder)
 	return r
+}
+
+// Began is when the operation began; zero where there is none.
+func (r *Recorder) Began() time.Time {
+	if r == nil {
+		return time.Time{}
+	}
+	return r.began
 }
 
 func (r *Recorder) record() {

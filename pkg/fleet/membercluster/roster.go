@@ -2,7 +2,9 @@ package membercluster
 
 import (
 	"context"
+	"fmt"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +21,10 @@ import (
 // no news lost; and the objects are large, because each lists every API that
 // the member serves.
 const rosterLife = 2 * time.Second
+
+// longestOperation bounds how far back an operation may have begun. What lasts
+// longer, such as a subscription, gets members that are this much older at most.
+const longestOperation = 10 * time.Second
 
 // rosterBatch is how many members are read at a time.
 const rosterBatch = 500
@@ -55,14 +61,49 @@ func NewRoster(index Lister, now func() time.Time) *Roster {
 // Members returns the members of each instance by name. However many instances
 // are asked for, those that nobody has or is reading cost one request.
 func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
-	wanted, mine := r.claim(instances)
+	return r.start(ctx, instances).wait(ctx)
+}
+
+// Start starts reading the members of some instances, together. When it returns,
+// they are on their way: nobody in the same operation who asks for one of them
+// alone reads it again. What it returns waits until they are there.
+func (r *Roster) Start(ctx context.Context, instances ...string) (wait func()) {
+	started := r.start(ctx, instances)
+	return func() { _, _ = started.wait(ctx) } // An error shows again where the members are asked for.
+}
+
+// wanted are entries that somebody waits for.
+type wanted map[string]*rosterEntry
+
+// start starts reading what is missing or too old.
+func (r *Roster) start(ctx context.Context, instances []string) wanted {
+	all, mine := r.claim(instances, r.began(ctx))
 	if len(mine) > 0 {
 		// Others may be waiting for this, so it does not end with this caller. The
 		// index client bounds each request.
-		r.fill(context.WithoutCancel(ctx), mine)
+		go r.fill(context.WithoutCancel(ctx), mine)
 	}
-	result := make(map[string]map[string]*clusterv1alpha1.Cluster, len(wanted))
-	for name, e := range wanted {
+	return all
+}
+
+// began is when the operation began. What was not too old then is good enough
+// until it ends: else what it found once could be too old a moment later, and be
+// read again for each instance.
+func (r *Roster) began(ctx context.Context) time.Time {
+	now := r.now()
+	began := index.RecorderFrom(ctx).Began()
+	if began.IsZero() || began.After(now) {
+		return now
+	}
+	if earliest := now.Add(-longestOperation); began.Before(earliest) {
+		return earliest
+	}
+	return began
+}
+
+func (w wanted) wait(ctx context.Context) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
+	result := make(map[string]map[string]*clusterv1alpha1.Cluster, len(w))
+	for name, e := range w {
 		select {
 		case <-e.done:
 		case <-ctx.Done():
@@ -77,31 +118,46 @@ func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]m
 }
 
 // claim finds the entries of some instances, and makes those that are missing
-// or too old; the caller has to fill what was made.
-func (r *Roster) claim(instances []string) (wanted, mine map[string]*rosterEntry) {
-	wanted, mine = map[string]*rosterEntry{}, map[string]*rosterEntry{}
+// or were too old when the operation began; the caller has to fill what was made.
+func (r *Roster) claim(instances []string, began time.Time) (all, mine map[string]*rosterEntry) {
+	all, mine = map[string]*rosterEntry{}, map[string]*rosterEntry{}
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range instances {
 		e, ok := r.entries[name]
-		if !ok || !now.Before(e.until) {
+		if !ok || !began.Before(e.until) {
 			e = &rosterEntry{done: make(chan struct{}), until: now.Add(rosterLife)}
 			r.entries[name], mine[name] = e, e
 		}
-		wanted[name] = e
+		all[name] = e
 	}
 	for name, e := range r.entries {
 		if now.After(e.until.Add(time.Minute)) {
 			delete(r.entries, name)
 		}
 	}
-	return wanted, mine
+	return all, mine
 }
 
 // fill reads the members of some instances.
 func (r *Roster) fill(ctx context.Context, entries map[string]*rosterEntry) {
-	members, err := r.read(ctx, slices.Sorted(maps.Keys(entries)))
+	var (
+		members map[string]map[string]*clusterv1alpha1.Cluster
+		err     error
+	)
+	defer func() { r.filled(entries, members, err) }()
+	defer func() {
+		// It runs in a goroutine of its own, where a panic would end the process.
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic while reading the members of instances: %v\n%s", p, debug.Stack())
+		}
+	}()
+	members, err = r.read(ctx, slices.Sorted(maps.Keys(entries)))
+}
+
+// filled tells those who wait what was read.
+func (r *Roster) filled(entries map[string]*rosterEntry, members map[string]map[string]*clusterv1alpha1.Cluster, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, e := range entries {

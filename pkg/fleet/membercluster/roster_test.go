@@ -233,3 +233,66 @@ func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 		}
 	})
 }
+
+// Within one operation the members are read once, together: also when each instance
+// is asked for alone afterwards, while they are on their way or too old by then.
+func TestRosterIsReadOnceInAnOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lister{before: func() error { time.Sleep(100 * time.Millisecond); return nil }}
+		roster := membercluster.NewRoster(l, time.Now)
+		operation := func(after time.Duration, want ...string) {
+			t.Helper()
+			ctx, _ := index.WithRecorder(t.Context())
+			l.asked = nil
+			wait := roster.Start(ctx, "alpha", "beta")
+			time.Sleep(after)
+			var wg sync.WaitGroup
+			for _, name := range []string{"alpha", "beta"} {
+				wg.Go(func() {
+					if _, err := roster.Members(ctx, name); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			wait()
+			if diff := cmp.Diff(want, l.asked); diff != "" {
+				t.Errorf("questions (-want +got):\n%s", diff)
+			}
+		}
+		operation(0, "k-alpha,k-beta") // On their way.
+		time.Sleep(1800 * time.Millisecond)
+		operation(time.Second) // Good enough at first, too old when they are asked for.
+		operation(time.Second, "k-alpha,k-beta")
+		time.Sleep(time.Minute)
+		operation(0, "k-alpha,k-beta")
+	})
+}
+
+// What lasts for long does not get to see old members for as long.
+func TestRosterInALongOperation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &lister{}
+		roster := membercluster.NewRoster(l, time.Now)
+		ctx, _ := index.WithRecorder(t.Context())
+		for range 60 {
+			if _, err := roster.Members(ctx, "alpha"); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := len(l.asked); n < 5 || n > 30 {
+			t.Errorf("%d questions in a minute, want at least one in twelve seconds and at most one in two", n)
+		}
+	})
+}
+
+// A bug that is met while members are read is told to those who wait, and does not
+// end the process.
+func TestRosterSurvivesAPanic(t *testing.T) {
+	l := &lister{before: func() error { panic("a nil map") }}
+	roster := membercluster.NewRoster(l, time.Now)
+	if _, err := roster.Members(t.Context(), "alpha"); err == nil || apierror.CodeOf(err) != apierror.CodeInternal {
+		t.Errorf("got %v, want an internal error", err)
+	}
+}

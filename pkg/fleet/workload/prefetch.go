@@ -140,13 +140,13 @@ func (p *prefetch) start() {
 	}
 	roster := p.startRoster()
 	fromBindings := func(found map[index.Key]*index.Object) {
-		<-roster
+		roster()
 		if later {
 			p.second(found)
 		}
 	}
 	fromObjects := func(found map[index.Key]*index.Object) {
-		<-roster
+		roster()
 		p.pods(found)
 	}
 	if p.needs.Overrides {
@@ -163,18 +163,11 @@ func (p *prefetch) start() {
 
 // startRoster has the instances' members read beside the objects, so that
 // everybody who computes a status finds them.
-func (p *prefetch) startRoster() <-chan struct{} {
-	done := make(chan struct{})
+func (p *prefetch) startRoster() (wait func()) {
 	if !p.needs.Status {
-		close(done)
-		return done
+		return func() {}
 	}
-	go func() {
-		defer close(done)
-		// An error shows again when the status is computed, where it can be told.
-		_, _ = p.service.roster.Members(p.ctx, p.instances()...)
-	}()
-	return done
+	return p.service.roster.Start(p.ctx, p.instances()...)
 }
 
 // second reads what the bindings lead to, for instances with many members.
