@@ -4,14 +4,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Types of conditions, on Instance and on Cluster.
+// Types of conditions.
 const (
 	// ConditionReachable says whether the apiserver answers with these credentials.
 	ConditionReachable = "Reachable"
-	// ConditionReady says whether the instance or cluster can be worked with.
+	// ConditionReady says whether the instance or cluster can be worked with; on an
+	// InstanceRoleBinding, whether the role has taken effect everywhere.
 	ConditionReady = "Ready"
 	// ConditionIndexed says whether its resources are being collected.
 	ConditionIndexed = "Indexed"
+	// ConditionGlobalReady says whether the rules of an InstanceRoleBinding in the
+	// global cluster are as they should be.
+	ConditionGlobalReady = "GlobalReady"
+	// ConditionInstanceReady says the same of its rules inside the instance.
+	ConditionInstanceReady = "InstanceReady"
 )
 
 // Reasons of more than one condition.

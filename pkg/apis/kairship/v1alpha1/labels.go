@@ -11,8 +11,17 @@ const (
 	InstanceLabel = GroupName + "/instance"
 	// ClusterLabel names the inventory Cluster that an object was made for.
 	ClusterLabel = GroupName + "/cluster"
-	// OwnerUIDLabel holds the UID of the Instance or Cluster that an object was
-	// made for. An object is ours only when this matches: a name alone may have
+	// RoleBindingLabel names the InstanceRoleBinding that an object was made for,
+	// in the global cluster and in the instance.
+	RoleBindingLabel = GroupName + "/role-binding"
+	// InstanceRoleLabel marks the ClusterRoles that the instances are given, and
+	// says which role each belongs to.
+	InstanceRoleLabel = GroupName + "/instance-role"
+	// GlobalClusterLabel says, inside an instance, which global cluster an object
+	// was made from: the UID of that one's namespace kube-system.
+	GlobalClusterLabel = GroupName + "/global-cluster"
+	// OwnerUIDLabel holds the UID of the Instance, Cluster or InstanceRoleBinding
+	// that an object was made for. An object is ours only when this matches: a name alone may have
 	// been reused since, or may belong to somebody else.
 	OwnerUIDLabel = GroupName + "/owner-uid"
 
@@ -22,6 +31,13 @@ const (
 	// ClusterIndexFinalizer keeps a Cluster until its PediaCluster and that
 	// one's rows in the index are gone.
 	ClusterIndexFinalizer = GroupName + "/cluster-index"
+	// RoleBindingFinalizer keeps an InstanceRoleBinding until its access rules are
+	// gone from the global cluster.
+	RoleBindingFinalizer = GroupName + "/role-binding"
+	// InstanceAccessFinalizer keeps an InstanceRoleBinding until its access rules
+	// are gone from the instance, and an Instance until all access rules are that
+	// it was given.
+	InstanceAccessFinalizer = GroupName + "/instance-access"
 )
 
 // SystemNamespace is where Kairship keeps its own namespaced objects in the

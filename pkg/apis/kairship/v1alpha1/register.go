@@ -21,20 +21,26 @@ var (
 
 // The kinds, for error messages, events and owner references.
 const (
-	InstanceKind = "Instance"
-	ClusterKind  = "Cluster"
+	InstanceKind             = "Instance"
+	ClusterKind              = "Cluster"
+	InstanceRegistrationKind = "InstanceRegistration"
+	InstanceRoleBindingKind  = "InstanceRoleBinding"
 )
 
 // The resources as they appear in URLs and in access rules.
 var (
-	InstanceResource = GroupVersion.WithResource("instances")
-	ClusterResource  = GroupVersion.WithResource("clusters")
+	InstanceResource             = GroupVersion.WithResource("instances")
+	ClusterResource              = GroupVersion.WithResource("clusters")
+	InstanceRegistrationResource = GroupVersion.WithResource("instanceregistrations")
+	InstanceRoleBindingResource  = GroupVersion.WithResource("instancerolebindings")
 )
 
 func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&Instance{}, &InstanceList{},
 		&Cluster{}, &ClusterList{},
+		&InstanceRegistration{}, &InstanceRegistrationList{},
+		&InstanceRoleBinding{}, &InstanceRoleBindingList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

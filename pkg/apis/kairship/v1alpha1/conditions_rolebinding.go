@@ -1,0 +1,64 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Reasons of the conditions of an InstanceRoleBinding. ReasonDeleting,
+// ReasonNameTaken, ReasonNoInstance, ReasonCredentialsMissing,
+// ReasonCredentialsInvalid and those of an apiserver that cannot be reached are
+// shared with the other kinds.
+const (
+	// ReasonBound means that the rules are there: the role has taken effect.
+	ReasonBound = "Bound"
+	// ReasonRevoked means that the role was taken away, and its rules are gone.
+	ReasonRevoked = "Revoked"
+	// ReasonRevoking means that the role was taken away, and its rules are not
+	// gone yet.
+	ReasonRevoking = "Revoking"
+	// ReasonNamespacesMissing means that the role has taken effect in some of its
+	// namespaces, and that the others do not exist in the instance.
+	ReasonNamespacesMissing = "NamespacesMissing"
+	// ReasonNotAllowed means that the apiserver does not let us write the rules.
+	ReasonNotAllowed = "NotAllowed"
+	// ReasonWriteFailed means that writing or removing the rules failed.
+	ReasonWriteFailed = "WriteFailed"
+	// ReasonRolesEmpty means that the instance has the roles, and has not filled
+	// them with Kubernetes' own rules.
+	ReasonRolesEmpty = "RolesEmpty"
+)
+
+// GlobalBound says that the rules in the global cluster are there.
+func GlobalBound(message string) metav1.Condition {
+	return condition(ConditionGlobalReady, metav1.ConditionTrue, ReasonBound, message)
+}
+
+// GlobalNotBound says that they are not, or not as they should be.
+func GlobalNotBound(reason, message string) metav1.Condition {
+	return condition(ConditionGlobalReady, metav1.ConditionFalse, reason, message)
+}
+
+// InstanceBound says that the rules inside the instance are there.
+func InstanceBound(message string) metav1.Condition {
+	return condition(ConditionInstanceReady, metav1.ConditionTrue, ReasonBound, message)
+}
+
+// InstanceNotBound says that they are not, or not as they should be.
+func InstanceNotBound(reason, message string) metav1.Condition {
+	return condition(ConditionInstanceReady, metav1.ConditionFalse, reason, message)
+}
+
+// InstanceBoundUnknown says that nobody could look into the instance.
+func InstanceBoundUnknown(reason, message string) metav1.Condition {
+	return condition(ConditionInstanceReady, metav1.ConditionUnknown, reason, message)
+}
+
+// Bound says that a role has taken effect everywhere.
+func Bound(message string) metav1.Condition {
+	return condition(ConditionReady, metav1.ConditionTrue, ReasonBound, message)
+}
+
+// NotBound says that a role has not taken effect everywhere.
+func NotBound(reason, message string) metav1.Condition {
+	return condition(ConditionReady, metav1.ConditionFalse, reason, message)
+}

@@ -1,0 +1,118 @@
+package v1alpha1_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestInstanceValidation(t *testing.T) {
+	kube := newClient(t)
+	const external = "mode: External\nkubeconfigSecretRef: {name: alpha}"
+	const managed = "mode: Managed\nhostCluster: m1"
+	for _, c := range []validationCase{
+		{name: "alpha", reason: "the shortest External instance is accepted", spec: external},
+		{name: "alpha", reason: "everything an External instance may say is accepted", spec: `
+alias: Alpha (production)
+mode: External
+kubeconfigSecretRef: {namespace: elsewhere, name: alpha.creds, key: admin.conf}
+karmadaVersion: v1.18.2-rc.1
+deletionPolicy: Retain`},
+		{name: "alpha", reason: "the shortest Managed instance is accepted", spec: managed},
+		{name: "alpha", reason: "everything a Managed instance may say is accepted", spec: `
+mode: Managed
+hostCluster: m1
+karmadaVersion: v1.18.2
+deletionPolicy: Delete
+components:
+  failover: {enabled: true, clusterStatusUpdateFrequency: 10s, clusterMonitorPeriod: 5s, clusterMonitorGracePeriod: 1m30s,
+    clusterFailureThreshold: 30s, clusterSuccessThreshold: 30s, gracefulEvictionTimeout: 10m}
+  descheduler: {enabled: true, interval: 2m, unschedulableThreshold: 1.5m}
+  metricsAdapter: {enabled: true, replicas: 2}`},
+		{name: "k-alpha", reason: "the prefix k- is free for instances: theirs get another one", spec: external},
+		{name: strings.Repeat("a", 50), reason: "a name of 50 characters is accepted", spec: external},
+		{
+			name: strings.Repeat("a", 51), reason: "a name of 51 characters is too long", spec: external,
+			want: []string{"metadata: Invalid value", "at most 50 characters"},
+		},
+		{
+			name: "a.b", reason: "a name with a dot is no DNS label", spec: external,
+			want: []string{"metadata: Invalid value", "lower-case letters, digits and '-'"},
+		},
+		{name: "alpha", reason: "the mode is required", spec: "alias: Alpha", want: []string{"spec.mode", "Required value"}},
+		{name: "alpha", reason: "an unknown mode is refused", spec: "mode: Imported", want: []string{"spec.mode", `supported values: "External", "Managed"`}},
+		{
+			name: "alpha", reason: "External needs credentials", spec: "mode: External",
+			want: []string{"spec.kubeconfigSecretRef: Required value", "mode External needs kubeconfigSecretRef"},
+		},
+		{
+			name: "alpha", reason: "External has no host cluster", spec: external + "\nhostCluster: m1",
+			want: []string{"spec.hostCluster: Forbidden", "hostCluster is for mode Managed"},
+		},
+		{
+			name: "alpha", reason: "External has no components of ours", spec: external + "\ncomponents: {failover: {enabled: true}}",
+			want: []string{"spec.components: Forbidden", "components is for mode Managed"},
+		},
+		{
+			name: "alpha", reason: "an External Karmada is never deleted", spec: external + "\ndeletionPolicy: Delete",
+			want: []string{"spec.deletionPolicy", "never uninstalls an External Karmada"},
+		},
+		{
+			name: "alpha", reason: "Managed needs a host cluster", spec: "mode: Managed",
+			want: []string{"spec.hostCluster: Required value", "mode Managed needs hostCluster"},
+		},
+		{
+			name: "alpha", reason: "Managed brings its own credentials", spec: managed + "\nkubeconfigSecretRef: {name: alpha}",
+			want: []string{"spec.kubeconfigSecretRef: Forbidden", "kubeconfigSecretRef is for mode External"},
+		},
+		{
+			name: "alpha", reason: "a virtual cluster hosts nothing", spec: "mode: Managed\nhostCluster: k-beta",
+			want: []string{"spec.hostCluster", "names that begin with k- are virtual"},
+		},
+		{
+			name: "alpha", reason: "a version has its v and three numbers", spec: external + "\nkarmadaVersion: '1.18'",
+			want: []string{"spec.karmadaVersion", "must be a version such as v1.18.2"},
+		},
+		{
+			name: "alpha", reason: "an unknown deletion policy is refused", spec: managed + "\ndeletionPolicy: Orphan",
+			want: []string{"spec.deletionPolicy", `supported values: "Retain", "Delete"`},
+		},
+		{
+			name: "alpha", reason: "an alias has a limit", spec: external + "\nalias: " + strings.Repeat("a", 129),
+			want: []string{"spec.alias", "128"},
+		},
+		{
+			name: "alpha", reason: "the Secret's name is required", spec: "mode: External\nkubeconfigSecretRef: {namespace: default}",
+			want: []string{"spec.kubeconfigSecretRef.name", "Required value"},
+		},
+		{
+			name: "alpha", reason: "an empty Secret name is refused", spec: "mode: External\nkubeconfigSecretRef: {name: ''}",
+			want: []string{"spec.kubeconfigSecretRef.name", "must be the name of a Secret"},
+		},
+		{
+			name: "alpha", reason: "a Secret's namespace is a DNS label", spec: "mode: External\nkubeconfigSecretRef: {namespace: a/b, name: alpha}",
+			want: []string{"spec.kubeconfigSecretRef.namespace", "must be the name of a namespace"},
+		},
+		{
+			name: "alpha", reason: "a Secret's key has few characters to choose from", spec: "mode: External\nkubeconfigSecretRef: {name: alpha, key: a/b}",
+			want: []string{"spec.kubeconfigSecretRef.key", "must be a key of a Secret"},
+		},
+		{
+			name: "alpha", reason: "a timer is a duration", spec: managed + "\ncomponents: {failover: {clusterMonitorPeriod: soon}}",
+			want: []string{"spec.components.failover.clusterMonitorPeriod", "must be a duration of at least 1s"},
+		},
+		{
+			name: "alpha", reason: "a timer is not shorter than a second", spec: managed + "\ncomponents: {descheduler: {interval: 500ms}}",
+			want: []string{"spec.components.descheduler.interval", "must be a duration of at least 1s"},
+		},
+		{
+			name: "alpha", reason: "a duration without a unit is refused", spec: managed + "\ncomponents: {failover: {gracefulEvictionTimeout: '30'}}",
+			want: []string{"spec.components.failover.gracefulEvictionTimeout", "must be a duration of at least 1s"},
+		},
+		{
+			name: "alpha", reason: "there is at least one replica", spec: managed + "\ncomponents: {metricsAdapter: {replicas: 0}}",
+			want: []string{"spec.components.metricsAdapter.replicas", "greater than or equal to 1"},
+		},
+	} {
+		c.run(t, kube, "Instance")
+	}
+}
