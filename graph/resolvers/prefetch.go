@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // prefetchInstances starts reading the lists that will be asked of every
@@ -79,20 +80,39 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 		withFilter(raw, func(filter *event.Filter) { r.Fleet.Events.Prefetch(ctx, names, p, filter, order, count) })
 	case "propagationPolicies":
 		withFilter(raw, func(filter *policy.Filter) {
-			r.Fleet.Policies.Propagation.Prefetch(ctx, names, p, filter, order, count)
+			r.Fleet.Policies.Propagation.Prefetch(ctx, names, p, filter, order, count, r.prefetchClaimed(ctx, inner.items()))
 		})
 	case "clusterPropagationPolicies":
 		withFilter(raw, func(filter *policy.Filter) {
-			r.Fleet.Policies.ClusterPropagation.Prefetch(ctx, names, p, filter, order, count)
+			r.Fleet.Policies.ClusterPropagation.Prefetch(ctx, names, p, filter, order, count, r.prefetchClaimed(ctx, inner.items()))
 		})
 	case "overridePolicies":
-		withFilter(raw, func(filter *policy.Filter) { r.Fleet.Policies.Override.Prefetch(ctx, names, p, filter, order, count) })
+		withFilter(raw, func(filter *policy.Filter) {
+			r.Fleet.Policies.Override.Prefetch(ctx, names, p, filter, order, count, nil)
+		})
 	case "clusterOverridePolicies":
 		withFilter(raw, func(filter *policy.Filter) {
-			r.Fleet.Policies.ClusterOverride.Prefetch(ctx, names, p, filter, order, count)
+			r.Fleet.Policies.ClusterOverride.Prefetch(ctx, names, p, filter, order, count, nil)
 		})
 	case "resources":
 		r.prefetchResources(ctx, names, raw, p, order, inner)
+	}
+}
+
+// prefetchClaimed starts reading the workloads that policies claimed, once these
+// are there: those of all policies together.
+func (r *Resolver) prefetchClaimed(ctx context.Context, on selection) func([]*index.Object) {
+	return func(policies []*index.Object) {
+		for _, f := range on.fields {
+			if f.Name != "workloads" {
+				continue
+			}
+			raw := f.ArgumentMap(on.op.Variables)
+			a := workload.ListArgs{}
+			if readArg(raw, "first", &a.First) && readArg(raw, "after", &a.After) && readArg(raw, "orderBy", &a.Order) && readArg(raw, "filter", &a.Filter) {
+				r.Fleet.Workloads.PrefetchClaimed(ctx, policies, a, selection{op: on.op, fields: below(on.op, f)}.connectionNeeds())
+			}
+		}
 	}
 }
 

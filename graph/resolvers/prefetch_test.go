@@ -102,12 +102,18 @@ func (r *reader) CanFilterPlacement(context.Context) (bool, error) { return true
 // fleetOf makes all services over a reader, with instances alpha and beta.
 func fleetOf(t *testing.T, r *reader) *Resolver {
 	t.Helper()
+	return fleetOver(t, r, r)
+}
+
+// fleetOver is the same over another reader that keeps what it is asked in r.
+func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
+	t.Helper()
 	clock := func() time.Time { return now }
 	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Instance("beta"))
 	tracker := &freshness.Tracker{
 		Inventory: inventory, Now: clock, Collector: freshness.NewPulse(clock, time.Minute), Global: freshness.NewPulse(clock, time.Minute),
 	}
-	lister := &listing.Lister{Reader: r, Freshness: tracker, Now: clock}
+	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker)
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: membercluster.NewService(lister), Namespaces: namespace.NewService(lister),

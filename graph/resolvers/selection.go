@@ -7,6 +7,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -163,7 +164,7 @@ func selects(set ast.SelectionSet, match func(name string) bool) bool {
 // policyMetadata are the fields of policies that metadata suffices for.
 var policyMetadata = []string{
 	"__typename", "id", "instance", "namespace", "name", "labels", "annotations", "workloads",
-	"createdAt", "resourceVersion", "deleting", "freshness",
+	"createdAt", "resourceVersion", "deleting", "freshness", "viewerCan",
 }
 
 // policyDetail is how much of a policy is selected.
@@ -199,5 +200,22 @@ func (s selection) needs() workload.Needs {
 		OverrideDetail: min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
 		ObjectDetail:   min(index.Known, detailOf(objectDetail).under(placements, "object")),
 		Pods:           placements.under("object").has("pods"),
+		Events:         s.events(),
 	}
+}
+
+// events are the pages of events that are selected on a workload. What can't be
+// read here is left to the field, which says what is wrong with it.
+func (s selection) events() []event.Wanted {
+	var all []event.Wanted
+	for _, f := range s.fields {
+		if f.Name != "events" {
+			continue
+		}
+		w := event.Wanted{Count: selection{op: s.op, fields: below(s.op, f)}.has("totalCount")}
+		if raw := f.ArgumentMap(s.op.Variables); readArg(raw, "first", &w.Args.First) && readArg(raw, "after", &w.Args.After) {
+			all = append(all, w)
+		}
+	}
+	return all
 }

@@ -2,7 +2,9 @@ package event
 
 import (
 	"context"
+	"slices"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -35,18 +37,43 @@ func (s *Service) List(ctx context.Context, instance string, args page.Args, f *
 // About returns a page of the events about one object. The events of several
 // objects that are asked for at the same time are read together.
 func (s *Service) About(ctx context.Context, instance, uid string, args page.Args, count bool) (*Connection, error) {
-	r := request([]string{instance}, args, nil, nil, count)
-	r.Part = &index.FieldEquals{Path: []string{"involvedObject", "uid"}, Value: uid}
-	result, err := s.lister.ListOne(ctx, r)
+	result, err := s.lister.ListOne(ctx, about([]string{instance}, uid, args, count))
 	if err != nil {
 		return nil, err
 	}
 	return listing.Decoded(result, New)
 }
 
+// Wanted is a page of the events about an object that will be asked for.
+type Wanted struct {
+	Args  page.Args
+	Count bool
+}
+
+// PrefetchAbout starts reading what About will be asked for about each of some
+// objects of instances.
+func (s *Service) PrefetchAbout(ctx context.Context, objects []*index.Object, w Wanted) {
+	var instances []string
+	parts := make([]index.Part, len(objects))
+	for i, o := range objects {
+		parts[i] = index.Part{Cluster: o.Cluster, Value: string(o.Meta.UID)}
+		if name := v1alpha1.InstanceOfVirtualCluster(o.Cluster); !slices.Contains(instances, name) {
+			instances = append(instances, name)
+		}
+	}
+	s.lister.PrefetchParts(ctx, about(instances, "", w.Args, w.Count), parts, nil)
+}
+
 // Prefetch starts reading what List will be asked for in each instance.
 func (s *Service) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) {
 	s.lister.Prefetch(ctx, request(instances, args, f, order, count), nil)
+}
+
+// about makes the list of the events about an object.
+func about(instances []string, uid string, args page.Args, count bool) listing.Request {
+	r := request(instances, args, nil, nil, count)
+	r.Part = &index.FieldEquals{Path: []string{"involvedObject", "uid"}, Value: uid}
+	return r
 }
 
 func request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {

@@ -165,13 +165,19 @@ func (l *Lister) ListOne(ctx context.Context, r Request) (*Result, error) {
 // Prefetch starts reading the page of every instance of the request, each as
 // ListOne would. A request that can't be parsed is left to ListOne, which says why.
 func (l *Lister) Prefetch(ctx context.Context, r Request, then func([]*index.Object)) {
-	q, _, err := l.Parse(r)
-	if err != nil || r.nothing() {
-		return
-	}
 	parts := make([]index.Part, len(r.Instances))
 	for i, name := range r.Instances {
 		parts[i] = r.part(name)
+	}
+	l.PrefetchParts(ctx, r, parts, then)
+}
+
+// PrefetchParts starts reading the page of each of some parts of a list, each as
+// ListOne would with that part's value for the request's Part.
+func (l *Lister) PrefetchParts(ctx context.Context, r Request, parts []index.Part, then func([]*index.Object)) {
+	q, _, err := l.Parse(r)
+	if err != nil || r.nothing() || len(parts) == 0 {
+		return
 	}
 	l.Reader.PrefetchPages(ctx, parts, q, func(pages map[index.Part]*index.Page) {
 		if then == nil {

@@ -68,9 +68,11 @@ func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args,
 	return listing.Decoded(r, func(o *index.Object) (*T, error) { return p.make(instance, o, r.Freshness) })
 }
 
-// Prefetch starts reading what List will be asked for in each instance.
-func (p *Policies[T]) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) {
-	p.lister.Prefetch(ctx, p.request(instances, args, f, order, count), nil)
+// Prefetch starts reading what List will be asked for in each instance. When the
+// policies are there it calls then, if there is one, and only after that goes on
+// with those who wait for them.
+func (p *Policies[T]) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool, then func([]*index.Object)) {
+	p.lister.Prefetch(ctx, p.request(instances, args, f, order, count), then)
 }
 
 func (p *Policies[T]) request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {

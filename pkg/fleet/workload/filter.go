@@ -6,10 +6,10 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
-	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -63,6 +63,8 @@ type Needs struct {
 	ObjectDetail index.Detail
 	// Pods of the objects in the members.
 	Pods bool
+	// Events: the pages of the events about each workload.
+	Events []event.Wanted
 }
 
 // and are the needs of both.
@@ -79,6 +81,7 @@ func (n Needs) and(o Needs) Needs {
 		OverrideDetail: min(n.OverrideDetail, o.OverrideDetail),
 		ObjectDetail:   min(n.ObjectDetail, o.ObjectDetail),
 		Pods:           n.Pods || o.Pods,
+		Events:         slices.Concat(n.Events, o.Events),
 	}
 }
 
@@ -144,12 +147,12 @@ func policyFields(p *PolicyReference) []index.FieldEquals {
 
 // claimOf is what a template that the policy claimed has: the policy's permanent
 // ID, which Karmada writes on both.
-func claimOf(p *policy.Policy) *index.FieldEquals {
+func claimOf(p *index.Object) *index.FieldEquals {
 	label := policyv1alpha1.PropagationPolicyPermanentIDLabel
-	if p.Namespace() == "" {
+	if p.Meta.Namespace == "" {
 		label = policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel
 	}
-	return &index.FieldEquals{Path: []string{"metadata", "labels", label}, Value: p.Indexed.Meta.Labels[label]}
+	return &index.FieldEquals{Path: []string{"metadata", "labels", label}, Value: p.Meta.Labels[label]}
 }
 
 // within narrows a list's instances to those of the filter.

@@ -37,8 +37,16 @@ func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Need
 // because else their fields would, each in a goroutine: some hundreds that hold
 // their stacks while the index works, for every operation that is under way.
 func (s *Service) prefetchPage(ctx context.Context, rows []*index.Object, needs Needs) {
+	s.prefetchEvents(ctx, rows, needs)
 	if p := s.prefetch(ctx, rows, needs); p != nil {
 		p.wait()
+	}
+}
+
+// prefetchEvents starts reading the events about some workloads, together.
+func (s *Service) prefetchEvents(ctx context.Context, rows []*index.Object, needs Needs) {
+	for _, w := range needs.Events {
+		s.events.PrefetchAbout(ctx, rows, w)
 	}
 }
 

@@ -70,6 +70,7 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 		}
 		q.After = last
 	}
+	s.prefetchEvents(ctx, result.Items, needs)
 	result.Freshness = s.lister.Freshness.Of(ctx, q.Clusters...)
 	c := s.connection(ctx, result, Needs{})
 	if bounded {

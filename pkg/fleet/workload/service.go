@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -30,11 +31,12 @@ type Service struct {
 	instances    *instance.Service
 	clusters     *cluster.Service
 	roster       *membercluster.Roster
+	events       *event.Service
 }
 
 // NewService makes a Service.
 func NewService(lister *listing.Lister, capabilities Capabilities, instances *instance.Service, clusters *cluster.Service, roster *membercluster.Roster) *Service {
-	return &Service{lister: lister, capabilities: capabilities, instances: instances, clusters: clusters, roster: roster}
+	return &Service{lister: lister, capabilities: capabilities, instances: instances, clusters: clusters, roster: roster, events: event.NewService(lister)}
 }
 
 // Get returns one workload; nil when there is none of that kind and name.
@@ -47,6 +49,7 @@ func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, names
 		return nil, apierror.In(err, instanceName)
 	}
 	s.prefetch(ctx, []*index.Object{o}, needs)
+	s.prefetchEvents(ctx, []*index.Object{o}, needs)
 	return newWorkload(s.settingOf(ctx, instanceName), o), nil
 }
 
@@ -99,7 +102,7 @@ func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs,
 	if err != nil {
 		return nil, err
 	}
-	r.Part = claimOf(p)
+	r.Part = claimOf(p.Indexed)
 	if scans {
 		r.Fields = append(r.Fields, *r.Part)
 		r.Part = nil
@@ -121,7 +124,37 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, a ListArgs, 
 		// ListInstance says what is wrong, or scans each instance by itself.
 		return
 	}
-	s.lister.Prefetch(ctx, r, func(rows []*index.Object) { s.prefetch(ctx, rows, needs) })
+	s.lister.Prefetch(ctx, r, s.thenPrefetch(ctx, needs))
+}
+
+// PrefetchClaimed starts reading what ListClaimed will be asked for of each of some
+// policies of one kind, and what hangs on it.
+func (s *Service) PrefetchClaimed(ctx context.Context, policies []*index.Object, a ListArgs, needs Needs) {
+	if len(policies) == 0 {
+		return
+	}
+	var instances []string
+	parts := make([]index.Part, len(policies))
+	for i, p := range policies {
+		parts[i] = index.Part{Cluster: p.Cluster, Value: claimOf(p).Value}
+		if name := instanceOf(p); !slices.Contains(instances, name) {
+			instances = append(instances, name)
+		}
+	}
+	r, scans, err := s.requestIn(ctx, instances, a, needs)
+	if err != nil || scans {
+		return
+	}
+	r.Part = claimOf(policies[0])
+	s.lister.PrefetchParts(ctx, r, parts, s.thenPrefetch(ctx, needs))
+}
+
+// thenPrefetch starts reading what hangs on the workloads of a page.
+func (s *Service) thenPrefetch(ctx context.Context, needs Needs) func([]*index.Object) {
+	return func(rows []*index.Object) {
+		s.prefetch(ctx, rows, needs)
+		s.prefetchEvents(ctx, rows, needs)
+	}
 }
 
 // Wanted is one workload that will be asked for in an instance.
@@ -146,7 +179,7 @@ func (s *Service) PrefetchOnes(ctx context.Context, instances []string, wanted [
 		}
 	}
 	s.lister.Reader.Prefetch(ctx, keys, needs.one(), func(found map[index.Key]*index.Object) {
-		s.prefetch(ctx, slices.Collect(maps.Values(found)), needs)
+		s.thenPrefetch(ctx, needs)(slices.Collect(maps.Values(found)))
 	})
 }
 
