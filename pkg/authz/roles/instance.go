@@ -1,0 +1,100 @@
+package roles
+
+import (
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// prefix begins the name of everything that is written into RBAC.
+const prefix = "kairship:"
+
+// Labels by which Kubernetes' controller finds what belongs into a role.
+const (
+	aggregateToView  = "rbac.authorization.k8s.io/aggregate-to-view"
+	aggregateToEdit  = "rbac.authorization.k8s.io/aggregate-to-edit"
+	aggregateToAdmin = "rbac.authorization.k8s.io/aggregate-to-admin"
+	bootstrapping    = "kubernetes.io/bootstrapping"
+
+	aggregateTo = v1alpha1.GroupName + "/aggregate-to-"
+)
+
+// BindingName is the name of every RBAC object that is made from the
+// InstanceRoleBinding of this name, in the global cluster and in the instance.
+func BindingName(binding string) string { return prefix + "binding:" + binding }
+
+// ClusterRoleName is the ClusterRole, inside an instance, that a binding to the
+// role refers to: on the whole instance, or in single namespaces.
+func ClusterRoleName(role v1alpha1.Role, namespaced bool) string {
+	if namespaced && role != v1alpha1.RoleViewer {
+		return prefix + "namespace-" + string(role)
+	}
+	return prefix + string(role)
+}
+
+// Subject is the subject of a binding as RBAC has it.
+func Subject(subject v1alpha1.BindingSubject) rbacv1.Subject {
+	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: string(subject.Kind), Name: subject.Name}
+}
+
+// ClusterRoles are the ClusterRoles that an instance needs before anybody can
+// be bound there. Those with an aggregation rule have no rules of their own: the
+// instance fills them in.
+func ClusterRoles() []rbacv1.ClusterRole {
+	const viewer, editor, admin = v1alpha1.RoleViewer, v1alpha1.RoleEditor, v1alpha1.RoleAdmin
+	return []rbacv1.ClusterRole{
+		piece(viewer, "karmada-viewer", viewerRules(), into(viewer)),
+		piece(editor, "karmada-editor", editorRules(), into(editor)),
+		piece(editor, "instance-editor", wholeEditorRules(), intoWhole(editor)),
+		piece(admin, "instance-admin", wholeAdminRules(), intoWhole(admin)),
+
+		aggregated(viewer, false, labelled(aggregateToView, bootstrapping), labelled(into(viewer))),
+		aggregated(editor, false, labelled(aggregateToEdit), labelled(into(viewer)), labelled(into(editor)), labelled(intoWhole(editor))),
+		aggregated(admin, false, labelled(aggregateToAdmin), labelled(into(viewer)), labelled(into(editor)), labelled(into(admin)),
+			labelled(intoWhole(editor)), labelled(intoWhole(admin))),
+		aggregated(editor, true, labelled(aggregateToEdit), labelled(into(viewer)), labelled(into(editor))),
+		aggregated(admin, true, labelled(aggregateToAdmin), labelled(into(viewer)), labelled(into(editor)), labelled(into(admin))),
+	}
+}
+
+// into is the label of what belongs into a role, wherever that is bound.
+func into(role v1alpha1.Role) string { return aggregateTo + string(role) }
+
+// intoWhole is the label of what belongs into a role only where it is bound on
+// a whole instance.
+func intoWhole(role v1alpha1.Role) string { return aggregateTo + "instance-" + string(role) }
+
+// piece is a ClusterRole with rules, which goes into every role that takes in
+// what has the label.
+func piece(role v1alpha1.Role, name string, rules []rbacv1.PolicyRule, label string) rbacv1.ClusterRole {
+	labels := ownLabels(role)
+	labels[label] = "true"
+	return rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: prefix + name, Labels: labels}, Rules: rules}
+}
+
+// aggregated is a ClusterRole that is put together by labels.
+func aggregated(role v1alpha1.Role, namespaced bool, from ...metav1.LabelSelector) rbacv1.ClusterRole {
+	return rbacv1.ClusterRole{
+		ObjectMeta:      metav1.ObjectMeta{Name: ClusterRoleName(role, namespaced), Labels: ownLabels(role)},
+		AggregationRule: &rbacv1.AggregationRule{ClusterRoleSelectors: from},
+	}
+}
+
+func ownLabels(role v1alpha1.Role) map[string]string {
+	return map[string]string{
+		v1alpha1.ManagedByLabel:    v1alpha1.ManagedByValue,
+		v1alpha1.InstanceRoleLabel: string(role),
+	}
+}
+
+func labelled(keys ...string) metav1.LabelSelector {
+	values := map[string]string{}
+	for _, key := range keys {
+		values[key] = "true"
+		if key == bootstrapping {
+			values[key] = "rbac-defaults"
+		}
+	}
+	return metav1.LabelSelector{MatchLabels: values}
+}

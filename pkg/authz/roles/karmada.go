@@ -1,0 +1,102 @@
+package roles
+
+import (
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+)
+
+// write are the verbs that change objects. They are not in the rules of the
+// virtual resources, which know no deletecollection.
+var write = []string{"create", "update", "patch", "delete", "deletecollection"}
+
+// kinds are resources of one API group.
+type kinds struct {
+	group     string
+	resources []string
+}
+
+func rules(verbs []string, of ...kinds) []rbacv1.PolicyRule {
+	var out []rbacv1.PolicyRule
+	for _, k := range of {
+		out = append(out, rbacv1.PolicyRule{
+			APIGroups: []string{k.group}, Resources: slices.Clone(k.resources), Verbs: slices.Clone(verbs),
+		})
+	}
+	return out
+}
+
+var (
+	// shared are Karmada's kinds that viewers read and editors write.
+	shared = []kinds{
+		{"apps.karmada.io", []string{"workloadrebalancers"}},
+		{"autoscaling.karmada.io", []string{"cronfederatedhpas", "federatedhpas"}},
+		{"cluster.karmada.io", []string{"clusters"}},
+		{"multicluster.x-k8s.io", []string{"serviceexports", "serviceimports"}},
+		{"networking.karmada.io", []string{"multiclusteringresses", "multiclusterservices"}},
+		{"policy.karmada.io", []string{
+			"propagationpolicies", "clusterpropagationpolicies", "overridepolicies", "clusteroverridepolicies",
+			"federatedresourcequotas", "clustertaintpolicies",
+		}},
+		{"remedy.karmada.io", []string{"remedies"}},
+	}
+	// derived are what Karmada makes of the policies. A Work is missing: it holds
+	// what it propagates, Secrets too.
+	derived = []kinds{{"work.karmada.io", []string{"resourcebindings", "clusterresourcebindings"}}}
+	// surroundings are what objects refer to, and what Kubernetes' own view leaves
+	// out because it is in no namespace.
+	surroundings = []kinds{
+		{"", []string{"persistentvolumes"}},
+		{"apiextensions.k8s.io", []string{"customresourcedefinitions"}},
+		{"config.karmada.io", []string{"resourceinterpretercustomizations"}},
+		{"events.k8s.io", []string{"events"}},
+		{"networking.k8s.io", []string{"ingressclasses"}},
+		{"scheduling.k8s.io", []string{"priorityclasses"}},
+		{"storage.k8s.io", []string{"storageclasses"}},
+	}
+)
+
+// viewerRules are what a viewer reads beside Kubernetes' own view.
+func viewerRules() []rbacv1.PolicyRule {
+	return rules(read, slices.Concat(withStatus(shared), withStatus(derived), surroundings)...)
+}
+
+// editorRules are what an editor writes beside Kubernetes' own edit.
+func editorRules() []rbacv1.PolicyRule {
+	return slices.Concat(
+		rules(write, slices.Concat(shared, derived)...),
+		rules(read, kinds{"work.karmada.io", []string{"works", "works/status"}}),
+	)
+}
+
+// wholeEditorRules are what an editor of a whole instance writes beside that.
+func wholeEditorRules() []rbacv1.PolicyRule {
+	return rules(write, kinds{"", []string{"namespaces"}})
+}
+
+// wholeAdminRules are what an admin of a whole instance writes beside
+// Kubernetes' own admin: what changes the instance itself, its limits, and who
+// may do what in it. RBAC lets nobody give away what they do not have. Through
+// clusters/proxy a member is asked as the admin, and decides by its own rules.
+func wholeAdminRules() []rbacv1.PolicyRule {
+	return slices.Concat(
+		rules(write, surroundings...),
+		rules(write, kinds{"", []string{"resourcequotas", "limitranges"}}),
+		rules(slices.Concat(read, write),
+			kinds{"cluster.karmada.io", []string{"clusters/proxy"}},
+			kinds{rbacv1.GroupName, []string{"clusterroles", "clusterrolebindings"}}),
+	)
+}
+
+// withStatus adds the subresource status of every resource.
+func withStatus(of []kinds) []kinds {
+	out := make([]kinds, 0, len(of))
+	for _, k := range of {
+		resources := make([]string, 0, 2*len(k.resources))
+		for _, resource := range k.resources {
+			resources = append(resources, resource, resource+"/status")
+		}
+		out = append(out, kinds{k.group, resources})
+	}
+	return out
+}
