@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -26,6 +27,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
@@ -67,13 +69,19 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if err := listen(ctx, o, inventory, watches, kube, tracker); err != nil {
 		return nil, err
 	}
+	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
+	if err := flushOnRoleChanges(ctx, inventory, permissions.Flush); err != nil {
+		return nil, err
+	}
+	fleet := newFleet(inventory, tracker, idx, permissions)
 	schema := generated.NewExecutableSchema(generated.Config{
-		Resolvers: &resolvers.Resolver{Fleet: newFleet(inventory, tracker, idx)},
+		Resolvers:  &resolvers.Resolver{Fleet: fleet},
+		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},
 	})
 	return server.New(server.Config{
 		Schema:        schema,
 		Authenticator: authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now),
-		Authorizer:    authz.NewAuthorizer(kube.AuthorizationV1().SubjectAccessReviews(), time.Now),
+		Authorizer:    permissions,
 		RequestScope: func(ctx context.Context) context.Context {
 			ctx, _ = index.WithRecorder(ctx)
 			return loaders.With(ctx, idx)
@@ -116,29 +124,34 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 	}()
 	waitCtx, cancel := context.WithTimeout(ctx, o.waitForAPIs)
 	defer cancel()
-	for _, watched := range []client.Object{&v1alpha1.Instance{}, &v1alpha1.Cluster{}, &clusterpediav1alpha2.PediaCluster{}} {
+	for _, watched := range []client.Object{&v1alpha1.Instance{}, &v1alpha1.Cluster{}, &clusterpediav1alpha2.PediaCluster{}, roleBindings()} {
 		var last error
 		err := wait.PollUntilContextCancel(waitCtx, time.Second, true, func(ctx context.Context) (bool, error) {
 			_, last = inventory.GetInformer(ctx, watched)
 			return last == nil, nil
 		})
 		if err != nil {
-			return nil, fmt.Errorf("the global cluster did not serve %T within %s: %w", watched, o.waitForAPIs, last)
+			kind, _ := apiutil.GVKForObject(watched, scheme) // An unknown one would have been refused above.
+			return nil, fmt.Errorf("the global cluster did not serve %s within %s: %w", kind.GroupKind(), o.waitForAPIs, last)
 		}
 	}
 	return inventory, nil
 }
 
-// newFleet makes the services of all nouns.
-func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client) resolvers.Fleet {
+// newFleet makes the services of all nouns. What they read is confined to what
+// the user of the request may see; only what says how fresh an answer is, and
+// which members an instance has, is read past that, about what may be seen.
+func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, permissions *authz.Resolver) resolvers.Fleet {
+	watched := access.NewWatched(inventory, permissions)
 	lister := &listing.Lister{
-		Reader:    loaders.NewReader(idx),
+		Reader:    access.NewReader(loaders.NewReader(idx), permissions, access.NewInventory(inventory)),
 		Freshness: tracker,
 		Now:       time.Now,
 	}
-	instances := instance.NewService(inventory, tracker)
-	clusters := cluster.NewService(inventory, tracker)
+	instances := instance.NewService(watched, tracker)
+	clusters := cluster.NewService(watched, tracker)
 	return resolvers.Fleet{
+		Access:         access.New(permissions),
 		Instances:      instances,
 		Clusters:       clusters,
 		MemberClusters: membercluster.NewService(lister),

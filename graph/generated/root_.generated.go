@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -51,9 +52,11 @@ type ResolverRoot interface {
 	Resource() ResourceResolver
 	ResourceBinding() ResourceBindingResolver
 	StatefulSet() StatefulSetResolver
+	Viewer() ViewerResolver
 }
 
 type DirectiveRoot struct {
+	Guard func(ctx context.Context, obj any, next graphql.Resolver, by access.Check, argument *string) (res any, err error)
 }
 
 type ComplexityRoot struct {
@@ -156,6 +159,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
 
@@ -190,6 +194,7 @@ type ComplexityRoot struct {
 		NamespaceOrNil  func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
 		Yaml            func(childComplexity int) int
 	}
@@ -261,6 +266,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
 
@@ -287,6 +293,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
 
@@ -317,6 +324,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
 
@@ -416,6 +424,7 @@ type ComplexityRoot struct {
 		Resources                  func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
+		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string) int
 		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
 	}
@@ -474,6 +483,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
 
@@ -607,6 +617,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		ViewerCan       func(childComplexity int) int
 		Yaml            func(childComplexity int) int
 	}
 
@@ -708,6 +719,7 @@ type ComplexityRoot struct {
 		Namespace       func(childComplexity int) int
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
+		ViewerCan       func(childComplexity int) int
 		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
 		Yaml            func(childComplexity int) int
 	}
@@ -879,6 +891,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
 
@@ -897,8 +910,19 @@ type ComplexityRoot struct {
 	}
 
 	Viewer struct {
-		Groups func(childComplexity int) int
-		Name   func(childComplexity int) int
+		Can              func(childComplexity int, instance string, namespace *string) int
+		Groups           func(childComplexity int) int
+		Name             func(childComplexity int) int
+		SeesAllInstances func(childComplexity int) int
+	}
+
+	ViewerCan struct {
+		Create       func(childComplexity int) int
+		Delete       func(childComplexity int) int
+		ManageAccess func(childComplexity int) int
+		Proxy        func(childComplexity int) int
+		Update       func(childComplexity int) int
+		View         func(childComplexity int) int
 	}
 
 	WorkloadAffinity struct {
@@ -1349,6 +1373,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterOverridePolicy.Spec(childComplexity), true
+	case "ClusterOverridePolicy.viewerCan":
+		if e.ComplexityRoot.ClusterOverridePolicy.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterOverridePolicy.ViewerCan(childComplexity), true
 	case "ClusterOverridePolicy.yaml":
 		if e.ComplexityRoot.ClusterOverridePolicy.Yaml == nil {
 			break
@@ -1485,6 +1515,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterPropagationPolicy.Spec(childComplexity), true
+	case "ClusterPropagationPolicy.viewerCan":
+		if e.ComplexityRoot.ClusterPropagationPolicy.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterPropagationPolicy.ViewerCan(childComplexity), true
 	case "ClusterPropagationPolicy.workloads":
 		if e.ComplexityRoot.ClusterPropagationPolicy.Workloads == nil {
 			break
@@ -1802,6 +1838,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Suspended(childComplexity), true
+	case "CronJob.viewerCan":
+		if e.ComplexityRoot.CronJob.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronJob.ViewerCan(childComplexity), true
 	case "CronJob.yaml":
 		if e.ComplexityRoot.CronJob.Yaml == nil {
 			break
@@ -1946,6 +1988,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Suspended(childComplexity), true
+	case "DaemonSet.viewerCan":
+		if e.ComplexityRoot.DaemonSet.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DaemonSet.ViewerCan(childComplexity), true
 	case "DaemonSet.yaml":
 		if e.ComplexityRoot.DaemonSet.Yaml == nil {
 			break
@@ -2097,6 +2145,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Suspended(childComplexity), true
+	case "Deployment.viewerCan":
+		if e.ComplexityRoot.Deployment.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Deployment.ViewerCan(childComplexity), true
 	case "Deployment.yaml":
 		if e.ComplexityRoot.Deployment.Yaml == nil {
 			break
@@ -2579,6 +2633,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Summary(childComplexity), true
+	case "Instance.viewerCan":
+		if e.ComplexityRoot.Instance.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.ViewerCan(childComplexity), true
 	case "Instance.workload":
 		if e.ComplexityRoot.Instance.Workload == nil {
 			break
@@ -2857,6 +2917,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Suspended(childComplexity), true
+	case "Job.viewerCan":
+		if e.ComplexityRoot.Job.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.ViewerCan(childComplexity), true
 	case "Job.yaml":
 		if e.ComplexityRoot.Job.Yaml == nil {
 			break
@@ -3422,6 +3488,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OverridePolicy.Spec(childComplexity), true
+	case "OverridePolicy.viewerCan":
+		if e.ComplexityRoot.OverridePolicy.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OverridePolicy.ViewerCan(childComplexity), true
 	case "OverridePolicy.yaml":
 		if e.ComplexityRoot.OverridePolicy.Yaml == nil {
 			break
@@ -3858,6 +3930,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PropagationPolicy.Spec(childComplexity), true
+	case "PropagationPolicy.viewerCan":
+		if e.ComplexityRoot.PropagationPolicy.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagationPolicy.ViewerCan(childComplexity), true
 	case "PropagationPolicy.workloads":
 		if e.ComplexityRoot.PropagationPolicy.Workloads == nil {
 			break
@@ -4602,6 +4680,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Suspended(childComplexity), true
+	case "StatefulSet.viewerCan":
+		if e.ComplexityRoot.StatefulSet.ViewerCan == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StatefulSet.ViewerCan(childComplexity), true
 	case "StatefulSet.yaml":
 		if e.ComplexityRoot.StatefulSet.Yaml == nil {
 			break
@@ -4642,6 +4726,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TargetCluster.Replicas(childComplexity), true
 
+	case "Viewer.can":
+		if e.ComplexityRoot.Viewer.Can == nil {
+			break
+		}
+
+		args, err := ec.field_Viewer_can_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Viewer.Can(childComplexity, args["instance"].(string), args["namespace"].(*string)), true
 	case "Viewer.groups":
 		if e.ComplexityRoot.Viewer.Groups == nil {
 			break
@@ -4654,6 +4749,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Viewer.Name(childComplexity), true
+	case "Viewer.seesAllInstances":
+		if e.ComplexityRoot.Viewer.SeesAllInstances == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Viewer.SeesAllInstances(childComplexity), true
+
+	case "ViewerCan.create":
+		if e.ComplexityRoot.ViewerCan.Create == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerCan.Create(childComplexity), true
+	case "ViewerCan.delete":
+		if e.ComplexityRoot.ViewerCan.Delete == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerCan.Delete(childComplexity), true
+	case "ViewerCan.manageAccess":
+		if e.ComplexityRoot.ViewerCan.ManageAccess == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerCan.ManageAccess(childComplexity), true
+	case "ViewerCan.proxy":
+		if e.ComplexityRoot.ViewerCan.Proxy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerCan.Proxy(childComplexity), true
+	case "ViewerCan.update":
+		if e.ComplexityRoot.ViewerCan.Update == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerCan.Update(childComplexity), true
+	case "ViewerCan.view":
+		if e.ComplexityRoot.ViewerCan.View == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ViewerCan.View(childComplexity), true
 
 	case "WorkloadAffinity.affinity":
 		if e.ComplexityRoot.WorkloadAffinity.Affinity == nil {
@@ -4830,6 +4968,138 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/access.graphqls", Input: `"What is found out about the caller before a field of Query is resolved."
+enum Guard {
+  "Who the caller is. The field tells of nobody and nothing else."
+  CALLER
+  """
+  What the caller may see. The field finds that and nothing else: what may not be
+  seen is answered as if it did not exist, down to the counts.
+  """
+  VISIBLE
+  """
+  Whether the caller may see the instance that an argument names. The field is not
+  resolved for one that they may not see; the answer is null, as for one that does
+  not exist.
+  """
+  INSTANCE
+}
+
+"""
+Says which check guards a field, and makes the check before the field is resolved.
+Every field of Query has one.
+"""
+directive @guard(
+  "The check."
+  by: Guard!
+  "The argument that names the instance, where the check is INSTANCE."
+  argument: String
+) on FIELD_DEFINITION
+
+extend type Viewer {
+  "Whether the caller may see every instance, those included that are yet to come."
+  seesAllInstances: Boolean!
+  """
+  What the caller may do on one instance, or in one namespace of it. For an instance
+  that the caller may not see it says no to everything, whether or not there is one
+  of that name.
+  """
+  can(
+    "The instance's name."
+    instance: String!
+    """
+    Ask about objects in this namespace, or, when it is empty, about objects without
+    one. Leave it out to ask about the instance itself.
+    """
+    namespace: String
+  ): ViewerCan!
+}
+
+"""
+What the caller may do with one object, for clients that offer only what works.
+It says what the caller's roles permit; the instance decides again when something
+is done.
+"""
+type ViewerCan {
+  "Read it. For an instance, that is to know of it."
+  view: Boolean!
+  "Create further objects beside it. For an instance, create objects in it, in at least one namespace."
+  create: Boolean!
+  "Change it."
+  update: Boolean!
+  "Delete it."
+  delete: Boolean!
+  "Reach its instance through the native passthrough."
+  proxy: Boolean!
+  "Manage who has which role on its instance."
+  manageAccess: Boolean!
+}
+
+extend type Instance {
+  "What the caller may do with the instance."
+  viewerCan: ViewerCan!
+}
+
+extend interface Workload {
+  "What the caller may do with the workload."
+  viewerCan: ViewerCan!
+}
+
+extend type Deployment {
+  "What the caller may do with the workload."
+  viewerCan: ViewerCan!
+}
+
+extend type StatefulSet {
+  "What the caller may do with the workload."
+  viewerCan: ViewerCan!
+}
+
+extend type DaemonSet {
+  "What the caller may do with the workload."
+  viewerCan: ViewerCan!
+}
+
+extend type Job {
+  "What the caller may do with the workload."
+  viewerCan: ViewerCan!
+}
+
+extend type CronJob {
+  "What the caller may do with the workload."
+  viewerCan: ViewerCan!
+}
+
+extend interface PropagationPolicyLike {
+  "What the caller may do with the policy."
+  viewerCan: ViewerCan!
+}
+
+extend type PropagationPolicy {
+  "What the caller may do with the policy."
+  viewerCan: ViewerCan!
+}
+
+extend type ClusterPropagationPolicy {
+  "What the caller may do with the policy."
+  viewerCan: ViewerCan!
+}
+
+extend interface OverridePolicyLike {
+  "What the caller may do with the policy."
+  viewerCan: ViewerCan!
+}
+
+extend type OverridePolicy {
+  "What the caller may do with the policy."
+  viewerCan: ViewerCan!
+}
+
+extend type ClusterOverridePolicy {
+  "What the caller may do with the policy."
+  viewerCan: ViewerCan!
+}
+`, BuiltIn: false},
 	{Name: "../schema/binding.graphqls", Input: `"Karmada's record of where one object goes: a ResourceBinding, or a ClusterResourceBinding for an object without namespace."
 type ResourceBinding implements Node {
   "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
@@ -4889,9 +5159,13 @@ type AggregatedStatusItem {
   cluster(
     "The cluster's name."
     name: String!
-  ): Cluster
+  ): Cluster @guard(by: VISIBLE)
 
-  "The inventory: every cluster that Kairship knows, joined to an instance or free."
+  """
+  The inventory: every cluster that Kairship knows, as far as the caller may see them.
+  A cluster that is joined to an instance is seen by whoever sees the instance, a free
+  one by those who see all instances.
+  """
   clusters(
     "How many to return: 1 to 500, 50 unless told."
     first: Int
@@ -4901,7 +5175,7 @@ type AggregatedStatusItem {
     filter: ClusterFilter
     "By name, ascending, unless told."
     orderBy: ClusterOrder
-  ): ClusterConnection!
+  ): ClusterConnection! @guard(by: VISIBLE)
 }
 
 "What a cluster of the inventory is."
@@ -5223,7 +5497,7 @@ enum PriorityClassSource @goModel(model: "github.com/kairship-io/kairship/pkg/fl
   instance(
     "The instance's name."
     name: String!
-  ): Instance
+  ): Instance @guard(by: INSTANCE, argument: "name")
 
   "The Karmada control planes that the caller may see."
   instances(
@@ -5235,7 +5509,7 @@ enum PriorityClassSource @goModel(model: "github.com/kairship-io/kairship/pkg/fl
     filter: InstanceFilter
     "By name, ascending, unless told."
     orderBy: InstanceOrder
-  ): InstanceConnection!
+  ): InstanceConnection! @guard(by: VISIBLE)
 }
 
 "How an instance came to be."
@@ -6726,14 +7000,14 @@ Everything that can be read. Reads come from the index (Clusterpedia), except
 where a field says otherwise; ` + "`" + `freshness` + "`" + ` tells how old an answer is.
 """
 type Query {
-  "The caller: who the bearer token belongs to."
-  viewer: Viewer!
+  "The caller: who the credentials belong to, and what they may do."
+  viewer: Viewer! @guard(by: CALLER)
 
-  "Any object by the global ID that some other field gave; null when it is gone."
+  "Any object by the global ID that some other field gave; null when it is gone or hidden from the caller."
   node(
     "The ` + "`" + `id` + "`" + ` of an object."
     id: ID!
-  ): Node
+  ): Node @guard(by: VISIBLE)
 }
 
 "An object with a global ID, which ` + "`" + `node(id)` + "`" + ` takes back."
@@ -6832,9 +7106,9 @@ type Condition {
 
 "The caller of the API."
 type Viewer {
-  "The user name that the global cluster gave to the token."
+  "The user name that the global cluster gave to the token, or that the client certificate names."
   username: String!
-  "The groups that the global cluster gave to the token."
+  "The groups that the global cluster gave to the token, or that the client certificate names."
   groups: [String!]!
 }
 `, BuiltIn: false},
@@ -6849,7 +7123,7 @@ type Viewer {
     filter: WorkloadFilter
     "By namespace, then name, ascending, unless told."
     orderBy: WorkloadOrder
-  ): WorkloadConnection!
+  ): WorkloadConnection! @guard(by: VISIBLE)
 }
 
 extend type Instance {
@@ -7533,6 +7807,8 @@ func (ec *executionContext) childFields_ClusterOverridePolicy(ctx context.Contex
 		return ec.fieldContext_ClusterOverridePolicy_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_ClusterOverridePolicy_freshness(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_ClusterOverridePolicy_viewerCan(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterOverridePolicy", field.Name)
 }
@@ -7603,6 +7879,8 @@ func (ec *executionContext) childFields_ClusterPropagationPolicy(ctx context.Con
 		return ec.fieldContext_ClusterPropagationPolicy_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_ClusterPropagationPolicy_freshness(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_ClusterPropagationPolicy_viewerCan(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterPropagationPolicy", field.Name)
 }
@@ -7863,6 +8141,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_createdAt(ctx, field)
 	case "freshness":
 		return ec.fieldContext_Instance_freshness(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_Instance_viewerCan(ctx, field)
 	case "events":
 		return ec.fieldContext_Instance_events(ctx, field)
 	case "memberCluster":
@@ -8223,6 +8503,8 @@ func (ec *executionContext) childFields_OverridePolicy(ctx context.Context, fiel
 		return ec.fieldContext_OverridePolicy_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_OverridePolicy_freshness(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_OverridePolicy_viewerCan(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OverridePolicy", field.Name)
 }
@@ -8427,6 +8709,8 @@ func (ec *executionContext) childFields_PropagationPolicy(ctx context.Context, f
 		return ec.fieldContext_PropagationPolicy_yaml(ctx, field)
 	case "freshness":
 		return ec.fieldContext_PropagationPolicy_freshness(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_PropagationPolicy_viewerCan(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PropagationPolicy", field.Name)
 }
@@ -8733,8 +9017,30 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_username(ctx, field)
 	case "groups":
 		return ec.fieldContext_Viewer_groups(ctx, field)
+	case "seesAllInstances":
+		return ec.fieldContext_Viewer_seesAllInstances(ctx, field)
+	case "can":
+		return ec.fieldContext_Viewer_can(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_ViewerCan(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "view":
+		return ec.fieldContext_ViewerCan_view(ctx, field)
+	case "create":
+		return ec.fieldContext_ViewerCan_create(ctx, field)
+	case "update":
+		return ec.fieldContext_ViewerCan_update(ctx, field)
+	case "delete":
+		return ec.fieldContext_ViewerCan_delete(ctx, field)
+	case "proxy":
+		return ec.fieldContext_ViewerCan_proxy(ctx, field)
+	case "manageAccess":
+		return ec.fieldContext_ViewerCan_manageAccess(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ViewerCan", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadAffinity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

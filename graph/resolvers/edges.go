@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -61,4 +62,26 @@ func (r *Resolver) status(ctx context.Context, w *workload.Workload) (*workload.
 		s = unknown
 	}
 	return orElse(ctx, s, err, unknown)
+}
+
+// viewerCan tells what the caller may do with an instance itself. One that they
+// may not see is asked about like any other, and permits nothing.
+func (r *Resolver) viewerCan(ctx context.Context, instanceName string) (*authz.ViewerCan, error) {
+	grant, _, err := r.Fleet.Access.Instance(ctx, instanceName)
+	if err != nil {
+		return nil, err
+	}
+	can := grant.ViewerCan()
+	return &can, nil
+}
+
+// viewerCanIn tells what the caller may do with objects in a namespace of an
+// instance, or with those that have none.
+func (r *Resolver) viewerCanIn(ctx context.Context, instanceName, namespace string) (*authz.ViewerCan, error) {
+	grant, _, err := r.Fleet.Access.Instance(ctx, instanceName)
+	if err != nil {
+		return nil, err
+	}
+	can := grant.ViewerCanIn(namespace)
+	return &can, nil
 }

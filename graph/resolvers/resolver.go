@@ -4,6 +4,7 @@
 package resolvers
 
 import (
+	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
@@ -23,6 +24,7 @@ type Resolver struct {
 
 // Fleet is everything that resolvers need.
 type Fleet struct {
+	Access         *access.Access
 	Instances      *instance.Service
 	Clusters       *cluster.Service
 	MemberClusters *membercluster.Service

@@ -1,0 +1,54 @@
+package access
+
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// Check is what is found out about the user of an operation before one of its
+// fields is resolved. The schema names the check of each field; the reads below
+// the field are confined whatever it is.
+type Check string
+
+const (
+	// CheckCaller finds out who the user is.
+	CheckCaller Check = "CALLER"
+	// CheckVisible finds out what the user may see. It is for fields that find what
+	// is visible and nothing else.
+	CheckVisible Check = "VISIBLE"
+	// CheckInstance finds out whether the user may see one instance.
+	CheckInstance Check = "INSTANCE"
+)
+
+// Visible tells whether the user may see anything that the check is about. The
+// instance matters to CheckInstance only. It fails where nothing can be decided
+// now, so that nobody is told that something does not exist because the global
+// cluster does not answer.
+func (a *Access) Visible(ctx context.Context, check Check, instance string) (bool, error) {
+	switch check {
+	case CheckCaller:
+		if _, known := authz.UserFrom(ctx); !known {
+			return false, apierror.New(apierror.CodeUnauthenticated, "no credentials: send a bearer token of the global cluster in the Authorization header")
+		}
+		return true, nil
+	case CheckVisible:
+		_, err := a.permissions.For(ctx)
+		return err == nil, err
+	case CheckInstance:
+		_, visible, err := a.Instance(ctx, instance)
+		return visible, err
+	}
+	return false, nil
+}
+
+// All tells whether the user may see every instance, those included that are yet
+// to be registered.
+func (a *Access) All(ctx context.Context) (bool, error) {
+	v, err := a.permissions.For(ctx)
+	if err != nil {
+		return false, err
+	}
+	return v.All(), nil
+}
