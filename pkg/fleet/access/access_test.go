@@ -6,19 +6,19 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 )
 
 func clusterOf(name string, typ v1alpha1.ClusterType, instance string) *v1alpha1.Cluster {
@@ -132,25 +132,24 @@ func TestThousandInstancesCostOneReview(t *testing.T) {
 }
 
 func TestInventory(t *testing.T) {
-	scheme := runtime.NewScheme()
-	if err := v1alpha1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
+	objects := []client.Object{
+		// Somebody took these names before Kairship could.
+		fleettest.Collected("k-taken", time.Time{}), fleettest.Collected("m-taken", time.Time{}),
 	}
-	builder := fake.NewClientBuilder().WithScheme(scheme)
 	for _, c := range inventoryClusters() {
-		builder = builder.WithObjects(c)
+		objects = append(objects, c)
 	}
-	watched := builder.Build()
+	watched := fleettest.Inventory(t, objects...)
 	inv := access.NewInventory(watched)
 	for cluster, want := range map[string]string{
 		"k-alpha": "alpha", "k-unregistered": "unregistered", "k-gamma": "gamma", "m1": "alpha", "m3": "beta", "lost": "deleted",
-		"free": "", "unknown": "", "": "", "k-": "",
+		"free": "", "unknown": "", "": "", "k-": "", "k-taken": "", "m-taken": "",
 	} {
 		if got := inv.InstanceOf(t.Context(), cluster); got != want {
 			t.Errorf("%q belongs to %q, want %q", cluster, got, want)
 		}
 	}
-	broken := access.NewInventory(interceptor.NewClient(watched, interceptor.Funcs{
+	broken := access.NewInventory(interceptor.NewClient(watched.(client.WithWatch), interceptor.Funcs{
 		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
 			return errors.New("the cache is not started")
 		},

@@ -6,6 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/collected"
 )
 
 // Inventory tells which instance the objects of a cluster belong to, by the
@@ -17,21 +18,26 @@ type Inventory interface {
 
 // watchedInventory knows it from the watch on the global cluster.
 type watchedInventory struct {
-	clusters client.Reader
+	watched client.Reader
 }
 
-// NewInventory makes an Inventory that reads Clusters from a cache.
-func NewInventory(clusters client.Reader) Inventory { return &watchedInventory{clusters: clusters} }
+// NewInventory makes an Inventory that reads Instances, Clusters and PediaClusters
+// from a cache.
+func NewInventory(watched client.Reader) Inventory { return &watchedInventory{watched: watched} }
 
 // InstanceOf implements Inventory. The names of virtual clusters are reserved for
-// them, so for these the name is enough. A cluster that can't be read now is not known.
+// them, so for these the name is enough. A cluster that can't be read now is not
+// known, and one that was collected for somebody else belongs to nobody here.
 func (w *watchedInventory) InstanceOf(ctx context.Context, cluster string) string {
+	if others, err := collected.ByOthers(ctx, w.watched, cluster); err != nil || others {
+		return ""
+	}
 	if name := v1alpha1.InstanceOfVirtualCluster(cluster); name != "" {
 		return name
 	}
 	var c v1alpha1.Cluster
 	// It is only looked at, and once for every object that is read from a member.
-	if err := w.clusters.Get(ctx, client.ObjectKey{Name: cluster}, &c, client.UnsafeDisableDeepCopy); err != nil || c.Spec.Type != v1alpha1.ClusterTypePhysical {
+	if err := w.watched.Get(ctx, client.ObjectKey{Name: cluster}, &c, client.UnsafeDisableDeepCopy); err != nil || c.Spec.Type != v1alpha1.ClusterTypePhysical {
 		return ""
 	}
 	return InstanceOfCluster(&c)

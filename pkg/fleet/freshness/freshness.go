@@ -26,6 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/collected"
 )
 
 // Source is where an answer was read.
@@ -107,6 +108,12 @@ func (t *Tracker) cluster(ctx context.Context, name string) collection {
 		return collection{message: name + " is not registered in the index"}
 	case err != nil:
 		return collection{message: "the state of collection from " + name + " is not known"}
+	}
+	switch others, err := collected.ByOthers(ctx, t.Inventory, name); {
+	case err != nil:
+		return collection{message: "the state of collection from " + name + " is not known"}
+	case others:
+		return collection{message: "the index collects something of somebody else's as " + name + ", which is not shown"}
 	}
 	state := collectionOf(&pc, t.Now())
 	if state.message != "" {

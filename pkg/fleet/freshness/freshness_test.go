@@ -3,6 +3,7 @@ package freshness_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,9 +22,23 @@ var now = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 // ago is a moment some seconds before now.
 func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.Second) }
 
-// tracker watches these objects. Neither the collector nor the global cluster was
-// ever heard of, so neither is missed.
+// tracker watches these objects, and a Cluster for each that is collected where
+// there is none among them. Neither the collector nor the global cluster was ever
+// heard of, so neither is missed.
 func tracker(t *testing.T, objects ...client.Object) *freshness.Tracker {
+	t.Helper()
+	for _, o := range objects {
+		if _, collected := o.(*clusterpediav1alpha2.PediaCluster); collected && !slices.ContainsFunc(objects, func(c client.Object) bool {
+			_, ours := c.(*v1alpha1.Cluster)
+			return ours && c.GetName() == o.GetName()
+		}) {
+			objects = append(objects, kairship(o.GetName(), "", "", 0))
+		}
+	}
+	return watching(t, objects...)
+}
+
+func watching(t *testing.T, objects ...client.Object) *freshness.Tracker {
 	t.Helper()
 	clock := func() time.Time { return now }
 	return &freshness.Tracker{
@@ -170,6 +185,15 @@ func TestFreshnessWhenWitnessesAreGone(t *testing.T) {
 		if diff := cmp.Diff(tt.live, summary(t, live)); diff != "" || live.Source != freshness.SourceLive {
 			t.Errorf("%s: live: source %s (-want +got):\n%s", tt.name, live.Source, diff)
 		}
+	}
+}
+
+// What is collected for somebody else says nothing about us.
+func TestFreshnessOfWhatIsCollectedForOthers(t *testing.T) {
+	f := watching(t, fleettest.Collected("m1", ago(900))).Of(t.Context(), "m1")
+	want := told{Never: true, Message: "the index collects something of somebody else's as m1, which is not shown"}
+	if diff := cmp.Diff(want, summary(t, f)); diff != "" || !f.Stale {
+		t.Errorf("stale %v (-want +got):\n%s", f.Stale, diff)
 	}
 }
 

@@ -1,0 +1,57 @@
+// Package collected tells whose objects the index has under the name of a cluster.
+//
+// The index knows clusters by name alone. A PediaCluster that somebody made by
+// hand under a name that Kairship needs is collected all the same, from wherever
+// it points to: another instance, say, which those who may see this one may not.
+package collected
+
+import (
+	"context"
+	"fmt"
+
+	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// ByOthers tells that what the index has under a cluster's name was collected for
+// somebody else: by a PediaCluster that Kairship did not make for this very Cluster
+// or, under the name of an instance's virtual cluster, for a Cluster that it did not
+// make for this very Instance. Where there is no PediaCluster, nothing is collected,
+// and nobody else's objects can be shown.
+func ByOthers(ctx context.Context, watched client.Reader, cluster string) (bool, error) {
+	var pc clusterpediav1alpha2.PediaCluster
+	if found, err := get(ctx, watched, cluster, &pc); err != nil || !found {
+		return false, err
+	}
+	var c v1alpha1.Cluster
+	if found, err := get(ctx, watched, cluster, &c); err != nil || !found || !madeFor(&pc, &c) {
+		return true, err
+	}
+	instance := v1alpha1.InstanceOfVirtualCluster(cluster)
+	if instance == "" {
+		return false, nil
+	}
+	var i v1alpha1.Instance
+	found, err := get(ctx, watched, instance, &i)
+	return !found || !madeFor(&c, &i), err
+}
+
+// get reads an object of a name, which is only looked at.
+func get(ctx context.Context, watched client.Reader, name string, into client.Object) (found bool, err error) {
+	switch err := watched.Get(ctx, client.ObjectKey{Name: name}, into, client.UnsafeDisableDeepCopy); {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("finding out for whom %s is collected: %w", name, err)
+	}
+	return true, nil
+}
+
+// madeFor tells that Kairship made an object for an owner. A name proves nothing:
+// it may have had another owner before.
+func madeFor(o, owner client.Object) bool {
+	return o.GetLabels()[v1alpha1.OwnerUIDLabel] == string(owner.GetUID())
+}
