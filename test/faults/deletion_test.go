@@ -75,8 +75,8 @@ func TestLeaderGoneDuringDeletion(t *testing.T) {
 	d := s.aboutToDelete(t, "beta")
 	leader := s.leader(t)
 
-	// With the collector stopped, the rows stay, and the deletion stays half done.
-	thaw := s.Freeze(t, "clustersynchro-manager")
+	// Without the collector the rows stay, and the deletion stays half done.
+	s.Kill(t, "clustersynchro-manager")
 	d.delete(t)
 	pedia := &pediav1alpha2.PediaCluster{ObjectMeta: metav1.ObjectMeta{Name: "k-beta"}}
 	poll.Until(t, noticeWithin, "the deletion is half done", func(ctx context.Context) error {
@@ -91,7 +91,7 @@ func TestLeaderGoneDuringDeletion(t *testing.T) {
 	s.Kill(t, leader)
 	killed := time.Now()
 	d.broughtBack(t)
-	thaw()
+	s.Start(t, "clustersynchro-manager")
 	d.isGone(t)
 	t.Logf("finished by %s %s after the leader was killed", s.leader(t), time.Since(killed).Round(100*time.Millisecond))
 	d.othersAreUntouched(t)

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,18 +37,13 @@ func TestInstanceGone(t *testing.T) {
 		if diff := cmp.Diff(s.before, pictureOf(now)); diff != "" {
 			t.Fatalf("the workloads changed with the outage of beta's API server (-before +now):\n%s", diff)
 		}
-		if first = now["beta"]; !first.Workloads.Freshness.Stale {
-			return errors.New("it says that it is fresh")
-		}
-		return nil
+		first = now["beta"]
+		return first.Workloads.Freshness.since(killed)
 	})
 	t.Logf("stale after %s", time.Since(killed).Round(100*time.Millisecond))
-	since := first.Workloads.Freshness
-	if since.ObservedAt == nil || since.Lag == nil || since.Message == nil {
-		t.Fatalf("freshness does not say since when and why: %+v", since)
-	}
 
 	// Everything of beta's own stands still from then on, and only that.
+	lag := *first.Workloads.Freshness.Lag
 	poll.Until(t, noticeWithin, "the lag grows by two seconds", func(ctx context.Context) error {
 		now, err := s.instances(ctx)
 		if err != nil {
@@ -59,20 +53,20 @@ func TestInstanceGone(t *testing.T) {
 		for what, f := range map[string]freshness{
 			"workloads": beta.Workloads.Freshness, "member clusters": beta.MemberClusters.Freshness, "a workload": beta.Workloads.Nodes[0].Freshness,
 		} {
-			if !f.Stale || f.ObservedAt == nil || !f.ObservedAt.Equal(*since.ObservedAt) {
-				t.Fatalf("freshness of beta's %s is %+v, want the stale one of before, %+v", what, f, since)
+			if err := f.since(killed); err != nil {
+				t.Fatalf("freshness of beta's %s: %v", what, err)
 			}
 		}
 		for what, f := range map[string]freshness{
-			"alpha's workloads": alpha.Workloads.Freshness, "alpha's member clusters": alpha.MemberClusters.Freshness,
+			"instance beta": beta.Freshness, "alpha's workloads": alpha.Workloads.Freshness, "alpha's member clusters": alpha.MemberClusters.Freshness,
 			"an object in m3": beta.Workloads.Nodes[0].Placements[0].Object.Freshness,
 		} {
 			if f.Stale || f.Lag == nil || *f.Lag > 1 {
 				t.Fatalf("freshness of %s is %+v, but it still answers", what, f)
 			}
 		}
-		if lag := *beta.Workloads.Freshness.Lag; lag < *since.Lag+2 {
-			return fmt.Errorf("it grew from %.1f to %.1f", *since.Lag, lag)
+		if grown := *beta.Workloads.Freshness.Lag; grown < lag+2 {
+			return fmt.Errorf("it grew from %.1f to %.1f", lag, grown)
 		}
 		return nil
 	})
@@ -120,8 +114,11 @@ func TestInstanceHangs(t *testing.T) {
 			t.Fatalf("the workloads changed while beta's API server hung (-before +now):\n%s", diff)
 		}
 		beta := now["beta"]
-		if f := beta.Workloads.Freshness; !f.Stale || beta.State != "UNAVAILABLE" {
-			return fmt.Errorf("it is %s with %+v", beta.State, f)
+		if err := beta.Workloads.Freshness.since(frozen); err != nil {
+			return err
+		}
+		if beta.State != "UNAVAILABLE" {
+			return fmt.Errorf("it is %s", beta.State)
 		}
 		return nil
 	})

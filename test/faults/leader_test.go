@@ -24,8 +24,8 @@ func controllerManagers() []string {
 }
 
 // leadsWithin bounds how long nobody works after the leader was killed: the
-// length of its Lease, and what it takes to begin.
-const leadsWithin = 20 * time.Second
+// length of its Lease, 15 seconds, and what it takes to begin.
+const leadsWithin = 45 * time.Second
 
 // TestLeaderGone kills the controller manager that leads: the other one takes
 // over, and works.

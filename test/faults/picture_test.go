@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // fleetQuery asks for everything about the instances of the fleet that a fault
@@ -18,6 +19,7 @@ const fleetQuery = `query Fleet {
     nodes {
       name
       state
+      freshness { ...F }
       conditions { type status reason message }
       memberClusters { nodes { name ready } freshness { ...F } }
       workloads {
@@ -38,17 +40,34 @@ const fleetQuery = `query Fleet {
 fragment F on Freshness { source observedAt lag stale message }`
 
 type freshness struct {
-	Source     string
-	ObservedAt *time.Time
-	Lag        *float64
-	Stale      bool
-	Message    *string
+	Source     string     `json:"source"`
+	ObservedAt *time.Time `json:"observedAt"`
+	Lag        *float64   `json:"lag"`
+	Stale      bool       `json:"stale"`
+	Message    *string    `json:"message"`
+}
+
+// since checks that a stale freshness says since when and why, and that this is
+// not after the moment at which its source was gone. The moment may become an
+// earlier one, because several witnesses tell, one after the other.
+func (f freshness) since(gone time.Time) error {
+	switch {
+	case !f.Stale:
+		return errors.New("it says that it is fresh")
+	case f.ObservedAt == nil || f.Lag == nil || f.Message == nil || *f.Message == "":
+		return fmt.Errorf("it does not say since when and why: %+v", f)
+	case f.ObservedAt.After(gone):
+		return poll.Stop(fmt.Errorf("it says that it was observed at %s, %s after its source was gone: %s", f.ObservedAt, f.ObservedAt.Sub(gone), *f.Message))
+	}
+	return nil
 }
 
 type condition struct{ Type, Status, Reason, Message string }
 
 type instance struct {
-	Name, State    string
+	Name, State string
+	// Freshness is that of the Instance; what is in it has its own.
+	Freshness      freshness
 	Conditions     []condition
 	MemberClusters struct {
 		Nodes []struct {

@@ -21,7 +21,7 @@ import (
 )
 
 // rotatesWithin bounds how long new credentials take to reach the index.
-const rotatesWithin = 5 * time.Second
+const rotatesWithin = 10 * time.Second
 
 // TestCredentialsRotated replaces the credentials of an instance by others.
 // They are used within seconds, and no data is lost on the way; that they are

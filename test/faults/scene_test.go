@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"testing"
 	"time"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
-	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
@@ -18,10 +18,8 @@ import (
 )
 
 const (
-	// answerWithin is how long a client waits for an answer while a part is gone.
-	answerWithin = 2 * time.Second
 	// noticeWithin bounds how long anything may take to notice that a part is gone.
-	noticeWithin = 30 * time.Second
+	noticeWithin = time.Minute
 	// recoverWithin bounds how long anything may take to be well again.
 	recoverWithin = 90 * time.Second
 	// collectorWithin bounds how long Clusterpedia's collector may take to hear of
@@ -32,7 +30,7 @@ const (
 // scene is the fleet in the hands of one test.
 type scene struct {
 	*fleet.Fleet
-	// api asks as the administrator, and waits no longer than answerWithin.
+	// api asks as the administrator, and is impatient.
 	api *gql.Client
 	// before is how the workloads were when the first test began.
 	before picture
@@ -56,7 +54,7 @@ func begin(t *testing.T) *scene {
 		t.Fatalf("an earlier test left the fleet unwell: %v", unwell)
 	}
 	s := &scene{Fleet: f, api: gql.New(f.KairshipURL, f.Token(t, "admin"))}
-	s.api.HTTP.Timeout = answerWithin
+	s.api.HTTP = &http.Client{Transport: impatient{t}}
 	watchLogs(t, f)
 
 	if before == nil {
@@ -79,7 +77,6 @@ func (s *scene) mend(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectorWithin+recoverWithin)
 	defer cancel()
 	s.Heal(t)
-	s.wakePods(ctx, t)
 	unwell = s.collectorHears(ctx, s.Client(t, "global"))
 	if unwell == nil {
 		unwell = poll.Try(ctx, recoverWithin, s.asBefore)
@@ -89,31 +86,6 @@ func (s *scene) mend(t *testing.T) {
 	}
 	if now := s.PID(t, "kairship-apiserver"); now != s.server {
 		t.Errorf("kairship-apiserver was process %d and is %d: it did not live through the fault", s.server, now)
-	}
-}
-
-// wakePods replaces the pods that are not ready since the API server of their
-// cluster was away for longer than a node may be silent. A kubelet would set
-// them ready again; the simulated ones do so for a new pod only.
-func (s *scene) wakePods(ctx context.Context, t *testing.T) {
-	t.Helper()
-	for _, member := range s.Names(fleet.RoleMember) {
-		c := s.Client(t, member)
-		var pods corev1.PodList
-		if err := c.List(ctx, &pods); err != nil {
-			t.Errorf("listing the pods of %s: %v", member, err)
-		}
-		for i := range pods.Items {
-			pod := &pods.Items[i]
-			for _, condition := range pod.Status.Conditions {
-				if pod.Status.Phase != corev1.PodRunning || condition.Type != corev1.PodReady || condition.Status == corev1.ConditionTrue {
-					continue
-				}
-				if err := c.Delete(ctx, pod); client.IgnoreNotFound(err) != nil {
-					t.Errorf("deleting pod %s of %s: %v", pod.Name, member, err)
-				}
-			}
-		}
 	}
 }
 
