@@ -45,12 +45,16 @@ func listen(ctx context.Context, o *options, inventory cache.Cache, watches *wat
 	if err != nil {
 		return fmt.Errorf("watching the Lease of the index's collector: %w", err)
 	}
-	_, err = leases.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+	heard, err := leases.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
 		AddFunc:    func(found any) { beatAsFound(tracker.Collector, found, time.Now()) },
 		UpdateFunc: func(before, after any) { beatOnRenewal(tracker.Collector, before, after, time.Now()) },
 	})
 	if err != nil {
 		return fmt.Errorf("watching the Lease of the index's collector: %w", err)
+	}
+	// The first answer must know already whether the collector lives.
+	if !toolscache.WaitForCacheSync(waitCtx.Done(), heard.HasSynced) {
+		return fmt.Errorf("the Lease of the index's collector was not read within %s", o.waitForAPIs)
 	}
 	check := checkGlobal(kube)
 	go wait.UntilWithContext(ctx, func(ctx context.Context) {
