@@ -81,6 +81,8 @@ const (
 	Replay Code = "REPLAY"
 	// SequenceConflict (409): another event of this binding has this sequence.
 	SequenceConflict Code = "SEQUENCE_CONFLICT"
+	// BindingConflict (409): this BindingID is that of another subject or instance.
+	BindingConflict Code = "BINDING_CONFLICT"
 	// StaleTimestamp (410): the signature is right, and too old or from the
 	// future; see DefaultTolerance.
 	StaleTimestamp Code = "STALE_TIMESTAMP"

@@ -159,7 +159,8 @@ func (c *Client) Send(ctx context.Context, event gm.Event) (gm.Receipt, error) {
 	if err := event.Validate(); err != nil {
 		return receipt, invalid(err)
 	}
-	return receipt, c.call(ctx, gm.EventsPath, gm.MaxEventBytes, event, &receipt)
+	err := c.call(ctx, gm.EventsPath, gm.MaxEventBytes, event, &receipt)
+	return receipt, err
 }
 
 // Resync makes Kairship's bindings equal to the platform's. The report is there
@@ -170,7 +171,8 @@ func (c *Client) Resync(ctx context.Context, all gm.Resync) (gm.ResyncReport, er
 	if err := all.Validate(); err != nil {
 		return report, invalid(err)
 	}
-	return report, c.call(ctx, gm.ResyncPath, gm.MaxResyncBytes, all, &report)
+	err := c.call(ctx, gm.ResyncPath, gm.MaxResyncBytes, all, &report)
+	return report, err
 }
 
 // invalid is the error of what Kairship would refuse anyway.

@@ -35,6 +35,7 @@ var (
 	ErrUnknownInstance  = kind(gm.UnknownInstance)
 	ErrReplay           = kind(gm.Replay)
 	ErrSequenceConflict = kind(gm.SequenceConflict)
+	ErrBindingConflict  = kind(gm.BindingConflict)
 	ErrStaleTimestamp   = kind(gm.StaleTimestamp)
 	ErrTooLarge         = kind(gm.TooLarge)
 	ErrUnavailable      = kind(gm.Unavailable)
@@ -96,7 +97,7 @@ func (e *Error) retry() bool {
 	switch e.Code {
 	case gm.Replay, gm.StaleTimestamp, gm.Unavailable:
 		return true // Each attempt is signed anew.
-	case gm.Malformed, gm.WrongSignature, gm.UnknownInstance, gm.UnknownPath, gm.MethodNotAllowed, gm.SequenceConflict, gm.TooLarge:
+	case gm.Malformed, gm.WrongSignature, gm.UnknownInstance, gm.UnknownPath, gm.MethodNotAllowed, gm.SequenceConflict, gm.BindingConflict, gm.TooLarge:
 		return false
 	}
 	switch {

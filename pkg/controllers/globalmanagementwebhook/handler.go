@@ -1,0 +1,239 @@
+package globalmanagementwebhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
+)
+
+// How much is worked on at once. A body is in memory before it is known whether
+// it was signed, so these bound what strangers can make us hold: 16 MiB of
+// events and 32 MiB of resyncs.
+const (
+	maxEvents  = 256
+	maxResyncs = 2
+)
+
+// How long storing may take.
+const (
+	eventTimeout  = 20 * time.Second
+	resyncTimeout = 2 * time.Minute
+)
+
+// handler answers the requests of global management.
+type handler struct {
+	store    *store
+	secrets  func(context.Context) ([][]byte, error)
+	verifier gm.Verifier
+	seen     *memory
+	now      func() time.Time
+	log      logr.Logger
+
+	events, resyncs chan struct{}
+	strangers       rarely
+}
+
+func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), now func() time.Time, log logr.Logger) *handler {
+	return &handler{
+		store: kube, secrets: secrets, now: now, log: log,
+		verifier: gm.Verifier{Now: now},
+		// A timestamp may lie ahead as far as behind, so a request may be accepted for
+		// twice the tolerance.
+		seen:   &memory{lasts: 2 * gm.DefaultTolerance, size: 100_000},
+		events: make(chan struct{}, maxEvents), resyncs: make(chan struct{}, maxResyncs),
+		strangers: rarely{every: time.Second},
+	}
+}
+
+// request is a request that was verified and decoded.
+type request struct {
+	body     []byte
+	delivery gm.Delivery
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var refused *refusal
+	switch {
+	case r.URL.Path != gm.EventsPath && r.URL.Path != gm.ResyncPath:
+		refused = refuse(gm.UnknownPath, "", "there are %s and %s", gm.EventsPath, gm.ResyncPath)
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		refused = refuse(gm.MethodNotAllowed, "", "the method must be POST")
+	case r.URL.Path == gm.EventsPath:
+		refused = h.serve(w, r, h.events, gm.MaxEventBytes, eventTimeout, h.event)
+	default:
+		refused = h.serve(w, r, h.resyncs, gm.MaxResyncBytes, resyncTimeout, h.resync)
+	}
+	if refused != nil {
+		h.tell(r, refused)
+		if refused.retryAfter > 0 {
+			setRetryAfter(w, refused.retryAfter)
+		}
+		h.answer(w, statuses[refused.Code], refused.Refusal)
+	}
+}
+
+// serve reads a request, makes sure that it is the platform's and new, and has it
+// stored. store answers it, or says why it is refused.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, slots chan struct{}, most int64, within time.Duration,
+	store func(context.Context, http.ResponseWriter, request) *refusal,
+) *refusal {
+	select {
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
+	default:
+		return unavailable(errors.New("too many requests at once"))
+	}
+	body, refused := read(w, r, most)
+	if refused != nil {
+		return refused
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	secrets, err := h.secrets(ctx)
+	if err != nil {
+		return unavailable(err)
+	}
+	delivery, err := h.verifier.Verify(secrets, only(r.Header, gm.TimestampHeader), only(r.Header, gm.SignatureHeader), body)
+	switch {
+	case errors.Is(err, gm.ErrStale):
+		return refuse(gm.StaleTimestamp, "", "%v", err)
+	case err != nil:
+		return refuse(gm.WrongSignature, "", "%v", err)
+	case !h.seen.first(delivery.Digest, h.now()):
+		return replayed()
+	}
+	return store(ctx, w, request{body, delivery})
+}
+
+// read reads the body.
+func read(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *refusal) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, refuse(gm.TooLarge, "", "the body may have at most %d bytes", most)
+	}
+	if err != nil {
+		return nil, refuse(gm.Malformed, "", "the body ends before its length")
+	}
+	return body, nil
+}
+
+// only is the value of a header that is there once; of two, nobody could say
+// which is meant.
+func only(header http.Header, name string) string {
+	if values := header.Values(name); len(values) == 1 {
+		return values[0]
+	}
+	return ""
+}
+
+// event stores an event.
+func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *refusal {
+	var event gm.Event
+	if err := decode(r.body, &event); err != nil {
+		return malformed(err)
+	}
+	if err := event.Validate(); err != nil {
+		return malformed(err)
+	}
+	name := v1alpha1.BindingName(event.BindingID)
+	done, refused := h.store.settle(ctx, name, nil, h.store.instance, func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+		return decideEvent(stored, event, r.delivery)
+	})
+	if refused != nil {
+		h.log.Info("Event refused", "binding", event.BindingID, "event", event.EventID, "code", refused.Code)
+		return refused
+	}
+	h.log.Info("Event received", "result", done.result, "binding", event.BindingID, "event", event.EventID, "sequence", event.Sequence,
+		"type", event.Type, "instance", event.Instance, "role", event.Role, "object", name)
+	h.answer(w, http.StatusOK, gm.Receipt{Result: done.result, BindingID: event.BindingID, Sequence: done.sequence, Object: name})
+	return nil
+}
+
+// resync stores all bindings.
+func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) *refusal {
+	var all gm.Resync
+	if err := decode(r.body, &all); err != nil {
+		return malformed(err)
+	}
+	if err := all.Validate(); err != nil {
+		return malformed(err)
+	}
+	if all.AsOf > r.delivery.IssuedAt.UnixMilli() {
+		return refuse(gm.Malformed, "asOf", "asOf must not be later than the header %s: it is the moment before the bindings were read", gm.TimestampHeader)
+	}
+	report, cause, refused := h.store.resync(ctx, all, r.delivery)
+	if refused != nil {
+		return refused
+	}
+	h.log.Info("Resync received", "bindings", len(all.Bindings), "asOf", time.UnixMilli(all.AsOf).UTC(), "counts", report.Counts)
+	status := http.StatusOK
+	if report.Counts[gm.Failed] > 0 {
+		h.log.Error(cause, "Bindings of a resync could not be stored", "failed", report.Counts[gm.Failed])
+		setRetryAfter(w, retryAfter)
+		status = http.StatusServiceUnavailable
+	}
+	h.answer(w, status, report)
+	return nil
+}
+
+// tell logs a refusal. Anybody can send what is not signed, so of that no more is
+// logged than one line a second.
+func (h *handler) tell(r *http.Request, refused *refusal) {
+	switch refused.Code {
+	case gm.Unavailable:
+		if now, missed := h.strangers.now(h.now()); now {
+			h.log.Error(refused.cause, "A request cannot be served", "path", r.URL.Path, "moreBefore", missed)
+		}
+	case gm.WrongSignature, gm.TooLarge, gm.UnknownPath, gm.MethodNotAllowed:
+		if now, missed := h.strangers.now(h.now()); now {
+			h.log.Info("Request refused", "code", refused.Code, "from", r.RemoteAddr, "moreBefore", missed)
+		}
+	case gm.Malformed, gm.StaleTimestamp, gm.Replay:
+		h.log.Info("Request refused", "code", refused.Code, "field", refused.Field, "from", r.RemoteAddr)
+	}
+}
+
+func (h *handler) answer(w http.ResponseWriter, status int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	if err := json.NewEncoder(w).Encode(body); err != nil {
+		h.log.V(1).Info("The answer was not read to its end", "cause", err.Error())
+	}
+}
+
+func setRetryAfter(w http.ResponseWriter, after time.Duration) {
+	w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(after.Seconds()))))
+}
+
+// rarely lets something happen no more often than it says, and counts the rest.
+type rarely struct {
+	every time.Duration
+
+	mu     sync.Mutex
+	last   time.Time
+	missed int
+}
+
+func (r *rarely) now(at time.Time) (ok bool, missed int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if since := at.Sub(r.last); since >= 0 && since < r.every {
+		r.missed++
+		return false, 0
+	}
+	missed, r.missed, r.last = r.missed, 0, at
+	return true, missed
+}
