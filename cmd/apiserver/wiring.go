@@ -95,7 +95,8 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 			{Name: "global-cluster", Required: true, Run: checkGlobal(kube)},
 			{Name: "index", Run: idx.Ping},
 		},
-		Logger: logger,
+		Logger:         logger,
+		InstanceExists: instanceExists(inventory),
 	})
 }
 
@@ -161,6 +162,14 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),
 		Resources:      resource.NewService(lister),
+	}
+}
+
+// instanceExists tells from the watch whether there is an instance of a name.
+func instanceExists(inventory client.Reader) func(string) bool {
+	return func(name string) bool {
+		var i v1alpha1.Instance
+		return inventory.Get(context.Background(), client.ObjectKey{Name: name}, &i, client.UnsafeDisableDeepCopy) == nil
 	}
 }
 

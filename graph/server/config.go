@@ -63,9 +63,12 @@ type Config struct {
 	// Checks are what /readyz asks.
 	Checks []Check
 
-	// Logger gets one line per operation and one per failure whose cause callers do
-	// not see. nil means slog.Default().
+	// Logger gets one line per operation, which is the audit line where the caller is
+	// known, and one per failure whose cause callers do not see. nil means slog.Default().
 	Logger *slog.Logger
+	// InstanceExists tells whether there is an instance of a name, for the audit
+	// lines; see audit.Log. nil means that there is none.
+	InstanceExists func(name string) bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// NewTraceID makes the trace id of a request that brings none: 32 lower-case

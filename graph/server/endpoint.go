@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
@@ -23,6 +24,7 @@ type endpoint struct {
 	authorizer    authz.Authorizer
 	presenter     presenter
 	logger        *slog.Logger
+	audit         *audit.Log
 	now           func() time.Time
 	newTraceID    func() string
 }
@@ -41,7 +43,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.
-		req.log(r.Context(), e.logger, recorder.status, e.now().Sub(started))
+		req.log(r.Context(), e.logger, e.audit, recorder.status, e.now().Sub(started))
 	}()
 	e.serve(recorder, r, req)
 }
@@ -69,12 +71,18 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, req *request) {
 		e.refuse(w, r, statusOfIdentity(err), err)
 		return
 	}
-	req.setUser(user.Name)
+	ctx, record := audit.With(authz.WithUser(ctx, user))
+	req.setUser(user.Name, record)
 	if err := e.authorizer.CanServe(ctx, user); err != nil {
+		if apierror.Is(err, apierror.CodeForbidden) {
+			record.Refuse("")
+		} else {
+			record.Fail()
+		}
 		e.refuse(w, r, statusOfIdentity(err), err)
 		return
 	}
-	e.graphql.ServeHTTP(w, r.WithContext(authz.WithUser(ctx, user)))
+	e.graphql.ServeHTTP(w, r.WithContext(ctx))
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {

@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/audit"
 )
 
 // request is what the server remembers of one request for its log line.
@@ -18,6 +19,7 @@ type request struct {
 
 	mu            sync.Mutex
 	user          string
+	record        *audit.Record
 	operation     string
 	operationType string
 	codes         map[apierror.Code]int
@@ -47,10 +49,11 @@ func newRequest(traceID string) *request {
 	return &request{traceID: traceID, codes: map[apierror.Code]int{}, logged: map[failure]bool{}}
 }
 
-func (r *request) setUser(name string) {
+// setUser notes who sends the request, and where it is noted what they are let to.
+func (r *request) setUser(name string, record *audit.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.user = name
+	r.user, r.record = name, record
 }
 
 // maxLoggedName keeps a client from filling the log with the name of its operation.
@@ -89,19 +92,21 @@ func (r *request) note(f failure) bool {
 	return true
 }
 
-// log writes the one line that every request gets. It holds no variables, no
-// arguments and no error texts: any of them may be a secret that somebody put
-// into the wrong place.
-func (r *request) log(ctx context.Context, logger *slog.Logger, status int, duration time.Duration) {
+// log writes the one line that every request gets: the audit line where it is
+// known who sent it. It holds no variables, no arguments and no error texts: any
+// of them may be a secret that somebody put into the wrong place.
+func (r *request) log(ctx context.Context, logger *slog.Logger, lines *audit.Log, status int, duration time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	attrs := []slog.Attr{
-		slog.Int("status", status),
-		slog.Float64("durationMs", float64(duration.Microseconds())/1000),
-		slog.String("user", r.user),
-		slog.String("operation", r.operation),
-		slog.String("type", r.operationType),
+	if r.record != nil {
+		op := audit.Operation{User: r.user, Via: "graphql", Name: r.operation, Type: r.operationType, Status: status, Duration: duration}
+		if len(r.codes) > 0 {
+			op.Errors = r.codes
+		}
+		lines.Write(ctx, r.record, op)
+		return
 	}
+	attrs := []slog.Attr{slog.Int("status", status), slog.Float64("durationMs", float64(duration.Microseconds())/1000)}
 	if len(r.codes) > 0 {
 		attrs = append(attrs, slog.Any("errors", r.codes))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 
 	"github.com/kairship-io/kairship/graph/server/graphiql"
+	"github.com/kairship-io/kairship/pkg/audit"
 )
 
 // New makes the handler of the whole API: /graphql, /healthz, /readyz and, when
@@ -51,6 +52,7 @@ func newEndpoint(cfg Config, logger *slog.Logger) *endpoint {
 		authorizer:    cfg.Authorizer,
 		presenter:     p,
 		logger:        logger,
+		audit:         &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
 		now:           cfg.Now,
 		newTraceID:    cfg.NewTraceID,
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
@@ -35,12 +36,27 @@ func (a *Access) Visible(ctx context.Context, check Check, instance string) (boo
 		return true, nil
 	case CheckVisible:
 		_, err := a.permissions.For(ctx)
+		note(ctx, err, instance, err == nil)
 		return err == nil, err
 	case CheckInstance:
 		_, visible, err := a.Instance(ctx, instance)
+		note(ctx, err, instance, visible)
 		return visible, err
 	}
 	return false, nil
+}
+
+// note writes down what was decided about an instance.
+func note(ctx context.Context, err error, instance string, visible bool) {
+	record := audit.From(ctx)
+	switch {
+	case err != nil:
+		record.Fail()
+	case visible:
+		record.Permit(instance)
+	default:
+		record.Refuse(instance)
+	}
 }
 
 // All tells whether the user may see every instance, those included that are yet

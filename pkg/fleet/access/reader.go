@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -43,12 +44,15 @@ func (r *Reader) grants(ctx context.Context, clusters ...string) (map[string]aut
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return name == "" })
 	v, err := r.permissions.For(ctx, names...)
 	if err != nil {
+		audit.From(ctx).Fail()
 		return nil, err
 	}
+	record := audit.From(ctx)
 	grants := make(map[string]authz.Grant, len(instances))
 	for cluster, instance := range instances {
 		if g, ok := v.Instance(instance); ok {
 			grants[cluster] = g
+			record.Permit(instance)
 		}
 	}
 	return grants, nil

@@ -8,6 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/audit"
 )
 
 // Watched reads Instances and Clusters from the watch on the global cluster, as
@@ -38,6 +39,7 @@ func (w *Watched) Get(ctx context.Context, key client.ObjectKey, obj client.Obje
 
 func (w *Watched) getInstance(ctx context.Context, key client.ObjectKey, i *v1alpha1.Instance, opts []client.GetOption) error {
 	grant, visible, err := w.access.Instance(ctx, key.Name)
+	note(ctx, err, key.Name, visible)
 	switch {
 	case err != nil:
 		return err
@@ -61,11 +63,13 @@ func (w *Watched) getCluster(ctx context.Context, key client.ObjectKey, c *v1alp
 		}
 		// Nothing to show; but whether anything can be shown now is answered alike.
 		if _, _, undecided := w.access.Instance(ctx, ""); undecided != nil {
+			note(ctx, undecided, "", false)
 			return undecided
 		}
 		return err
 	}
 	visible, err := w.access.Cluster(ctx, &found)
+	note(ctx, err, InstanceOfCluster(&found), visible)
 	switch {
 	case err != nil:
 		return err
@@ -99,14 +103,17 @@ func (w *Watched) listInstances(ctx context.Context, into *v1alpha1.InstanceList
 	}
 	v, err := w.access.permissions.For(ctx, names...)
 	if err != nil {
+		audit.From(ctx).Fail()
 		return err
 	}
+	record := audit.From(ctx)
 	kept := all.Items[:0]
 	for i := range all.Items {
 		grant, visible := v.Instance(all.Items[i].Name)
 		if !visible {
 			continue
 		}
+		record.Permit(all.Items[i].Name)
 		kept = append(kept, all.Items[i])
 		if !grant.CanRead("") {
 			// What the item points to may be the cache's own, the item itself is a copy.
@@ -129,6 +136,7 @@ func (w *Watched) listClusters(ctx context.Context, into *v1alpha1.ClusterList, 
 	}
 	kept, err := Keep(ctx, w.access, places, func(i int) string { return InstanceOfCluster(&all.Items[i]) })
 	if err != nil {
+		audit.From(ctx).Fail()
 		return err
 	}
 	for to, from := range kept {

@@ -1,0 +1,131 @@
+// Package audit tells who did what on which instances: one line in the log for
+// each operation of somebody who is known.
+//
+// What decides about permissions writes into the Record of the operation, at the
+// moment of the decision; whoever serves the operation writes the line when it is
+// done. So every way in has the same line: the GraphQL API, and whatever else is
+// to reach an instance.
+//
+// The line never holds what the caller sent: no token, no variable, no argument.
+// The names in it are those of instances that there are. A name that somebody
+// asked for and that is no instance's may be anything, a password in the wrong
+// place too, and is left out.
+package audit
+
+import (
+	"context"
+	"slices"
+	"sync"
+)
+
+// Decision is what became of an operation as far as permissions go.
+type Decision string
+
+const (
+	// Allowed means that nothing was refused. Lists that were narrowed to what the
+	// caller may see refuse nothing.
+	Allowed Decision = "allowed"
+	// Denied means that something which was asked for by its name was refused, or
+	// would have been if it existed.
+	Denied Decision = "denied"
+	// Undecided means that the global cluster did not say what is permitted.
+	Undecided Decision = "undecided"
+)
+
+// Record is what is noted of one operation. It is safe for concurrent use, and
+// the methods of a nil Record note nothing.
+type Record struct {
+	mu        sync.Mutex
+	permitted map[string]struct{}
+	refused   map[string]struct{}
+	denied    bool
+	undecided bool
+}
+
+type recordKey struct{}
+
+// With gives the context of an operation a new Record.
+func With(ctx context.Context) (context.Context, *Record) {
+	r := &Record{permitted: map[string]struct{}{}, refused: map[string]struct{}{}}
+	return context.WithValue(ctx, recordKey{}, r), r
+}
+
+// From is the Record of an operation; nil outside of one.
+func From(ctx context.Context) *Record {
+	r, _ := ctx.Value(recordKey{}).(*Record)
+	return r
+}
+
+// maxKept bounds the names that one operation may have noted.
+const maxKept = 10_000
+
+// Permit notes that the operation touched instances, and was let to.
+func (r *Record) Permit(instances ...string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keep(r.permitted, instances)
+}
+
+// Refuse notes that the operation named something of an instance, and was not
+// let to it. The name may be empty, where it belongs to no instance.
+func (r *Record) Refuse(instance string) {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.denied = true
+	keep(r.refused, []string{instance})
+}
+
+// Fail notes that the global cluster did not say what is permitted.
+func (r *Record) Fail() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.undecided = true
+}
+
+func keep(in map[string]struct{}, names []string) {
+	for _, name := range names {
+		if name != "" && len(in) < maxKept {
+			in[name] = struct{}{}
+		}
+	}
+}
+
+// Decision sums up the operation.
+func (r *Record) Decision() Decision {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.undecided:
+		return Undecided
+	case r.denied:
+		return Denied
+	}
+	return Allowed
+}
+
+// names are the instances that were touched and those that were refused, in
+// order, as far as they exist.
+func (r *Record) names(exists func(string) bool) (permitted, refused []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	known := func(in map[string]struct{}) []string {
+		var names []string
+		for name := range in {
+			if exists(name) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	return known(r.permitted), known(r.refused)
+}

@@ -1,0 +1,80 @@
+package audit
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// Message is the message of the lines, by which they are found in the log.
+const Message = "audit"
+
+// maxNames is how many instances a line names. Their number is always told.
+const maxNames = 50
+
+// Log writes the lines.
+type Log struct {
+	// Logger is where they go. They are written whatever its level: who turns down
+	// the log does not mean the audit.
+	Logger *slog.Logger
+	// Exists tells whether there is an instance of a name. It is asked when the
+	// operation is over and answered, so that how long it takes tells nobody
+	// anything. nil means that there is none.
+	Exists func(name string) bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Operation says what was done. Its texts come from Kairship or from parsed
+// documents, where they are identifiers, and never from values.
+type Operation struct {
+	// User is the name of the caller.
+	User string
+	// Via is the way in: "graphql".
+	Via string
+	// Name and Type of the operation; a query without a name has none.
+	Name, Type string
+	// Status is that of the HTTP response.
+	Status   int
+	Duration time.Duration
+	// Errors counts the errors of the response by code; nil where there are none.
+	Errors any
+}
+
+// Write writes the line of an operation. The trace id is that of the context, and
+// is added by the logger's handler.
+func (l *Log) Write(ctx context.Context, r *Record, op Operation) {
+	now, exists := l.Now, l.Exists
+	if now == nil {
+		now = time.Now
+	}
+	if exists == nil {
+		exists = func(string) bool { return false }
+	}
+	permitted, refused := r.names(exists)
+	line := slog.NewRecord(now(), slog.LevelInfo, Message, 0)
+	line.AddAttrs(
+		slog.String("user", op.User),
+		slog.String("via", op.Via),
+		slog.String("operation", op.Name),
+		slog.String("type", op.Type),
+		slog.String("decision", string(r.Decision())),
+		slog.Any("instances", first(permitted)),
+		slog.Int("instanceCount", len(permitted)),
+		slog.Int("status", op.Status),
+		slog.Float64("durationMs", float64(op.Duration.Microseconds())/1000),
+	)
+	if len(refused) > 0 {
+		line.AddAttrs(slog.Any("refused", first(refused)))
+	}
+	if op.Errors != nil {
+		line.AddAttrs(slog.Any("errors", op.Errors))
+	}
+	_ = l.Logger.Handler().Handle(ctx, line) // There is nowhere to say that a log can't be written.
+}
+
+// first are so many names as a line holds; never nil, so that a reader of JSON
+// finds a list.
+func first(names []string) []string {
+	return append([]string{}, names[:min(len(names), maxNames)]...)
+}
