@@ -114,6 +114,39 @@ func (o *Object) Without(path ...string) (*Object, error) {
 	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, detail: o.detail}, nil
 }
 
+// Masked is the object with every value of the map in a field replaced, for those
+// who may know its keys only. A field that is no map is taken away as a whole. The
+// object itself stays as it is.
+func (o *Object) Masked(field, mask string) (*Object, error) {
+	if field == "metadata" {
+		return nil, errors.New("the metadata of an object can't be masked")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(o.raw, &fields); err != nil {
+		return nil, err
+	}
+	at, found := fields[field]
+	if !found {
+		return o, nil
+	}
+	delete(fields, field)
+	var values map[string]json.RawMessage
+	if err := json.Unmarshal(at, &values); err == nil && values != nil {
+		masked := make(map[string]string, len(values))
+		for key := range values {
+			masked[key] = mask
+		}
+		if fields[field], err = json.Marshal(masked); err != nil {
+			return nil, err
+		}
+	}
+	raw, err := json.Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: o.Meta, raw: raw, detail: o.detail}, nil
+}
+
 func without(raw json.RawMessage, path []string) (rest json.RawMessage, changed bool, err error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {

@@ -68,3 +68,56 @@ func TestWithout(t *testing.T) {
 		})
 	}
 }
+
+func TestMasked(t *testing.T) {
+	const collected = `{"metadata":{"name":"x","annotations":{"shadow.clusterpedia.io/cluster-name":"k-a"}},`
+	for _, tt := range []struct {
+		name, body, want string
+		why              string
+	}{
+		{
+			name: "values", body: `{"kind":"Secret","data":{"user":"YQ==","password":"Yg=="},"type":"Opaque"}`,
+			want: `{"kind":"Secret","data":{"user":"***","password":"***"},"type":"Opaque"}`, why: "the keys stay",
+		},
+		{name: "none", body: `{"kind":"Secret","type":"Opaque"}`, want: `{"kind":"Secret","type":"Opaque"}`, why: "nothing changes"},
+		{name: "empty", body: `{"kind":"Secret","data":{}}`, want: `{"kind":"Secret","data":{}}`, why: "nothing changes"},
+		{name: "null", body: `{"kind":"Secret","data":null}`, want: `{"kind":"Secret"}`, why: "there are no keys"},
+		{name: "no map", body: `{"kind":"Secret","data":["YQ=="]}`, want: `{"kind":"Secret"}`, why: "what nobody can mask must not be shown"},
+		{name: "deeper", body: `{"kind":"Secret","data":{"a":{"b":"YQ=="}}}`, want: `{"kind":"Secret","data":{"a":"***"}}`, why: "a value is masked whatever it is"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			objects, _, err := decodeAnswer([]byte(`{"items":[`+collected+tt.body[1:]+`]}`), Whole, Type{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := objects[0].Masked("data", "***")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for o, text := range map[*Object]string{got: tt.want, objects[0]: tt.body} {
+				if o == objects[0] && got == objects[0] {
+					continue
+				}
+				manifest, err := o.Manifest()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want map[string]any
+				if err := json.Unmarshal([]byte(text), &want); err != nil {
+					t.Fatal(err)
+				}
+				delete(manifest, "metadata")
+				if d := cmp.Diff(want, manifest); d != "" {
+					t.Errorf("%s (-want +got):\n%s", tt.why, d)
+				}
+			}
+		})
+	}
+	objects, _, err := decodeAnswer([]byte(`{"items":[`+collected+`"kind":"Secret"}]}`), Whole, Type{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := objects[0].Masked("metadata", "***"); err == nil {
+		t.Error("the metadata was masked; it is kept apart, and would still have the values")
+	}
+}

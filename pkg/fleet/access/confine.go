@@ -15,7 +15,7 @@ import (
 // Some types are not judged by the namespace they are in. They are told by
 // their resource: a type that comes from a caller need not name a kind.
 
-// isSecret: the values of Secrets are for fewer people than the rest.
+// isSecret: the values of Secrets are for fewer people than the rest of them.
 func isSecret(t index.Type) bool {
 	return t.Group == "" && (strings.EqualFold(t.Resource, "secrets") || t.Kind == "Secret")
 }
@@ -38,6 +38,8 @@ const (
 	// ofBinding is a Work without its manifests, once it shows that it was made for
 	// an object in a namespace that may be read.
 	ofBinding
+	// withoutValues is a Secret of which the keys may be known, but not the values.
+	withoutValues
 	// withoutManifests is a Work without what it takes to the member cluster:
 	// Secrets may be among it.
 	withoutManifests
@@ -49,10 +51,40 @@ const (
 // Work that somebody wrote by hand.
 func strip(work *index.Object) (*index.Object, error) {
 	stripped, err := work.Without("spec", "workload")
-	if err != nil {
-		return nil, err
+	for _, key := range copies {
+		if err != nil {
+			return nil, err
+		}
+		stripped, err = stripped.Without("metadata", "annotations", key)
 	}
-	return stripped.Without("metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+	return stripped, err
+}
+
+// mask stands for the value of a Secret. It is not base64, so that an API server
+// refuses a Secret that somebody read without the values and sends back, instead
+// of storing this.
+const mask = "***"
+
+// copies are annotations in which tools keep the whole of an object.
+var copies = []string{
+	corev1.LastAppliedConfigAnnotation, "kapp.k14s.io/original", "objectset.rio.cattle.io/applied", "banzaicloud.com/last-applied",
+}
+
+// conceal takes the values out of a Secret, and what tools keep of them.
+func conceal(secret *index.Object) (*index.Object, error) {
+	concealed := secret
+	var err error
+	for _, field := range []string{"data", "stringData"} {
+		if concealed, err = concealed.Masked(field, mask); err != nil {
+			return nil, err
+		}
+	}
+	for _, key := range copies {
+		if concealed, err = concealed.Without("metadata", "annotations", key); err != nil {
+			return nil, err
+		}
+	}
+	return concealed, nil
 }
 
 // viewOf judges an object by its key, before it is read.
@@ -64,8 +96,8 @@ func viewOf(g authz.Grant, k index.Key) view {
 		return hidden
 	}
 	switch {
-	case isSecret(k.Type):
-		return allowed(g.Can(authz.VerbReadSecrets, k.Namespace))
+	case isSecret(k.Type) && g.CanRead(k.Namespace) && !g.Can(authz.VerbReadSecrets, k.Namespace):
+		return withoutValues
 	case isNamespace(k.Type) && k.Namespace == "":
 		return allowed(g.CanRead("") || (k.Name != "" && g.CanRead(k.Name)))
 	case isWork(k.Type):
@@ -98,6 +130,8 @@ func admit(g authz.Grant, types []index.Type, o *index.Object) (*index.Object, e
 	switch viewOf(g, index.Key{Cluster: o.Cluster, Type: t, Namespace: o.Meta.Namespace, Name: o.Meta.Name}) {
 	case whole:
 		return o, nil
+	case withoutValues:
+		return conceal(o)
 	case withoutManifests:
 		return strip(o)
 	case ofBinding:
@@ -140,11 +174,7 @@ type confined struct {
 // narrowed by the query's own namespaces and names already, so that what is
 // outside of them is not asked for at all.
 func confine(g authz.Grant, cluster string, q *index.ListQuery) confined {
-	verb := authz.VerbView
-	if slices.ContainsFunc(q.Types, isSecret) {
-		verb = authz.VerbReadSecrets
-	}
-	reach := g.Reach(verb)
+	reach := g.Reach(authz.VerbView)
 	namespacesOnly := len(q.Types) > 0 && !slices.ContainsFunc(q.Types, func(t index.Type) bool { return !isNamespace(t) })
 	scope := index.Scope{Cluster: cluster}
 	switch {

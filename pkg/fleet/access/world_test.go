@@ -113,6 +113,9 @@ func covers(namespaces, namespace string) bool {
 	return slices.Contains(strings.Fields(namespaces), namespace)
 }
 
+// holdsSecrets tells that objects of a type have the values of Secrets in them.
+func holdsSecrets(t index.Type) bool { return t == secrets || t == index.Works }
+
 // sees tells whether a person may read an object, and whether its body too.
 // listed asks about lists: a single Work is found by what it was made for, a list
 // of them by where they are.
@@ -122,8 +125,8 @@ func sees(person string, k index.Key, listed bool) (visible, body bool) {
 	case !ok:
 		return false, false
 	case k.Type == secrets:
-		visible = covers(s.secrets, k.Namespace)
-		return visible, visible
+		visible = covers(s.objects, k.Namespace)
+		return visible, visible && covers(s.secrets, k.Namespace)
 	case k.Type == index.Namespaces:
 		visible = covers(s.objects, k.Name)
 		return visible, visible
@@ -223,6 +226,12 @@ func load(t testing.TB, detail index.Detail) map[index.Key]*index.Object {
 		if k.Type == index.Works {
 			annotations["kubectl.kubernetes.io/last-applied-configuration"] = confidential
 			item["spec"] = map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{"kind": "Secret", "data": confidential}}}}
+		}
+		if k.Type == secrets {
+			annotations["kubectl.kubernetes.io/last-applied-configuration"] = confidential
+			annotations["kapp.k14s.io/original"] = confidential
+			item["data"] = map[string]string{"password": confidential}
+			item["stringData"] = map[string]string{"password": confidential}
 		}
 		items = append(items, item)
 		byName[index.Key{Cluster: k.Cluster, Type: index.Type{Version: apiVersion, Kind: k.Type.Kind}, Namespace: k.Namespace, Name: k.Name}] = k
