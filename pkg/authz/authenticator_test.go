@@ -80,11 +80,11 @@ func TestAuthenticate(t *testing.T) {
 		},
 		{
 			name: "Kairship may not ask", credentials: TokenCredentials("t"), err: apierrors.NewForbidden(tokenReviews, "", nil),
-			wantCode: apierror.CodeInternal, wantReviews: 1, why: "trying again does not help, and the caller's token is not at fault",
+			wantCode: apierror.CodeTimeout, wantReviews: 1, why: "a global cluster that is starting refuses everybody, and the caller's token is not at fault",
 		},
 		{
 			name: "Kairship's own identity is refused", credentials: TokenCredentials("t"), err: apierrors.NewUnauthorized("expired"),
-			wantCode: apierror.CodeInternal, wantReviews: 1, why: "the 401 is about Kairship, not about the caller",
+			wantCode: apierror.CodeTimeout, wantReviews: 1, why: "the 401 is about Kairship, not about the caller",
 		},
 		{
 			name: "client certificate", credentials: certificate(pkix.Name{CommonName: "bob", Organization: []string{"ops"}}),

@@ -117,14 +117,17 @@ func (d *decisions[V]) decide(ctx context.Context, of [32]byte, ask func(context
 }
 
 // undecided turns the failure of a review into an error for the caller. That
-// Kairship itself may not ask is not a matter of trying again, so it is told
-// apart; what was never sent has an error of its own.
+// Kairship itself may not ask is told apart, because somebody may have to give it
+// the permission; but a global cluster that is starting refuses everybody for a
+// moment, so it is worth trying again too. What was never sent has an error of
+// its own.
 func (d *decisions[V]) undecided(err error) error {
 	if e, ok := errors.AsType[*apierror.Error](err); ok {
 		return e
 	}
 	if apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) {
-		return apierror.Wrap(err, apierror.CodeInternal, "internal error")
+		return apierror.Wrap(err, apierror.CodeTimeout,
+			"the global cluster does not let Kairship check %s now; try again", d.subject)
 	}
 	return apierror.Wrap(err, apierror.CodeTimeout,
 		"the global cluster did not answer the check of %s; try again", d.subject)

@@ -109,7 +109,7 @@ func TestVisibilityRemembers(t *testing.T) {
 		{name: "cluster away", err: away, steps: []func(*clock, *Resolver){after(0)}, wantReviews: 2, wantCode: apierror.CodeTimeout, why: "no answer is nothing to remember"},
 		{
 			name: "Kairship may not impersonate", err: apierrors.NewForbidden(schema.GroupResource{Resource: "users"}, "alice", nil),
-			wantReviews: 1, wantCode: apierror.CodeInternal, why: "trying again does not help, and the user is not at fault",
+			wantReviews: 1, wantCode: apierror.CodeTimeout, why: "a global cluster that is starting refuses everybody, and the user is not at fault",
 		},
 		{
 			name: "a user who can't be asked about", err: apierror.New(apierror.CodeForbidden, "your identity can't be checked"),
