@@ -9,6 +9,8 @@ import (
 	"time"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -19,6 +21,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterindex"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
+	"github.com/kairship-io/kairship/pkg/controllers/instanceaccess"
+	"github.com/kairship-io/kairship/pkg/controllers/instanceregistry"
+	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
@@ -33,9 +38,22 @@ import (
 type Settings struct {
 	// ProbeInterval is the time between two looks at the same apiserver.
 	ProbeInterval time.Duration
-	// ProbeTimeout bounds one look.
+	// ProbeTimeout bounds one look, and one request about access rules.
 	ProbeTimeout time.Duration
+	// AccessInterval is the time between two looks at the access rules inside the
+	// same instance; DefaultAccessInterval when it is zero.
+	AccessInterval time.Duration
+	// RevokedRetention is how long a revoked InstanceRoleBinding is kept, so that
+	// an event that arrives late cannot give the role back;
+	// DefaultRevokedRetention when it is zero.
+	RevokedRetention time.Duration
 }
+
+// The defaults of Settings.
+const (
+	DefaultAccessInterval   = time.Minute
+	DefaultRevokedRetention = 7 * 24 * time.Hour
+)
 
 // Scheme knows every type that the controllers read or write.
 func Scheme() *runtime.Scheme {
@@ -46,12 +64,16 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// Cache is how the manager must cache: of Secrets no more than their names.
+// Cache is how the manager must cache: of Secrets no more than their names, and
+// of the global cluster's RBAC no more than what is marked as Kairship's.
 func Cache() cache.Options {
+	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue})}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			credentials.Metadata(): {Transform: credentials.StripMetadata},
+			credentials.Metadata():       {Transform: credentials.StripMetadata},
+			&rbacv1.ClusterRole{}:        ours,
+			&rbacv1.ClusterRoleBinding{}: ours,
 		},
 	}
 }
@@ -67,6 +89,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	if err := credentials.RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	if err := instanceaccess.RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
 	for name, controller := range all(mgr, settings) {
 		if err := controller.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up controller %s: %w", name, err)
@@ -78,6 +103,12 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 // all are the controllers by name.
 func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	kube, live := mgr.GetClient(), mgr.GetAPIReader()
+	if settings.AccessInterval == 0 {
+		settings.AccessInterval = DefaultAccessInterval
+	}
+	if settings.RevokedRetention == 0 {
+		settings.RevokedRetention = DefaultRevokedRetention
+	}
 	secrets := credentials.Reader{Secrets: live}
 	return map[string]setup{
 		virtualclustersync.Name: &virtualclustersync.Reconciler{
@@ -99,6 +130,21 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Recorder: mgr.GetEventRecorder(clusterstatus.Name),
 			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout},
 			Interval: settings.ProbeInterval,
+		},
+		instanceregistry.Name: &instanceregistry.Reconciler{
+			Client:   kube,
+			Recorder: mgr.GetEventRecorder(instanceregistry.Name),
+		},
+		instancerolebinding.Name: &instancerolebinding.Reconciler{
+			Client: kube, Live: live,
+			Recorder:  mgr.GetEventRecorder(instancerolebinding.Name),
+			Retention: settings.RevokedRetention,
+		},
+		instanceaccess.Name: &instanceaccess.Reconciler{
+			Client: kube, Live: live, Credentials: secrets,
+			Recorder: mgr.GetEventRecorder(instanceaccess.Name),
+			Interval: settings.AccessInterval,
+			Timeout:  settings.ProbeTimeout,
 		},
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// Owner is the Instance or Cluster that something is made for.
+// Owner is the Instance, Cluster or InstanceRoleBinding that something is made for.
 type Owner struct {
 	kind, label, name string
 	object            client.Object
@@ -27,6 +27,11 @@ func ByInstance(instance *v1alpha1.Instance) Owner {
 // ByCluster is the owner of what is made from a Cluster.
 func ByCluster(cluster *v1alpha1.Cluster) Owner {
 	return Owner{kind: v1alpha1.ClusterKind, label: v1alpha1.ClusterLabel, name: cluster.Name, object: cluster}
+}
+
+// ByRoleBinding is the owner of what is made from an InstanceRoleBinding.
+func ByRoleBinding(binding *v1alpha1.InstanceRoleBinding) Owner {
+	return Owner{kind: v1alpha1.InstanceRoleBindingKind, label: v1alpha1.RoleBindingLabel, name: binding.Name, object: binding}
 }
 
 // Labels are the labels that mark an object as the owner's.

@@ -1,0 +1,151 @@
+package instanceaccess
+
+import (
+	"maps"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/roles"
+)
+
+// place is where a grant is: in a namespace, or without one in the whole
+// instance.
+type place struct{ namespace, name string }
+
+// grant is a RoleBinding or a ClusterRoleBinding: they say the same.
+type grant struct {
+	place
+	labels   map[string]string
+	role     rbacv1.RoleRef
+	subjects []rbacv1.Subject
+	uid      types.UID
+	version  string
+	// binding is the InstanceRoleBinding that it is to be made for; nil in what
+	// was found.
+	binding *binding
+}
+
+func (g *grant) meta() metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: g.namespace, Name: g.name, Labels: g.labels, ResourceVersion: g.version}
+}
+
+// wantedGrants are those that an InstanceRoleBinding is to have. The global
+// cluster's UID marks them as made from there.
+func wantedGrants(b *binding, global string) []*grant {
+	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: roles.ClusterRoleName(b.Spec.Role, len(b.Spec.Namespaces) > 0)}
+	namespaces := slices.Sorted(slices.Values(b.Spec.Namespaces))
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	var out []*grant
+	for _, namespace := range slices.Compact(namespaces) {
+		out = append(out, &grant{
+			place: place{namespace: namespace, name: roles.BindingName(b.Name)},
+			labels: map[string]string{
+				v1alpha1.ManagedByLabel:     v1alpha1.ManagedByValue,
+				v1alpha1.InstanceLabel:      b.Spec.InstanceRef.Name,
+				v1alpha1.RoleBindingLabel:   b.Name,
+				v1alpha1.OwnerUIDLabel:      string(b.UID),
+				v1alpha1.GlobalClusterLabel: global,
+			},
+			role:     role,
+			subjects: []rbacv1.Subject{roles.Subject(b.Spec.Subject)},
+			binding:  b,
+		})
+	}
+	return out
+}
+
+// grantPlan is what has to be done to the grants, in this order.
+type grantPlan struct {
+	remove []*grant
+	update []*grant
+	create []*grant
+}
+
+// planGrants compares what is to be there with what is. All that was found is
+// ours, so what nobody wants goes. Whom a grant refers to cannot be changed, so
+// one that is to refer to another role is made anew.
+func planGrants(wanted []*grant, found map[place]*grant) grantPlan {
+	var plan grantPlan
+	kept := map[place]bool{}
+	for _, want := range wanted {
+		have, exists := found[want.place]
+		switch {
+		case !exists || have.role != want.role:
+			plan.create = append(plan.create, want)
+			continue
+		case !contains(have.labels, want.labels) || !equality.Semantic.DeepEqual(have.subjects, want.subjects):
+			updated := *want
+			updated.version = have.version
+			updated.labels = merged(have.labels, want.labels)
+			plan.update = append(plan.update, &updated)
+		}
+		kept[want.place] = true
+	}
+	for at, have := range found {
+		if !kept[at] {
+			plan.remove = append(plan.remove, have)
+		}
+	}
+	return plan
+}
+
+// rolePlan is what has to be done to the ClusterRoles.
+type rolePlan struct {
+	create, update, remove []*rbacv1.ClusterRole
+}
+
+// planRoles compares the ClusterRoles that are to be there with those that are.
+// What an instance has filled in by an aggregation rule is left to it.
+func planRoles(wanted []rbacv1.ClusterRole, found map[string]*rbacv1.ClusterRole) rolePlan {
+	var plan rolePlan
+	known := map[string]bool{}
+	for i := range wanted {
+		want := &wanted[i]
+		known[want.Name] = true
+		have, exists := found[want.Name]
+		if !exists {
+			plan.create = append(plan.create, want)
+			continue
+		}
+		updated := have.DeepCopy()
+		updated.Labels = merged(have.Labels, want.Labels)
+		updated.AggregationRule = want.AggregationRule
+		if want.AggregationRule == nil {
+			updated.Rules = want.Rules
+		}
+		if !equality.Semantic.DeepEqual(have, updated) {
+			plan.update = append(plan.update, updated)
+		}
+	}
+	for name, have := range found {
+		if !known[name] {
+			plan.remove = append(plan.remove, have)
+		}
+	}
+	return plan
+}
+
+func contains(have, want map[string]string) bool {
+	for key, value := range want {
+		if found, exists := have[key]; !exists || found != value {
+			return false
+		}
+	}
+	return true
+}
+
+func merged(have, more map[string]string) map[string]string {
+	out := maps.Clone(have)
+	if out == nil {
+		out = map[string]string{}
+	}
+	maps.Copy(out, more)
+	return out
+}

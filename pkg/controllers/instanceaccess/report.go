@@ -1,0 +1,52 @@
+package instanceaccess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+)
+
+// report tells every binding how it is with its rules in the instance, and lets
+// go those of which nothing is left there.
+func (r *Reconciler) report(ctx context.Context, s *scope) error {
+	var problems []error
+	for _, b := range s.bindings {
+		if b.said == nil && b.cleaned {
+			said := s.gone(b)
+			b.said = &said
+		}
+		problems = append(problems, r.reportOne(ctx, b))
+	}
+	return errors.Join(problems...)
+}
+
+func (r *Reconciler) reportOne(ctx context.Context, b *binding) error {
+	ended := !b.DeletionTimestamp.IsZero() || b.Spec.Revoked
+	if b.cleaned && b.held && ended {
+		patch := client.MergeFromWithOptions(b.DeepCopy(), client.MergeFromWithOptimisticLock{})
+		controllerutil.RemoveFinalizer(b.InstanceRoleBinding, v1alpha1.InstanceAccessFinalizer)
+		released := !b.DeletionTimestamp.IsZero() && len(b.Finalizers) == 0
+		if err := r.Client.Patch(ctx, b.InstanceRoleBinding, patch); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("remove the finalizer from binding %q: %w", b.Name, err)
+		}
+		if released {
+			return nil // There is nothing to write to.
+		}
+	}
+	if b.said == nil {
+		return nil
+	}
+	before := v1alpha1.InstanceRoleBindingStatus{Conditions: status.Pick(b.Status.Conditions, v1alpha1.ConditionInstanceReady)}
+	after := v1alpha1.InstanceRoleBindingStatus{Conditions: status.Conditions(before.Conditions, b.Generation, *b.said)}
+	if err := status.Apply(ctx, r.Client, b.InstanceRoleBinding, Name, &before, &after); err != nil {
+		return err
+	}
+	status.Announce(r.Recorder, b.InstanceRoleBinding, "Bind", before.Conditions, after.Conditions)
+	return nil
+}

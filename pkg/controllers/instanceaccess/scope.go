@@ -1,0 +1,131 @@
+package instanceaccess
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+)
+
+// scope is what the phases of one reconciliation hand to each other.
+type scope struct {
+	name string
+	// instance is nil when there is none.
+	instance *v1alpha1.Instance
+	bindings []*binding
+
+	// to is how the instance is reached, and rbac its client; set by connect.
+	to   connection.Connection
+	rbac rbacclient.RbacV1Interface
+	// global is what marks our objects inside; set by connect.
+	global string
+
+	// What the instance has; set by look.
+	looked bool
+	roles  map[string]*rbacv1.ClusterRole
+	grants map[place]*grant
+	// strangers is how many bindings are there that another global cluster made.
+	strangers int
+
+	// rolesAreNew says that roles were written just now; unsettled, that the
+	// instance has not done its part yet.
+	rolesAreNew, unsettled bool
+}
+
+// binding is one InstanceRoleBinding, and what became of it inside.
+type binding struct {
+	*v1alpha1.InstanceRoleBinding
+	// said is the condition to write; nil leaves the one that is there.
+	said *metav1.Condition
+	// cleaned means that nothing of it is left inside.
+	cleaned bool
+	// held means that it has our finalizer.
+	held bool
+}
+
+func newScope(name string, instance *v1alpha1.Instance, all []v1alpha1.InstanceRoleBinding) *scope {
+	s := &scope{name: name, instance: instance}
+	for i := range all {
+		s.bindings = append(s.bindings, &binding{
+			InstanceRoleBinding: &all[i],
+			held:                slices.Contains(all[i].Finalizers, v1alpha1.InstanceAccessFinalizer),
+		})
+	}
+	// The same order each time, so that what does not fit goes to the same ones.
+	slices.SortFunc(s.bindings, func(a, b *binding) int { return cmp.Compare(a.Name, b.Name) })
+	return s
+}
+
+// leaving says that the Instance is being deleted.
+func (s *scope) leaving() bool { return s.instance != nil && !s.instance.DeletionTimestamp.IsZero() }
+
+// holding says that the Instance waits for us.
+func (s *scope) holding() bool {
+	return s.instance != nil && slices.Contains(s.instance.Finalizers, v1alpha1.InstanceAccessFinalizer)
+}
+
+// wanted says that the binding is to have rules in the instance.
+func (s *scope) wanted(b *binding) bool {
+	return b.DeletionTimestamp.IsZero() && !b.Spec.Revoked && s.instance != nil && !s.leaving()
+}
+
+// idle says that nothing has to be inside the instance, and that nothing ever was.
+func (s *scope) idle() bool {
+	return !s.holding() && !slices.ContainsFunc(s.bindings, func(b *binding) bool { return b.held || s.wanted(b) })
+}
+
+// letGo says that nothing has to be removed for any binding.
+func (s *scope) letGo() {
+	for _, b := range s.bindings {
+		b.cleaned = true
+	}
+}
+
+// tell gives every binding that has not been told anything the condition that
+// fits it: one for a role that is to be there, one for a role that is to go.
+func (s *scope) tell(wanted metav1.Condition, unwanted func(*binding) metav1.Condition) {
+	for _, b := range s.bindings {
+		if b.said != nil {
+			continue
+		}
+		said := wanted
+		switch {
+		case b.cleaned:
+			said = s.gone(b)
+		case !s.wanted(b):
+			said = unwanted(b)
+		}
+		b.said = &said
+	}
+}
+
+// gone is the condition of a role of which nothing is left in the instance.
+func (s *scope) gone(b *binding) metav1.Condition {
+	switch {
+	case !b.DeletionTimestamp.IsZero():
+		return v1alpha1.InstanceNotBound(v1alpha1.ReasonDeleting, "Nothing is left of the role in the instance.")
+	case b.Spec.Revoked:
+		return v1alpha1.InstanceNotBound(v1alpha1.ReasonRevoked, "The role was taken away, and nothing is left of it in the instance.")
+	case s.instance == nil:
+		return v1alpha1.InstanceNotBound(v1alpha1.ReasonNoInstance,
+			fmt.Sprintf("There is no Instance %q. The role takes effect once there is one.", s.name))
+	}
+	return v1alpha1.InstanceNotBound(v1alpha1.ReasonDeleting, fmt.Sprintf("The Instance %q is being deleted.", s.name))
+}
+
+// stuck is the condition of a role that is to go and that could not be removed.
+func (s *scope) stuck(why string) func(*binding) metav1.Condition {
+	message := "The rules in the instance could not be removed yet, which is tried again: " + why
+	return func(b *binding) metav1.Condition {
+		if b.DeletionTimestamp.IsZero() && b.Spec.Revoked {
+			return v1alpha1.InstanceNotBound(v1alpha1.ReasonRevoking, message)
+		}
+		return v1alpha1.InstanceNotBound(v1alpha1.ReasonDeleting, message)
+	}
+}

@@ -1,0 +1,143 @@
+package instanceaccess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
+)
+
+// whileLeaving is when to try again to remove the rules of an Instance that is
+// being deleted.
+const whileLeaving = 3 * time.Second
+
+// unreached ends a reconciliation because of the instance. It is no failure of
+// ours: the bindings are told, and the instance is tried again later and later,
+// or as soon as it is seen to answer.
+func (r *Reconciler) unreached(ctx context.Context, s *scope, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err() // We are being stopped, which says nothing about the instance.
+	}
+	if apierrors.IsConflict(err) {
+		return err // It answers, and somebody changed what we were about to.
+	}
+	if s.leaving() {
+		return r.abandon(ctx, s, err)
+	}
+	why := r.problem(s, err)
+	wanted := v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonUnreachable, why)
+	if apierrors.IsForbidden(err) {
+		wanted = v1alpha1.InstanceNotBound(v1alpha1.ReasonNotAllowed, why)
+	}
+	s.tell(wanted, s.stuck(why))
+	pause := r.pauses.next(s.name)
+	log.FromContext(ctx).Info("Cannot see to the access rules of an instance", "instance", s.name, "cause", why, "nextAttempt", pause.String())
+	return stop(pause)
+}
+
+// problem says what is wrong, in the same words each time.
+func (r *Reconciler) problem(s *scope, err error) string {
+	answer := apierrors.APIStatus(nil)
+	if !errors.As(err, &answer) {
+		reachable, _ := probe.Judge(probe.Observation{Err: err, Endpoint: s.to.Endpoint, Timeout: r.Timeout})
+		return reachable.Message
+	}
+	switch code := answer.Status().Code; code {
+	case http.StatusUnauthorized:
+		return fmt.Sprintf("%s does not accept the credentials (HTTP %d): put valid ones into the Secret.", s.to.Endpoint, code)
+	case http.StatusForbidden:
+		return notAllowed("see to the access rules", err)
+	default:
+		return fmt.Sprintf("%s answers with HTTP %d.", s.to.Endpoint, code)
+	}
+}
+
+// notAllowed says what the instance refuses, and what to do about it.
+func notAllowed(what string, err error) string {
+	return fmt.Sprintf("The instance does not let its credentials %s. They need every permission that they give away, as cluster-admin has: %v", what, err)
+}
+
+// refusal tells that the instance answered and does not want this one object. To
+// try it again soon is of no use.
+func refusal(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
+}
+
+// abandon lets an Instance go whose rules cannot be removed, once that was tried
+// for some time. An instance that nobody reaches any more must not be kept
+// registered by it.
+func (r *Reconciler) abandon(ctx context.Context, s *scope, cause error) error {
+	why := r.problem(s, cause)
+	reachable := reasonOf(cause) == ""
+	if !reachable {
+		why = cause.Error()
+	}
+	if reachable && time.Since(s.instance.DeletionTimestamp.Time) < patience {
+		s.tell(v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonUnreachable, why), s.stuck(why))
+		return stop(whileLeaving)
+	}
+	if s.holding() {
+		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeWarning, "AccessRulesLeft", "Forget",
+			"The access rules kairship:* could not be removed from the instance and stay there: %s", why)
+	}
+	r.instances.forget(s.name)
+	s.letGo()
+	if err := r.letInstanceGo(ctx, s); err != nil {
+		return err
+	}
+	return stop(0)
+}
+
+// pauses are the pauses between attempts to reach an instance, by its name. The
+// zero value is ready for use.
+type pauses struct {
+	once    sync.Once
+	limiter workqueue.TypedRateLimiter[string]
+}
+
+func (p *pauses) init() {
+	const first, longest = time.Second, time.Minute
+	p.once.Do(func() { p.limiter = workqueue.NewTypedItemExponentialFailureRateLimiter[string](first, longest) })
+}
+
+func (p *pauses) next(instance string) time.Duration {
+	p.init()
+	return p.limiter.When(instance)
+}
+
+func (p *pauses) forget(instance string) {
+	p.init()
+	p.limiter.Forget(instance)
+}
+
+// reachedOtherwise lets through what may end or begin an outage: the instance
+// was seen to answer, or not any more, or its credentials are somewhere else.
+func reachedOtherwise() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, ok := e.ObjectOld.(*v1alpha1.Instance)
+			after, also := e.ObjectNew.(*v1alpha1.Instance)
+			if !ok || !also {
+				return false
+			}
+			answers := func(i *v1alpha1.Instance) bool {
+				return meta.IsStatusConditionTrue(i.Status.Conditions, v1alpha1.ConditionReachable)
+			}
+			was, is := before.CredentialsRef(), after.CredentialsRef()
+			return answers(before) != answers(after) || (was == nil) != (is == nil) || (was != nil && *was != *is)
+		},
+	}
+}

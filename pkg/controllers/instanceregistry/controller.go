@@ -1,0 +1,127 @@
+// Package instanceregistry tells global management of every Instance: beside the
+// Instance alpha it keeps the InstanceRegistration alpha, which says how people
+// know the instance, how it is, and which roles can be bound on it. It follows
+// the Instance and goes with it.
+package instanceregistry
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+)
+
+// Name of the controller: in logs, in events and as owner of its fields.
+const Name = "instance-registry"
+
+// concurrency is how many instances are worked on at the same time.
+const concurrency = 4
+
+// Reconciler keeps the InstanceRegistration of one Instance.
+type Reconciler struct {
+	Client   client.Client
+	Recorder events.EventRecorder
+}
+
+// SetupWithManager starts the controller with the manager.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named(Name).
+		For(&v1alpha1.Instance{}).
+		// They have the same name, and by name a foreign registration that goes away
+		// makes room for ours.
+		Watches(&v1alpha1.InstanceRegistration{}, &handler.EnqueueRequestForObject{}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		Complete(r)
+}
+
+// What the controller may do; the chart's role is generated from it.
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kairship.io,resources=instances/finalizers,verbs=update
+// +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations/status,verbs=patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// Reconcile brings the InstanceRegistration of one Instance up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	instance := &v1alpha1.Instance{}
+	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
+		// The garbage collector removes the registration of an Instance that is gone.
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	current := &scope{instance: instance, owner: ownership.ByInstance(instance)}
+	_, result, err := outcome.Of(ctx, outcome.Run(ctx, current, r.register, r.report))
+	return result, err
+}
+
+// scope is what the phases of one reconciliation hand to each other.
+type scope struct {
+	instance *v1alpha1.Instance
+	owner    ownership.Owner
+	// registration is what is stored; set by register.
+	registration *v1alpha1.InstanceRegistration
+}
+
+// register creates the registration, or brings it up to date.
+func (r *Reconciler) register(ctx context.Context, s *scope) error {
+	name := s.instance.Name
+	stored := &v1alpha1.InstanceRegistration{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored)
+	switch {
+	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
+		return &outcome.Stop{} // Nobody should bind a role on it any more.
+	case apierrors.IsNotFound(err):
+		created := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		s.shape(created)
+		if err := r.Client.Create(ctx, created); err != nil {
+			return fmt.Errorf("create the registration of instance %q: %w", name, err)
+		}
+		s.registration = created
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the registration of instance %q: %w", name, err)
+	case !s.owner.Owns(stored):
+		// An Instance has no condition for this: it works all the same.
+		taken := s.owner.Taken(v1alpha1.InstanceRegistrationKind, stored)
+		r.Recorder.Eventf(s.instance, stored, corev1.EventTypeWarning, v1alpha1.ReasonNameTaken, "Register", "%s", taken)
+		return &outcome.Stop{}
+	case !stored.DeletionTimestamp.IsZero():
+		return &outcome.Stop{} // It is made again when it is gone, of which we hear.
+	}
+
+	updated := stored.DeepCopy()
+	s.shape(updated)
+	if !equality.Semantic.DeepEqual(stored, updated) {
+		patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+		if err := r.Client.Patch(ctx, updated, patch); err != nil {
+			return fmt.Errorf("update the registration of instance %q: %w", name, err)
+		}
+	}
+	s.registration = updated
+	return nil
+}
+
+// shape makes the registration what the Instance asks for.
+func (s *scope) shape(registration *v1alpha1.InstanceRegistration) {
+	s.owner.Mark(registration)
+	registration.Spec = specOf(s.instance)
+}
+
+// report repeats on the registration how the instance is.
+func (r *Reconciler) report(ctx context.Context, s *scope) error {
+	before, after := s.registration.Status, statusOf(s.instance)
+	return status.Apply(ctx, r.Client, s.registration, Name, &before, &after)
+}

@@ -1,0 +1,205 @@
+package instancerolebinding
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// afterNameTaken is when to look again whether somebody else's object is gone.
+// Objects of others are not watched.
+const afterNameTaken = 30 * time.Second
+
+// hold keeps the binding from vanishing before its rules.
+func (r *Reconciler) hold(ctx context.Context, s *scope) error {
+	if controllerutil.ContainsFinalizer(s.binding, v1alpha1.RoleBindingFinalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.binding.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.AddFinalizer(s.binding, v1alpha1.RoleBindingFinalizer)
+	if err := r.Client.Patch(ctx, s.binding, patch); err != nil {
+		return fmt.Errorf("add the finalizer to binding %q: %w", s.binding.Name, err)
+	}
+	return nil
+}
+
+// writeRole keeps the ClusterRole, which says what the role permits. Where its
+// name is somebody else's, nobody may be bound to what that one permits.
+func (r *Reconciler) writeRole(ctx context.Context, s *scope) error {
+	stored := &rbacv1.ClusterRole{}
+	err := r.Client.Get(ctx, s.key(), stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		created := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: s.key().Name}}
+		s.shapeRole(created)
+		return r.unbindWhenTaken(ctx, s, r.create(ctx, s, "ClusterRole", created, &rbacv1.ClusterRole{}))
+	case err != nil:
+		return fmt.Errorf("read ClusterRole %q: %w", s.key().Name, err)
+	case !s.owner.Owns(stored):
+		return r.unbindWhenTaken(ctx, s, s.taken("ClusterRole", stored))
+	}
+	updated := stored.DeepCopy()
+	s.shapeRole(updated)
+	return r.update(ctx, "ClusterRole", stored, updated)
+}
+
+// unbindWhenTaken takes our ClusterRoleBinding away when the ClusterRole that it
+// refers to turned out to be somebody else's.
+func (r *Reconciler) unbindWhenTaken(ctx context.Context, s *scope, err error) error {
+	var stop *outcome.Stop
+	if !errors.As(err, &stop) {
+		return err
+	}
+	if err := r.removeOne(ctx, s, &rbacv1.ClusterRoleBinding{}); err != nil {
+		return err
+	}
+	return stop
+}
+
+// writeBinding keeps the ClusterRoleBinding, which says who has the role.
+func (r *Reconciler) writeBinding(ctx context.Context, s *scope) error {
+	created := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: s.key().Name}}
+	s.shapeBinding(created)
+	stored := &rbacv1.ClusterRoleBinding{}
+	err := r.Client.Get(ctx, s.key(), stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		err = r.create(ctx, s, "ClusterRoleBinding", created, &rbacv1.ClusterRoleBinding{})
+	case err != nil:
+		err = fmt.Errorf("read ClusterRoleBinding %q: %w", s.key().Name, err)
+	case !s.owner.Owns(stored):
+		err = s.taken("ClusterRoleBinding", stored)
+	case stored.RoleRef != created.RoleRef:
+		err = r.replace(ctx, stored) // What it refers to cannot be changed.
+	default:
+		updated := stored.DeepCopy()
+		s.shapeBinding(updated)
+		err = r.update(ctx, "ClusterRoleBinding", stored, updated)
+	}
+	if err != nil {
+		return err
+	}
+	bound := v1alpha1.GlobalBound("The role is bound in the global cluster.")
+	s.global = &bound
+	return nil
+}
+
+// create creates an object that the caches do not have. It may be there all the
+// same: they hold only what is marked as ours.
+func (r *Reconciler) create(ctx context.Context, s *scope, kind string, created, stored client.Object) error {
+	err := r.Client.Create(ctx, created)
+	if !apierrors.IsAlreadyExists(err) {
+		if err != nil {
+			return fmt.Errorf("create %s %q: %w", kind, created.GetName(), err)
+		}
+		return nil
+	}
+	if readErr := r.Live.Get(ctx, s.key(), stored); readErr != nil {
+		return fmt.Errorf("read %s %q: %w", kind, created.GetName(), readErr)
+	}
+	if s.owner.Owns(stored) {
+		return err // The cache has not seen it yet.
+	}
+	return s.taken(kind, stored)
+}
+
+// taken says that an object of somebody else has the name that is needed.
+func (s *scope) taken(kind string, stored client.Object) error {
+	return &outcome.Stop{
+		Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonNameTaken, s.owner.Taken(kind, stored)),
+		Retry:     afterNameTaken,
+	}
+}
+
+func (r *Reconciler) update(ctx context.Context, kind string, stored, updated client.Object) error {
+	if equality.Semantic.DeepEqual(stored, updated) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, updated, patch); err != nil {
+		return fmt.Errorf("update %s %q: %w", kind, stored.GetName(), err)
+	}
+	return nil
+}
+
+// replace deletes an object of ours that cannot be changed into what it should
+// be. Its end wakes us to make it anew.
+func (r *Reconciler) replace(ctx context.Context, stored client.Object) error {
+	uid := stored.GetUID()
+	if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("replace %q: %w", stored.GetName(), err)
+	}
+	return &outcome.Stop{Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonPending, "The rules in the global cluster are being replaced."), Retry: time.Second}
+}
+
+// remove removes the rules: first who has the role, then what it is.
+func (r *Reconciler) remove(ctx context.Context, s *scope) error {
+	for _, object := range []client.Object{&rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}} {
+		if err := r.removeOne(ctx, s, object); err != nil {
+			return err
+		}
+	}
+	condition := v1alpha1.GlobalNotBound(v1alpha1.ReasonRevoked, "The role was taken away, and nothing is left of it in the global cluster.")
+	if !s.binding.DeletionTimestamp.IsZero() {
+		condition = v1alpha1.GlobalNotBound(v1alpha1.ReasonDeleting, "Nothing is left of the role in the global cluster.")
+	}
+	s.global = &condition
+	return nil
+}
+
+func (r *Reconciler) removeOne(ctx context.Context, s *scope, stored client.Object) error {
+	err := r.Live.Get(ctx, s.key(), stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read %T %q: %w", stored, s.key().Name, err)
+	case !s.owner.Owns(stored):
+		return nil // It is somebody else's, and stays.
+	}
+	uid := stored.GetUID()
+	if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %T %q: %w", stored, s.key().Name, err)
+	}
+	return nil
+}
+
+// release lets the binding go, as far as the global cluster is concerned.
+func (r *Reconciler) release(ctx context.Context, s *scope) error {
+	if !controllerutil.ContainsFinalizer(s.binding, v1alpha1.RoleBindingFinalizer) {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(s.binding.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	controllerutil.RemoveFinalizer(s.binding, v1alpha1.RoleBindingFinalizer)
+	s.gone = !s.binding.DeletionTimestamp.IsZero() && len(s.binding.Finalizers) == 0
+	if err := r.Client.Patch(ctx, s.binding, patch); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("remove the finalizer from binding %q: %w", s.binding.Name, err)
+	}
+	return nil
+}
+
+// retire deletes a revoked binding once no event can be so late any more that
+// it has to be remembered.
+func (r *Reconciler) retire(ctx context.Context, s *scope) error {
+	if left := time.Until(s.revokedAt.Add(r.Retention)); left > 0 {
+		return &outcome.Stop{Condition: *s.global, Retry: left}
+	}
+	// The version too: it may have been given back in this moment.
+	uid, version := s.binding.UID, s.binding.ResourceVersion
+	if err := r.Client.Delete(ctx, s.binding, client.Preconditions{UID: &uid, ResourceVersion: &version}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete the revoked binding %q: %w", s.binding.Name, err)
+	}
+	s.gone = true
+	return nil
+}
