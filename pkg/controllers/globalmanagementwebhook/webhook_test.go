@@ -1,0 +1,193 @@
+package globalmanagementwebhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+)
+
+// certificate writes a serving certificate for loopback, and gives what trusts it.
+func certificate(t *testing.T, dir, name string) *x509.CertPool {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	for file, content := range map[string][]byte{"tls.crt": certPEM, "tls.key": pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER})} {
+		if err := os.WriteFile(filepath.Join(dir, file), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(certPEM)
+	return pool
+}
+
+// run starts a server on a port of its own. stop ends it, and gives its error.
+func run(t *testing.T, dir string, handler http.Handler) (address string, stop func() error) {
+	t.Helper()
+	watcher, err := certwatcher.New(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = listener.Addr().String()
+	_ = listener.Close()
+	s := &server{
+		options: Options{Address: address, ShutdownTimeout: 10 * time.Second}, certificate: watcher.WithWatchInterval(50 * time.Millisecond),
+		handler: handler, log: logr.Discard(), listening: make(chan struct{}),
+	}
+	if s.NeedLeaderElection() {
+		t.Error("only the leader would serve")
+	}
+	if s.ready(nil) == nil {
+		t.Error("ready before it serves")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Start(ctx) }()
+	select {
+	case <-s.listening:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	if err := s.ready(nil); err != nil {
+		t.Error(err)
+	}
+	return address, func() error { cancel(); return <-done }
+}
+
+func trusting(pool *x509.CertPool) *http.Client {
+	return &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}, Timeout: 20 * time.Second}
+}
+
+func TestCertificatesAreReadAgain(t *testing.T) {
+	dir := t.TempDir()
+	first := certificate(t, dir, "first")
+	address, stop := run(t, dir, http.NotFoundHandler())
+	get := func(pool *x509.CertPool) error {
+		response, err := trusting(pool).Get("https://" + address)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		return err
+	}
+	if err := get(first); err != nil {
+		t.Fatal(err)
+	}
+	second := certificate(t, dir, "second")
+	for deadline := time.Now().Add(20 * time.Second); get(second) != nil; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the old certificate is still served")
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestRequestsInProgressAreFinished(t *testing.T) {
+	dir := t.TempDir()
+	pool := certificate(t, dir, "only")
+	begun, finish := make(chan struct{}), make(chan struct{})
+	address, stop := run(t, dir, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		close(begun)
+		<-finish
+		_, _ = io.WriteString(w, "stored")
+	}))
+	answers := make(chan []byte, 1)
+	go func() {
+		defer close(answers)
+		response, err := trusting(pool).Post("https://"+address, "application/json", http.NoBody)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = response.Body.Close() }()
+		body, err := io.ReadAll(response.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		answers <- body
+	}()
+	<-begun
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		connection, err := net.Dial("tcp", address)
+		if err != nil {
+			break // It takes no more requests.
+		}
+		_ = connection.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("it still listens")
+		}
+	}
+	close(finish)
+	if body := <-answers; !bytes.Equal(body, []byte("stored")) {
+		t.Errorf("the request in progress is answered with %q", body)
+	}
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestATakenPortIsAnError(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	s := &server{options: Options{Address: listener.Addr().String()}, log: logr.Discard(), listening: make(chan struct{})}
+	if err := s.Start(t.Context()); err == nil {
+		t.Error("it says that it serves")
+	}
+}
+
+func TestPlainHTTPIsNotServed(t *testing.T) {
+	dir := t.TempDir()
+	certificate(t, dir, "only")
+	address, stop := run(t, dir, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request in the clear was served") }))
+	response, err := http.Get("http://" + address)
+	if err == nil {
+		if _ = response.Body.Close(); response.StatusCode != http.StatusBadRequest {
+			t.Errorf("status %d", response.StatusCode)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Error(err)
+	}
+}
