@@ -20,6 +20,11 @@ const (
 	subresourceSecrets    = "secrets"
 	subresourceProxy      = "proxy"
 	subresourceAccess     = "access"
+	// subresourceManagement is what update and delete are about, and not the
+	// instance itself: a rule on the stored kind would be honoured by the global
+	// apiserver too, and whoever may write an Instance can have it read with
+	// anybody's credentials.
+	subresourceManagement = "management"
 )
 
 // facts are questions to which the answer is yes. Each fact is one verb on one
@@ -74,8 +79,8 @@ type question struct {
 // questions are all of them, each about an instance as a whole.
 var questions = []question{
 	{seeInstance, "", "get"},
-	{updateInstance, "", "update"},
-	{deleteInstance, "", "delete"},
+	{updateInstance, subresourceManagement, "update"},
+	{deleteInstance, subresourceManagement, "delete"},
 
 	{getObjects, subresourceObjects, "get"},
 	{listObjects, subresourceObjects, "list"},

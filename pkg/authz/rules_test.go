@@ -46,7 +46,7 @@ func editorRules(instance string) []authorizationv1.ResourceRule {
 func adminRules(instance string) []authorizationv1.ResourceRule {
 	return append(editorRules(instance),
 		rule("get create update patch delete", "instances/access", instance),
-		rule("update delete", "instances", instance))
+		rule("update delete", "instances/management", instance))
 }
 
 // What the roles amount to, in the words of summary.
@@ -185,7 +185,7 @@ func TestParseRules(t *testing.T) {
 		},
 		{
 			name: "instances covers no subresource", rules: []authorizationv1.ResourceRule{rule("*", "instances", "alpha")},
-			alpha: "updateInstance deleteInstance", beta: "hidden", why: "RBAC gives a subresource only by its own name",
+			alpha: "seen", beta: "hidden", why: "RBAC gives a subresource only by its own name",
 		},
 		{
 			name: "instances/*", rules: []authorizationv1.ResourceRule{see, rule("*", "instances/*", "alpha")},
@@ -260,7 +260,7 @@ func TestParseRules(t *testing.T) {
 		},
 		{
 			name: "any verb", rules: []authorizationv1.ResourceRule{rule("*", "instances instances/resources", "alpha")},
-			alpha: "view=* watch=* create=* update=* delete=* updateInstance deleteInstance", beta: "hidden", why: "* stands for every verb, on these resources",
+			alpha: "view=* watch=* create=* update=* delete=*", beta: "hidden", why: "* stands for every verb, on these resources",
 		},
 		{
 			name: "an unknown verb", rules: []authorizationv1.ResourceRule{see, rule("escalate GET", "instances/resources", "alpha")},

@@ -31,8 +31,8 @@ var needed = map[authz.Verb][]string{
 	authz.VerbReadSecrets:    {"resources get", "resources list", "secrets get"},
 	authz.VerbProxy:          {"proxy get"},
 	authz.VerbManageAccess:   {"access get", "access create", "access update", "access patch", "access delete"},
-	authz.VerbUpdateInstance: {" update"},
-	authz.VerbDeleteInstance: {" delete"},
+	authz.VerbUpdateInstance: {"management update"},
+	authz.VerbDeleteInstance: {"management delete"},
 }
 
 // can decides by asking the API server about every permission alone.
@@ -119,7 +119,7 @@ func written(g *global) []authz.User {
 	user("nobody")
 	user("viewer", viewer...)
 	user("editor", editor...)
-	user("admin", append(editor, rule("get "+writes, "instances/access", "alpha"), rule("update delete", "instances", "alpha"))...)
+	user("admin", append(editor, rule("get "+writes, "instances/access", "alpha"), rule("update delete", "instances/management", "alpha"))...)
 	user("in-shop", see, rule(reads+" "+writes, "instances/namespaces", "alpha:shop"), rule("get", "instances/secrets", "alpha:shop"))
 	user("in-two", see, rule(reads, "instances/namespaces", "alpha:shop alpha:ops"), rule(writes, "instances/namespaces", "alpha:ops"))
 	user("namespaces-only", rule("*", "instances/namespaces", "alpha:shop"))
@@ -169,7 +169,7 @@ func generated(g *global, count int) []authz.User {
 			r := rbacv1.PolicyRule{
 				APIGroups: some(2, "kairship.io", "kairship.io", "kairship.io", "*", "apps", ""),
 				Verbs:     some(5, "get", "list", "get", "list", "watch", "create", "update", "patch", "delete", "*"),
-				Resources: some(3, "instances", "instances/resources", "instances/namespaces", "instances/secrets", "instances/proxy", "instances/access",
+				Resources: some(3, "instances", "instances/resources", "instances/namespaces", "instances/secrets", "instances/proxy", "instances/access", "instances/management",
 					"*", "*/resources", "*/namespaces", "*/proxy", "instances/*", "*/*", "clusters"),
 			}
 			if random.IntN(5) > 0 {

@@ -16,6 +16,7 @@ const (
 	instanceSecrets    = "instances/secrets"
 	instanceProxy      = "instances/proxy"
 	instanceAccess     = "instances/access"
+	instanceManagement = "instances/management"
 )
 
 var (
@@ -54,7 +55,7 @@ func Global(role v1alpha1.Role, instance string, namespaces []string) []rbacv1.P
 	if admin && !on.namespaced() {
 		rules = append(rules,
 			rule(instanceAccess, []string{instance}, manage),
-			rule(instances, []string{instance}, []string{"update", "delete"}),
+			rule(instanceManagement, []string{instance}, []string{"update", "delete"}),
 		)
 	}
 	return rules
@@ -65,7 +66,8 @@ func Global(role v1alpha1.Role, instance string, namespaces []string) []rbacv1.P
 // hold what they give.
 func Grantable() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
-		rule(instances, nil, append(slices.Clone(read), "update", "delete")),
+		rule(instances, nil, read),
+		rule(instanceManagement, nil, []string{"update", "delete"}),
 		rule(instanceObjects, nil, append(slices.Clone(read), modify...)),
 		rule(instanceNamespaces, nil, append(slices.Clone(read), modify...)),
 		rule(instanceSecrets, nil, []string{"get"}),

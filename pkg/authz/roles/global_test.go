@@ -46,7 +46,7 @@ func TestGlobal(t *testing.T) {
 		}},
 		{"an admin manages access and owns the Instance", v1alpha1.RoleAdmin, nil, []said{
 			{"instances", alpha, reading}, {"instances/resources", alpha, all}, {"instances/secrets", alpha, get}, {"instances/proxy", alpha, requests},
-			{"instances/access", alpha, requests}, {"instances", alpha, ownership},
+			{"instances/access", alpha, requests}, {"instances/management", alpha, ownership},
 		}},
 		{"a viewer of a namespace reads only what is in it", v1alpha1.RoleViewer, []string{"shop"}, []said{
 			{"instances", alpha, reading}, {"instances/namespaces", shop, reading},
