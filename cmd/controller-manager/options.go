@@ -9,9 +9,12 @@ import (
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers"
+	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
 )
 
 const program = "kairship-controller-manager"
@@ -33,6 +36,15 @@ type options struct {
 
 	probeInterval time.Duration
 	probeTimeout  time.Duration
+
+	accessInterval   time.Duration
+	revokedRetention time.Duration
+
+	webhookAddress  string
+	webhookCertFile string
+	webhookKeyFile  string
+	// webhookSecret is namespace/name.
+	webhookSecret string
 
 	waitForAPIs     time.Duration
 	shutdownTimeout time.Duration
@@ -63,6 +75,17 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.probeInterval, "probe-interval", 10*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 5*time.Second, "how long an instance or cluster may take to answer before it counts as unavailable")
 		}),
+		flags.NewGroup("Access", func(f *pflag.FlagSet) {
+			f.DurationVar(&o.accessInterval, "access-interval", controllers.DefaultAccessInterval, "time between two looks at the access rules inside the same instance")
+			f.DurationVar(&o.revokedRetention, "revoked-binding-retention", controllers.DefaultRevokedRetention, "how long a revoked InstanceRoleBinding is kept, so that a late event of global management cannot bring the role back")
+		}),
+		flags.NewGroup("Global management", func(f *pflag.FlagSet) {
+			f.StringVar(&o.webhookAddress, "webhook-bind-address", "", "`host:port` to receive the events of global management on, by HTTPS; every replica serves it; off when empty")
+			f.StringVar(&o.webhookCertFile, "webhook-cert-file", "", "`file` with the webhook's serving certificate and its chain, in PEM; read again when it changes")
+			f.StringVar(&o.webhookKeyFile, "webhook-key-file", "", "`file` with the key of that certificate, in PEM")
+			f.StringVar(&o.webhookSecret, "webhook-secret", v1alpha1.SystemNamespace+"/kairship-global-management",
+				"`namespace/name` of the Secret that requests are signed with: its key "+globalmanagementwebhook.PrimaryKey+" and, while secrets are being rotated, "+globalmanagementwebhook.SecondaryKey)
+		}),
 		flags.NewGroup("Endpoints", func(f *pflag.FlagSet) {
 			f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`host:port` of /metrics (plain HTTP, no secrets in it); 0 switches it off")
 			f.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`host:port` of /healthz and /readyz; 0 switches them off")
@@ -84,7 +107,8 @@ func parse(args []string, out io.Writer) (*options, error) {
 		Name: program,
 		Purpose: "keeps Instances and Clusters of Kairship true: it\n" +
 			"registers every instance in the inventory, has everything collected by the\n" +
-			"index, and says what it finds in the status.",
+			"index, and says what it finds in the status. It receives from global\n" +
+			"management who has which role, and turns that into access rules.",
 		Groups: o.flags(),
 	}
 	if err := command.Parse(args, out); err != nil {
@@ -123,12 +147,50 @@ func (o *options) validate() error {
 	}
 	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
+	check(o.accessInterval >= time.Second, "--access-interval: must be at least 1s, not %s", o.accessInterval)
+	check(o.revokedRetention >= time.Minute, "--revoked-binding-retention: must be at least 1m, not %s", o.revokedRetention)
+	o.validateWebhook(&problems)
 	check(o.shutdownTimeout >= 0, "--shutdown-timeout: must not be negative")
 	_, err := parseLevel(o.logLevel)
 	check(err == nil, "--log-level: %v", err)
 	check(o.logFormat == "json" || o.logFormat == "text", "--log-format: must be json or text, not %q", o.logFormat)
 
 	return problems.Err()
+}
+
+func (o *options) validateWebhook(problems *flags.Problems) {
+	check := problems.Check
+	if o.webhookAddress == "" {
+		check(o.webhookCertFile == "" && o.webhookKeyFile == "", "--webhook-bind-address: must be given too, because a certificate for it is")
+		return
+	}
+	err := flags.CheckAddress(o.webhookAddress)
+	check(err == nil, "--webhook-bind-address: %v", err)
+	for _, other := range []struct{ flag, address string }{{"--metrics-bind-address", o.metricsAddress}, {"--health-probe-bind-address", o.healthAddress}} {
+		check(o.webhookAddress != other.address || strings.HasSuffix(other.address, ":0"), "--webhook-bind-address: must not be that of %s (%s)", other.flag, other.address)
+	}
+	check(o.webhookCertFile != "", "--webhook-cert-file: must be given, because the webhook is served by HTTPS only")
+	check(o.webhookKeyFile != "", "--webhook-key-file: must be given, because the webhook is served by HTTPS only")
+	problems.File("--webhook-cert-file", o.webhookCertFile)
+	problems.File("--webhook-key-file", o.webhookKeyFile)
+	secret := o.webhookSecretName()
+	check(secret.Namespace != "" && secret.Name != "" && !strings.Contains(secret.Name, "/"), "--webhook-secret: must be namespace/name, not %q", o.webhookSecret)
+}
+
+func (o *options) webhookSecretName() types.NamespacedName {
+	namespace, name, _ := strings.Cut(o.webhookSecret, "/")
+	return types.NamespacedName{Namespace: namespace, Name: name}
+}
+
+// settings are what the controllers are set up with.
+func (o *options) settings() controllers.Settings {
+	return controllers.Settings{
+		ProbeInterval: o.probeInterval, ProbeTimeout: o.probeTimeout, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
+		Webhook: globalmanagementwebhook.Options{
+			Address: o.webhookAddress, CertFile: o.webhookCertFile, KeyFile: o.webhookKeyFile,
+			Secret: o.webhookSecretName(), ShutdownTimeout: o.shutdownTimeout,
+		},
+	}
 }
 
 // checkAddress accepts also 0, which switches an endpoint off.

@@ -42,6 +42,13 @@ func TestParse(t *testing.T) {
 		{reason: "bursts are not smaller than the average", args: []string{"--kube-api-qps=10", "--kube-api-burst=5"}, says: []string{"must not be less than --kube-api-qps (10)"}},
 		{reason: "a leader gives up before others take over", args: []string{"--leader-election-renew-deadline=15s"}, says: []string{"--leader-election-lease-duration: must be more than the renew deadline (15s)"}},
 		{reason: "a leader tries more than once", args: []string{"--leader-election-retry-period=9s"}, says: []string{"--leader-election-renew-deadline: must be more than 1.2 times"}},
+		{reason: "the webhook needs a certificate", args: []string{"--webhook-bind-address=:9443"}, says: []string{"--webhook-cert-file: must be given", "--webhook-key-file: must be given"}},
+		{reason: "the webhook's certificate must exist", args: []string{"--webhook-bind-address=:9443", "--webhook-cert-file=/does/not/exist", "--webhook-key-file=options.go"}, says: []string{"--webhook-cert-file: stat /does/not/exist"}},
+		{reason: "the webhook's flags can be right", args: []string{"--webhook-bind-address=:9443", "--webhook-cert-file=options.go", "--webhook-key-file=options.go"}},
+		{reason: "a certificate without the webhook is a mistake", args: []string{"--webhook-cert-file=options.go"}, says: []string{"--webhook-bind-address: must be given"}},
+		{reason: "the webhook needs a port of its own", args: []string{"--webhook-bind-address=:8081", "--webhook-cert-file=options.go", "--webhook-key-file=options.go"}, says: []string{"--webhook-bind-address: must not be that of --health-probe-bind-address"}},
+		{reason: "the webhook's Secret has a namespace", args: []string{"--webhook-bind-address=9443", "--webhook-secret=secret"}, says: []string{"--webhook-bind-address: must be host:port", `--webhook-secret: must be namespace/name, not "secret"`}},
+		{reason: "what protects must last", args: []string{"--access-interval=1ms", "--revoked-binding-retention=0"}, says: []string{"--access-interval: must be at least 1s", "--revoked-binding-retention: must be at least 1m"}},
 		{reason: "two endpoints need two ports", args: []string{"--metrics-bind-address=:8081"}, says: []string{"must not be that of --health-probe-bind-address"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -89,7 +96,8 @@ func TestFlagsOfTheContract(t *testing.T) {
 	want := &options{
 		kubeAPIQPS: 50, kubeAPIBurst: 100, metricsAddress: ":8080", healthAddress: ":8081",
 		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: 2 * time.Second,
-		probeInterval: 10 * time.Second, probeTimeout: 5 * time.Second, waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
+		probeInterval: 10 * time.Second, probeTimeout: 5 * time.Second, accessInterval: time.Minute, revokedRetention: 7 * 24 * time.Hour,
+		webhookSecret: "kairship-system/kairship-global-management", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}
 	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{})); diff != "" {

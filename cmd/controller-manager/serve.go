@@ -44,7 +44,7 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
-	if err := controllers.Setup(ctx, mgr, controllers.Settings{ProbeInterval: o.probeInterval, ProbeTimeout: o.probeTimeout}); err != nil {
+	if err := controllers.Setup(ctx, mgr, o.settings()); err != nil {
 		return err
 	}
 	if err := mgr.Start(ctx); err != nil {
@@ -127,7 +127,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 
 // neededAPIs are the custom resources without which no controller can start.
 var neededAPIs = map[schema.GroupVersion][]string{
-	v1alpha1.GroupVersion:            {"instances", "clusters"},
+	v1alpha1.GroupVersion:            {"instances", "clusters", "instanceregistrations", "instancerolebindings"},
 	pediav1alpha2.SchemeGroupVersion: {"pediaclusters"},
 }
 

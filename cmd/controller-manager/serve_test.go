@@ -39,7 +39,7 @@ func discoveryServer(t *testing.T, from int32, served map[string][]string) (conf
 
 func TestWaitForAPIs(t *testing.T) {
 	complete := map[string][]string{
-		"kairship.io/v1alpha1":             {"instances", "clusters"},
+		"kairship.io/v1alpha1":             {"instances", "clusters", "instanceregistrations", "instancerolebindings"},
 		"cluster.clusterpedia.io/v1alpha2": {"pediaclusters"},
 	}
 	t.Run("a prepared cluster is taken at once", func(t *testing.T) {

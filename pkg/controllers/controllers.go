@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterindex"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
+	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
 	"github.com/kairship-io/kairship/pkg/controllers/instanceaccess"
 	"github.com/kairship-io/kairship/pkg/controllers/instanceregistry"
 	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
@@ -47,6 +48,9 @@ type Settings struct {
 	// an event that arrives late cannot give the role back;
 	// DefaultRevokedRetention when it is zero.
 	RevokedRetention time.Duration
+	// Webhook says where global management is listened to; nowhere when its address
+	// is empty.
+	Webhook globalmanagementwebhook.Options
 }
 
 // The defaults of Settings.
@@ -110,7 +114,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		settings.RevokedRetention = DefaultRevokedRetention
 	}
 	secrets := credentials.Reader{Secrets: live}
-	return map[string]setup{
+	controllers := map[string]setup{
 		virtualclustersync.Name: &virtualclustersync.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,
 			Recorder: mgr.GetEventRecorder(virtualclustersync.Name),
@@ -147,4 +151,8 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Timeout:  settings.ProbeTimeout,
 		},
 	}
+	if settings.Webhook.Address != "" {
+		controllers[globalmanagementwebhook.Name] = &globalmanagementwebhook.Webhook{Options: settings.Webhook}
+	}
+	return controllers
 }
