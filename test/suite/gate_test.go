@@ -96,6 +96,63 @@ func TestSwitchingTheGateIsNoticed(t *testing.T) {
 	takesSQL("at last", true)
 }
 
+// TestTheGateMayBeSwitchedUnderARunningKairship asks all the time while the index
+// changes between one that takes SQL from callers and one that does not. Every
+// answer is whole and right: an index that passes over a condition answers with
+// everything there is, also of other instances, and none of that may be seen.
+func TestTheGateMayBeSwitchedUnderARunningKairship(t *testing.T) {
+	on, g := behind(t)
+	w := theWorld(t)
+	w.settled(t, on)
+	plain := on.fleet.PlainIndex(t)
+	const query = `query($ns: [String!], $after: String) {
+		instance(name: "beta") { workloads(first: 3) { nodes { instance { name } kind namespace name } } }
+		workloads(first: 7, after: $after, filter: {namespaces: $ns, nameContains: "mix", kinds: [DEPLOYMENT, STATEFUL_SET]}, orderBy: {field: NAME}) {
+			nodes { instance { name } kind namespace name health placements { clusterName desired object { uid } } }
+			pageInfo { hasNextPage endCursor } totalCount } }`
+	whole := func() (string, error) {
+		var all []json.RawMessage
+		var after *string
+		for {
+			data, _, err := gql.Query[struct{ Instance, Workloads json.RawMessage }](t.Context(), on.kairship, query,
+				map[string]any{"ns": w.suiteNamespaces(), "after": after})
+			if err != nil {
+				return "", err
+			}
+			var c connection
+			if err := json.Unmarshal(data.Workloads, &c); err != nil {
+				return "", err
+			}
+			all = append(append(all, data.Instance), c.Nodes...)
+			if !c.PageInfo.HasNextPage {
+				all = append(all, fmt.Appendf(nil, "%d", *c.TotalCount))
+				text, err := json.MarshalIndent(all, "", " ")
+				return string(text), err
+			}
+			after = c.PageInfo.EndCursor
+		}
+	}
+	want, err := whole()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const switches, every = 10, 200 * time.Millisecond
+	answers := 0
+	for n := range switches {
+		g.SendIndexTo([]string{plain, on.fleet.IndexURL}[n%2])
+		for until := time.Now().Add(every); time.Now().Before(until); answers++ {
+			got, err := whole()
+			if err != nil {
+				t.Fatalf("after %d switches: %v", n+1, err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Fatalf("after %d switches (-before +now):\n%s", n+1, diff)
+			}
+		}
+	}
+	t.Logf("%d times the same answer", answers)
+}
+
 // TestPagesGoOnWhenTheGateIsSwitched reads some pages of a list from an index
 // with SQL and the rest without: a cursor of the one is as good in the other.
 func TestPagesGoOnWhenTheGateIsSwitched(t *testing.T) {
@@ -152,32 +209,21 @@ func TestPagesGoOnWhenTheGateIsSwitched(t *testing.T) {
 // TestAnIndexThatMisbehavesCostsOnlyItsPart has the index answer with all that
 // it should not. What does not need it is still there.
 func TestAnIndexThatMisbehavesCostsOnlyItsPart(t *testing.T) {
-	f := open(t).fleet
-	g := f.NewGateway(t)
-	p := f.Kairship(t, g, "--index-timeout=700ms", "--request-timeout=1500ms")
-	url := "http://" + p.Address
-	on := &target{fleet: f, kairship: gql.New(url, f.Token(t, "admin")), url: url, log: p.Log}
+	on, g := behind(t, "--index-timeout=700ms", "--request-timeout=1500ms")
 	const query = `{ instances(filter: {name: ["alpha", "beta"]}) { nodes { name state
 		workloads { nodes { name health placements { clusterName } } } memberClusters { nodes { name } } } } }`
-	answers := func(status int, body string) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(status)
-			_, _ = io.WriteString(w, body)
-		}
-	}
 	for _, tt := range []struct {
 		name   string
 		answer http.HandlerFunc
 	}{
-		{"fails", answers(http.StatusInternalServerError, `{"kind":"Status","message":"boom"}`)},
-		{"is not let in", answers(http.StatusForbidden, `{"kind":"Status","reason":"Forbidden"}`)},
-		{"is not there", answers(http.StatusNotFound, "404 page not found")},
-		{"is starting", answers(http.StatusServiceUnavailable, "")},
-		{"sends a page for people", answers(http.StatusOK, "<html>hello</html>")},
-		{"sends nothing", answers(http.StatusOK, "")},
-		{"sends objects of nobody", answers(http.StatusOK, `{"items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"x","namespace":"y"}}]}`)},
-		{"sends objects that are none", answers(http.StatusOK, `{"items":["x",1,null]}`)},
+		{"fails", answering(http.StatusInternalServerError, `{"kind":"Status","message":"boom"}`)},
+		{"is not let in", answering(http.StatusForbidden, `{"kind":"Status","reason":"Forbidden"}`)},
+		{"is not there", answering(http.StatusNotFound, "404 page not found")},
+		{"is starting", answering(http.StatusServiceUnavailable, "")},
+		{"sends a page for people", answering(http.StatusOK, "<html>hello</html>")},
+		{"sends nothing", answering(http.StatusOK, "")},
+		{"sends objects of nobody", answering(http.StatusOK, `{"items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"x","namespace":"y"}}]}`)},
+		{"sends objects that are none", answering(http.StatusOK, `{"items":["x",1,null]}`)},
 		{"breaks off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, `{"items":[`)
@@ -218,13 +264,13 @@ func TestAnIndexThatMisbehavesCostsOnlyItsPart(t *testing.T) {
 			}
 		})
 	}
-	g.SendIndexTo(f.IndexURL)
+	g.SendIndexTo(on.fleet.IndexURL)
 	poll.Until(t, settle, "it recovers by itself", func(ctx context.Context) error {
 		data, _, err := gql.Query[fleetAnswer](ctx, on.kairship, fleetQuery, nil)
 		if err != nil {
 			return err
 		}
-		onlySamples(f, &data)
+		onlySamples(on.fleet, &data)
 		if len(data.Instances.Nodes) != 2 || !slices.ContainsFunc(data.Instances.Nodes[0].Workloads.Nodes, func(w workloadAnswer) bool { return w.Health == "HEALTHY" }) {
 			return errors.New("the applications are not all there")
 		}

@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -148,13 +148,23 @@ func (f *Fleet) IndexConfig(t testing.TB, address string) *rest.Config {
 }
 
 // Gateway stands in for the global cluster: it passes everything on to it, as
-// Kairship's API server, but takes requests to the index where a test wants
+// Kairship's API server, but takes requests to one of its APIs where a test wants
 // them to go.
 type Gateway struct {
 	URL     string
-	index   atomic.Pointer[http.Handler]
 	forward func(address string) http.Handler
+
+	mu sync.Mutex
+	// others answer instead of the global cluster, by the API group that they answer for.
+	others map[string]http.Handler
 }
+
+// The API groups of the global cluster that tests put something else in front of.
+const (
+	IndexAPI          = "clusterpedia.io"
+	AuthenticationAPI = "authentication.k8s.io"
+	AuthorizationAPI  = "authorization.k8s.io"
+)
 
 // NewGateway starts a gateway. At first it passes requests to the index on to
 // the global cluster too.
@@ -166,7 +176,7 @@ func (f *Fleet) NewGateway(t testing.TB) *Gateway {
 		t.Fatal(err)
 	}
 	transport := &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: 100, ForceAttemptHTTP2: true}
-	g := &Gateway{forward: func(address string) http.Handler {
+	g := &Gateway{others: map[string]http.Handler{}, forward: func(address string) http.Handler {
 		to, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +189,6 @@ func (f *Fleet) NewGateway(t testing.TB) *Gateway {
 		}
 	}}
 	global := g.forward(config.Host)
-	g.index.Store(&global)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -187,8 +196,8 @@ func (f *Fleet) NewGateway(t testing.TB) *Gateway {
 	server := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, "/apis/clusterpedia.io/") {
-				(*g.index.Load()).ServeHTTP(w, r)
+			if other := g.other(r.URL.Path); other != nil {
+				other.ServeHTTP(w, r)
 				return
 			}
 			global.ServeHTTP(w, r)
@@ -204,17 +213,30 @@ func (f *Fleet) NewGateway(t testing.TB) *Gateway {
 	return g
 }
 
-// SendIndexTo has requests to the index go to a server of it.
-func (g *Gateway) SendIndexTo(address string) {
-	h := g.forward(address)
-	g.index.Store(&h)
+// other answers requests to a path instead of the global cluster; nil when nothing does.
+func (g *Gateway) other(path string) http.Handler {
+	group, _, _ := strings.Cut(strings.TrimPrefix(path, "/apis/"), "/")
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.others[group]
 }
 
+// SendIndexTo has requests to the index go to a server of it.
+func (g *Gateway) SendIndexTo(address string) { g.Answer(IndexAPI, g.At(address)) }
+
 // AnswerIndexWith has a handler of the test answer requests to the index.
-func (g *Gateway) AnswerIndexWith(h http.HandlerFunc) {
-	var handler http.Handler = h
-	g.index.Store(&handler)
+func (g *Gateway) AnswerIndexWith(h http.HandlerFunc) { g.Answer(IndexAPI, h) }
+
+// Answer has a handler of the test answer requests to an API group; the global
+// cluster itself where it is nil.
+func (g *Gateway) Answer(group string, h http.Handler) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.others[group] = h
 }
+
+// At passes requests on to a server, as Kairship's API server.
+func (g *Gateway) At(address string) http.Handler { return g.forward(address) }
 
 // Kairship starts another API server of Kairship behind a gateway.
 func (f *Fleet) Kairship(t testing.TB, g *Gateway, flags ...string) *Process {
