@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 )
 
 // askAgainAfter is the time between two attempts to list or watch while the
@@ -30,6 +32,8 @@ const askAgainAfter = time.Second
 // has to serve them anyway when it is back.
 type watches struct {
 	logger *slog.Logger
+	// global is the pulse of the global cluster. A watch that is lost is the first to know.
+	global *freshness.Pulse
 	// failing is how many lists and watches are being repeated now.
 	failing atomic.Int32
 }
@@ -66,6 +70,7 @@ func persist[T any](ctx context.Context, w *watches, what string, ask func() (T,
 	begun := time.Now()
 	w.failing.Add(1)
 	defer w.failing.Add(-1)
+	w.global.Miss()
 	w.logger.WarnContext(ctx, "the watch on the global cluster is interrupted; trying again every second", "of", what, "error", err)
 	again := time.NewTicker(askAgainAfter)
 	defer again.Stop()

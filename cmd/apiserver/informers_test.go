@@ -18,6 +18,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 )
 
 func TestWhichFailuresPass(t *testing.T) {
@@ -91,12 +92,17 @@ func TestWatchesPersist(t *testing.T) {
 			const length = 10*time.Minute + 300*time.Millisecond
 			begun := time.Now()
 			global := &outage{until: begun.Add(length)}
-			w := &watches{logger: slog.New(slog.DiscardHandler)}
+			pulse := freshness.NewPulse(time.Now, time.Hour)
+			pulse.Beat(begun.Add(-time.Second))
+			w := &watches{logger: slog.New(slog.DiscardHandler), global: pulse}
 			done := make(chan error)
 			go func() { done <- ask(t.Context(), w.persistent(global, what)) }()
 			time.Sleep(length / 2)
 			if w.follow() {
 				t.Errorf("%s: it says that it follows a global cluster that does not answer", what)
+			}
+			if _, lost := pulse.Lost(); !lost {
+				t.Errorf("%s: what is watched is called fresh while the watch is lost", what)
 			}
 			if err := <-done; err != nil {
 				t.Errorf("%s: %v", what, err)
@@ -125,7 +131,7 @@ func TestWatchesEnd(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
 		global := &outage{until: time.Now().Add(time.Hour)}
-		w := &watches{logger: slog.New(slog.DiscardHandler)}
+		w := &watches{logger: slog.New(slog.DiscardHandler), global: freshness.NewPulse(time.Now, time.Minute)}
 		begun := time.Now()
 		if _, err := w.persistent(global, "list").ListWithContext(ctx, metav1.ListOptions{}); err == nil {
 			t.Error("a list that failed has no error")

@@ -47,7 +47,8 @@ const planHeader = "Kairship-Query-Plan"
 
 // build joins everything. It waits until the global cluster has been read once.
 func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (http.Handler, error) {
-	watches := &watches{logger: logger}
+	global := freshness.NewPulse(time.Now, globalSilence)
+	watches := &watches{logger: logger, global: global}
 	inventory, err := watchInventory(ctx, o, config, watches)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	tracker := &freshness.Tracker{
 		Inventory: inventory,
 		Collector: freshness.NewPulse(time.Now, collectorSilence),
-		Global:    freshness.NewPulse(time.Now, globalSilence),
+		Global:    global,
 		Now:       time.Now,
 	}
 	if err := listen(ctx, o, inventory, watches, kube, tracker); err != nil {

@@ -81,7 +81,7 @@ func (t *Tracker) Live() Freshness {
 // watched is the state of the watch on the global cluster.
 func (t *Tracker) watched() collection {
 	if last, lost := t.Global.Lost(); lost {
-		return collection{observedAt: last, message: "the global cluster does not answer"}
+		return collection{observedAt: last, message: "the global cluster is not heard of"}
 	}
 	return collection{observedAt: t.Now()}
 }

@@ -173,8 +173,8 @@ func TestFreshnessWhenWitnessesAreGone(t *testing.T) {
 		{"both are there", 10, 10, []string{"m1"}, told{}, told{}, "a minute of silence is allowed"},
 		{"no collector", 90, 10, []string{"m1"}, told{Lag: 90, Message: "the collector of the index does not run"}, told{}, "its records say what it wrote last"},
 		{"no collector, and nothing collected", 90, 10, nil, told{}, told{}, "an answer about nothing needs none"},
-		{"no global cluster", 10, 90, []string{"m1"}, told{Lag: 90, Message: "the global cluster does not answer"}, told{Lag: 90, Message: "the global cluster does not answer"}, "what is watched there stands still"},
-		{"neither", 120, 90, []string{"m1"}, told{Lag: 120, Message: "the global cluster does not answer; the collector of the index does not run"}, told{Lag: 90, Message: "the global cluster does not answer"}, "the most pessimistic counts"},
+		{"no global cluster", 10, 90, []string{"m1"}, told{Lag: 90, Message: "the global cluster is not heard of"}, told{Lag: 90, Message: "the global cluster is not heard of"}, "what is watched there stands still"},
+		{"neither", 120, 90, []string{"m1"}, told{Lag: 120, Message: "the global cluster is not heard of; the collector of the index does not run"}, told{Lag: 90, Message: "the global cluster is not heard of"}, "the most pessimistic counts"},
 	} {
 		tr := tracker(t, fleettest.Collected("m1", ago(900)))
 		tr.Collector, tr.Global = silent(tt.collector), silent(tt.global)

@@ -11,8 +11,9 @@ type Pulse struct {
 	now     func() time.Time
 	silence time.Duration
 
-	mu   sync.Mutex
-	last time.Time
+	mu     sync.Mutex
+	last   time.Time
+	missed time.Time
 }
 
 // NewPulse makes the pulse of something that is taken for dead when nothing was
@@ -29,10 +30,18 @@ func (p *Pulse) Beat(at time.Time) {
 	p.last = at
 }
 
+// Miss says that it does not answer now. It is lost at once then, until it is
+// known to have lived after that.
+func (p *Pulse) Miss() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.missed = p.now()
+}
+
 // Lost tells that it was heard of once and no longer is, and when it was last.
 // Something that was never heard of may not exist, and is not lost.
 func (p *Pulse) Lost() (last time.Time, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last, !p.last.IsZero() && p.now().Sub(p.last) > p.silence
+	return p.last, !p.last.IsZero() && (p.now().Sub(p.last) > p.silence || !p.last.After(p.missed))
 }
