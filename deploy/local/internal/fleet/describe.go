@@ -18,9 +18,23 @@ type Description struct {
 	Bin              string `json:"bin"`
 	Logs             string `json:"logs"`
 	PIDs             string `json:"pids"`
+	// GlobalManagement is absent in a fleet without Kairship.
+	GlobalManagement *GlobalManagementDescription `json:"globalManagement,omitempty"`
 	// Tokens maps a person to the file with the bearer token.
 	Tokens   map[string]string    `json:"tokens"`
 	Clusters []ClusterDescription `json:"clusters"`
+}
+
+// GlobalManagementDescription is what a platform needs to tell Kairship who has which role.
+type GlobalManagementDescription struct {
+	// URLs are those of the replicas of the controller manager.
+	URLs []string `json:"urls"`
+	// CAFile is the authority of their certificates.
+	CAFile string `json:"caFile"`
+	// SecretFile holds the secret to sign requests with.
+	SecretFile string `json:"secretFile"`
+	// Secret is where Kairship reads it in the global cluster, as namespace/name.
+	Secret string `json:"secret"`
 }
 
 // ClusterDescription is one cluster of the fleet.
@@ -46,6 +60,10 @@ func (f *Fleet) describe() error {
 	if !f.settings.WithoutKairship {
 		d.KairshipURL = "http://" + f.ports.Addr("kairship/api")
 		d.KairshipPprof = f.ports.Addr("kairship/pprof")
+		d.GlobalManagement = &GlobalManagementDescription{
+			URLs: f.webhookURLs(), CAFile: f.pki("global").File("ca.crt"), SecretFile: f.paths.WebhookSecret(),
+			Secret: topology.SystemNamespace + "/" + webhookSecret,
+		}
 	}
 	for _, person := range topology.People() {
 		d.Tokens[person] = f.paths.Token(person)

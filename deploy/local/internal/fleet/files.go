@@ -25,6 +25,9 @@ func (f *Fleet) prepareFiles() error {
 	if err := f.prepareTokens(); err != nil {
 		return err
 	}
+	if err := f.prepareWebhook(); err != nil {
+		return err
+	}
 	if err := f.prepareKwok(); err != nil {
 		return err
 	}
@@ -100,6 +103,29 @@ func newToken() ([]byte, error) {
 		return nil, err
 	}
 	return []byte(hex.EncodeToString(raw)), nil
+}
+
+// webhookIdentity is what the certificate of the webhook of global management is called.
+const webhookIdentity = "kairship-webhook"
+
+// prepareWebhook makes the serving certificate of the webhook of global management, and the secret
+// that is shared with the platform.
+func (f *Fleet) prepareWebhook() error {
+	if err := f.pki("global").EnsureServer(webhookIdentity, nil); err != nil {
+		return err
+	}
+	_, err := os.Stat(f.paths.WebhookSecret())
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	secret, err := newToken()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(f.paths.WebhookSecret()), 0o700); err != nil {
+		return err
+	}
+	return writeFile(f.paths.WebhookSecret(), secret, 0o600)
 }
 
 // prepareStorage writes the index's database configuration.

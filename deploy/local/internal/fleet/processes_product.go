@@ -174,12 +174,13 @@ func (f *Fleet) kairship() []process {
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
 		},
 	}}
+	cert, key := f.pki("global").Server(webhookIdentity)
 	for i := range controllerReplicas {
 		name := fmt.Sprintf("kairship-%d", i)
 		all = append(all, process{
 			name:   fmt.Sprintf("kairship-controller-manager-%d", i),
 			binary: f.paths.Binary("kairship-controller-manager"),
-			ports:  []string{name + "/metrics", name + "/health"},
+			ports:  []string{name + "/metrics", name + "/health", name + "/webhook"},
 			needs:  []string{"global/setup"},
 			ready:  probe{url: "http://" + f.ports.Addr(name+"/health") + "/readyz"},
 			args: []string{
@@ -188,6 +189,10 @@ func (f *Fleet) kairship() []process {
 				"--leader-election-namespace=" + topology.SystemNamespace,
 				"--metrics-bind-address=" + f.ports.Addr(name+"/metrics"),
 				"--health-probe-bind-address=" + f.ports.Addr(name+"/health"),
+				"--webhook-bind-address=" + f.ports.Addr(name+"/webhook"),
+				"--webhook-cert-file=" + cert,
+				"--webhook-key-file=" + key,
+				"--webhook-secret=" + topology.SystemNamespace + "/" + webhookSecret,
 			},
 		})
 	}

@@ -48,7 +48,10 @@ func (f *Fleet) setupTasks() []task {
 		tasks = append(tasks, task{name: "index/clusters", needs: collects, run: f.registerWithIndex})
 	} else {
 		collects = append(collects, "kairship-apiserver", "kairship-controller-manager-0", "kairship-controller-manager-1")
-		tasks = append(tasks, task{name: "index/clusters", needs: append(collects, "global/registration"), run: f.removeOwnPediaClusters})
+		tasks = append(tasks,
+			task{name: "index/clusters", needs: append(collects, "global/registration"), run: f.removeOwnPediaClusters},
+			task{name: "global/webhook-secret", needs: []string{"global/setup"}, run: f.shareWebhookSecret},
+			task{name: "global/people", needs: append(f.webhooks(), "global/webhook-secret", "global/registration"), run: f.bindPeople})
 	}
 	tasks = append(tasks, task{name: "global/registration", needs: append([]string{"global/setup"}, credentials...), run: f.register})
 	// The last task: what has been set up is seen to work, all the way into the index.

@@ -15,7 +15,7 @@ import (
 const indexNamespace = "clusterpedia-system"
 
 // globalRBAC says who may do what in the global cluster. Kairship's programs are administrators
-// until the chart says what they need; kairship:instances:viewer is there to be bound.
+// until the chart says what they need; people get their roles by global management (setup_people.go).
 const globalRBAC = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -30,12 +30,6 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-
 subjects:
 - {apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:kairship:apiserver"}
 - {apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:kairship:controller-manager"}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: "kairship:instances:viewer"}
-rules:
-- {apiGroups: [kairship.io], resources: [instances, clusters], verbs: [get, list, watch]}
 `
 
 // setUpGlobal prepares the global cluster for the index and for Kairship.

@@ -28,7 +28,7 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 		return fmt.Sprintf("KUBECONFIG=%s %s %s", quoted(f.paths.Kubeconfig(cluster)), quoted(f.paths.Binary("kubectl")), args)
 	}
 	printf(out, "\nClusters   %s, for example\n           %s\n", strings.Join(names, ", "), kubectl("alpha", "get clusters,deployments -A"))
-	printf(out, "Tokens     of the global cluster: %s, in %s\n", strings.Join(topology.People(), ", "), f.paths.Token(""))
+	printf(out, "People     %s\n           their bearer tokens are in %s\n", people(f.settings.WithoutKairship), f.paths.Token(""))
 	if f.settings.WithoutKairship {
 		printf(out, "Index      %s\n", kubectl("global", "get --raw '/apis/clusterpedia.io/v1beta1/resources/apis/apps/v1/deployments?limit=5'"))
 		return
@@ -46,6 +46,30 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 		return
 	}
 	printf(out, "\nwhich answers:\n\n%s", answer)
+}
+
+// people says who there is, and what they may do.
+func people(withoutKairship bool) string {
+	if withoutKairship {
+		return strings.Join(topology.People(), ", ")
+	}
+	all := make([]string, len(topology.People()))
+	for i, person := range topology.People() {
+		var roles []string
+		for _, b := range topology.Bindings() {
+			if b.Person == person {
+				roles = append(roles, b.Role+" on "+b.Instance)
+			}
+		}
+		switch {
+		case person == "admin":
+			roles = []string{"everything"}
+		case len(roles) == 0:
+			roles = []string{"nothing"}
+		}
+		all[i] = fmt.Sprintf("%s (%s)", person, strings.Join(roles, ", "))
+	}
+	return strings.Join(all, ", ")
 }
 
 // quoted makes a path one word of a shell command.

@@ -33,3 +33,13 @@ func TestBrief(t *testing.T) {
 		t.Error("a proxy's error page passes for an answer")
 	}
 }
+
+func TestPeople(t *testing.T) {
+	want := "admin (everything), alice (editor on alpha), bob (viewer on beta), mallory (nothing)"
+	if got := people(false); got != want {
+		t.Errorf("got %s", got)
+	}
+	if got := people(true); got != "admin, alice, bob, mallory" {
+		t.Errorf("without Kairship nobody has a role, and yet: %s", got)
+	}
+}

@@ -72,6 +72,24 @@ func (c Cluster) EnsureClient(name string, identity Identity) error {
 	return c.issue("clients/"+name, ca, template(identity.User, identity.Groups, x509.ExtKeyUsageClientAuth))
 }
 
+// EnsureServer makes a serving certificate for loopback and the given names, of a server that is not
+// the cluster's own.
+func (c Cluster) EnsureServer(name string, dnsNames []string) error {
+	ca, err := c.authority("ca", "")
+	if err != nil {
+		return err
+	}
+	serving := template(name, nil, x509.ExtKeyUsageServerAuth)
+	serving.DNSNames = append([]string{"localhost"}, dnsNames...)
+	serving.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
+	return c.issue("servers/"+name, ca, serving)
+}
+
+// Server returns the paths of such a certificate and its key.
+func (c Cluster) Server(name string) (crt, key string) {
+	return c.File("servers/" + name + ".crt"), c.File("servers/" + name + ".key")
+}
+
 // Client returns the paths of a client certificate and its key.
 func (c Cluster) Client(name string) (crt, key string) {
 	return c.File("clients/" + name + ".crt"), c.File("clients/" + name + ".key")

@@ -49,6 +49,13 @@ func TestCertificates(t *testing.T) {
 			t.Errorf("as a server by the name %s: %v", name, err)
 		}
 	}
+	if err := alpha.EnsureServer("hook", nil); err != nil {
+		t.Fatal(err)
+	}
+	hook, _ := alpha.Server("hook")
+	if err := verify(t, alpha.File("ca.crt"), load(t, hook), x509.ExtKeyUsageServerAuth, "127.0.0.1"); err != nil {
+		t.Errorf("as another server: %v", err)
+	}
 	crt, key := alpha.Client("admin")
 	client := load(t, crt)
 	if err := verify(t, alpha.File("ca.crt"), client, x509.ExtKeyUsageClientAuth, ""); err != nil {

@@ -35,6 +35,9 @@ func (p Paths) Token(person string) string { return filepath.Join(p.Root, "token
 // TokenTable is what the global apiserver reads the tokens from.
 func (p Paths) TokenTable() string { return filepath.Join(p.Root, "pki", "global", "tokens.csv") }
 
+// WebhookSecret is the file with the secret that the platform signs its requests to Kairship with.
+func (p Paths) WebhookSecret() string { return filepath.Join(p.Root, "secrets", "global-management") }
+
 // Logs holds one log per process.
 func (p Paths) Logs() string { return filepath.Join(p.Root, "logs") }
 

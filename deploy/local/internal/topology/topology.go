@@ -118,6 +118,8 @@ var ports = map[string]int{
 	"kairship-1/metrics":   95,
 	"kairship-1/health":    96,
 	"kairship/pprof":       97,
+	"kairship-0/webhook":   98,
+	"kairship-1/webhook":   99,
 }
 
 // Ports gives a fleet's ports.
@@ -161,3 +163,15 @@ const SystemNamespace = "kairship-system"
 
 // People have a token of the global cluster each.
 func People() []string { return []string{"admin", "alice", "bob", "mallory"} }
+
+// Binding is a role that somebody has on an instance.
+type Binding struct{ ID, Person, Role, Instance string }
+
+// Bindings are the roles that the fleet, as the platform, gives its people. The administrator needs
+// none, and mallory is to have none.
+func Bindings() []Binding {
+	return []Binding{
+		{ID: "local-fleet/alice-on-alpha", Person: "alice", Role: "editor", Instance: "alpha"},
+		{ID: "local-fleet/bob-on-beta", Person: "bob", Role: "viewer", Instance: "beta"},
+	}
+}
