@@ -1,9 +1,13 @@
 package faults
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -48,19 +52,21 @@ func TestCollectorGone(t *testing.T) {
 
 	// A server that starts now has never heard of the collector while it lived.
 	late := *s
-	started := s.Kairship(t, s.NewGateway(t))
-	late.api = gql.New("http://"+started.Address, s.Token(t, "admin"))
-	now, err := late.instances(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, i := range now {
-		for what, f := range collected(i) {
-			if err := f.since(killed); err != nil {
-				t.Fatalf("%s of %s, asked of a server that just started: %v", what, i.Name, err)
+	late.api = gql.New(s.startServer(t), s.Token(t, "admin"))
+	poll.Until(t, noticeWithin, "a server that just started says so too", func(ctx context.Context) error {
+		now, err := late.instances(ctx)
+		if err != nil {
+			return err
+		}
+		for _, i := range now {
+			for what, f := range collected(i) {
+				if err := f.since(killed); err != nil {
+					return fmt.Errorf("%s of %s: %w", what, i.Name, err)
+				}
 			}
 		}
-	}
+		return nil
+	})
 	if shown, err := s.shows(t.Context(), "alpha", missed); err != nil || shown {
 		t.Errorf("an object that was created after the collector died is shown: %v, %v", shown, err)
 	}
@@ -77,6 +83,35 @@ func TestCollectorGone(t *testing.T) {
 	t.Logf("what was missed is shown %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
 	poll.Until(t, recoverWithin, "everything is as before", s.asBefore)
 	t.Logf("as before %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
+}
+
+// startServer starts another API server of Kairship for the length of a test.
+func (s *scene) startServer(t *testing.T) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listening := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	server := exec.Command(filepath.Join(s.Bin, "kairship-apiserver"), "--listen-address="+listening,
+		"--kubeconfig="+filepath.Join(s.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"))
+	server.Stdout, server.Stderr = &log, &log
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+		if t.Failed() {
+			t.Logf("the log of the server that was started:\n%s", log.Bytes())
+		}
+	})
+	poll.Until(t, noticeWithin, "the server answers", func(ctx context.Context) error { return alive(ctx, "http://"+listening) })
+	return "http://" + listening
 }
 
 // collected is the freshness of everything of an instance that is read from the index.
