@@ -1,0 +1,342 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/test/internal/schema"
+)
+
+// twins are two questions that a person must not be able to tell apart by the
+// answers: one about what is hidden from them, one about what is not there.
+var twins = []struct{ person, hidden, missing string }{
+	{"alice", `instance(name: "beta") { name workloads { totalCount } }`, `instance(name: "gone") { name workloads { totalCount } }`},
+	{"mallory", `instance(name: "alpha") { name }`, `instance(name: "alpho") { name }`},
+	{"alice", `cluster(name: "m3") { name conditions { type } }`, `cluster(name: "m9") { name conditions { type } }`},
+	{"bob", `cluster(name: "k-alpha") { name }`, `cluster(name: "k-alpho") { name }`},
+	{"bob", `instances(filter: {name: ["alpha"]}) { totalCount nodes { name } freshness { stale message } }`, `instances(filter: {name: ["alpho"]}) { totalCount nodes { name } freshness { stale message } }`},
+	{"bob", `clusters(filter: {instances: ["alpha"]}) { totalCount nodes { name } }`, `clusters(filter: {instances: ["alpho"]}) { totalCount nodes { name } }`},
+	{"bob", `clusters(filter: {name: ["m1", "m2"]}) { totalCount nodes { name } }`, `clusters(filter: {name: ["m7", "m8"]}) { totalCount nodes { name } }`},
+	{"bob", `workloads(filter: {instances: ["alpha"]}) { totalCount nodes { name } freshness { stale message } }`, `workloads(filter: {instances: ["alpho"]}) { totalCount nodes { name } freshness { stale message } }`},
+	{"bob", `workloads(filter: {namespaces: ["shop"]}) { totalCount nodes { name } }`, `workloads(filter: {namespaces: ["shap"]}) { totalCount nodes { name } }`},
+	{"bob", `workloads(filter: {cluster: ["m1"]}) { nodes { name } }`, `workloads(filter: {cluster: ["m7"]}) { nodes { name } }`},
+	{"bob", `workloads(filter: {policy: {namespace: "shop", name: "frontend"}}) { nodes { name } }`, `workloads(filter: {policy: {namespace: "shop", name: "frontand"}}) { nodes { name } }`},
+	{"bob", `viewer { can(instance: "alpha") { view create update delete proxy manageAccess } }`, `viewer { can(instance: "alpho") { view create update delete proxy manageAccess } }`},
+	{"bob", node("Instance", "alpha"), node("Instance", "alpho")},
+	{"bob", node("Cluster", "m1"), node("Cluster", "m7")},
+	{"bob", node("Workload", "alpha", "DEPLOYMENT", "shop", "frontend"), node("Workload", "alpho", "DEPLOYMENT", "shop", "frontend")},
+	{"bob", node("Workload", "alpha", "DEPLOYMENT", "shop", "frontend"), node("Workload", "alpha", "DEPLOYMENT", "shop", "frontand")},
+	{"bob", node("Workload", "alpha", "NO_KIND", "shop", "frontend"), node("Workload", "alpho", "NO_KIND", "shop", "frontend")},
+	{"bob", node("Resource", "alpha", "apps", "v1", "deployments", "shop", "frontend"), node("Resource", "alpho", "apps", "v1", "deployments", "shop", "frontend")},
+}
+
+func node(typ string, parts ...string) string {
+	return fmt.Sprintf("node(id: %q) { __typename id }", nodeid.New(typ, parts...))
+}
+
+// changing are the parts of an answer that are others each time.
+var changing = regexp.MustCompile(`"traceId":"[0-9a-f]+"|"durationMillis":[0-9.]+`)
+
+// TestHiddenLooksLikeMissing compares the answers byte by byte, and what they
+// cost: a question that takes another request is told apart by a clock.
+func TestHiddenLooksLikeMissing(t *testing.T) {
+	on, u, _ := openCounted(t)
+	for _, tt := range twins {
+		c := on.as(t, tt.person)
+		poll.Until(t, soon, "both look the same", func(context.Context) error {
+			var bodies [2]string
+			var asked [2]map[string]int
+			_ = c.Must(t, gql.Request{Query: "{ viewer { username } }"}) // From now on the person is known.
+			for i, query := range []string{tt.hidden, tt.missing} {
+				asked[i] = u.during(func() {
+					r := c.Must(t, gql.Request{Query: "{ " + query + " }", Accept: gql.Response})
+					bodies[i] = fmt.Sprintf("HTTP %d %s", r.Status, changing.ReplaceAll(r.Body, nil))
+				})
+			}
+			if diff := cmp.Diff(bodies[0], bodies[1]); diff != "" {
+				return fmt.Errorf("%s can tell them apart:\n%s\n%s\n-hidden +missing:\n%s", tt.person, tt.hidden, tt.missing, diff)
+			}
+			// What is remembered may end between the two.
+			if diff := cmp.Diff(asked[0], asked[1]); diff != "" {
+				return fmt.Errorf("%s can tell them apart by a clock:\n%s\n%s\n-hidden +missing:\n%s", tt.person, tt.hidden, tt.missing, diff)
+			}
+			return nil
+		})
+	}
+}
+
+// TestNothingOfOthersIsShown selects everything that there is of every list, as
+// those who may not see an instance, and looks for its words in the answers.
+func TestNothingOfOthersIsShown(t *testing.T) {
+	on := open(t)
+	for person := range hiddenFrom {
+		t.Run(person, func(t *testing.T) {
+			c := on.as(t, person)
+			asked := 0
+			ask := func(query string) {
+				t.Helper()
+				r := c.Must(t, gql.Request{Query: query})
+				asked++
+				if len(r.Errors) > 0 {
+					t.Errorf("%s\n%s", query, r.Body)
+				}
+				if words := shownOf(person, string(r.Body)); len(words) > 0 {
+					t.Errorf("%s\nshows %q:\n%.2000s", query, words, r.Body)
+				}
+			}
+			for _, list := range schema.Lists(theSchema) {
+				everything := fmt.Sprintf("{ totalCount nodes %s pageInfo { hasNextPage } freshness { stale message } }", schema.Selection(theSchema, list.Node, everyField))
+				switch list.Parent {
+				case "Query":
+					ask("{ " + list.Field.Name + "(first: 500) " + everything + " }")
+				case "Instance":
+					ask(fmt.Sprintf("{ instances { nodes { name %s(first: 500%s) %s } } }", list.Field.Name, required(list.Field), everything))
+				}
+			}
+			if asked < 10 {
+				t.Errorf("only %d questions were asked", asked)
+			}
+			// A cursor that somebody else was given is one of another list.
+			cursor := firstCursor(t, on, `workloads(first: 1, filter: {namespaces: ["ops", "billing"]})`)
+			r := c.Must(t, gql.Request{Query: fmt.Sprintf(`{ workloads(after: %q, filter: {namespaces: ["ops", "billing"]}) { totalCount nodes { name } } }`, cursor)})
+			if summaryOf(t, r) != "STALE_CURSOR" || len(shownOf(person, string(r.Body))) > 0 {
+				t.Errorf("the administrator's cursor: %s", r.Body)
+			}
+		})
+	}
+}
+
+// firstCursor is the end of a page that the administrator reads.
+func firstCursor(t *testing.T, on *target, list string) string {
+	t.Helper()
+	data, _ := gql.MustQuery[map[string]connection](t, on.kairship, "{ "+list+" { pageInfo { endCursor } } }", nil)
+	for _, c := range data {
+		if c.PageInfo.EndCursor != nil {
+			return *c.PageInfo.EndCursor
+		}
+	}
+	t.Fatalf("%s has no end", list)
+	return ""
+}
+
+// TestErrorsOfOthersAreNotShown sends what is wrong: the answers speak of what was
+// sent and of the schema alone.
+func TestErrorsOfOthersAreNotShown(t *testing.T) {
+	on := open(t)
+	for person := range hiddenFrom {
+		for _, query := range []string{
+			`{ instance(name: "x") { nome } }`, `{ instances(first: 0) { nodes { name } } }`, `{ instances(after: "x") { nodes { name } } }`,
+			`{ workloads(filter: {labelSelector: "a==="}) { nodes { name } } }`, `{ workloads(filter: {kinds: [DEPLOY]}) { nodes { name } } }`,
+			`{ workloads(filter: {nameContains: ""}) { nodes { name } } }`, `{ clusters(orderBy: {field: NOME}) { nodes { name } } }`,
+			`{ node(id: "x") { id } }`, `{ instances { nodes { resources(version: "V!", resource: "configmaps") { totalCount } } } }`,
+			`{ instances { nodes { workloads(filter: {instances: ["x"]}) { totalCount } } } }`, `{ worklods { totalCount } }`,
+		} {
+			r := on.as(t, person).Must(t, gql.Request{Query: query, Accept: gql.Response})
+			if words := shownOf(person, string(r.Body)); len(words) > 0 {
+				t.Errorf("%s, as %s, shows %q:\n%s", query, person, words, r.Body)
+			}
+		}
+	}
+}
+
+// TestOneNamespaceAlone asks as a viewer of one namespace of alpha.
+func TestOneNamespaceAlone(t *testing.T) {
+	inBothModes(t, func(t *testing.T, on *target) {
+		p := newPerson(t, on, viewerIn("alpha", "shop"))
+		for _, tt := range []struct{ query, want string }{
+			{`instances { totalCount nodes { name } }`, "1: alpha"},
+			{`workloads { totalCount nodes { name } }`, "4: cart frontend orphan stuck"},
+			{`workloads(filter: {namespaces: ["ops", "shop"], kinds: [DAEMON_SET, DEPLOYMENT]}) { totalCount nodes { name } }`, "3: frontend orphan stuck"},
+			{`workloads(filter: {namespaces: ["ops"]}) { totalCount nodes { name } }`, "0:"},
+			{`instance(name: "alpha") { workloads { totalCount nodes { name } } }`, "4: cart frontend orphan stuck"},
+			{`instance(name: "alpha") { namespaces { totalCount nodes { name } } }`, "1: shop"},
+			{`instance(name: "alpha") { namespace(name: "ops") { name } }`, "null"},
+			{`instance(name: "alpha") { propagationPolicies { totalCount nodes { name } } }`, "3: cart frontend stuck"},
+			{`instance(name: "alpha") { clusterPropagationPolicies { totalCount nodes { name } } }`, "0:"},
+			{`instance(name: "alpha") { memberClusters { totalCount nodes { name } } }`, "0:"},
+			{`instance(name: "alpha") { memberCluster(name: "m1") { name } }`, "null"},
+			{`instance(name: "alpha") { summary { nodes { total } } }`, "null"},
+			{`instance(name: "alpha") { workload(kind: DAEMON_SET, namespace: "ops", name: "agent") { name } }`, "null"},
+			{`instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") { name } }`, "frontend"},
+			{`instance(name: "alpha") { resources(group: "apps", version: "v1", resource: "daemonsets") { totalCount nodes { name } } }`, "0:"},
+			{`instance(name: "alpha") { resources(group: "work.karmada.io", version: "v1alpha1", resource: "works") { totalCount nodes { name } } }`, "0:"},
+			{`instance(name: "alpha") { events(filter: {namespaces: ["ops"]}) { totalCount nodes { reason } } }`, "0:"},
+			{node("Workload", "alpha", "DAEMON_SET", "ops", "agent"), "null"},
+			{node("Workload", "alpha", "DEPLOYMENT", "shop", "frontend"), "found"},
+			{node("Namespace", "alpha", "ops"), "null"},
+			{node("ClusterPropagationPolicy", "alpha", "", "node-agents"), "null"},
+			{`viewer { can(instance: "alpha", namespace: "shop") { view } }`, "true"},
+			{`viewer { can(instance: "alpha", namespace: "shop") { update } }`, "false"},
+			{`viewer { can(instance: "alpha", namespace: "ops") { view } }`, "false"},
+			{`viewer { can(instance: "alpha", namespace: "") { view } }`, "false"},
+		} {
+			r := p.Must(t, gql.Request{Query: "{ " + tt.query + " }"})
+			got := summaryOf(t, r)
+			if list, uncounted := strings.CutPrefix(got, "<nil>: "); uncounted && on.plain {
+				// Without SQL, some lists can't be counted.
+				_, want, _ := strings.Cut(tt.want, ": ")
+				got, tt.want = list, want
+			}
+			if got != tt.want {
+				t.Errorf("%s\n got  %s\n want %s", tt.query, got, tt.want)
+			}
+		}
+		// What a workload is, it is for everybody who may see it.
+		const whole = `{ instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") {
+			health replicas { desired ready } policy { name } overridePolicies { name } binding { name }
+			placements { clusterName desired ready health overrides { policyName } object { images pods { name } } } } } }`
+		want, _ := gql.MustQuery[any](t, on.kairship, whole, nil)
+		got, _ := gql.MustQuery[any](t, p.Client, whole, nil)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("frontend differs (-admin +viewer of the namespace):\n%s", diff)
+		}
+	})
+}
+
+// TestValuesOfSecretsNeedMoreThanAViewer propagates a Secret, so that it is in
+// Works, and looks for its value as a viewer and as an editor.
+func TestValuesOfSecretsNeedMoreThanAViewer(t *testing.T) {
+	on := open(t)
+	viewer := newPerson(t, on, viewerOf("alpha"))
+	w := &world{fleet: on.fleet, id: newID()}
+	t.Cleanup(w.remove)
+	ns := "suite-" + w.id + "-secrets"
+	value := "value-" + newID() + newID()
+	meta := w.meta(ns, "confidential")
+	meta.Annotations = map[string]string{corev1.LastAppliedConfigAnnotation: `{"stringData":{"password":"` + value + `"}}`}
+	w.create(t, created{"alpha", &corev1.Namespace{ObjectMeta: w.meta("", ns)}})
+	w.create(t, created{"alpha", &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"password": []byte(value)}}},
+		created{"alpha", &policyv1alpha1.PropagationPolicy{ObjectMeta: w.meta(ns, "all"), Spec: policyv1alpha1.PropagationSpec{
+			ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "Secret", Name: "confidential"}},
+			Placement:         policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1"}}},
+		}}})
+	const query = `{ instance(name: "alpha") { resources(group: "work.karmada.io", version: "v1alpha1", resource: "works", first: 500) {
+		totalCount nodes { name annotations { key value } manifest yaml } } } }`
+	const secrets = `{ instance(name: "alpha") { resources(version: "v1", resource: "secrets", first: 500) { nodes { name annotations { key value } manifest yaml } } } }`
+	holds := func(c *gql.Client, query string) bool {
+		body := string(c.Must(t, gql.Request{Query: query}).Body)
+		return strings.Contains(body, value) || strings.Contains(body, base64Of(value))
+	}
+	poll.Until(t, settle, "an editor reads the Secret in a Work", func(context.Context) error {
+		if !holds(on.as(t, "alice"), query) {
+			return errors.New("no Work has it")
+		}
+		return nil
+	})
+	for _, q := range []string{query, secrets} {
+		if holds(viewer.Client, q) {
+			t.Errorf("a viewer reads the value of a Secret: %s", q)
+		}
+	}
+	type answer struct {
+		Instance struct{ Resources struct{ TotalCount int } }
+	}
+	seen, _ := gql.MustQuery[answer](t, viewer.Client, query, nil)
+	if seen.Instance.Resources.TotalCount == 0 {
+		t.Error("a viewer sees no Works at all, so nothing was looked at")
+	}
+}
+
+// TestARoleThatIsTakenAwayEndsInTime keeps asking, so that everything that is
+// remembered is fresh, and asks once more when it has to be over.
+func TestARoleThatIsTakenAwayEndsInTime(t *testing.T) {
+	on := open(t)
+	p := newPerson(t, on, viewerOf("alpha"))
+	if err := on.fleet.Client(t, "global").Delete(t.Context(), p.binding); err != nil {
+		t.Fatal(err)
+	}
+	deleted := time.Now()
+	var last time.Duration
+	for time.Since(deleted) < revoked {
+		if sees(p.Must(t, gql.Request{Query: anyQuery})) {
+			last = time.Since(deleted)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Logf("the role worked for %s more", last.Round(10*time.Millisecond))
+	for _, query := range []string{anyQuery, "{ workloads { nodes { name } } }", `{ ` + node("Workload", "alpha", "DEPLOYMENT", "shop", "frontend") + ` }`} {
+		r := p.Must(t, gql.Request{Query: query})
+		if sees(r) || strings.Contains(string(r.Body), `"id"`) || len(r.Errors) > 0 {
+			t.Errorf("%s after the role was taken away: %s", revoked, r.Body)
+		}
+	}
+}
+
+// TestEveryOperationIsAudited reads the lines of some operations in the log.
+func TestEveryOperationIsAudited(t *testing.T) {
+	on := open(t)
+	const secret = "suite-0f1e2d3c4b5a"
+	for _, tt := range []struct {
+		person, query string
+		variables     map[string]any
+		want          map[string]any
+	}{
+		{"alice", `query Fleet { instances { nodes { name workloads { nodes { name } } } } }`, nil, map[string]any{
+			"operation": "Fleet", "type": "query", "decision": "allowed", "instances": []any{"alpha"}, "instanceCount": 1.0,
+		}},
+		{"alice", `query Hidden($n: String!) { instance(name: $n) { name } }`, map[string]any{"n": "beta"}, map[string]any{
+			"operation": "Hidden", "type": "query", "decision": "denied", "instances": []any{}, "instanceCount": 0.0, "refused": []any{"beta"},
+		}},
+		{"bob", `query Wrong($n: String!) { instance(name: $n) { name } }`, map[string]any{"n": secret}, map[string]any{
+			"operation": "Wrong", "type": "query", "decision": "denied", "instances": []any{}, "instanceCount": 0.0,
+		}},
+		{"admin", `query Wrong($n: String!) { instance(name: $n) { name } }`, map[string]any{"n": secret}, map[string]any{
+			"operation": "Wrong", "type": "query", "decision": "allowed", "instances": []any{}, "instanceCount": 0.0,
+		}},
+		{"mallory", `{ workloads { totalCount } }`, nil, map[string]any{
+			"operation": "", "type": "query", "decision": "allowed", "instances": []any{}, "instanceCount": 0.0,
+		}},
+		{"bob", `query Node($id: ID!) { node(id: $id) { id } }`, map[string]any{"id": nodeid.New("Workload", "beta", "DEPLOYMENT", "billing", "api")}, map[string]any{
+			"operation": "Node", "type": "query", "decision": "allowed", "instances": []any{"beta"}, "instanceCount": 1.0,
+		}},
+	} {
+		r := on.as(t, tt.person).Must(t, gql.Request{Query: tt.query, Variables: tt.variables})
+		tt.want["user"], tt.want["via"], tt.want["status"], tt.want["traceId"] = tt.person, "graphql", 200.0, r.TraceID
+		tt.want["msg"], tt.want["level"] = "audit", "INFO"
+		poll.Until(t, soon, "the line is written", func(context.Context) error {
+			lines := slices.DeleteFunc(logLines(t, on.log), func(l map[string]any) bool { return l["traceId"] != r.TraceID })
+			if len(lines) != 1 {
+				return fmt.Errorf("%d lines", len(lines))
+			}
+			for _, changes := range []string{"time", "durationMs"} {
+				if lines[0][changes] == nil {
+					return fmt.Errorf("the line has no %s", changes)
+				}
+				delete(lines[0], changes)
+			}
+			if diff := cmp.Diff(tt.want, lines[0]); diff != "" {
+				return poll.Stop(fmt.Errorf("(-want +got):\n%s", diff))
+			}
+			return nil
+		})
+	}
+	raw, err := os.ReadFile(on.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, text := range map[string]string{"the value of a variable": secret, "alice's token": on.fleet.Token(t, "alice")} {
+		if strings.Contains(string(raw), text) {
+			t.Errorf("the log has %s", what)
+		}
+	}
+}
+
+func base64Of(text string) string {
+	raw, _ := json.Marshal([]byte(text)) // It is how JSON writes bytes.
+	return strings.Trim(string(raw), `"`)
+}

@@ -1,0 +1,344 @@
+package suite
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
+	"github.com/kairship-io/kairship/test/internal/gql"
+)
+
+// outcomes are what the people of the fleet get. Those without a valid token get
+// nothing, whatever they ask for. "*" is anything.
+//
+// admin may do everything, alice is an editor on alpha, bob a viewer on beta, and
+// nobody gave mallory anything.
+type outcomes struct{ admin, alice, bob, mallory string }
+
+func (o outcomes) of() map[string]string {
+	return map[string]string{"admin": o.admin, "alice": o.alice, "bob": o.bob, "mallory": o.mallory}
+}
+
+// rootMatrix has every field of Query, with what it is asked and what comes back,
+// as summaryOf tells it. It is written by hand: it is the claim, not the code.
+var rootMatrix = []struct {
+	field, query string
+	want         outcomes
+}{
+	{"viewer", `viewer { username }`, outcomes{"admin", "alice", "bob", "mallory"}},
+	{"viewer", `viewer { seesAllInstances }`, outcomes{"true", "false", "false", "false"}},
+	{"viewer", `viewer { can(instance: "alpha") { view } }`, outcomes{"true", "true", "false", "false"}},
+	{"viewer", `viewer { can(instance: "beta") { view } }`, outcomes{"true", "false", "true", "false"}},
+	{"viewer", `viewer { can(instance: "alpha", namespace: "shop") { update } }`, outcomes{"true", "true", "false", "false"}},
+	{"viewer", `viewer { can(instance: "beta", namespace: "billing") { update } }`, outcomes{"true", "false", "false", "false"}},
+	{"viewer", `viewer { can(instance: "none-such") { view } }`, outcomes{"true", "false", "false", "false"}},
+
+	{"instance", `instance(name: "alpha") { name }`, outcomes{"alpha", "alpha", "null", "null"}},
+	{"instance", `instance(name: "beta") { name }`, outcomes{"beta", "null", "beta", "null"}},
+	{"instance", `instance(name: "none-such") { name }`, outcomes{"null", "null", "null", "null"}},
+	{"instance", `instance(name: "k-alpha") { name }`, outcomes{"null", "null", "null", "null"}},
+	{"instance", `instance(name: "alpha:shop") { name }`, outcomes{"null", "null", "null", "null"}},
+	{"instance", `instance(name: "") { name }`, outcomes{"null", "null", "null", "null"}},
+
+	{"instances", `instances { totalCount nodes { name } }`, outcomes{"*", "1: alpha", "1: beta", "0:"}},
+	{"instances", `instances(filter: {name: ["alpha", "beta", "none-such"]}) { totalCount nodes { name } }`, outcomes{"2: alpha beta", "1: alpha", "1: beta", "0:"}},
+	{"instances", `instances(filter: {name: ["beta"]}) { totalCount nodes { name } }`, outcomes{"1: beta", "0:", "1: beta", "0:"}},
+	{"instances", `instances(first: 1, filter: {name: ["alpha", "beta"]}) { totalCount nodes { name } }`, outcomes{"2: alpha", "1: alpha", "1: beta", "0:"}},
+
+	{"cluster", `cluster(name: "m1") { name }`, outcomes{"m1", "m1", "null", "null"}},
+	{"cluster", `cluster(name: "m3") { name }`, outcomes{"m3", "null", "m3", "null"}},
+	{"cluster", `cluster(name: "k-alpha") { name }`, outcomes{"k-alpha", "k-alpha", "null", "null"}},
+	{"cluster", `cluster(name: "k-beta") { name }`, outcomes{"k-beta", "null", "k-beta", "null"}},
+	{"cluster", `cluster(name: "none-such") { name }`, outcomes{"null", "null", "null", "null"}},
+
+	{"clusters", `clusters { totalCount nodes { name } }`, outcomes{"*", "2: m1 m2", "1: m3", "0:"}},
+	{"clusters", `clusters(filter: {includeHidden: true}) { totalCount nodes { name } }`, outcomes{"*", "3: k-alpha m1 m2", "2: k-beta m3", "0:"}},
+	{"clusters", `clusters(filter: {instances: ["alpha"], includeHidden: true}) { totalCount nodes { name } }`, outcomes{"3: k-alpha m1 m2", "3: k-alpha m1 m2", "0:", "0:"}},
+	{"clusters", `clusters(filter: {instances: ["", "beta"]}) { totalCount nodes { name } }`, outcomes{"*", "0:", "1: m3", "0:"}},
+
+	{
+		"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { totalCount nodes { name } }`,
+		outcomes{"9: api ledger agent migrate report cart frontend orphan stuck", "7: agent migrate report cart frontend orphan stuck", "2: api ledger", "0:"},
+	},
+	{"workloads", `workloads(filter: {instances: ["beta"], namespaces: ["billing"]}) { totalCount nodes { name } }`, outcomes{"2: api ledger", "0:", "2: api ledger", "0:"}},
+	{"workloads", `workloads(filter: {instances: ["alpha", "none-such"], namespaces: ["ops"]}) { totalCount nodes { name } }`, outcomes{"3: agent migrate report", "3: agent migrate report", "0:", "0:"}},
+	{"workloads", `workloads(filter: {health: [UNSCHEDULED], namespaces: ["shop"]}) { totalCount nodes { name } }`, outcomes{"*", "*", "*", "*"}},
+	{"workloads", `workloads(filter: {cluster: ["m3"], namespaces: ["billing"]}) { nodes { name } }`, outcomes{"api ledger", "", "api ledger", ""}},
+
+	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "alpha")), outcomes{"alpha", "alpha", "null", "null"}},
+	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "none-such")), outcomes{"null", "null", "null", "null"}},
+	{"node", `node(id: "none-such") { id }`, outcomes{"INVALID", "INVALID", "INVALID", "INVALID"}},
+}
+
+// inAlpha and inBeta are who may see what is in an instance.
+var (
+	inAlpha = outcomes{"found", "found", "null", "null"}
+	inBeta  = outcomes{"found", "null", "found", "null"}
+)
+
+// nodeMatrix has every type with an ID: objects of it by the parts of their IDs,
+// and who finds them.
+var nodeMatrix = map[string][]struct {
+	parts []string
+	want  outcomes
+}{
+	"Instance":      {{[]string{"alpha"}, inAlpha}, {[]string{"beta"}, inBeta}},
+	"Cluster":       {{[]string{"m1"}, inAlpha}, {[]string{"k-alpha"}, inAlpha}, {[]string{"m3"}, inBeta}, {[]string{"k-beta"}, inBeta}},
+	"MemberCluster": {{[]string{"alpha", "m1"}, inAlpha}, {[]string{"beta", "m3"}, inBeta}},
+	"Namespace":     {{[]string{"alpha", "shop"}, inAlpha}, {[]string{"beta", "billing"}, inBeta}},
+	"Deployment":    {{[]string{"alpha", "DEPLOYMENT", "shop", "frontend"}, inAlpha}, {[]string{"beta", "DEPLOYMENT", "billing", "api"}, inBeta}},
+	"StatefulSet":   {{[]string{"alpha", "STATEFUL_SET", "shop", "cart"}, inAlpha}, {[]string{"beta", "STATEFUL_SET", "billing", "ledger"}, inBeta}},
+	"DaemonSet":     {{[]string{"alpha", "DAEMON_SET", "ops", "agent"}, inAlpha}},
+	"Job":           {{[]string{"alpha", "JOB", "ops", "migrate"}, inAlpha}},
+	"CronJob":       {{[]string{"alpha", "CRON_JOB", "ops", "report"}, inAlpha}},
+	"ResourceBinding": {
+		{[]string{"alpha", "shop", "frontend-deployment"}, inAlpha}, {[]string{"beta", "billing", "api-deployment"}, inBeta},
+	},
+	"PropagationPolicy":        {{[]string{"alpha", "shop", "frontend"}, inAlpha}, {[]string{"beta", "billing", "billing"}, inBeta}},
+	"ClusterPropagationPolicy": {{[]string{"alpha", "", "node-agents"}, inAlpha}},
+	"OverridePolicy":           {{[]string{"alpha", "shop", "frontend-image"}, inAlpha}},
+	// The sample applications have none; there is none for anybody.
+	"ClusterOverridePolicy": {{[]string{"alpha", "", "none-such"}, outcomes{"null", "null", "null", "null"}}},
+	"Resource": {
+		{[]string{"alpha", "apps", "v1", "deployments", "shop", "frontend"}, inAlpha},
+		{[]string{"beta", "apps", "v1", "deployments", "billing", "api"}, inBeta},
+		{[]string{"alpha", "work.karmada.io", "v1alpha2", "resourcebindings", "shop", "frontend-deployment"}, inAlpha},
+	},
+}
+
+// nodeIDOf is the ID of an object of a type, whose kinds of workloads share one.
+func nodeIDOf(typ string, parts []string) string {
+	if slices.Contains(theSchema.Types[typ].Interfaces, "Workload") {
+		typ = "Workload"
+	}
+	return nodeid.New(typ, parts...)
+}
+
+// TestMatrixIsWhole fails when the schema has a field or a type that the matrix
+// does not know.
+func TestMatrixIsWhole(t *testing.T) {
+	known := map[string]bool{}
+	for _, row := range rootMatrix {
+		known[row.field] = true
+		if theSchema.Query.Fields.ForName(row.field) == nil {
+			t.Errorf("Query has no field %s any more", row.field)
+		}
+	}
+	for _, f := range theSchema.Query.Fields {
+		if !strings.HasPrefix(f.Name, "__") && !known[f.Name] {
+			t.Errorf("nobody has said who gets what from Query.%s: add it to the matrix", f.Name)
+		}
+	}
+	for _, def := range theSchema.GetPossibleTypes(theSchema.Types["Node"]) {
+		if def.Kind == ast.Object && len(nodeMatrix[def.Name]) == 0 {
+			t.Errorf("nobody has said who finds a %s by its ID: add it to the matrix", def.Name)
+		}
+	}
+	for typ := range nodeMatrix {
+		if theSchema.Types[typ] == nil {
+			t.Errorf("there is no type %s any more", typ)
+		}
+	}
+	for _, root := range []*ast.Definition{theSchema.Mutation, theSchema.Subscription} {
+		if root != nil {
+			t.Errorf("the matrix does not cover %s yet", root.Name)
+		}
+	}
+}
+
+// question is a row of the matrix.
+type question struct {
+	name, query string
+	want        outcomes
+}
+
+func questions() []question {
+	var all []question
+	for _, row := range rootMatrix {
+		all = append(all, question{row.query, "{ " + row.query + " }", row.want})
+	}
+	for typ, rows := range nodeMatrix {
+		for _, row := range rows {
+			query := fmt.Sprintf(`{ node(id: %q) { __typename id ... on %s { id } } }`, nodeIDOf(typ, row.parts), typ)
+			all = append(all, question{"node of " + typ + " " + strings.Join(row.parts, "/"), query, row.want})
+		}
+	}
+	slices.SortFunc(all, func(a, b question) int { return cmp.Compare(a.name, b.name) })
+	return all
+}
+
+// summaryOf tells what an answer shows, in short: the code of its error, null, the
+// name of an object, or the names of a list after their number. An object that is
+// asked for nothing but its ID is "found".
+func summaryOf(t testing.TB, r *gql.Result) string {
+	t.Helper()
+	if len(r.Errors) > 0 {
+		return r.Errors[0].Extensions.Code
+	}
+	var data map[string]json.RawMessage
+	if err := json.Unmarshal(r.Data, &data); err != nil || len(data) != 1 {
+		t.Fatalf("%v: %s", err, r.Body)
+	}
+	var value any
+	for _, raw := range data {
+		if err := json.Unmarshal(raw, &value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return summaryOfValue(value)
+}
+
+func summaryOfValue(value any) string {
+	o, ok := value.(map[string]any)
+	if !ok {
+		if value == nil {
+			return "null"
+		}
+		return fmt.Sprint(value)
+	}
+	if nodes, ok := o["nodes"].([]any); ok {
+		var names []string
+		for _, n := range nodes {
+			names = append(names, summaryOfValue(n))
+		}
+		list := strings.Join(names, " ")
+		if count, counted := o["totalCount"]; counted {
+			return strings.TrimSpace(fmt.Sprintf("%v: %s", count, list))
+		}
+		return list
+	}
+	if _, ok := o["id"]; ok {
+		return "found"
+	}
+	for _, field := range o {
+		return summaryOfValue(field) // The queries ask for one.
+	}
+	return "nothing"
+}
+
+// secretsOf are words that are in one instance and nowhere else. Who may not see
+// it must not read them anywhere.
+var secretsOf = map[string]*regexp.Regexp{
+	"alpha": regexp.MustCompile(`(?i)\b(alpha|shop|frontend|node-agents|migrate|m1|m2|orphan)\b`),
+	"beta":  regexp.MustCompile(`(?i)\b(beta|billing|ledger|m3)\b`),
+}
+
+// hiddenFrom are the instances that the people may not see.
+var hiddenFrom = map[string][]string{"alice": {"beta"}, "bob": {"alpha"}, "mallory": {"alpha", "beta"}}
+
+// shownOf finds words of instances that are hidden from a person.
+func shownOf(person, text string) []string {
+	var found []string
+	for _, instance := range hiddenFrom[person] {
+		found = append(found, secretsOf[instance].FindAllString(text, -1)...)
+	}
+	return found
+}
+
+// TestMatrix asks everything as everybody, and holds the answers against what was
+// written by hand.
+func TestMatrix(t *testing.T) {
+	on := open(t)
+	traces := map[string]string{}
+	for _, person := range []string{"admin", "alice", "bob", "mallory"} {
+		c := on.as(t, person)
+		t.Run(person, func(t *testing.T) {
+			for _, q := range questions() {
+				r := c.Must(t, gql.Request{Query: q.query, Accept: gql.Response})
+				traces[r.TraceID] = person
+				if want := q.want.of()[person]; want != "*" && summaryOf(t, r) != want {
+					t.Errorf("%s\n got  %s\n want %s\n%s", q.name, summaryOf(t, r), want, r.Body)
+				}
+				if words := shownOf(person, echoless(r, q.query)); len(words) > 0 {
+					t.Errorf("%s\n shows %q:\n%s", q.name, words, r.Body)
+				}
+			}
+		})
+	}
+	// Nothing of an instance may be in what is logged about those who may not see
+	// it, but that they were refused it.
+	for _, line := range logLines(t, on.log) {
+		id, _ := line["traceId"].(string)
+		person, ours := traces[id]
+		if !ours {
+			continue
+		}
+		delete(line, "refused")
+		raw, err := json.Marshal(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if words := shownOf(person, string(raw)); len(words) > 0 {
+			t.Errorf("the log shows %q of what %s may not see: %s", words, person, raw)
+		}
+	}
+}
+
+// echoless is an answer without what the caller said: an ID holds names too.
+func echoless(r *gql.Result, query string) string {
+	var data struct{ Node *struct{ ID string } }
+	text := string(r.Body)
+	if err := json.Unmarshal(r.Data, &data); err == nil && data.Node != nil && strings.Contains(query, data.Node.ID) {
+		text = strings.ReplaceAll(text, data.Node.ID, "")
+	}
+	return text
+}
+
+// logLines are the lines of a log that are JSON.
+func logLines(t testing.TB, path string) []map[string]any {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []map[string]any
+	for text := range strings.Lines(string(raw)) {
+		var line map[string]any
+		if json.Unmarshal([]byte(text), &line) == nil {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// TestMatrixWithoutAValidToken asks everything without a token, with one that is
+// over and with what is none: all get the same, and nothing of the answer.
+func TestMatrixWithoutAValidToken(t *testing.T) {
+	on := open(t)
+	expired := expiredToken(t, on)
+	for name, token := range map[string]string{
+		"no token": "", "expired token": expired, "malformed token": "not.a-token", "another malformed token": strings.Repeat("x", 4000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := gql.New(on.url, token)
+			var first string
+			for _, q := range questions() {
+				r := c.Must(t, gql.Request{Query: q.query, Accept: gql.Response})
+				refused(t, r, http.StatusUnauthorized, "UNAUTHENTICATED")
+				told := r.Errors[0].Message
+				if first == "" {
+					first = told
+				}
+				if told != first {
+					t.Errorf("%s: the refusal depends on the question: %q and %q", q.name, told, first)
+				}
+			}
+		})
+	}
+	raw, err := os.ReadFile(on.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(raw), expired) {
+		t.Error("the log has a token")
+	}
+}
