@@ -43,9 +43,22 @@ type Fleet struct {
 	PIDs             string            `json:"pids"`
 	Tokens           map[string]string `json:"tokens"`
 	Clusters         []Cluster         `json:"clusters"`
+	GlobalManagement GlobalManagement  `json:"globalManagement"`
 
 	mu      sync.Mutex
 	clients map[string]client.Client
+}
+
+// GlobalManagement is how a platform tells Kairship who has which role.
+type GlobalManagement struct {
+	// URLs are those of the replicas of the controller manager.
+	URLs []string `json:"urls"`
+	// CAFile is the authority of their certificates.
+	CAFile string `json:"caFile"`
+	// SecretFile holds the secret to sign requests with.
+	SecretFile string `json:"secretFile"`
+	// Secret is where Kairship reads it in the global cluster, as namespace/name.
+	Secret string `json:"secret"`
 }
 
 // Cluster is one cluster of the fleet.
