@@ -1,0 +1,57 @@
+// Package instanceproxy is the one place that talks to instances. It keeps, for
+// each instance, one connection and the clients built on it, and makes sure that
+// every request is sent as the person who asked.
+//
+// # One connection, many people
+//
+// A Client is made once for an instance and serves everybody. Who a request is
+// sent as is decided request by request, from its context: the user that package
+// authz put there, impersonated with user name, UID, groups and extra. A context
+// without a user is refused; what Kairship asks on its own account says so with
+// AsKairship. There is never a client for each user, so a thousand people cost an
+// instance no more connections than one, and no cache can hand one person's
+// client to another.
+//
+// Before a connection carries anybody's request, the instance is asked once whom
+// it takes a made-up user for. Something in between that drops the headers would
+// otherwise have all people act with Kairship's own permissions, which are wide.
+//
+// # Where credentials come from, and how they change
+//
+// An Instance names the Secret with its kubeconfig. Of the global cluster's
+// Secrets, exactly these are read, each by a watch on its name alone, begun when
+// the instance is first used: Kairship needs no permission to list Secrets, and
+// holds none that does not concern it.
+//
+// A Secret that changes makes a new link: a set of TCP connections with its own
+// TLS configuration. New requests take the new link from that moment on. Those in
+// flight, watches included, end on the old one, which is closed behind the last
+// of them, or after Options.DrainTimeout. Clients stay what they are: they find
+// the link under way, so nobody has to fetch them again.
+//
+// Word of a change may come later than the change. When an instance refuses
+// Kairship's credentials, the Secret is read again, and what was refused is sent
+// once more with what it says: a request that was not authenticated was not
+// executed, so that is safe for writes too.
+//
+// An Instance that is deleted, or made again under the same name, closes its
+// client and everything in flight.
+//
+// # An instance that does not answer
+//
+// costs its own users one timeout, and nobody else anything:
+//
+//   - Connecting, and the silence of a connection, are bounded (Options). HTTP/2
+//     pings find a server that hangs while its host acknowledges what is sent.
+//   - After Options.Failures failures in a row the link's circuit breaker opens,
+//     and requests fail at once with INSTANCE_UNAVAILABLE. A probe in the
+//     background asks for the version until there is an answer, so it is nobody's
+//     request that tries whether the instance is back.
+//   - Only what the connection does counts. An answer is an answer, whatever its
+//     status: an aggregated API that is down is no outage of the instance.
+//   - No lock is held while anything is sent or waited for. Locks here guard a map
+//     or a counter.
+//
+// Errors are *apierror.Error below what client-go makes of them; use
+// apierror.CodeOf. They name no endpoint and hold nothing of a Secret.
+package instanceproxy

@@ -1,0 +1,42 @@
+package instanceproxy
+
+import (
+	"errors"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/connection"
+)
+
+// gone says that an instance was deleted while it was used.
+func gone(instance string) error { return apierror.NotFound("instance", instance) }
+
+// unavailable says that an instance can't be reached. The cause goes to the log:
+// it names endpoints, which callers need not know.
+func unavailable(instance string, cause error, format string, args ...any) error {
+	return apierror.In(apierror.Wrap(cause, apierror.CodeInstanceUnavailable, format, args...), instance)
+}
+
+func silent(instance string, cause error) error {
+	return unavailable(instance, cause, "instance %q does not answer", instance)
+}
+
+// refused says that an instance does not accept Kairship's own credentials.
+func refused(instance string, cause error) error {
+	return unavailable(instance, cause, "instance %q does not accept Kairship's credentials; its administrator has to renew them", instance)
+}
+
+// unimpersonated says that an instance does not take Kairship's word for who asks.
+func unimpersonated(instance string, cause error) error {
+	return unavailable(instance, cause, "instance %q does not let Kairship act for users; its administrator has to permit impersonation", instance)
+}
+
+// uncredentialed says that there is nothing to reach an instance with.
+func uncredentialed(instance string, cause error) error {
+	switch {
+	case errors.Is(cause, connection.ErrMissing):
+		return unavailable(instance, cause, "instance %q has no credentials for Kairship yet", instance)
+	case errors.Is(cause, connection.ErrInvalid):
+		return unavailable(instance, cause, "the credentials of instance %q cannot be used; see the Instance's conditions", instance)
+	}
+	return unavailable(instance, cause, "the credentials of instance %q cannot be read now", instance)
+}

@@ -1,0 +1,107 @@
+package instanceproxy
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+type ownKey struct{}
+
+// AsKairship returns a context whose requests are sent with Kairship's own
+// identity, even when it carries a user. It is for what serves all users alike:
+// discovery, and watches that are shared and filtered afterwards.
+func AsKairship(ctx context.Context) context.Context {
+	return context.WithValue(ctx, ownKey{}, true)
+}
+
+// AsUser returns a context whose requests are sent as a user. It is only needed
+// outside of a request, whose context has its user already.
+func AsUser(ctx context.Context, u authz.User) context.Context {
+	return authz.WithUser(context.WithValue(ctx, ownKey{}, false), u)
+}
+
+// identityOf are the headers that say who a request is sent as; none for
+// Kairship itself.
+func identityOf(ctx context.Context) (http.Header, error) {
+	if own, _ := ctx.Value(ownKey{}).(bool); own {
+		return nil, nil
+	}
+	u, ok := authz.UserFrom(ctx)
+	if !ok {
+		// Never as Kairship by default: that would be more than anybody may.
+		return nil, apierror.New(apierror.CodeInternal, "a request to an instance says neither as whom it is sent, nor that it is Kairship's own")
+	}
+	return u.ImpersonationHeader()
+}
+
+// credentialHeaders never come from a caller.
+var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie"}
+
+// credentialPrefixes are headers that claim to be somebody: what is in them is
+// believed when it comes over an authenticated connection, as ours is.
+var credentialPrefixes = []string{"Impersonate-", "X-Remote-"}
+
+// stripCredentials removes everything that says who sends a request.
+func stripCredentials(h http.Header) {
+	for _, name := range credentialHeaders {
+		h.Del(name)
+	}
+	for name := range h {
+		for _, prefix := range credentialPrefixes {
+			if len(name) >= len(prefix) && strings.EqualFold(name[:len(prefix)], prefix) {
+				delete(h, name)
+			}
+		}
+	}
+	stripProtocolToken(h)
+}
+
+// protocolTokenPrefix is how browsers, which can't set headers on a WebSocket,
+// bring a bearer token: as one of the subprotocols they offer.
+const protocolTokenPrefix = "base64url.bearer.authorization.k8s.io."
+
+// stripProtocolToken removes tokens from the subprotocols that are offered.
+func stripProtocolToken(h http.Header) {
+	const name = "Sec-Websocket-Protocol"
+	offered := h.Values(name)
+	if len(offered) == 0 {
+		return
+	}
+	var kept []string
+	for _, value := range offered {
+		for protocol := range strings.SplitSeq(value, ",") {
+			if protocol = strings.TrimSpace(protocol); protocol != "" && !strings.HasPrefix(protocol, protocolTokenPrefix) {
+				kept = append(kept, protocol)
+			}
+		}
+	}
+	h.Del(name)
+	if len(kept) > 0 {
+		h.Set(name, strings.Join(kept, ", "))
+	}
+}
+
+// setIdentity says who sends a request, and removes whatever else did.
+func setIdentity(h http.Header, token string, identity http.Header) {
+	stripCredentials(h)
+	if token != "" {
+		h.Set("Authorization", "Bearer "+token)
+	}
+	for name, values := range identity {
+		h[name] = values
+	}
+}
+
+// stranger is whom an instance is asked about to see that it heeds
+// impersonation. Nobody has this name: Kubernetes' own begin with system:.
+const stranger = "kairship:impersonation-check"
+
+func strangerHeader() http.Header {
+	return http.Header{authenticationv1.ImpersonateUserHeader: {stranger}}
+}

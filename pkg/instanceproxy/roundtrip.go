@@ -1,0 +1,291 @@
+package instanceproxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// Bounds of one request.
+const (
+	// maxQueued is how long a request waits for its turn under Options.QPS.
+	maxQueued = 2 * time.Second
+	// refreshWait is how long word of new credentials may take once the old ones
+	// were refused.
+	refreshWait = 3 * time.Second
+	// patience is how long a request must have waited in vain for its end by the
+	// caller to be taken for a sign that the instance hangs.
+	patience = 2 * time.Second
+)
+
+// RoundTrip implements http.RoundTripper: it sends a request to the instance as
+// the user of its context.
+func (i *instance) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := i.roundTrip(r)
+	if err != nil && r.Body != nil {
+		r.Body.Close() // http.RoundTripper demands it.
+	}
+	return response, err
+}
+
+func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
+	identity, err := identityOf(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	if err := i.turn(r.Context()); err != nil {
+		return nil, err
+	}
+	observed := i.metrics.begin(r)
+	response, err := i.attempt(r, identity)
+	observed(response, err)
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
+}
+
+// turn waits until the limit of requests lets one more through.
+func (i *instance) turn(ctx context.Context) error {
+	booked := i.limit.Reserve()
+	delay := booked.Delay()
+	if delay == 0 {
+		return nil
+	}
+	if delay > maxQueued {
+		booked.Cancel()
+		i.metrics.rateLimited()
+		return apierror.In(apierror.New(apierror.CodeRateLimited, "too much is asked of instance %q at once; try again", i.name), i.name)
+	}
+	timer := time.NewTimer(delay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		booked.Cancel()
+		return ctx.Err()
+	}
+}
+
+// attempt sends a request, and again when the instance did not accept the
+// credentials it came with and there are others by now.
+func (i *instance) attempt(r *http.Request, identity http.Header) (*http.Response, error) {
+	now, err := i.enter(r.Context())
+	if err != nil {
+		return nil, err
+	}
+	sending := &replay{request: r}
+	for deadline := time.Now().Add(refreshWait); ; {
+		once, ok := sending.next()
+		if !ok {
+			now.leave()
+			return nil, unavailable(i.name, nil, "the credentials of instance %q changed while the request was sent; try again", i.name)
+		}
+		response, err := i.over(now, once, identity)
+		if !i.isRefusal(r.Context(), now, response, err) {
+			return response, err
+		}
+		if response != nil {
+			discard(response.Body)
+		}
+		if time.Now().After(deadline) {
+			return nil, refused(i.name, err)
+		}
+		if now, err = i.other(r.Context(), now); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// enter takes the link of this moment, and counts the request in.
+func (i *instance) enter(ctx context.Context) (*link, error) {
+	select {
+	case <-i.known:
+	case <-i.life.Done():
+		return nil, gone(i.name)
+	case <-ctx.Done():
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			return nil, uncredentialed(i.name, ctx.Err())
+		}
+		return nil, ctx.Err()
+	}
+	for {
+		now := i.target.Load()
+		switch {
+		case i.life.Err() != nil:
+			return nil, gone(i.name)
+		case now.link == nil:
+			return nil, uncredentialed(i.name, now.problem)
+		case now.link.enter():
+			return now.link, nil
+		}
+		// It was replaced in between; its successor is there already.
+	}
+}
+
+// over sends a request over a link that it was counted into. It is counted out
+// when the answer's body is closed, or at once when there is no answer.
+func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.Response, error) {
+	done, err := l.breaker.allow()
+	if err != nil {
+		l.leave()
+		return nil, silent(i.name, err)
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	stop := context.AfterFunc(l.life, cancel)
+	release := func() {
+		stop()
+		cancel()
+		l.leave()
+	}
+	begun := time.Now()
+	var response *http.Response
+	if identity != nil {
+		err = l.check(ctx)
+	}
+	if err == nil {
+		response, err = l.send(r.WithContext(ctx), identity)
+	}
+	if err == nil {
+		done(nil)
+		if response.StatusCode != http.StatusUnauthorized && l.refusedAt.Load() != 0 {
+			l.refusedAt.Store(0)
+		}
+		response.Body = follow(response.Body, l.life, release)
+		return response, nil
+	}
+	defer release()
+	return nil, i.failed(r.Context(), l, done, err, time.Since(begun))
+}
+
+// failed turns the failure of a request into an error for its caller, and tells
+// the breaker when it says something about the instance.
+func (i *instance) failed(ctx context.Context, l *link, done func(error), err error, waited time.Duration) error {
+	var answered *statusError
+	switch {
+	case errors.As(err, &answered):
+		done(nil)
+		switch answered.code {
+		case http.StatusUnauthorized:
+			return err // See isRefusal.
+		case http.StatusForbidden:
+			return unimpersonated(i.name, err)
+		}
+		return silent(i.name, err)
+	case errors.Is(err, errNotHeeded):
+		done(nil)
+		return unimpersonated(i.name, err)
+	case i.life.Err() != nil:
+		done(errNoVerdict)
+		return gone(i.name)
+	case l.life.Err() != nil:
+		done(errNoVerdict)
+		return unavailable(i.name, err, "the connection to instance %q was replaced; try again", i.name)
+	case ctx.Err() == nil:
+		done(err)
+		return silent(i.name, err)
+	}
+	// The caller's patience is no measure of the instance, but a reason to look.
+	done(errNoVerdict)
+	if waited >= patience {
+		l.breaker.suspect()
+	}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return silent(i.name, err)
+	}
+	return ctx.Err()
+}
+
+// isRefusal tells that the instance did not accept Kairship's own credentials. A
+// 401 may also come from beyond the instance, through Karmada's proxy to its
+// members; it is then passed on.
+func (i *instance) isRefusal(ctx context.Context, l *link, response *http.Response, err error) bool {
+	if err != nil {
+		var answered *statusError
+		return errors.As(err, &answered) && answered.code == http.StatusUnauthorized
+	}
+	if response.StatusCode != http.StatusUnauthorized {
+		return false
+	}
+	var answered *statusError
+	return errors.As(l.accepted(ctx), &answered) && answered.code == http.StatusUnauthorized
+}
+
+// other waits for credentials other than those that were refused, and counts
+// the request into their link.
+func (i *instance) other(ctx context.Context, refusedBy *link) (*link, error) {
+	now := i.target.Load()
+	if now.link == refusedBy {
+		refusedBy.refusedAt.CompareAndSwap(0, time.Now().UnixNano())
+		wait := refreshWait - time.Since(time.Unix(0, refusedBy.refusedAt.Load()))
+		i.lookAgain()
+		timer := time.NewTimer(max(wait, 0))
+		defer timer.Stop()
+		select {
+		case <-now.replaced:
+		case <-timer.C:
+			return nil, refused(i.name, nil)
+		case <-i.life.Done():
+			return nil, gone(i.name)
+		case <-ctx.Done():
+			return nil, refused(i.name, ctx.Err())
+		}
+	}
+	return i.enter(ctx)
+}
+
+func (i *instance) lookAgain() {
+	i.mu.Lock()
+	follower := i.follower
+	i.mu.Unlock()
+	if follower != nil {
+		follower.lookAgain()
+	}
+}
+
+// follow calls release when a body is closed or ends, and closes one that became
+// a connection of its own when the link ends: it no longer hears of the request's
+// context.
+func follow(body io.ReadCloser, life context.Context, release func()) io.ReadCloser {
+	followed := &followedBody{ReadCloser: body, release: sync.OnceFunc(release)}
+	stream, ok := body.(io.ReadWriteCloser)
+	if !ok {
+		return followed
+	}
+	stop := context.AfterFunc(life, func() { stream.Close() })
+	followed.release = sync.OnceFunc(func() { stop(); release() })
+	return &followedStream{followedBody: followed, Writer: stream}
+}
+
+type followedBody struct {
+	io.ReadCloser
+	release func()
+}
+
+// Read implements io.Reader. What was read to its end needs no connection.
+func (b *followedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil {
+		b.release()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *followedBody) Close() error {
+	err := b.ReadCloser.Close()
+	b.release()
+	return err
+}
+
+// followedStream is the two-way stream behind an upgrade.
+type followedStream struct {
+	*followedBody
+	io.Writer
+}
