@@ -48,7 +48,6 @@ type instance struct {
 	source       *v1alpha1.SecretKeyReference
 	follower     *secretFollower
 	stopFollower context.CancelFunc
-	following    sync.WaitGroup
 }
 
 func newInstance(name string, uid types.UID, options Options, m *metrics) (*instance, error) {
@@ -90,10 +89,11 @@ func (i *instance) follow(ref *v1alpha1.SecretKeyReference) {
 	i.source = &source
 	ctx, stop := context.WithCancel(i.life)
 	i.stopFollower = stop
-	i.follower = newSecretFollower(i.options.Secrets, ref.NamespacedName(), func(data map[string][]byte, found bool, err error) {
+	follower := newSecretFollower(i.options.Secrets, ref.NamespacedName(), func(data map[string][]byte, found bool, err error) {
 		i.learned(ctx, source, data, found, err)
 	})
-	i.following.Go(func() { i.follower.run(ctx) })
+	i.follower = follower
+	go follower.run(ctx)
 }
 
 // unfollow is called with the lock held. A follower that is on its way out may
