@@ -4,11 +4,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -88,27 +84,4 @@ func onlySamples(f *fleet.Fleet, a *fleetAnswer) {
 			return !ok
 		})
 	}
-}
-
-var codeBlock = regexp.MustCompile("(?s)```graphql\n(.*?)```")
-
-// TestReadmeShowsTheTestedQuery keeps the README and this suite from drifting apart.
-func TestReadmeShowsTheTestedQuery(t *testing.T) {
-	root, err := fleet.Root()
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(filepath.Join(root, "README.md"))
-	if os.IsNotExist(err) {
-		t.Skip("there is no README yet")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, block := range codeBlock.FindAllStringSubmatch(string(raw), -1) {
-		if strings.TrimSpace(block[1]) == strings.TrimSpace(fleetQuery) {
-			return
-		}
-	}
-	t.Error("no graphql block of README.md is the query of test/suite/testdata/fleet.graphql")
 }
