@@ -53,6 +53,10 @@ type Settings struct {
 	Webhook globalmanagementwebhook.Options
 }
 
+// patience is how long an Instance that is being deleted is kept when the access
+// rules inside cannot be removed.
+const patience = 30 * time.Second
+
 // The defaults of Settings.
 const (
 	DefaultAccessInterval   = time.Minute

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -93,13 +94,56 @@ func Run(m *testing.M, options ...Option) int {
 	}
 	// Tests wait for the server, not for the client's own limiter.
 	config.QPS = -1
+	defer stopOther()
 	return m.Run()
 }
 
 var (
 	config  *rest.Config
 	missing string
+
+	// other is a second server, for tests that need two clusters.
+	other       *envtest.Environment
+	otherConfig *rest.Config
+	startOther  sync.Once
+	otherErr    error
 )
+
+// OtherConfig is the connection to a second apiserver, without Kairship's
+// resources, as an administrator. It is started for the first test that asks
+// for it.
+func OtherConfig(tb testing.TB) *rest.Config {
+	tb.Helper()
+	Config(tb) // It skips the test where there are no servers.
+	startOther.Do(func() {
+		dir, err := findAssets()
+		if err != nil {
+			otherErr = err
+			return
+		}
+		other = &envtest.Environment{
+			BinaryAssetsDirectory:    dir,
+			ControlPlaneStartTimeout: time.Minute,
+			ControlPlaneStopTimeout:  time.Minute,
+		}
+		if otherConfig, otherErr = other.Start(); otherErr == nil {
+			otherConfig.QPS = -1
+		}
+	})
+	if otherErr != nil {
+		tb.Fatalf("start a second test apiserver: %v", otherErr)
+	}
+	return rest.CopyConfig(otherConfig)
+}
+
+func stopOther() {
+	if other == nil {
+		return
+	}
+	if err := other.Stop(); err != nil {
+		fmt.Fprintf(os.Stderr, "stop the second test apiserver: %v\n", err)
+	}
+}
 
 // Config is the connection to the apiserver that Run started, as an
 // administrator. It skips the test where there is none.

@@ -42,9 +42,6 @@ const (
 	// takes a worker for as long as a request may last, and must not make the
 	// others wait.
 	concurrency = 64
-	// patience is how long an Instance that is being deleted waits for an instance
-	// that does not answer, so that its rules can be removed.
-	patience = 30 * time.Second
 	// afterUnsettled is when to look again whether the instance has done its part:
 	// put together a role, or made a namespace.
 	afterUnsettled = 10 * time.Second
@@ -64,6 +61,9 @@ type Reconciler struct {
 	Interval time.Duration
 	// Timeout bounds each request to an instance.
 	Timeout time.Duration
+	// Patience is how long an Instance that is being deleted is kept when its
+	// rules cannot be removed.
+	Patience time.Duration
 
 	instances clients
 	pauses    pauses

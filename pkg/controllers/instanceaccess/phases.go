@@ -135,8 +135,10 @@ func (r *Reconciler) look(ctx context.Context, s *scope) error {
 	return nil
 }
 
+// add takes note of a grant. Another Kairship may look after the same control
+// plane, and it may be registered here under two names.
 func (s *scope) add(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rbacv1.Subject) {
-	if meta.Labels[v1alpha1.GlobalClusterLabel] != s.global {
+	if meta.Labels[v1alpha1.GlobalClusterLabel] != s.global || meta.Labels[v1alpha1.InstanceLabel] != s.name {
 		s.strangers++
 		return
 	}

@@ -30,7 +30,8 @@ type scope struct {
 	looked bool
 	roles  map[string]*rbacv1.ClusterRole
 	grants map[place]*grant
-	// strangers is how many bindings are there that another global cluster made.
+	// strangers is how many grants are there that were made for another Instance,
+	// or from another global cluster.
 	strangers int
 
 	// rolesAreNew says that roles were written just now; unsettled, that the

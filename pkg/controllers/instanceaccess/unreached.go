@@ -85,7 +85,7 @@ func (r *Reconciler) abandon(ctx context.Context, s *scope, cause error) error {
 	if !reachable {
 		why = cause.Error()
 	}
-	if reachable && time.Since(s.instance.DeletionTimestamp.Time) < patience {
+	if reachable && time.Since(s.instance.DeletionTimestamp.Time) < r.Patience {
 		s.tell(v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonUnreachable, why), s.stuck(why))
 		return stop(whileLeaving)
 	}

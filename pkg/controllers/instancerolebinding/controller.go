@@ -75,10 +75,11 @@ func bindingOf(_ context.Context, object client.Object) []reconcile.Request {
 // +kubebuilder:rbac:groups=kairship.io,resources=instancerolebindings/finalizers,verbs=update
 // +kubebuilder:rbac:groups=rbac.authorization.k8s.io,resources=clusterroles;clusterrolebindings,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch;update;delete
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/resources;instances/namespaces,verbs=get;list;watch;create;update;patch;delete
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/secrets,verbs=get
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/proxy;instances/access,verbs=get;create;update;patch;delete
+// +kubebuilder:rbac:groups=kairship.io,resources=instances/management,verbs=update;delete
 
 // Reconcile brings the RBAC of one InstanceRoleBinding to what it should be.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {

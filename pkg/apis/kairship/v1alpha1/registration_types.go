@@ -84,7 +84,6 @@ type InstanceRegistrationStatus struct {
 // +kubebuilder:resource:path=instanceregistrations,singular=instanceregistration,scope=Cluster,shortName=ireg,categories={kairship}
 // +kubebuilder:printcolumn:name="Alias",type=string,JSONPath=`.spec.alias`,description="The name people see"
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`,description="The one word about the instance"
-// +kubebuilder:printcolumn:name="Roles",type=string,JSONPath=`.spec.roles[*].name`,description="What can be bound"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.endpoint`,priority=1,description="URL of its apiserver"
 // +kubebuilder:selectablefield:JSONPath=`.status.state`
