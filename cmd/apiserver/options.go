@@ -104,7 +104,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 // validate finds everything that is wrong with the flags.
 func (o *options) validate() error {
 	var problems flags.Problems
-	check := problems.Check
+	check := problems.Checkf
 	for flag, path := range map[string]string{
 		"--kubeconfig": o.kubeconfig, "--tls-cert-file": o.tlsCertFile,
 		"--tls-private-key-file": o.tlsKeyFile, "--client-ca-file": o.clientCAFile,

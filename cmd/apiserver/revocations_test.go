@@ -27,7 +27,8 @@ func TestOnChange(t *testing.T) {
 		{"a deleted binding takes a role away", func() { h.OnDelete(version("2")) }, 1},
 	} {
 		told = 0
-		if tt.happen(); told != tt.want {
+		tt.happen()
+		if told != tt.want {
 			t.Errorf("%s: told %d times, want %d", tt.why, told, tt.want)
 		}
 	}

@@ -167,10 +167,11 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 }
 
 // instanceExists tells from the watch whether there is an instance of a name.
-func instanceExists(inventory client.Reader) func(string) bool {
-	return func(name string) bool {
+func instanceExists(inventory client.Reader) func(context.Context, string) bool {
+	return func(ctx context.Context, name string) bool {
 		var i v1alpha1.Instance
-		return inventory.Get(context.Background(), client.ObjectKey{Name: name}, &i, client.UnsafeDisableDeepCopy) == nil
+		// The caller may have gone before the line is written.
+		return inventory.Get(context.WithoutCancel(ctx), client.ObjectKey{Name: name}, &i, client.UnsafeDisableDeepCopy) == nil
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
@@ -140,6 +141,7 @@ func TestPolicyMetadataSuffices(t *testing.T) {
 		}
 		answers := world().with(intercept{
 			"Query.node": value(p), name + ".instance": world()["Query.instance"], name + ".workloads": value(page.Unread[workload.Any]("")),
+			name + ".viewerCan": value(&authz.ViewerCan{}),
 		})
 		for _, field := range schema.Types[name].Fields {
 			if strings.HasPrefix(field.Name, "__") {

@@ -3,6 +3,7 @@ package resolvers
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/pkg/fleet/access"
@@ -16,6 +17,14 @@ var callersOnly = map[string]bool{"Query.viewer": true}
 // without one fails here.
 func TestEveryRootFieldIsGuarded(t *testing.T) {
 	schema := loadSchema(t)
+	var values []access.Check
+	for _, v := range schema.Types["Guard"].EnumValues {
+		values = append(values, access.Check(v.Name))
+	}
+	// What is checked below by its text is what the guard compares with.
+	if diff := cmp.Diff([]access.Check{access.CheckCaller, access.CheckVisible, access.CheckInstance}, values); diff != "" {
+		t.Errorf("the values of Guard and the checks that there are (-checks +values):\n%s", diff)
+	}
 	checked := 0
 	for _, root := range []*ast.Definition{schema.Query, schema.Mutation, schema.Subscription} {
 		if root == nil {

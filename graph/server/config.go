@@ -68,7 +68,7 @@ type Config struct {
 	Logger *slog.Logger
 	// InstanceExists tells whether there is an instance of a name, for the audit
 	// lines; see audit.Log. nil means that there is none.
-	InstanceExists func(name string) bool
+	InstanceExists func(ctx context.Context, name string) bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// NewTraceID makes the trace id of a request that brings none: 32 lower-case

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -23,7 +24,9 @@ func written(t *testing.T, note func(*audit.Record), op audit.Operation) (string
 	// The level is one at which nothing else would be written.
 	log := &audit.Log{
 		Logger: slog.New(slog.NewJSONHandler(&out, &slog.HandlerOptions{Level: slog.LevelError})),
-		Exists: func(name string) bool { return name == "alpha" || name == "beta" || strings.HasPrefix(name, "many-") },
+		Exists: func(_ context.Context, name string) bool {
+			return name == "alpha" || name == "beta" || strings.HasPrefix(name, "many-")
+		},
 	}
 	ctx, record := audit.With(t.Context())
 	if audit.From(ctx) != record {
@@ -73,11 +76,9 @@ func TestLine(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text, line := written(t, tt.note, op)
-			for k, v := range map[string]any{
+			maps.Copy(tt.want, map[string]any{
 				"level": "INFO", "msg": "audit", "user": "alice", "via": "graphql", "operation": "Fleet", "type": "query", "status": 200.0, "durationMs": 1.5,
-			} {
-				tt.want[k] = v
-			}
+			})
 			if d := cmp.Diff(tt.want, line); d != "" {
 				t.Errorf("(-want +got): %s\n%s", tt.why, d)
 			}
@@ -108,7 +109,7 @@ func TestLineOfAThousandInstancesStaysShort(t *testing.T) {
 	}
 }
 
-func TestOutsideOfAnOperationNothingIsNoted(t *testing.T) {
+func TestOutsideOfAnOperationNothingIsNoted(*testing.T) {
 	r := audit.From(context.Background())
 	r.Permit("alpha")
 	r.Refuse("beta")

@@ -20,7 +20,7 @@ type Log struct {
 	// Exists tells whether there is an instance of a name. It is asked when the
 	// operation is over and answered, so that how long it takes tells nobody
 	// anything. nil means that there is none.
-	Exists func(name string) bool
+	Exists func(ctx context.Context, name string) bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -49,9 +49,9 @@ func (l *Log) Write(ctx context.Context, r *Record, op Operation) {
 		now = time.Now
 	}
 	if exists == nil {
-		exists = func(string) bool { return false }
+		exists = func(context.Context, string) bool { return false }
 	}
-	permitted, refused := r.names(exists)
+	permitted, refused := r.names(func(name string) bool { return exists(ctx, name) })
 	line := slog.NewRecord(now(), slog.LevelInfo, Message, 0)
 	line.AddAttrs(
 		slog.String("user", op.User),

@@ -24,8 +24,9 @@ func TestDecisionsAreNoted(t *testing.T) {
 	away := authz.NewResolver(&fakeRules{err: errors.New("connection refused")}, nil, standing, nil)
 	watched := watch(t, "alpha", "beta")
 	type line struct {
-		Decision           string
-		Instances, Refused []string
+		Decision  string   `json:"decision"`
+		Instances []string `json:"instances"`
+		Refused   []string `json:"refused"`
 	}
 	for _, tt := range []struct {
 		name   string
@@ -81,7 +82,7 @@ func TestDecisionsAreNoted(t *testing.T) {
 			}
 			tt.read(ctx, permissions)
 			var out bytes.Buffer
-			log := &audit.Log{Logger: slog.New(slog.NewJSONHandler(&out, nil)), Exists: func(string) bool { return true }}
+			log := &audit.Log{Logger: slog.New(slog.NewJSONHandler(&out, nil)), Exists: func(context.Context, string) bool { return true }}
 			log.Write(ctx, record, audit.Operation{})
 			var got line
 			if err := json.Unmarshal(out.Bytes(), &got); err != nil {
