@@ -126,7 +126,7 @@ func parse(args []string, out io.Writer) (*options, error) {
 // validate finds everything that is wrong with the flags.
 func (o *options) validate() error {
 	var problems flags.Problems
-	check := problems.Check
+	check := problems.Checkf
 	problems.File("--kubeconfig", o.kubeconfig)
 	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
 	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
@@ -159,7 +159,7 @@ func (o *options) validate() error {
 }
 
 func (o *options) validateWebhook(problems *flags.Problems) {
-	check := problems.Check
+	check := problems.Checkf
 	if o.webhookAddress == "" {
 		check(o.webhookCertFile == "" && o.webhookKeyFile == "", "--webhook-bind-address: must be given too, because a certificate for it is")
 		return

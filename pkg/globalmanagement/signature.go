@@ -137,7 +137,7 @@ func parseTimestamp(text string) (time.Time, bool) {
 	if err != nil || strconv.FormatUint(number, 10) != text {
 		return time.Time{}, false
 	}
-	return time.UnixMilli(int64(number)), true //nolint:gosec // At most 13 digits.
+	return time.UnixMilli(int64(number)), true
 }
 
 func parseSignature(text string) ([]byte, bool) {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -70,11 +71,7 @@ func (a *acknowledged) note(receipt gm.Receipt) {
 func (a *acknowledged) snapshot() map[string]int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	copied := make(map[string]int64, len(a.sequences))
-	for id, sequence := range a.sequences {
-		copied[id] = sequence
-	}
-	return copied
+	return maps.Clone(a.sequences)
 }
 
 // rage sends all events at once. then is called when so many were acknowledged.

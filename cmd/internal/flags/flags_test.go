@@ -66,14 +66,14 @@ Second:
 
 func TestProblems(t *testing.T) {
 	var none Problems
-	none.Check(true, "--a: is fine")
+	none.Checkf(true, "--a: is fine")
 	none.File("--b", "")
 	none.File("--c", t.TempDir())
 	if err := none.Err(); err != nil {
 		t.Errorf("nothing is wrong, and yet: %v", err)
 	}
 	var some Problems
-	some.Check(false, "--b: must be more than %d", 0)
+	some.Checkf(false, "--b: must be more than %d", 0)
 	some.File("--a", "/does/not/exist")
 	err := some.Err()
 	want := "these flags cannot be used:\n--a: stat /does/not/exist: no such file or directory\n--b: must be more than 0"

@@ -14,8 +14,8 @@ import (
 // ready to use.
 type Problems struct{ found []error }
 
-// Check notes a problem unless ok. The text begins with the flag's name.
-func (p *Problems) Check(ok bool, format string, args ...any) {
+// Checkf notes a problem unless ok. The text begins with the flag's name.
+func (p *Problems) Checkf(ok bool, format string, args ...any) {
 	if !ok {
 		p.found = append(p.found, fmt.Errorf(format, args...))
 	}
@@ -27,7 +27,7 @@ func (p *Problems) File(flag, path string) {
 		return
 	}
 	_, err := os.Stat(path)
-	p.Check(err == nil, "%s: %v", flag, err)
+	p.Checkf(err == nil, "%s: %v", flag, err)
 }
 
 // Err is all that was found, sorted by flag; nil when nothing was.

@@ -14,7 +14,7 @@ import (
 
 var noon = time.UnixMilli(1767268800000)
 
-// told is a binding of global management at a sequence.
+// binding is one of global management at a sequence.
 func binding(sequence int64, change ...func(*gm.Binding)) gm.Binding {
 	b := gm.Binding{BindingID: "b-1", Sequence: sequence, Subject: gm.Subject{Kind: gm.User, Name: "alice"}, Role: gm.Editor, Instance: "alpha", Namespaces: []string{"shop", "ops"}}
 	for _, f := range change {
@@ -23,7 +23,7 @@ func binding(sequence int64, change ...func(*gm.Binding)) gm.Binding {
 	return b
 }
 
-// is is what is stored of it: the event e-5 with sequence 5, signed at noon.
+// is gives what is stored of it: the event e-5 with sequence 5, signed at noon.
 func is(change ...func(*v1alpha1.InstanceRoleBinding)) *v1alpha1.InstanceRoleBinding {
 	spec := specOf(binding(5))
 	spec.Source.EventID, spec.Source.DeliveryDigest, spec.Source.IssuedAt = "e-5", digest("5"), microTime(noon)

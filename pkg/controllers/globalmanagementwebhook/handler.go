@@ -148,7 +148,7 @@ func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *
 		return malformed(err)
 	}
 	name := v1alpha1.BindingName(event.BindingID)
-	done, refused := h.store.settle(ctx, name, nil, h.store.instance, func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+	done, refused := h.store.settle(ctx, name, nil, h.store, func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
 		return decideEvent(stored, event, r.delivery)
 	})
 	if refused != nil {
@@ -173,14 +173,14 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 	if all.AsOf > r.delivery.IssuedAt.UnixMilli() {
 		return refuse(gm.Malformed, "asOf", "asOf must not be later than the header %s: it is the moment before the bindings were read", gm.TimestampHeader)
 	}
-	report, cause, refused := h.store.resync(ctx, all, r.delivery)
-	if refused != nil {
-		return refused
+	report, err := h.store.resync(ctx, all, r.delivery)
+	if err != nil && report.Bindings == nil {
+		return unavailable(err)
 	}
 	h.log.Info("Resync received", "bindings", len(all.Bindings), "asOf", time.UnixMilli(all.AsOf).UTC(), "counts", report.Counts)
 	status := http.StatusOK
 	if report.Counts[gm.Failed] > 0 {
-		h.log.Error(cause, "Bindings of a resync could not be stored", "failed", report.Counts[gm.Failed])
+		h.log.Error(err, "Bindings of a resync could not be stored", "failed", report.Counts[gm.Failed])
 		setRetryAfter(w, retryAfter)
 		status = http.StatusServiceUnavailable
 	}
@@ -202,6 +202,8 @@ func (h *handler) tell(r *http.Request, refused *refusal) {
 		}
 	case gm.Malformed, gm.StaleTimestamp, gm.Replay:
 		h.log.Info("Request refused", "code", refused.Code, "field", refused.Field, "from", r.RemoteAddr)
+	case gm.UnknownInstance, gm.SequenceConflict, gm.BindingConflict:
+		// Logged with the event that they are about.
 	}
 }
 

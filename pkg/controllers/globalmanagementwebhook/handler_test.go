@@ -1,6 +1,7 @@
 package globalmanagementwebhook
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,7 +161,8 @@ func TestReplays(t *testing.T) {
 	if after := w.picture(); after != before {
 		t.Errorf("a replay was written:\n%s\nwas:\n%s", after, before)
 	}
-	if w.must(w.event(gm.Changed, binding(2, viewer)), gm.Stored, 2); w.send(w.replicas[1], s).status != 409 {
+	w.must(w.event(gm.Changed, binding(2, viewer)), gm.Stored, 2)
+	if w.send(w.replicas[1], s).status != 409 {
 		t.Error("a replay is forgotten once there is a later event")
 	}
 	// A replica that was restarted knows only the last event; the others are late.
@@ -307,7 +309,8 @@ func TestTroubleWithTheAPIServer(t *testing.T) {
 			h.events <- struct{}{}
 		}
 		g := w.send(h, w.sign(gm.EventsPath, goodEvent))
-		if w.refused(g, 503, gm.Unavailable); g.retryAfter != "1" {
+		w.refused(g, 503, gm.Unavailable)
+		if g.retryAfter != "1" {
 			t.Errorf("got %+v", g)
 		}
 	})
@@ -387,7 +390,7 @@ func mutate(random *rand.Rand, text string) string {
 			}
 		}
 		// Spaces at the end of a header are none of its value.
-		if strings.TrimSpace(string(b)) != text && !strings.ContainsAny(string(b), "\r\n\x00") {
+		if strings.TrimSpace(string(b)) != text && !bytes.ContainsAny(b, "\r\n\x00") {
 			return string(b)
 		}
 	}

@@ -21,7 +21,7 @@ import (
 const goodEvent = `{"eventID":"e-1","type":"bound","bindingID":"b-1","sequence":1,"subject":{"kind":"User","name":"alice"},"role":"editor","instance":"alpha","namespaces":["shop"]}`
 
 func TestDecode(t *testing.T) {
-	replace := func(old, new string) string { return strings.Replace(goodEvent, old, new, 1) }
+	replace := func(part, by string) string { return strings.Replace(goodEvent, part, by, 1) }
 	for _, c := range []struct {
 		reason, body string
 		field        string // that is blamed

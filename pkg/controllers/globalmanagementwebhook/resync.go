@@ -17,17 +17,16 @@ const writers = 16
 
 // resync makes the stored bindings of global management equal to the platform's.
 // A binding that cannot be stored does not keep the others from being stored.
-// The cause is the first that made one fail, for the log.
-func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery) (report gm.ResyncReport, cause error, refused *refusal) {
+// The error is the first that made one fail; without a report, nothing was done.
+func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery) (gm.ResyncReport, error) {
 	stored, err := s.bindings(ctx)
 	if err != nil {
-		return report, err, unavailable(err)
+		return gm.ResyncReport{}, err
 	}
 	instances, err := s.instances(ctx)
 	if err != nil {
-		return report, err, unavailable(err)
+		return gm.ResyncReport{}, err
 	}
-	exists := func(_ context.Context, name string) (bool, error) { return instances[name], nil }
 	asOf := time.UnixMilli(all.AsOf)
 
 	tasks := make([]task, 0, len(all.Bindings))
@@ -48,13 +47,13 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 		}
 	}
 
-	report = gm.ResyncReport{Counts: map[gm.Result]int{}, Bindings: make([]gm.BindingReport, len(tasks))}
+	report := gm.ResyncReport{Counts: map[gm.Result]int{}, Bindings: make([]gm.BindingReport, len(tasks))}
 	causes := make([]error, len(tasks))
 	var group errgroup.Group
 	group.SetLimit(writers)
 	for i, t := range tasks {
 		group.Go(func() error {
-			done, refused := s.settle(ctx, t.name, t.known, exists, t.judge)
+			done, refused := s.settle(ctx, t.name, t.known, instances, t.judge)
 			report.Bindings[i] = reportOf(t.id, done, refused)
 			if refused != nil {
 				causes[i] = refused.cause
@@ -65,12 +64,24 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 	_ = group.Wait() // What fails is in the report.
 	for i := range report.Bindings {
 		report.Counts[report.Bindings[i].Result]++
-		if cause == nil {
-			cause = causes[i]
+	}
+	return report, first(causes)
+}
+
+// first is the first error that is one. The others are mostly the same.
+func first(all []error) error {
+	for _, err := range all {
+		if err != nil {
+			return err
 		}
 	}
-	return report, cause, nil
+	return nil
 }
+
+// names are the instances that there are.
+type names map[string]bool
+
+func (n names) instance(_ context.Context, name string) (bool, error) { return n[name], nil }
 
 // task is one binding of a resync.
 type task struct {

@@ -82,7 +82,7 @@ func TestResync(t *testing.T) {
 		t.Errorf("the second time something was written:\n%s\nwas:\n%s", after, before)
 	}
 
-	t.Run("events go on from there", func(t *testing.T) {
+	t.Run("events go on from there", func(*testing.T) {
 		w.must(w.event(gm.Bound, binding(9, named("missing"))), gm.Duplicate, 9)
 		w.must(w.event(gm.Changed, binding(8, named("missing"), viewer)), gm.Superseded, 9)
 		w.must(w.event(gm.Changed, binding(10, named("missing"), viewer)), gm.Stored, 10)
@@ -125,7 +125,8 @@ func TestResyncReportsWhatFails(t *testing.T) {
 	creations := 0
 	h := w.replica(w.failing(func(verb string) error {
 		if verb == "create" {
-			if creations++; creations == 2 {
+			creations++
+			if creations == 2 {
 				return errors.New("gone")
 			}
 		}

@@ -21,7 +21,7 @@ type store struct {
 	kube client.Client
 }
 
-// Writing again after another replica was faster:
+// How a write is tried again after another replica was faster.
 const (
 	// maxTries bounds it. Each round at least one of the rivals succeeds, and
 	// rivals for one binding are few.
@@ -41,12 +41,14 @@ type outcome struct {
 type judge func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal)
 
 // exists says whether there is an instance.
-type exists func(ctx context.Context, instance string) (bool, error)
+type exists interface {
+	instance(ctx context.Context, name string) (bool, error)
+}
 
 // settle reads a binding, decides, and writes, until nobody else has written in
 // between. known is what was read of it a moment ago, if it was; a decision to
 // write that was made on something older fails and is made again.
-func (s *store) settle(ctx context.Context, name string, known *v1alpha1.InstanceRoleBinding, exists exists, judge judge) (outcome, *refusal) {
+func (s *store) settle(ctx context.Context, name string, known *v1alpha1.InstanceRoleBinding, instances exists, judge judge) (outcome, *refusal) {
 	var err error
 	for try := range maxTries {
 		stored := known
@@ -64,7 +66,7 @@ func (s *store) settle(ctx context.Context, name string, known *v1alpha1.Instanc
 		}
 		// Where something is stored, its role can be taken away without the instance.
 		if verdict.grants() || stored == nil {
-			found, err := exists(ctx, verdict.write.InstanceRef.Name)
+			found, err := instances.instance(ctx, verdict.write.InstanceRef.Name)
 			if err != nil {
 				return outcome{}, unavailable(err)
 			}
@@ -140,8 +142,8 @@ func (s *store) instance(ctx context.Context, name string) (bool, error) {
 const pageSize = 500
 
 // instances are the names of all instances.
-func (s *store) instances(ctx context.Context) (map[string]bool, error) {
-	names := map[string]bool{}
+func (s *store) instances(ctx context.Context) (names, error) {
+	found := names{}
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind(v1alpha1.InstanceKind + "List"))
 	for {
@@ -149,10 +151,10 @@ func (s *store) instances(ctx context.Context) (map[string]bool, error) {
 			return nil, fmt.Errorf("list the instances: %w", err)
 		}
 		for i := range list.Items {
-			names[list.Items[i].Name] = true
+			found[list.Items[i].Name] = true
 		}
 		if list.Continue == "" {
-			return names, nil
+			return found, nil
 		}
 	}
 }

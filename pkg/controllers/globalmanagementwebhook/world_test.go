@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -117,9 +118,7 @@ type got struct {
 func (w *world) send(to *handler, s sent) got {
 	w.Helper()
 	r := httptest.NewRequestWithContext(w.Context(), s.method, s.path, io.NopCloser(bytes.NewBufferString(s.body)))
-	for name, values := range s.header {
-		r.Header[name] = values
-	}
+	maps.Copy(r.Header, s.header)
 	for name, value := range map[string]string{gm.TimestampHeader: s.timestamp, gm.SignatureHeader: s.signature} {
 		if value != "" {
 			r.Header.Add(name, value)

@@ -32,7 +32,7 @@ func (c *Client) call(ctx context.Context, path string, most int, value, into an
 	}
 	offset := c.calls.Add(1)
 	for attempt := 1; ; attempt++ {
-		address := c.urls[(offset+uint64(attempt))%uint64(len(c.urls))] //nolint:gosec // Attempts count from 1.
+		address := c.urls[(offset+uint64(attempt))%uint64(len(c.urls))]
 		failure := c.attempt(ctx, address+path, body, into)
 		if failure == nil {
 			return nil
@@ -84,7 +84,7 @@ func (c *Client) attempt(ctx context.Context, address string, body []byte, into 
 	request.Header.Set("User-Agent", "kairship-globalmanagement-client")
 	request.Header.Set(gm.TimestampHeader, timestamp)
 	request.Header.Set(gm.SignatureHeader, signature)
-	response, err := c.http.Do(request) //nolint:gosec // The platform's operator names the address.
+	response, err := c.http.Do(request)
 	if err != nil {
 		return &Error{Message: "no answer", cause: err}
 	}
@@ -124,7 +124,7 @@ func (c *Client) refused(response *http.Response, answer []byte, into any) *Erro
 // retryAfter reads the header, which holds seconds or a date.
 func (c *Client) retryAfter(value string) time.Duration {
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
-		return time.Duration(seconds) * time.Second //nolint:gosec // At most 31 bits.
+		return time.Duration(seconds) * time.Second
 	}
 	if at, err := http.ParseTime(value); err == nil {
 		return max(0, at.Sub(c.options.Now()))

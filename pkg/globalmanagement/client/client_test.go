@@ -320,7 +320,8 @@ func TestTheSecretIsAskedForAtEveryAttempt(t *testing.T) {
 	c, err := client.New(client.Options{
 		URLs: []string{k.URL}, HTTP: k.Client(), Sleep: func(context.Context, time.Duration) error { return nil },
 		Secret: func(context.Context) ([]byte, error) {
-			if asked++; asked == 1 {
+			asked++
+			if asked == 1 {
 				return nil, errors.New("the vault is sealed")
 			}
 			return []byte(secret), nil

@@ -70,7 +70,7 @@ func (e *Error) Error() string {
 
 // Is tells the kind of the error.
 func (e *Error) Is(target error) bool {
-	k, ok := target.(kind) //nolint:errorlint // A kind is never wrapped.
+	k, ok := target.(kind)
 	return ok && e.Code != "" && gm.Code(k) == e.Code
 }
 
@@ -100,11 +100,11 @@ func (e *Error) retry() bool {
 	case gm.Malformed, gm.WrongSignature, gm.UnknownInstance, gm.UnknownPath, gm.MethodNotAllowed, gm.SequenceConflict, gm.BindingConflict, gm.TooLarge:
 		return false
 	}
-	switch {
-	case e.Status == 0:
+	switch e.Status {
+	case 0:
 		return true // No answer, or no secret yet.
-	case e.Status == http.StatusOK:
-		return e.cause != nil && e.Message != notKairship // Cut off.
+	case http.StatusOK:
+		return e.Message != notKairship // Cut off.
 	default:
 		return e.Status == http.StatusTooManyRequests || e.Status >= http.StatusInternalServerError
 	}

@@ -63,8 +63,9 @@ func Example() {
 
 func newKairship() *httptest.Server {
 	sequence := 0
-	return httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if sequence++; sequence > 2 {
+	return httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		sequence++
+		if sequence > 2 {
 			w.WriteHeader(http.StatusNotFound)
 			_, _ = io.WriteString(w, `{"code":"UNKNOWN_INSTANCE","field":"instance","message":"there is no instance gone"}`)
 			return

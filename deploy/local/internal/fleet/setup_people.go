@@ -21,7 +21,7 @@ import (
 )
 
 // webhookSecret is the Secret from which Kairship knows what the platform signs with.
-const webhookSecret = "kairship-global-management" //nolint:gosec // A name.
+const webhookSecret = "kairship-global-management"
 
 var roleBindingGVK = v1alpha1.GroupVersion.WithKind("InstanceRoleBinding")
 
