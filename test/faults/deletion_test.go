@@ -18,7 +18,9 @@ import (
 )
 
 // TestInstanceDeleted deletes an Instance and creates it again: its data leaves
-// the index and comes back, and nobody else's is touched.
+// the index and comes back, and nobody else's is touched. One that does not
+// answer is waited for, because what Kairship wrote into it should be removed,
+// but not for ever.
 func TestInstanceDeleted(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -36,20 +38,6 @@ func TestInstanceDeleted(t *testing.T) {
 		{
 			name:   "while its API server hangs",
 			broken: func(t *testing.T, s *scene) func() { return s.Freeze(t, "beta-apiserver") },
-		},
-		{
-			name: "when its API server is known to be gone",
-			broken: func(t *testing.T, s *scene) func() {
-				s.Kill(t, "beta-apiserver")
-				poll.Until(t, noticeWithin, "beta is UNAVAILABLE, and its data says that it is old", func(ctx context.Context) error {
-					now, err := s.instances(ctx)
-					if err == nil && (now["beta"].State != "UNAVAILABLE" || !now["beta"].Workloads.Freshness.Stale) {
-						err = fmt.Errorf("it is %s", now["beta"].State)
-					}
-					return err
-				})
-				return func() { s.Start(t, "beta-apiserver") }
-			},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

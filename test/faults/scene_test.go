@@ -76,6 +76,7 @@ func (s *scene) mend(t *testing.T) {
 	// The context of the test has ended.
 	ctx, cancel := context.WithTimeout(context.Background(), collectorWithin+recoverWithin)
 	defer cancel()
+	begun := time.Now()
 	s.Heal(t)
 	unwell = s.collectorHears(ctx, s.Client(t, "global"))
 	if unwell == nil {
@@ -84,6 +85,7 @@ func (s *scene) mend(t *testing.T) {
 	if unwell != nil {
 		t.Errorf("the fleet is not well after the test: %v", unwell)
 	}
+	t.Logf("the fleet is well %s after the test", time.Since(begun).Round(100*time.Millisecond))
 	if now := s.PID(t, "kairship-apiserver"); now != s.server {
 		t.Errorf("kairship-apiserver was process %d and is %d: it did not live through the fault", s.server, now)
 	}
