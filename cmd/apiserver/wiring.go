@@ -74,14 +74,19 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if err := flushOnRoleChanges(ctx, inventory, permissions.Flush); err != nil {
 		return nil, err
 	}
+	clients, err := reachInstances(ctx, inventory, kube, logger)
+	if err != nil {
+		return nil, err
+	}
+	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
 	fleet := newFleet(inventory, tracker, idx, permissions)
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},
 	})
-	return server.New(server.Config{
+	api, err := server.New(server.Config{
 		Schema:        schema,
-		Authenticator: authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now),
+		Authenticator: authenticator,
 		Authorizer:    permissions,
 		RequestScope: func(ctx context.Context) context.Context {
 			ctx, _ = index.WithRecorder(ctx)
@@ -99,6 +104,10 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		Logger:         logger,
 		InstanceExists: instanceExists(inventory),
 	})
+	if err != nil {
+		return nil, err
+	}
+	return withPassthrough(ctx, api, clients, authenticator, permissions, inventory, kube, logger)
 }
 
 // watchInventory caches what is read from the global cluster with every query.

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
+	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
+)
+
+// reachInstances makes the clients of all instances. They live as long as the
+// process: requests in progress need them when it stops.
+func reachInstances(ctx context.Context, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger) (*instanceproxy.Collection, error) {
+	return instanceproxy.New(ctx, instanceproxy.Options{
+		Instances:  inventory,
+		Secrets:    kube.CoreV1(),
+		UserAgent:  program + "/" + version,
+		Registerer: prometheus.DefaultRegisterer,
+		Logger:     logger,
+	})
+}
+
+// withPassthrough serves the instances' native APIs beside another handler. It
+// stands before the other's routes, which would redirect what a client of
+// Kubernetes sends.
+func withPassthrough(
+	ctx context.Context, api http.Handler, clients instanceproxy.Clients, authenticator authz.Authenticator,
+	permissions *authz.Resolver, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger,
+) (http.Handler, error) {
+	native, err := passthrough.New(passthrough.Config{
+		Clients:       clients,
+		Authenticator: authenticator,
+		Permissions:   permissions,
+		Reviews:       kube.AuthorizationV1().SubjectAccessReviews(),
+		Audit:         &audit.Log{Logger: logger, Exists: instanceExists(inventory)},
+		Logger:        logger,
+		Stopping:      ctx,
+	})
+	if err != nil {
+		return nil, err
+	}
+	traced := server.Traced(native)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if passthrough.Serves(r) {
+			traced.ServeHTTP(w, r)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}), nil
+}

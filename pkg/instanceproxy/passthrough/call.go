@@ -1,0 +1,170 @@
+package passthrough
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// call is one request through the passthrough.
+type call struct {
+	handler  *Handler
+	instance string
+	target   *url.URL
+	what     request
+	// caller is who sent it, and as is who it is for: the same, but for impersonation.
+	caller, as authz.User
+	// ended is set when the permission was lost.
+	ended atomic.Bool
+}
+
+func (c *call) serve(w http.ResponseWriter, r *http.Request) {
+	h, record := c.handler, audit.From(r.Context())
+	if err := c.sameOrigin(r); err != nil {
+		writeError(w, "", err)
+		return
+	}
+	credentials := requestCredentials(r)
+	asked := impersonationOf(r.Header)
+	user, err := c.admit(r.Context(), credentials, asked, r.Method)
+	switch {
+	case err == nil:
+		record.Permit(c.instance)
+	case c.caller.Name == "":
+	case apierror.Is(err, apierror.CodeNotFound), apierror.Is(err, apierror.CodeForbidden):
+		record.Refuse(c.instance)
+	default:
+		record.Fail()
+	}
+	if err != nil {
+		if apierror.Is(err, apierror.CodeUnauthenticated) {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="kairship"`)
+		}
+		c.fail(w, r, err)
+		return
+	}
+	c.as = user
+	client, err := h.Clients.Get(r.Context(), c.instance)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	ctx, cancel := context.WithCancel(authz.WithUser(r.Context(), user))
+	defer cancel()
+	if c.what.lasts(r) {
+		stop := context.AfterFunc(h.Stopping, cancel)
+		defer stop()
+	}
+	// Most are over long before that.
+	recheck := time.AfterFunc(h.Recheck, func() { c.recheck(ctx, cancel, credentials, asked, r.Method) })
+	defer recheck.Stop()
+	c.proxy(w, r.WithContext(ctx), client)
+}
+
+// operation names the call for the audit.
+func (c *call) operation(status int) string {
+	name := c.what.operation(status)
+	if c.as.Name != "" && c.as.Name != c.caller.Name {
+		name += " as " + c.as.Name
+	}
+	return name
+}
+
+// admit finds out who a request is for, and whether they may send it.
+func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *impersonation, method string) (authz.User, error) {
+	h := c.handler
+	user, err := h.Authenticator.Authenticate(ctx, credentials)
+	if err != nil {
+		return authz.User{}, err
+	}
+	c.caller = user
+	if asked != nil {
+		if user, err = asked.by(ctx, h.Reviews, user); err != nil {
+			return authz.User{}, err
+		}
+	}
+	visibility, err := h.Permissions.Visibility(ctx, user, c.instance)
+	if err != nil {
+		return authz.User{}, err
+	}
+	grant, visible := visibility.Instance(c.instance)
+	if !visible {
+		return authz.User{}, apierror.NotFound("instance", c.instance)
+	}
+	if verb := verbOf(method); !grant.CanProxy(verb) {
+		return authz.User{}, apierror.New(apierror.CodeForbidden,
+			"user %q cannot %s instances/proxy of instance %q: the native API is for editors and admins; read through GraphQL instead", user.Name, verb, c.instance)
+	}
+	return user, nil
+}
+
+// recheck decides again, until the request is over or not permitted any more.
+// That nothing can be decided now ends nothing.
+func (c *call) recheck(ctx context.Context, cancel context.CancelFunc, credentials authz.Credentials, asked *impersonation, method string) {
+	again := &call{handler: c.handler, instance: c.instance}
+	tick := time.NewTicker(c.handler.Recheck)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		_, err := again.admit(ctx, credentials, asked, method)
+		switch apierror.CodeOf(err) {
+		case apierror.CodeUnauthenticated, apierror.CodeForbidden, apierror.CodeNotFound:
+			c.ended.Store(true)
+			cancel()
+			return
+		default:
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// sameOrigin refuses what a page of another site has a browser send: the browser
+// would add a client certificate by itself.
+func (c *call) sameOrigin(r *http.Request) error {
+	checked := r
+	if c.what.upgrade(r) {
+		// A WebSocket is opened by GET and can do anything.
+		checked = r.Clone(r.Context())
+		checked.Method = http.MethodPost
+	}
+	if err := c.handler.origins.Check(checked); err != nil {
+		return apierror.Wrap(err, apierror.CodeForbidden, "requests from pages of other sites are refused")
+	}
+	return nil
+}
+
+// statusClientGone is the status, in the log, of a request that nobody waits for.
+const statusClientGone = 499
+
+// fail answers with an error. Nobody reads it when the caller went away.
+func (c *call) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		switch {
+		case c.ended.Load():
+			err = apierror.New(apierror.CodeForbidden, "the permission to use instance %q was taken away", c.instance)
+		case c.handler.Stopping.Err() != nil:
+			err = apierror.New(apierror.CodeInstanceUnavailable, "Kairship is being stopped; try again")
+		default:
+			w.WriteHeader(statusClientGone)
+			return
+		}
+	}
+	known, ok := errors.AsType[*apierror.Error](err)
+	if !ok {
+		known = apierror.Wrap(err, apierror.CodeInstanceUnavailable, "instance %q does not answer", c.instance)
+	}
+	if cause := known.Cause; cause != nil && r.Context().Err() == nil {
+		c.handler.Logger.WarnContext(r.Context(), "a request through the passthrough failed",
+			"code", known.Code, "instance", known.Instance, "user", c.caller.Name, "error", cause)
+	}
+	writeError(w, c.instance, known)
+}

@@ -1,0 +1,190 @@
+package passthrough
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"strings"
+	"sync"
+	"time"
+
+	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
+)
+
+// Prefix begins the paths that are served.
+const Prefix = "/instances/"
+
+// DefaultRecheck is the time between two decisions about a request that lasts.
+const DefaultRecheck = 5 * time.Second
+
+// Permissions tells what users may do; authz.Resolver does.
+type Permissions interface {
+	Visibility(ctx context.Context, u authz.User, instances ...string) (*authz.Visibility, error)
+}
+
+// Config is what a Handler needs. All but Recheck and Stopping are required.
+type Config struct {
+	Clients       instanceproxy.Clients
+	Authenticator authz.Authenticator
+	Permissions   Permissions
+	// Reviews are the access reviews of the global cluster. They are asked about
+	// callers that impersonate.
+	Reviews authorizationclient.SubjectAccessReviewInterface
+	Audit   *audit.Log
+	Logger  *slog.Logger
+	// Recheck is the time between two decisions about a request that lasts; zero
+	// means DefaultRecheck.
+	Recheck time.Duration
+	// Stopping ends what would last, when the process is about to end: clients go on
+	// with another replica. nil means never.
+	Stopping context.Context //nolint:containedctx // It is the process's, not a request's.
+}
+
+// Handler is the passthrough.
+type Handler struct {
+	Config
+	origins *http.CrossOriginProtection
+	buffers bufferPool
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// New makes a Handler.
+func New(config Config) (*Handler, error) {
+	if config.Clients == nil || config.Authenticator == nil || config.Permissions == nil || config.Reviews == nil || config.Audit == nil || config.Logger == nil {
+		return nil, errors.New("passthrough: Config misses something")
+	}
+	if config.Recheck <= 0 {
+		config.Recheck = DefaultRecheck
+	}
+	if config.Stopping == nil {
+		config.Stopping = context.Background()
+	}
+	return &Handler{Config: config, origins: http.NewCrossOriginProtection()}, nil
+}
+
+// Serves tells whether a request is the passthrough's. It stands before any
+// http.ServeMux, which would redirect paths that it finds unclean.
+func Serves(r *http.Request) bool {
+	_, _, ok := split(r.URL.EscapedPath())
+	return ok
+}
+
+// split finds the instance and the rest of an escaped path.
+func split(escaped string) (instance, rest string, ok bool) {
+	below, ok := strings.CutPrefix(escaped, Prefix)
+	if !ok {
+		return "", "", false
+	}
+	instance, below, ok = strings.Cut(below, "/")
+	if !ok {
+		return "", "", false
+	}
+	rest, ok = strings.CutPrefix(below, "proxy")
+	if !ok || (rest != "" && rest[0] != '/') {
+		return "", "", false
+	}
+	if rest == "" {
+		rest = "/"
+	}
+	return instance, rest, true
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	instance, rest, ok := split(r.URL.EscapedPath())
+	target, err := parseTarget(rest, r.URL.RawQuery)
+	if !ok || err != nil {
+		writeError(w, "", apierror.Invalid("", "the path is not one of an instance's API: it must not hold \".\", \"..\" or malformed escapes"))
+		return
+	}
+	begun := time.Now()
+	ctx, record := audit.With(r.Context())
+	recorder := &statusRecorder{ResponseWriter: w}
+	c := call{handler: h, instance: instance, target: target, what: what(r.Method, target.Path)}
+	//nolint:contextcheck // The request carries the context.
+	defer func() { // It is written for a connection that broke, too.
+		if c.caller.Name != "" {
+			h.Audit.Write(r.Context(), record, audit.Operation{
+				User: c.caller.Name, Via: "passthrough", Name: c.operation(recorder.code()), Type: r.Method,
+				Status: recorder.code(), Duration: time.Since(begun),
+			})
+		}
+	}()
+	c.serve(recorder, r.WithContext(ctx))
+}
+
+// proxy sends an admitted request on, and its answer back.
+func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceproxy.Client) {
+	forward := &httputil.ReverseProxy{
+		Transport:     client.Transport(),
+		FlushInterval: -1, // A watch's event is of use at once.
+		BufferPool:    &c.handler.buffers,
+		ErrorLog:      slog.NewLogLogger(c.handler.Logger.Handler(), slog.LevelDebug),
+		Rewrite: func(p *httputil.ProxyRequest) {
+			out := *c.target
+			p.Out.URL = &out
+			p.Out.Host = ""
+			p.Out.Header.Del("Origin") // It is Kairship's, and means nothing to the instance.
+			for name := range p.Out.Header {
+				if strings.HasPrefix(name, "Kairship-") {
+					p.Out.Header.Del(name)
+				}
+			}
+		},
+		ModifyResponse: func(response *http.Response) error {
+			// Cookies of an instance would be Kairship's cookies in a browser.
+			response.Header.Del("Set-Cookie")
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { c.fail(w, r, err) },
+	}
+	forward.ServeHTTP(w, r)
+}
+
+// bufferPool keeps the buffers that answers are copied with.
+type bufferPool struct{ pool sync.Pool }
+
+const bufferSize = 64 << 10
+
+// Get implements httputil.BufferPool.
+func (b *bufferPool) Get() []byte {
+	if kept, ok := b.pool.Get().(*[]byte); ok {
+		return *kept
+	}
+	return make([]byte, bufferSize)
+}
+
+// Put implements httputil.BufferPool.
+func (b *bufferPool) Put(buffer []byte) { b.pool.Put(&buffer) }
+
+// statusRecorder remembers the status for the log.
+type statusRecorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (s *statusRecorder) code() int {
+	if s.status == 0 {
+		return http.StatusOK
+	}
+	return s.status
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *statusRecorder) WriteHeader(status int) {
+	if s.status == 0 && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) {
+		s.status = status
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap gives http.ResponseController the connection.
+func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
