@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -215,10 +219,19 @@ func TestUnavailableHidesItsCause(t *testing.T) {
 	}
 }
 
-func TestEveryCodeHasAStatus(t *testing.T) {
-	for code, status := range statuses {
-		if status < 400 || code == "" {
-			t.Errorf("%q has status %d", code, status)
+// TestGuideTellsEveryRefusal compares the statuses with the guide's table.
+func TestGuideTellsEveryRefusal(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/global-management.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[gm.Code]int{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([A-Z_]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		if told[gm.Code(row[2])], err = strconv.Atoi(row[1]); err != nil {
+			t.Fatal(err)
 		}
+	}
+	if diff := cmp.Diff(told, statuses); diff != "" {
+		t.Errorf("statuses (-guide +webhook):\n%s", diff)
 	}
 }
