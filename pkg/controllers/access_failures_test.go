@@ -132,7 +132,7 @@ func TestWhatKeepsABindingFromTheInstanceIsSaid(t *testing.T) {
 			w.must(w.inside.Update(t.Context(), role))
 		}, "False/RolesEmpty", []string{"clusterrole-aggregation"}},
 	} {
-		t.Run(c.reason, func(t *testing.T) {
+		t.Run(c.reason, func(*testing.T) {
 			c.broken()
 			w.lookInside("said")
 			w.bindOne("alice-said")
@@ -271,7 +271,8 @@ func TestAnInstanceWithoutBindingsIsNotDisturbed(t *testing.T) {
 	if reads := w.door.reads.Load(); reads != 0 {
 		t.Errorf("%d requests went to an instance on which nobody has a role", reads)
 	}
-	if get(w.world, "quiet", instance); len(instance.Finalizers) > 0 {
+	get(w.world, "quiet", instance)
+	if len(instance.Finalizers) > 0 {
 		t.Errorf("it is held by %v", instance.Finalizers)
 	}
 }
@@ -340,7 +341,7 @@ func (w *accessWorld) settleAccessThrough(instance string, passing error) {
 				w.must(err)
 			}
 		}
-		w.aggregate()
+		w.aggregateNew()
 		_, err := w.access.Reconcile(w.Context(), named(instance))
 		check(err)
 		for _, name := range w.bindingsOf(instance) {

@@ -153,6 +153,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Recorder: mgr.GetEventRecorder(instanceaccess.Name),
 			Interval: settings.AccessInterval,
 			Timeout:  settings.ProbeTimeout,
+			Patience: patience,
 		},
 	}
 	if settings.Webhook.Address != "" {

@@ -106,7 +106,7 @@ var (
 	other       *envtest.Environment
 	otherConfig *rest.Config
 	startOther  sync.Once
-	otherErr    error
+	errOther    error
 )
 
 // OtherConfig is the connection to a second apiserver, without Kairship's
@@ -118,7 +118,7 @@ func OtherConfig(tb testing.TB) *rest.Config {
 	startOther.Do(func() {
 		dir, err := findAssets()
 		if err != nil {
-			otherErr = err
+			errOther = err
 			return
 		}
 		other = &envtest.Environment{
@@ -126,12 +126,12 @@ func OtherConfig(tb testing.TB) *rest.Config {
 			ControlPlaneStartTimeout: time.Minute,
 			ControlPlaneStopTimeout:  time.Minute,
 		}
-		if otherConfig, otherErr = other.Start(); otherErr == nil {
+		if otherConfig, errOther = other.Start(); errOther == nil {
 			otherConfig.QPS = -1
 		}
 	})
-	if otherErr != nil {
-		tb.Fatalf("start a second test apiserver: %v", otherErr)
+	if errOther != nil {
+		tb.Fatalf("start a second test apiserver: %v", errOther)
 	}
 	return rest.CopyConfig(otherConfig)
 }

@@ -218,14 +218,7 @@ func (r *Reconciler) writeRoles(ctx context.Context, s *scope) error {
 	return nil
 }
 
-func (s *scope) anybodyWanted() bool {
-	for _, b := range s.bindings {
-		if s.wanted(b) {
-			return true
-		}
-	}
-	return false
-}
+func (s *scope) anybodyWanted() bool { return slices.ContainsFunc(s.bindings, s.wanted) }
 
 // roleFailed ends a reconciliation in which a ClusterRole could not be written.
 // Nobody may stay bound to a role that is not known to be ours.

@@ -1,0 +1,123 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/roles"
+	"github.com/kairship-io/kairship/pkg/controllers/instanceregistry"
+)
+
+func (w *world) register(name string) {
+	w.Helper()
+	r := &instanceregistry.Reconciler{Client: w.sync.Client, Recorder: w.events}
+	_, err := r.Reconcile(w.Context(), named(name))
+	w.must(err)
+}
+
+func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
+	w := newWorld(t)
+	w.register("missing")
+	w.gone("missing", &v1alpha1.InstanceRegistration{})
+
+	instance := w.instance("offered", "kubeconfig")
+	defer func() {
+		w.must(client.IgnoreNotFound(w.kube.Delete(t.Context(), &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: "offered"}})))
+	}()
+	check := func(reason string, spec v1alpha1.InstanceRegistrationSpec, state v1alpha1.InstanceState) *v1alpha1.InstanceRegistration {
+		t.Helper()
+		w.register("offered")
+		stored := get(w, "offered", &v1alpha1.InstanceRegistration{})
+		spec.Roles = roles.Bindable("offered")
+		if diff := cmp.Diff(spec, stored.Spec); diff != "" {
+			t.Errorf("%s: spec (-want +got):\n%s", reason, diff)
+		}
+		if stored.Status.State != state {
+			t.Errorf("%s: state %s, want %s", reason, stored.Status.State, state)
+		}
+		return stored
+	}
+	registration := check("nobody has looked at it yet", v1alpha1.InstanceRegistrationSpec{Alias: "The offered"}, v1alpha1.InstanceStateUnknown)
+	if owner := metav1.GetControllerOf(registration); owner == nil || owner.UID != instance.UID {
+		t.Errorf("it does not go with the Instance: %+v", owner)
+	}
+
+	get(w, "offered", instance)
+	instance.Status.State, instance.Status.APIEndpoint = v1alpha1.InstanceStateRunning, "https://10.0.0.1:6443"
+	meta.SetStatusCondition(&instance.Status.Conditions, v1alpha1.Ready("It works."))
+	meta.SetStatusCondition(&instance.Status.Conditions, v1alpha1.Reachable("It answers."))
+	w.must(w.kube.Status().Update(t.Context(), instance))
+	running := v1alpha1.InstanceRegistrationSpec{Alias: "The offered", Endpoint: "https://10.0.0.1:6443"}
+	registration = check("it runs", running, v1alpha1.InstanceStateRunning)
+	if diff := cmp.Diff([]metav1.Condition{*meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionReady)}, registration.Status.Conditions); diff != "" {
+		t.Errorf("conditions (-want +got):\n%s", diff)
+	}
+	if registration.Status.ObservedGeneration != instance.Generation {
+		t.Errorf("it was written for generation %d, want %d", registration.Status.ObservedGeneration, instance.Generation)
+	}
+
+	before := w.writes.Load()
+	w.register("offered")
+	if now := w.writes.Load(); now != before {
+		t.Errorf("%d writes where nothing changed", now-before)
+	}
+
+	instance.Spec.Alias = ""
+	w.must(w.kube.Update(t.Context(), instance))
+	running.Alias = "offered"
+	check("without an alias it has its name", running, v1alpha1.InstanceStateRunning)
+
+	registration.Spec.Alias, registration.Spec.Roles = "Somebody's", nil
+	registration.ResourceVersion = get(w, "offered", &v1alpha1.InstanceRegistration{}).ResourceVersion
+	w.must(w.kube.Update(t.Context(), registration))
+	check("what somebody changed is put right", running, v1alpha1.InstanceStateRunning)
+
+	instance.Finalizers = []string{"example.com/test"}
+	w.must(w.kube.Update(t.Context(), instance))
+	w.must(w.kube.Delete(t.Context(), instance))
+	check("it is on its way out", running, v1alpha1.InstanceStateTerminating)
+	w.must(w.kube.Delete(t.Context(), registration))
+	w.register("offered")
+	w.gone("offered", registration) // A new one would only be offered for a moment.
+
+	get(w, "offered", instance)
+	instance.Finalizers = nil
+	w.must(w.kube.Update(t.Context(), instance))
+	w.register("offered")
+}
+
+func TestForeignRegistrationIsLeftAlone(t *testing.T) {
+	w := newWorld(t)
+	foreign := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: "claimed"}, Spec: v1alpha1.InstanceRegistrationSpec{Alias: "Somebody's"}}
+	w.must(w.kube.Create(t.Context(), foreign))
+	instance := w.instance("claimed", "kubeconfig")
+	defer func() { w.must(w.kube.Delete(t.Context(), instance)) }()
+	w.register("claimed")
+	if stored := get(w, "claimed", &v1alpha1.InstanceRegistration{}); stored.ResourceVersion != foreign.ResourceVersion {
+		t.Errorf("the foreign registration changed: %+v", stored)
+	}
+	select {
+	case event := <-w.events.Events:
+		if want := "NameTaken"; !strings.Contains(event, want) {
+			t.Errorf("the event does not say %s: %s", want, event)
+		}
+	default:
+		t.Error("nobody is told")
+	}
+	w.must(w.kube.Delete(t.Context(), foreign))
+	w.register("claimed")
+	stored := get(w, "claimed", &v1alpha1.InstanceRegistration{})
+	if stored.Spec.Alias != "The claimed" {
+		t.Errorf("it is not made after the foreign one has gone: %+v", stored.Spec)
+	}
+	if err := w.kube.Delete(t.Context(), stored); err != nil && !apierrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
