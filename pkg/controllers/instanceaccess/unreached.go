@@ -44,7 +44,7 @@ func (r *Reconciler) unreached(ctx context.Context, s *scope, err error) error {
 	}
 	s.tell(wanted, s.stuck(why))
 	pause := r.pauses.next(s.name)
-	log.FromContext(ctx).Info("Cannot see to the access rules of an instance", "instance", s.name, "cause", why, "nextAttempt", pause.String())
+	log.FromContext(ctx).Info("Cannot see to the access rules of an instance", "cause", why, "nextAttempt", pause.String())
 	return stop(pause)
 }
 
