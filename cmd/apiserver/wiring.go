@@ -90,7 +90,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		Authorizer:    permissions,
 		RequestScope: func(ctx context.Context) context.Context {
 			ctx, _ = index.WithRecorder(ctx)
-			return loaders.With(ctx, idx)
+			return loaders.With(access.With(ctx), idx)
 		},
 		ResponseExtensions: queryPlan,
 		RequestTimeout:     o.requestTimeout,

@@ -37,7 +37,7 @@ func (r *Reader) grants(ctx context.Context, clusters ...string) (map[string]aut
 	instances := make(map[string]string, len(clusters))
 	for _, cluster := range clusters {
 		if _, known := instances[cluster]; !known {
-			instances[cluster] = r.inventory.InstanceOf(ctx, cluster)
+			instances[cluster] = r.instanceOf(ctx, cluster)
 		}
 	}
 	names := slices.Sorted(maps.Values(instances))
