@@ -208,7 +208,7 @@ func (r *Reconciler) writeRoles(ctx context.Context, s *scope) error {
 		s.roles[role.Name] = stored
 	}
 	for _, role := range plan.create {
-		stored, err := s.rbac.ClusterRoles().Create(ctx, role, metav1.CreateOptions{FieldManager: Name})
+		stored, err := createRole(ctx, s.rbac.ClusterRoles(), role)
 		if err != nil {
 			return r.roleFailed(ctx, s, role, err)
 		}

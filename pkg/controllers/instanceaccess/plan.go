@@ -129,6 +129,7 @@ func planRoles(wanted []rbacv1.ClusterRole, found map[string]*rbacv1.ClusterRole
 			plan.remove = append(plan.remove, have)
 		}
 	}
+	byRemoval(plan.remove)
 	return plan
 }
 
