@@ -28,7 +28,7 @@ type call struct {
 func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 	h, record := c.handler, audit.From(r.Context())
 	if err := c.sameOrigin(r); err != nil {
-		writeError(w, "", err)
+		writeError(w, r, "", err)
 		return
 	}
 	credentials := requestCredentials(r)
@@ -166,5 +166,5 @@ func (c *call) fail(w http.ResponseWriter, r *http.Request, err error) {
 		c.handler.Logger.WarnContext(r.Context(), "a request through the passthrough failed",
 			"code", known.Code, "instance", known.Instance, "user", c.caller.Name, "error", cause)
 	}
-	writeError(w, c.instance, known)
+	writeError(w, r, c.instance, known)
 }

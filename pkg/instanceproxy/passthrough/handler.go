@@ -102,7 +102,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	instance, rest, ok := split(r.URL.EscapedPath())
 	target, err := parseTarget(rest, r.URL.RawQuery)
 	if !ok || err != nil {
-		writeError(w, "", apierror.Invalid("", "the path is not one of an instance's API: it must not hold \".\", \"..\" or malformed escapes"))
+		writeError(w, r, "", apierror.Invalid("", "the path is not one of an instance's API: it must not hold \".\", \"..\" or malformed escapes"))
 		return
 	}
 	begun := time.Now()

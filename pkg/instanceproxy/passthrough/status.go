@@ -3,6 +3,7 @@ package passthrough
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -55,21 +56,30 @@ func statusOf(instance string, err error) *metav1.Status {
 	return s
 }
 
-func writeError(w http.ResponseWriter, instance string, err error) {
+func writeError(w http.ResponseWriter, r *http.Request, instance string, err error) {
 	s := statusOf(instance, err)
+	w.Header().Set(CodeHeader, string(s.Details.Causes[0].Type))
+	w.Header().Set("Cache-Control", "no-cache, private")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if s.Code == http.StatusForbidden && asksDiscovery(r) {
+		http.Error(w, s.Message, int(s.Code))
+		return
+	}
 	body, marshalErr := json.Marshal(s)
 	if marshalErr != nil {
 		http.Error(w, "internal error", http.StatusInternalServerError)
 		return
 	}
-	h := w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Cache-Control", "no-cache, private")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set(CodeHeader, string(s.Details.Causes[0].Type))
+	w.Header().Set("Content-Type", "application/json")
 	if s.Details.RetryAfterSeconds > 0 {
-		h.Set("Retry-After", "1")
+		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader(int(s.Code))
 	w.Write(append(body, '\n')) //nolint:errcheck // The caller went away.
+}
+
+// asksDiscovery tells the first question of client-go's discovery. It reads no
+// Status there, and would have people see "unknown", but it shows plain text.
+func asksDiscovery(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept"), "g=apidiscovery.k8s.io")
 }

@@ -1,0 +1,166 @@
+package proxy
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// configMap is a manifest of a ConfigMap in alpha's shop.
+func configMap(name, value string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: shop}\ndata: {key: %s}\n", name, value)
+}
+
+// TestKubectl is what an editor does all day.
+func TestKubectl(t *testing.T) {
+	w := open(t)
+	k := w.kubectl(t, "alice", "alpha")
+	const name = "proxy-kubectl"
+	t.Cleanup(func() {
+		_, _ = k.try(context.Background(), "", "delete", "configmap", name, "-n", "shop", "--ignore-not-found")
+	})
+
+	k.run(t, "", []string{"get", "deployments", "-n", "shop"}, "frontend", "READY")
+	k.run(t, "", []string{"get", "deploy", "frontend", "-n", "shop", "-o", "yaml"}, "kind: Deployment")
+	k.run(t, "", []string{"get", "propagationpolicies", "-n", "shop"}, "frontend")
+	k.run(t, "", []string{"get", "clusters"}, "m1", "m2")
+	k.run(t, "", []string{"describe", "deployment", "frontend", "-n", "shop"}, "Name:", "frontend", "Replicas:")
+	k.run(t, "", []string{"api-resources"}, "propagationpolicies", "deployments")
+	k.run(t, "", []string{"version"}, "Server Version")
+	k.run(t, "", []string{"explain", "propagationpolicy.spec"}, "resourceSelectors")
+	k.run(t, "", []string{"auth", "whoami"}, "alice")
+	k.run(t, "", []string{"auth", "can-i", "create", "deployments", "-n", "shop"}, "yes")
+	if out, err := k.try(t.Context(), "", "auth", "can-i", "create", "clusterrolebindings"); err == nil || !strings.Contains(out, "no") {
+		t.Errorf("alpha's editor may bind ClusterRoles there: %v %s", err, out)
+	}
+
+	k.run(t, configMap(name, "one"), []string{"apply", "-f", "-"}, "created")
+	if out, err := k.try(t.Context(), configMap(name, "two"), "diff", "-f", "-"); err == nil || !strings.Contains(out, "+  key: two") {
+		t.Errorf("diff finds no difference: %v\n%s", err, out)
+	}
+	k.run(t, configMap(name, "two"), []string{"apply", "-f", "-"}, "configured")
+	k.run(t, configMap(name, "two"), []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}, "serverside-applied")
+	k.run(t, configMap(name, "two"), []string{"diff", "-f", "-"})
+	k.run(t, "", []string{"patch", "configmap", name, "-n", "shop", "-p", `{"data":{"key":"three"}}`}, "patched")
+	k.run(t, "", []string{"label", "configmap", name, "-n", "shop", "by=alice"}, "labeled")
+	k.run(t, "", []string{"get", "configmap", name, "-n", "shop", "-o", "jsonpath={.data.key}{.metadata.labels.by}"}, "threealice")
+	k.run(t, "", []string{"delete", "configmap", name, "-n", "shop"}, "deleted")
+	k.refused(t, []string{"get", "configmap", name, "-n", "shop"}, "NotFound")
+	// What the instance refuses to an editor, it says itself.
+	k.refused(t, []string{"create", "clusterrole", "proxy-x", "--verb=get", "--resource=pods"}, "Forbidden", `User "alice"`)
+}
+
+// TestKubectlWatch has kubectl print changes as they happen.
+func TestKubectlWatch(t *testing.T) {
+	w := open(t)
+	k := w.kubectl(t, "alice", "alpha")
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	const name, before = "proxy-watch", "proxy-watch-before"
+	t.Cleanup(func() {
+		_, _ = k.try(context.Background(), "", "delete", "configmap", name, before, "-n", "shop", "--ignore-not-found")
+	})
+	k.run(t, configMap(before, "one"), []string{"apply", "-f", "-"})
+	cmd := k.command(ctx, "", "get", "configmaps", "-n", "shop", "-w", "--output-watch-events")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		for scanner := bufio.NewScanner(out); scanner.Scan(); {
+			lines <- scanner.Text()
+		}
+	}()
+	await := func(event string) {
+		for {
+			select {
+			case line, open := <-lines:
+				if !open {
+					t.Fatalf("the watch ended before %s", event)
+				}
+				if strings.Contains(line, event) && strings.Contains(line, " "+name+" ") {
+					return
+				}
+			case <-ctx.Done():
+				t.Fatalf("the watch did not show %s", event)
+			}
+		}
+	}
+	// What is there from the beginning comes first; then the watch runs.
+	select {
+	case <-lines:
+	case <-ctx.Done():
+		t.Fatal("the watch does not begin")
+	}
+	k.run(t, configMap(name, "one"), []string{"apply", "-f", "-"})
+	await("ADDED")
+	k.run(t, configMap(name, "two"), []string{"apply", "-f", "-"})
+	await("MODIFIED")
+	k.run(t, "", []string{"delete", "configmap", name, "-n", "shop"})
+	await("DELETED")
+	stop()
+	for range lines { //nolint:revive // Until it has ended.
+	}
+	_ = cmd.Wait()
+}
+
+// TestKubectlInAMember asks a member through Karmada's own proxy below the
+// passthrough: two proxies, and the member still knows who asks.
+func TestKubectlInAMember(t *testing.T) {
+	w := open(t)
+	alpha, m1 := w.Client(t, "alpha"), w.Client(t, "m1")
+	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: "alice"}}
+	create := func(c client.Client, objects ...client.Object) {
+		for _, object := range objects {
+			if err := c.Create(t.Context(), object); err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Delete(context.Background(), object) })
+		}
+	}
+	const name = "kairship-proxy-test"
+	create(alpha,
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{"cluster.karmada.io"}, Resources: []string{"clusters/proxy"}, ResourceNames: []string{"m1"}, Verbs: []string{"*"},
+		}}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}})
+	create(m1, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
+		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}})
+
+	k := w.kubectlAt(t, "alice", w.instanceURL("alpha")+"/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy")
+	// Karmada learns of the permission, and tells m1 whom it may impersonate, in its own time.
+	var out string
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(500 * time.Millisecond) {
+		var err error
+		if out, err = k.try(t.Context(), "", "get", "pods", "-n", "shop", "-o", "name"); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("m1 is not reached through alpha: %s", out)
+		}
+	}
+	pod, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	if !strings.HasPrefix(pod, "pod/") {
+		t.Fatalf("m1 has no pods in shop: %s", out)
+	}
+	k.run(t, "", []string{"describe", pod, "-n", "shop"}, "Node:", "m1-node-")
+	k.run(t, "", []string{"auth", "whoami"}, "alice")
+	k.refused(t, []string{"delete", pod, "-n", "shop"}, "Forbidden", `User "alice"`)
+	// Simulated nodes have no logs; what their kubelet says of that comes all the way.
+	if out, err := k.try(t.Context(), "", "logs", pod, "-n", "shop"); err == nil || !strings.Contains(out, "pods/log") && !strings.Contains(out, "forbidden") {
+		t.Errorf("logs: %v %s", err, out)
+	}
+}
