@@ -416,3 +416,24 @@ func FuzzHandler(f *testing.F) {
 		}
 	})
 }
+
+// TestTheAPIServersOwnRefusal stores, past our own checks, what the apiserver
+// refuses: were its rules stricter than ours some day, the sender still learns
+// which field is wrong, in the words of the protocol.
+func TestTheAPIServersOwnRefusal(t *testing.T) {
+	w := newWorld(t, 1)
+	for field, change := range map[string]func(*gm.Binding){
+		"namespaces[1]": func(b *gm.Binding) { b.Namespaces = []string{"shop", "No-Namespace"} },
+		"role":          func(b *gm.Binding) { b.Role = "owner" },
+		"subject.name":  func(b *gm.Binding) { b.Subject.Name = "system:anonymous" },
+		"bindingID":     func(b *gm.Binding) { b.BindingID = strings.Repeat("x", gm.MaxIDLength+1) },
+	} {
+		event := gm.Event{EventID: "e-1", Type: gm.Bound, Binding: binding(1, change)}
+		_, refused := w.replicas[0].store.settle(t.Context(), v1alpha1.BindingName(event.BindingID), nil, names{"alpha": true}, func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+			return decideEvent(stored, event, gm.Delivery{IssuedAt: w.clock, Digest: digest("1")})
+		})
+		if refused == nil || refused.Code != gm.Malformed || refused.Field != field || refused.Message == "" {
+			t.Errorf("%s: got %+v", field, refused)
+		}
+	}
+}

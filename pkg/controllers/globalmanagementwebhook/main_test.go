@@ -2,6 +2,7 @@ package globalmanagementwebhook
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"testing"
 
@@ -14,6 +15,11 @@ import (
 
 func TestMain(m *testing.M) {
 	ctrl.SetLogger(logr.Discard())
+	flag.Parse()
+	if flag.Lookup("test.fuzz").Value.String() != "" {
+		// Fuzzing runs in many processes, which need no apiserver each.
+		os.Exit(m.Run())
+	}
 	os.Exit(apitest.Run(m))
 }
 

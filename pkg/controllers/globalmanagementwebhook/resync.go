@@ -32,7 +32,7 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 	tasks := make([]task, 0, len(all.Bindings))
 	for _, b := range all.Bindings {
 		name := v1alpha1.BindingName(b.BindingID)
-		tasks = append(tasks, task{name: name, id: b.BindingID, known: stored[name], judge: func(is *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+		tasks = append(tasks, task{name: name, id: b.BindingID, seen: &look{stored[name]}, judge: func(is *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
 			return decideResync(is, b, asOf, delivery)
 		}})
 		delete(stored, name)
@@ -43,7 +43,7 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
 		// What is revoked stays so, and nobody need hear of it.
 		if is := stored[name]; decideAbsent(is, asOf, delivery).result != gm.Unchanged {
-			tasks = append(tasks, task{name: name, id: is.Spec.Source.BindingID, known: is, judge: absent})
+			tasks = append(tasks, task{name: name, id: is.Spec.Source.BindingID, seen: &look{is}, judge: absent})
 		}
 	}
 
@@ -53,7 +53,7 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 	group.SetLimit(writers)
 	for i, t := range tasks {
 		group.Go(func() error {
-			done, refused := s.settle(ctx, t.name, t.known, instances, t.judge)
+			done, refused := s.settle(ctx, t.name, t.seen, instances, t.judge)
 			report.Bindings[i] = reportOf(t.id, done, refused)
 			if refused != nil {
 				causes[i] = refused.cause
@@ -86,7 +86,7 @@ func (n names) instance(_ context.Context, name string) (bool, error) { return n
 // task is one binding of a resync.
 type task struct {
 	name, id string
-	known    *v1alpha1.InstanceRoleBinding
+	seen     *look
 	judge    judge
 }
 

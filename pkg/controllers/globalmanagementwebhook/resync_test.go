@@ -175,4 +175,10 @@ func TestResyncCostsNothingWhereNothingDiffers(t *testing.T) {
 	if diff := cmp.Diff([]string{"list", "list"}, requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
+	all.Bindings = append(all.Bindings, binding(1, named("new")))
+	requests = nil
+	w.send(h, w.sign(gm.ResyncPath, all))
+	if diff := cmp.Diff([]string{"list", "list", "create"}, requests); diff != "" {
+		t.Errorf("requests for one that is missing (-want +got):\n%s", diff)
+	}
 }

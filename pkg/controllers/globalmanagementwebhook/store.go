@@ -45,18 +45,22 @@ type exists interface {
 	instance(ctx context.Context, name string) (bool, error)
 }
 
+// look is what was seen of a binding a moment ago; stored is nil when there was
+// none.
+type look struct{ stored *v1alpha1.InstanceRoleBinding }
+
 // settle reads a binding, decides, and writes, until nobody else has written in
-// between. known is what was read of it a moment ago, if it was; a decision to
-// write that was made on something older fails and is made again.
-func (s *store) settle(ctx context.Context, name string, known *v1alpha1.InstanceRoleBinding, instances exists, judge judge) (outcome, *refusal) {
+// between. seen is nil when it was not looked at before; a decision to write that
+// was made on something older than what is stored fails, and is made again.
+func (s *store) settle(ctx context.Context, name string, seen *look, instances exists, judge judge) (outcome, *refusal) {
 	var err error
 	for try := range maxTries {
-		stored := known
-		if try > 0 || stored == nil {
-			if stored, err = s.read(ctx, name); err != nil {
+		if try > 0 || seen == nil {
+			if seen, err = s.read(ctx, name); err != nil {
 				return outcome{}, unavailable(err)
 			}
 		}
+		stored := seen.stored
 		verdict, refused := judge(stored)
 		if refused != nil {
 			return outcome{sequence: sequenceOf(stored)}, refused
@@ -103,16 +107,16 @@ func pause(ctx context.Context, try int) error {
 	}
 }
 
-// read gives what is stored of a binding; nil when nothing is.
-func (s *store) read(ctx context.Context, name string) (*v1alpha1.InstanceRoleBinding, error) {
+// read looks at a binding.
+func (s *store) read(ctx context.Context, name string) (*look, error) {
 	stored := &v1alpha1.InstanceRoleBinding{}
 	switch err := s.kube.Get(ctx, client.ObjectKey{Name: name}, stored); {
 	case apierrors.IsNotFound(err):
-		return nil, nil
+		return &look{}, nil
 	case err != nil:
 		return nil, err
 	}
-	return stored, nil
+	return &look{stored}, nil
 }
 
 // write makes what is stored so, unless somebody else wrote since it was read.

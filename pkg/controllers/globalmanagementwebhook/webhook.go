@@ -44,7 +44,7 @@ var _ manager.LeaderElectionRunnable = (*server)(nil)
 func (w *Webhook) SetupWithManager(mgr ctrl.Manager) error {
 	// Events must not wait for the controllers, nor the controllers for them.
 	config := rest.CopyConfig(mgr.GetConfig())
-	config.QPS, config.Burst = 200, 400
+	config.QPS, config.Burst = 500, 1000
 	kube, err := client.New(config, client.Options{Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper()})
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const notKairship = "the answer is not Kairship's"
 
 // call makes requests until one succeeds, is refused for good, or the attempts or
 // the context's time are used up.
-func (c *Client) call(ctx context.Context, path string, most int, value, into any) error {
+func (c *Client) call(ctx context.Context, by *http.Client, path string, most int, value, into any) error {
 	body, err := encode(value, most)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (c *Client) call(ctx context.Context, path string, most int, value, into an
 	offset := c.calls.Add(1)
 	for attempt := 1; ; attempt++ {
 		address := c.urls[(offset+uint64(attempt))%uint64(len(c.urls))]
-		failure := c.attempt(ctx, address+path, body, into)
+		failure := c.attempt(ctx, by, address+path, body, into)
 		if failure == nil {
 			return nil
 		}
@@ -64,7 +64,7 @@ func (c *Client) pause(attempt int) time.Duration {
 }
 
 // attempt makes one request, with a signature of its own.
-func (c *Client) attempt(ctx context.Context, address string, body []byte, into any) *Error {
+func (c *Client) attempt(ctx context.Context, by *http.Client, address string, body []byte, into any) *Error {
 	secret, err := c.options.Secret(ctx)
 	if err != nil {
 		return &Error{Message: "the secret to sign with cannot be had", cause: err}
@@ -84,7 +84,7 @@ func (c *Client) attempt(ctx context.Context, address string, body []byte, into 
 	request.Header.Set("User-Agent", "kairship-globalmanagement-client")
 	request.Header.Set(gm.TimestampHeader, timestamp)
 	request.Header.Set(gm.SignatureHeader, signature)
-	response, err := c.http.Do(request)
+	response, err := by.Do(request)
 	if err != nil {
 		return &Error{Message: "no answer", cause: err}
 	}

@@ -44,7 +44,8 @@ type Options struct {
 	// off, as Kairship does.
 	Secret func(ctx context.Context) ([]byte, error)
 	// HTTP makes the requests; it has to trust Kairship's certificate. A client
-	// with a timeout of 30 s where nil. Redirects are never followed.
+	// with a timeout of 30 s where nil. A resync has at least ResyncTimeout.
+	// Redirects are never followed.
 	HTTP *http.Client
 	// Attempts is how many requests one call makes at most; 8 where 0.
 	Attempts int
@@ -57,11 +58,16 @@ type Options struct {
 	Sleep func(ctx context.Context, pause time.Duration) error
 }
 
+// ResyncTimeout is how long Kairship may take to answer a resync, and a little
+// more.
+const ResyncTimeout = 150 * time.Second
+
 // Client sends bindings to Kairship. It is safe for concurrent use.
 type Client struct {
 	options Options
-	http    *http.Client
 	urls    []string
+	// events and resyncs make the requests.
+	events, resyncs *http.Client
 	// calls spreads calls over the URLs; signed is the newest timestamp, in
 	// milliseconds, that was signed.
 	calls  atomic.Uint64
@@ -100,7 +106,11 @@ func New(options Options) (*Client, error) {
 	}
 	// A signed request is for the endpoint that was configured, and no other.
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.http = &own
+	patient := own
+	if own.Timeout != 0 {
+		patient.Timeout = max(own.Timeout, ResyncTimeout)
+	}
+	c.events, c.resyncs = &own, &patient
 	return c, nil
 }
 
@@ -159,7 +169,7 @@ func (c *Client) Send(ctx context.Context, event gm.Event) (gm.Receipt, error) {
 	if err := event.Validate(); err != nil {
 		return receipt, invalid(err)
 	}
-	err := c.call(ctx, gm.EventsPath, gm.MaxEventBytes, event, &receipt)
+	err := c.call(ctx, c.events, gm.EventsPath, gm.MaxEventBytes, event, &receipt)
 	return receipt, err
 }
 
@@ -171,7 +181,7 @@ func (c *Client) Resync(ctx context.Context, all gm.Resync) (gm.ResyncReport, er
 	if err := all.Validate(); err != nil {
 		return report, invalid(err)
 	}
-	err := c.call(ctx, gm.ResyncPath, gm.MaxResyncBytes, all, &report)
+	err := c.call(ctx, c.resyncs, gm.ResyncPath, gm.MaxResyncBytes, all, &report)
 	return report, err
 }
 
