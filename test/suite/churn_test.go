@@ -38,7 +38,7 @@ func TestPagingWhileObjectsComeAndGoShowsNothingTwiceAndMissesNothing(t *testing
 		steady = append(steady, created{instanceOfNumber(i), deployment(w.meta(ns, fmt.Sprintf("n-%03d", i)))})
 	}
 	w.create(t, steady...)
-	inBothModes(t, func(t *testing.T, on *target) {
+	inEachMode(t, func(t *testing.T, on *target) {
 		waitForSteady(t, on, ns)
 		changes := w.churn(t, ns)
 		for _, try := range w.pagings(ns) {

@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 	"time"
@@ -26,25 +25,25 @@ const (
 // of the instances.
 const remembered = 1
 
-// coldWindow is twice as long as anything that the server remembers from one
-// operation to the next, so that the dearest run in it is a cold one.
-const coldWindow = 4500 * time.Millisecond
+// forgottenAfter is longer than anything that the server remembers from one
+// operation to the next.
+const forgottenAfter = 2100 * time.Millisecond
 
 // coldCost is the number of requests of an operation that finds nothing
 // remembered. Asked again and again, it costs either that or, while the members
 // are remembered, one less.
 func coldCost(t testing.TB, c *gql.Client, query string, variables map[string]any) int {
 	t.Helper()
-	least, most := math.MaxInt, 0
-	for deadline := time.Now().Add(coldWindow); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	time.Sleep(forgottenAfter)
+	_, result := gql.MustQuery[any](t, c, query, variables)
+	cold := requests(t, result)
+	for range 10 {
 		_, result := gql.MustQuery[any](t, c, query, variables)
-		n := requests(t, result)
-		least, most = min(least, n), max(most, n)
+		if n := requests(t, result); n < cold-remembered || n > cold {
+			t.Errorf("the same query costs %d requests at first and %d right after", cold, n)
+		}
 	}
-	if least < most-remembered {
-		t.Errorf("the same query costs %d requests at one time and %d at another", least, most)
-	}
-	return most
+	return cold
 }
 
 // warmCost is the number of requests of an operation right after the same one.

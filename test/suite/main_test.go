@@ -65,9 +65,19 @@ func openPlain(t testing.TB) *target {
 }
 
 // inBothModes runs a test with an index that takes SQL from callers and with
-// one that does not: the answers must be the same.
+// one that does not, beside each other: the answers must be the same.
 func inBothModes(t *testing.T, test func(t *testing.T, on *target)) {
 	t.Helper()
-	t.Run("with SQL", func(t *testing.T) { test(t, open(t)) })
-	t.Run("without SQL", func(t *testing.T) { test(t, openPlain(t)) })
+	inEachMode(t, func(t *testing.T, on *target) {
+		t.Parallel()
+		test(t, on)
+	})
+}
+
+// inEachMode runs a test in one mode after the other.
+func inEachMode(t *testing.T, test func(t *testing.T, on *target)) {
+	t.Helper()
+	withSQL, without := open(t), openPlain(t)
+	t.Run("with SQL", func(t *testing.T) { test(t, withSQL) })
+	t.Run("without SQL", func(t *testing.T) { test(t, without) })
 }

@@ -34,6 +34,8 @@ type world struct {
 	// with fifty of everything.
 	a, b, many string
 	created    []created
+	// told is what the clusters said lately, by list.
+	told sync.Map
 }
 
 type created struct {
