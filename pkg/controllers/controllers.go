@@ -59,7 +59,7 @@ const patience = 30 * time.Second
 
 // The defaults of Settings.
 const (
-	DefaultAccessInterval   = time.Minute
+	DefaultAccessInterval   = 30 * time.Second
 	DefaultRevokedRetention = 7 * 24 * time.Hour
 )
 
