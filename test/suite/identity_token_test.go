@@ -10,7 +10,6 @@ import (
 	"encoding/pem"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +49,7 @@ func TestAnExpiredTokenIsNoToken(t *testing.T) {
 // signingKey is the key that the global cluster signs tokens with.
 func signingKey(t *testing.T, on *target) *ecdsa.PrivateKey {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(on.fleet.Dir, "pki", "global", "sa.key"))
+	raw, err := os.ReadFile(on.fleet.PKI("global", "sa.key"))
 	if err != nil {
 		t.Fatal(err)
 	}

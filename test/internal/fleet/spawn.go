@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -241,6 +243,39 @@ func (g *Gateway) At(address string) http.Handler { return g.forward(address) }
 // Kairship starts another API server of Kairship behind a gateway.
 func (f *Fleet) Kairship(t testing.TB, g *Gateway, flags ...string) *Process {
 	t.Helper()
+	p := f.kairship(t, g, flags)
+	p.ready(t, "http://"+p.Address+"/readyz", nil)
+	return p
+}
+
+// SecureKairship is one that serves TLS, and takes client certificates of the
+// global cluster beside tokens. A client needs the authority that is given to trust it.
+func (f *Fleet) SecureKairship(t testing.TB, g *Gateway) (*Process, *x509.CertPool) {
+	t.Helper()
+	authority := f.PKI("global", "ca.crt")
+	raw, err := os.ReadFile(authority)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(raw) {
+		t.Fatalf("%s has no certificate", authority)
+	}
+	p := f.kairship(t, g, []string{
+		"--tls-cert-file=" + f.PKI("global", "serving", "tls.crt"), "--tls-private-key-file=" + f.PKI("global", "serving", "tls.key"),
+		"--client-ca-file=" + authority,
+	})
+	p.ready(t, "https://"+p.Address+"/readyz", &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}})
+	return p, trusted
+}
+
+// PKI is the path of a key or certificate that the fleet made.
+func (f *Fleet) PKI(path ...string) string {
+	return filepath.Join(append([]string{f.Dir, "pki"}, path...)...)
+}
+
+func (f *Fleet) kairship(t testing.TB, g *Gateway, flags []string) *Process {
+	t.Helper()
 	kubeconfig := filepath.Join(f.Dir, fmt.Sprintf("suite-%d.yaml", os.Getpid()))
 	if err := clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"gateway": {Server: g.URL}},
@@ -251,9 +286,7 @@ func (f *Fleet) Kairship(t testing.TB, g *Gateway, flags ...string) *Process {
 		t.Fatal(err)
 	}
 	AtEnd(func() { _ = os.Remove(kubeconfig) })
-	p := spawn(t, filepath.Join(f.Bin, "kairship-apiserver"), func(address string) []string {
+	return spawn(t, filepath.Join(f.Bin, "kairship-apiserver"), func(address string) []string {
 		return append([]string{"--kubeconfig=" + kubeconfig, "--listen-address=" + address}, flags...)
 	})
-	p.ready(t, "http://"+p.Address+"/readyz", nil)
-	return p
 }
