@@ -101,6 +101,7 @@ func (s *scope) close(ctx context.Context, r *Reconciler) error {
 	if err := status.Apply(ctx, r.Client, s.binding, Name, &s.before, &after); err != nil {
 		return err
 	}
-	status.Announce(r.Recorder, s.binding, "Bind", s.before.Conditions, after.Conditions)
+	// Ready repeats one of the two others, each of which is announced.
+	status.Announce(r.Recorder, s.binding, "Bind", s.before.Conditions, status.Pick(after.Conditions, v1alpha1.ConditionGlobalReady))
 	return nil
 }

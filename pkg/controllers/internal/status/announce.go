@@ -11,13 +11,14 @@ import (
 )
 
 // silent are the reasons that are no news: a deletion and what follows from it
-// were somebody's wish, what is pending comes with another reason soon, and what
-// is unreachable is told by condition Reachable.
+// were somebody's wish, what is pending or in progress comes with another reason
+// soon, and what is unreachable is told by condition Reachable.
 var silent = map[string]bool{
 	v1alpha1.ReasonDeleting:    true,
 	v1alpha1.ReasonCleaningUp:  true,
 	v1alpha1.ReasonUnreachable: true,
 	v1alpha1.ReasonPending:     true,
+	v1alpha1.ReasonRevoking:    true,
 }
 
 // Announce leaves an event for every condition that turned or has another
@@ -29,7 +30,7 @@ func Announce(recorder events.EventRecorder, object runtime.Object, action strin
 			continue
 		}
 		kind := corev1.EventTypeWarning
-		if now.Status == metav1.ConditionTrue {
+		if now.Status == metav1.ConditionTrue || now.Reason == v1alpha1.ReasonRevoked { // As it was asked for.
 			kind = corev1.EventTypeNormal
 		}
 		recorder.Eventf(object, nil, kind, now.Reason, action, "%s: %s", now.Type, now.Message)
