@@ -76,6 +76,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refused = h.serve(w, r, h.resyncs, gm.MaxResyncBytes, resyncTimeout, h.resync)
 	}
 	if refused != nil {
+		count(r.URL.Path, refused.Code)
 		h.tell(r, refused)
 		if refused.retryAfter > 0 {
 			setRetryAfter(w, refused.retryAfter)
@@ -157,6 +158,7 @@ func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *
 	}
 	h.log.Info("Event received", "result", done.result, "binding", event.BindingID, "event", event.EventID, "sequence", event.Sequence,
 		"type", event.Type, "instance", event.Instance, "role", event.Role, "object", name)
+	count(gm.EventsPath, done.result)
 	h.answer(w, http.StatusOK, gm.Receipt{Result: done.result, BindingID: event.BindingID, Sequence: done.sequence, Object: name})
 	return nil
 }
@@ -178,12 +180,13 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 		return unavailable(err)
 	}
 	h.log.Info("Resync received", "bindings", len(all.Bindings), "asOf", time.UnixMilli(all.AsOf).UTC(), "counts", report.Counts)
-	status := http.StatusOK
+	status, result := http.StatusOK, gm.Stored
 	if report.Counts[gm.Failed] > 0 {
 		h.log.Error(err, "Bindings of a resync could not be stored", "failed", report.Counts[gm.Failed])
 		setRetryAfter(w, retryAfter)
-		status = http.StatusServiceUnavailable
+		status, result = http.StatusServiceUnavailable, gm.Failed
 	}
+	count(gm.ResyncPath, result)
 	h.answer(w, status, report)
 	return nil
 }

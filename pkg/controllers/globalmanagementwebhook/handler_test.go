@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -434,6 +435,42 @@ func TestTheAPIServersOwnRefusal(t *testing.T) {
 		})
 		if refused == nil || refused.Code != gm.Malformed || refused.Field != field || refused.Message == "" {
 			t.Errorf("%s: got %+v", field, refused)
+		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	w := newWorld(t, 1)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(received)
+	value := func(path, result string) float64 {
+		families, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			for _, m := range family.GetMetric() { // Labels are sorted by name.
+				if l := m.GetLabel(); l[0].GetValue() == path && l[1].GetValue() == result {
+					return m.GetCounter().GetValue()
+				}
+			}
+		}
+		return 0
+	}
+	for _, c := range []struct {
+		path, result string
+		do           func()
+	}{
+		{"events", "stored", func() { w.event(gm.Bound, binding(1)) }},
+		{"events", "duplicate", func() { w.event(gm.Bound, binding(1)) }},
+		{"events", "WRONG_SIGNATURE", func() { w.send(w.replicas[0], sent{method: http.MethodPost, path: gm.EventsPath}) }},
+		{"resync", "stored", func() { w.send(w.replicas[0], w.sign(gm.ResyncPath, gm.Resync{AsOf: 1, Bindings: []gm.Binding{}})) }},
+		{"other", "UNKNOWN_PATH", func() { w.send(w.replicas[0], sent{method: http.MethodPost, path: "/chosen-by-a-stranger"}) }},
+	} {
+		before := value(c.path, c.result)
+		c.do()
+		if value(c.path, c.result) != before+1 {
+			t.Errorf("%s %s is not counted", c.path, c.result)
 		}
 	}
 }

@@ -53,6 +53,9 @@ func (w *Webhook) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return fmt.Errorf("the serving certificate: %w", err)
 	}
+	if err := register(); err != nil {
+		return err
+	}
 	log := mgr.GetLogger().WithName(Name)
 	secrets := &keyring{secrets: kube, name: w.Options.Secret, now: time.Now}
 	s := &server{options: w.Options, certificate: certificate, handler: newHandler(&store{kube}, secrets.get, time.Now, log), log: log, listening: make(chan struct{})}
