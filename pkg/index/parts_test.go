@@ -217,36 +217,52 @@ func TestPartCountsWhileObjectsComeAndGo(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x := partsWorld(t, sizes)
-			c := clientOf(t, x)
-			if _, err := c.CanFilterPlacement(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			var mu sync.Mutex
-			number := 0
-			x.Before(func(url.Values) {
-				mu.Lock()
-				defer mu.Unlock()
-				number++
-				tt.change(x, number)
-			})
-			var parts []index.Part
-			for part := range sizes {
-				parts = append(parts, index.Part{Cluster: part.Cluster})
-			}
-			pages, err := c.ListParts(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 3, WithCount: true}, parts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for part, size := range maps.All(sizes) {
-				got := int(*pages[index.Part{Cluster: part.Cluster}].Count)
-				if got < size+tt.least[part.Cluster] || got > size+tt.most[part.Cluster] {
-					t.Errorf("%s: counted %d of %d", part.Cluster, got, size)
+			// The three lists are read beside each other. Where all three are answered
+			// after all changes, they fit each other, and nothing is counted again.
+			const tries = 50
+			for try := range tries {
+				number := countWhile(t, sizes, tt.change, tt.least, tt.most)
+				switch {
+				case number == 4+tt.again:
+					return
+				case number < 4 || number > 4+tt.again || try == tries-1:
+					t.Fatalf("it cost %d requests, want %d: %s", number, 4+tt.again, tt.why)
 				}
-			}
-			if want := 4 + tt.again; number != want {
-				t.Errorf("it cost %d requests, want %d: %s", number, want, tt.why)
 			}
 		})
 	}
+}
+
+// countWhile counts parts while each request changes them, and tells how many
+// requests that took.
+func countWhile(t *testing.T, sizes map[index.Part]int, change func(*indextest.Index, int), least, most map[string]int) int {
+	t.Helper()
+	x := partsWorld(t, sizes)
+	c := clientOf(t, x)
+	if _, err := c.CanFilterPlacement(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	number := 0
+	x.Before(func(url.Values) {
+		mu.Lock()
+		defer mu.Unlock()
+		number++
+		change(x, number)
+	})
+	var parts []index.Part
+	for part := range sizes {
+		parts = append(parts, index.Part{Cluster: part.Cluster})
+	}
+	pages, err := c.ListParts(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 3, WithCount: true}, parts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for part, size := range maps.All(sizes) {
+		got := int(*pages[index.Part{Cluster: part.Cluster}].Count)
+		if got < size+least[part.Cluster] || got > size+most[part.Cluster] {
+			t.Errorf("%s: counted %d of %d", part.Cluster, got, size)
+		}
+	}
+	return number
 }
