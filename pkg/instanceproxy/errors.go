@@ -2,6 +2,7 @@ package instanceproxy
 
 import (
 	"errors"
+	"net/http"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/connection"
@@ -20,8 +21,12 @@ func silent(instance string, cause error) error {
 	return unavailable(instance, cause, "instance %q does not answer", instance)
 }
 
-// refused says that an instance does not accept Kairship's own credentials.
+// refused says that an instance does not accept Kairship's own credentials, or
+// does not let it speak for users.
 func refused(instance string, cause error) error {
+	if answered, ok := errors.AsType[*statusError](cause); ok && answered.code == http.StatusForbidden {
+		return unimpersonated(instance, cause)
+	}
 	return unavailable(instance, cause, "instance %q does not accept Kairship's credentials; its administrator has to renew them", instance)
 }
 

@@ -38,6 +38,8 @@ type link struct {
 	multiplexed, upgrading *http.Transport
 	breaker                *breaker
 
+	// born is when the link was made.
+	born time.Time
 	// heeds is set once the instance was seen to heed impersonation.
 	heeds  atomic.Bool
 	checks singleflight.Group
@@ -69,7 +71,7 @@ func newLink(c connection.Connection, o Options, breakerChanged func(open bool))
 	}
 	upgradingTLS := multiplexedTLS.Clone()
 	upgradingTLS.NextProtos = []string{"http/1.1"}
-	l := &link{endpoint: endpoint, token: c.Token, fingerprint: c.Fingerprint(), expire: c.ExpireTime()}
+	l := &link{endpoint: endpoint, token: c.Token, fingerprint: c.Fingerprint(), expire: c.ExpireTime(), born: time.Now()}
 	l.multiplexed = newTransport(o, config.Proxy, multiplexedTLS)
 	l.multiplexed.ForceAttemptHTTP2 = true
 	l.multiplexed.HTTP2 = &http.HTTP2Config{SendPingTimeout: o.PingAfter, PingTimeout: o.PingAfter}
@@ -107,6 +109,13 @@ func (l *link) enter() bool {
 	}
 	l.inFlight++
 	return true
+}
+
+// hold counts one more in, for somebody who was counted in already.
+func (l *link) hold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inFlight++
 }
 
 // leave counts a request out, and closes a replaced link behind the last one.
@@ -222,25 +231,39 @@ func (l *link) check(ctx context.Context) error {
 		return nil
 	}
 	return l.shared(ctx, "heeds", func(ctx context.Context) error {
-		if l.heeds.Load() {
-			return nil
+		for {
+			if l.heeds.Load() {
+				return nil
+			}
+			name, err := l.whoAmI(ctx, strangerHeader())
+			switch {
+			case err == nil && name == stranger:
+				l.heeds.Store(true)
+				return nil
+			case err == nil:
+				return errNotHeeded
+			case !isRefused(err) || time.Since(l.born) > credentialsSettle:
+				return err
+			}
+			// An apiserver learns of new accounts and their roles by watching, too.
+			sleep(ctx, credentialsSettle/50)
 		}
-		name, err := l.whoAmI(ctx, strangerHeader())
-		switch {
-		case err != nil:
-			return err
-		case name != stranger:
-			return errNotHeeded
-		}
-		l.heeds.Store(true)
-		return nil
 	})
 }
 
-// accepted asks whether the instance knows Kairship by these credentials.
-func (l *link) accepted(ctx context.Context) error {
-	return l.shared(ctx, "accepted", func(ctx context.Context) error {
-		_, err := l.whoAmI(ctx, nil)
+// credentialsSettle is how long credentials that were just replaced may take until
+// every replica of the instance's apiserver knows them.
+const credentialsSettle = 5 * time.Second
+
+// accepts asks whether the instance still knows Kairship by these credentials,
+// and lets it speak for users when that is what they were used for.
+func (l *link) accepts(ctx context.Context, identity http.Header) error {
+	key, as := "own", http.Header(nil)
+	if identity != nil {
+		key, as = "stranger", strangerHeader()
+	}
+	return l.shared(ctx, key, func(ctx context.Context) error {
+		_, err := l.whoAmI(ctx, as)
 		return err
 	})
 }

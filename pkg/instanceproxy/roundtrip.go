@@ -1,6 +1,7 @@
 package instanceproxy
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -80,15 +81,16 @@ func (i *instance) attempt(r *http.Request, identity http.Header) (*http.Respons
 	if err != nil {
 		return nil, err
 	}
+	// The link must not close before it was asked what a refusal means.
+	defer func() { now.leave() }()
 	sending := &replay{request: r}
 	for deadline := time.Now().Add(refreshWait); ; {
 		once, ok := sending.next()
 		if !ok {
-			now.leave()
 			return nil, unavailable(i.name, nil, "the credentials of instance %q changed while the request was sent; try again", i.name)
 		}
 		response, err := i.over(now, once, identity)
-		if !i.isRefusal(r.Context(), now, response, err) {
+		if !i.isRefusal(r.Context(), now, identity, response, err) {
 			return response, err
 		}
 		if response != nil {
@@ -97,9 +99,12 @@ func (i *instance) attempt(r *http.Request, identity http.Header) (*http.Respons
 		if time.Now().After(deadline) {
 			return nil, refused(i.name, err)
 		}
-		if now, err = i.other(r.Context(), now); err != nil {
+		next, err := i.other(r.Context(), now, err)
+		if err != nil {
 			return nil, err
 		}
+		now.leave()
+		now = next
 	}
 }
 
@@ -129,14 +134,14 @@ func (i *instance) enter(ctx context.Context) (*link, error) {
 	}
 }
 
-// over sends a request over a link that it was counted into. It is counted out
-// when the answer's body is closed, or at once when there is no answer.
+// over sends a request over a link that its caller was counted into. Its answer
+// is counted in by itself, until its body is closed.
 func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.Response, error) {
 	done, err := l.breaker.allow()
 	if err != nil {
-		l.leave()
 		return nil, silent(i.name, err)
 	}
+	l.hold()
 	ctx, cancel := context.WithCancel(r.Context())
 	stop := context.AfterFunc(l.life, cancel)
 	release := func() {
@@ -171,11 +176,8 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 	switch {
 	case errors.As(err, &answered):
 		done(nil)
-		switch answered.code {
-		case http.StatusUnauthorized:
-			return err // See isRefusal.
-		case http.StatusForbidden:
-			return unimpersonated(i.name, err)
+		if isRefused(err) {
+			return err // See attempt.
 		}
 		return silent(i.name, err)
 	case errors.Is(err, errNotHeeded):
@@ -202,24 +204,59 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 	return ctx.Err()
 }
 
-// isRefusal tells that the instance did not accept Kairship's own credentials. A
-// 401 may also come from beyond the instance, through Karmada's proxy to its
-// members; it is then passed on.
-func (i *instance) isRefusal(ctx context.Context, l *link, response *http.Response, err error) bool {
+// isRefusal tells that the instance did not accept Kairship's own credentials, or
+// that they may no longer speak for users. Either is decided before a request is
+// executed. Both may also come from beyond the instance, through Karmada's proxy
+// to its members; they are then passed on.
+func (i *instance) isRefusal(ctx context.Context, l *link, identity http.Header, response *http.Response, err error) bool {
 	if err != nil {
-		var answered *statusError
-		return errors.As(err, &answered) && answered.code == http.StatusUnauthorized
+		return isRefused(err)
 	}
-	if response.StatusCode != http.StatusUnauthorized {
-		return false
+	switch response.StatusCode {
+	case http.StatusUnauthorized:
+		return isRefused(l.accepts(ctx, identity))
+	case http.StatusForbidden:
+		return identity != nil && begins(response, impersonationRefused) && isRefused(l.accepts(ctx, identity))
 	}
-	var answered *statusError
-	return errors.As(l.accepted(ctx), &answered) && answered.code == http.StatusUnauthorized
+	return false
 }
+
+// isRefused tells the refusal in an error of package link.
+func isRefused(err error) bool {
+	var answered *statusError
+	return errors.As(err, &answered) && (answered.code == http.StatusUnauthorized || answered.code == http.StatusForbidden)
+}
+
+// impersonationRefused is what an apiserver says, in JSON as in protobuf, when it
+// does not let somebody impersonate.
+const impersonationRefused = "cannot impersonate resource"
+
+// begins tells whether the beginning of a body holds a text. The body stays whole.
+func begins(response *http.Response, text string) bool {
+	const enough = 4 << 10
+	head, err := io.ReadAll(io.LimitReader(response.Body, enough))
+	rest := io.Reader(response.Body)
+	if err != nil {
+		rest = failing{err}
+	}
+	response.Body = &restoredBody{Reader: io.MultiReader(bytes.NewReader(head), rest), Closer: response.Body}
+	return bytes.Contains(head, []byte(text))
+}
+
+type restoredBody struct {
+	io.Reader
+	io.Closer
+}
+
+// failing is the rest of a body that broke.
+type failing struct{ error }
+
+// Read implements io.Reader.
+func (f failing) Read([]byte) (int, error) { return 0, f.error }
 
 // other waits for credentials other than those that were refused, and counts
 // the request into their link.
-func (i *instance) other(ctx context.Context, refusedBy *link) (*link, error) {
+func (i *instance) other(ctx context.Context, refusedBy *link, why error) (*link, error) {
 	now := i.target.Load()
 	if now.link == refusedBy {
 		refusedBy.refusedAt.CompareAndSwap(0, time.Now().UnixNano())
@@ -230,7 +267,7 @@ func (i *instance) other(ctx context.Context, refusedBy *link) (*link, error) {
 		select {
 		case <-now.replaced:
 		case <-timer.C:
-			return nil, refused(i.name, nil)
+			return nil, refused(i.name, why)
 		case <-i.life.Done():
 			return nil, gone(i.name)
 		case <-ctx.Done():

@@ -39,6 +39,16 @@ type world struct {
 	ca  []byte
 	// log is what the API server writes.
 	log string
+	// run starts the API server, at the same address each time.
+	run  func(t *testing.T)
+	stop func()
+}
+
+// restart replaces the API server, as a rollout does.
+func (w *world) restart(t *testing.T) {
+	t.Helper()
+	w.stop()
+	w.run(t)
 }
 
 var (
@@ -76,20 +86,35 @@ func start(t *testing.T, f *fleet.Fleet) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	//nolint:noctx // It lives as long as the package's tests.
-	cmd := exec.Command(filepath.Join(f.Bin, "kairship-apiserver"),
-		"--kubeconfig="+filepath.Join(f.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"),
-		"--listen-address="+address, "--tls-cert-file="+certFile, "--tls-private-key-file="+keyFile)
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	w := &world{Fleet: f, url: "https://" + address, ca: ca, log: log.Name()}
+	var cmd *exec.Cmd
+	w.run = func(t *testing.T) {
+		t.Helper()
+		//nolint:noctx // It lives as long as the package's tests.
+		cmd = exec.Command(filepath.Join(f.Bin, "kairship-apiserver"),
+			"--kubeconfig="+filepath.Join(f.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"),
+			"--listen-address="+address, "--tls-cert-file="+certFile, "--tls-private-key-file="+keyFile)
+		cmd.Stdout, cmd.Stderr = log, log
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.ready(t)
 	}
-	fleet.AtEnd(func() {
+	w.stop = func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
+	}
+	fleet.AtEnd(func() {
+		w.stop()
 		_ = log.Close()
 	})
-	w := &world{Fleet: f, url: "https://" + address, ca: ca, log: log.Name()}
+	w.run(t)
+	return w
+}
+
+// ready waits until the API server is.
+func (w *world) ready(t *testing.T) {
+	t.Helper()
 	poll.Until(t, 60*time.Second, "Kairship with TLS is ready", func(ctx context.Context) error {
 		status, _, err := w.get(ctx, "", "/readyz")
 		if err == nil && status != http.StatusOK {
@@ -97,7 +122,6 @@ func start(t *testing.T, f *fleet.Fleet) *world {
 		}
 		return err
 	})
-	return w
 }
 
 func certificate(t *testing.T, dir string) (certFile, keyFile string, ca []byte) {
