@@ -115,7 +115,12 @@ func (s *scene) change(binding *v1alpha1.InstanceRoleBinding, change func(*v1alp
 // wanted: status and reason.
 func (s *scene) becomes(binding *v1alpha1.InstanceRoleBinding, condition, want string, says ...string) {
 	s.Helper()
-	poll.Until(s.T, soon, fmt.Sprintf("%s of %s is %s", condition, binding.Name, want), func(ctx context.Context) error {
+	s.becomesWithin(soon, binding, condition, want, says...)
+}
+
+func (s *scene) becomesWithin(within time.Duration, binding *v1alpha1.InstanceRoleBinding, condition, want string, says ...string) {
+	s.Helper()
+	poll.Until(s.T, within, fmt.Sprintf("%s of %s is %s", condition, binding.Name, want), func(ctx context.Context) error {
 		stored := &v1alpha1.InstanceRoleBinding{}
 		if err := s.global.Get(ctx, client.ObjectKeyFromObject(binding), stored); err != nil {
 			return err

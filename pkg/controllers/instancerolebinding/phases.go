@@ -146,7 +146,11 @@ func (r *Reconciler) replace(ctx context.Context, stored client.Object) error {
 // remove removes the rules: first who has the role, then what it is.
 func (r *Reconciler) remove(ctx context.Context, s *scope) error {
 	for _, object := range []client.Object{&rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}} {
-		if err := r.removeOne(ctx, s, object); err != nil {
+		written, err := r.wasWritten(ctx, s, object)
+		if err == nil && written {
+			err = r.removeOne(ctx, s, object)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -156,6 +160,22 @@ func (r *Reconciler) remove(ctx context.Context, s *scope) error {
 	}
 	s.global = &condition
 	return nil
+}
+
+// wasWritten saves the live reads for the bindings that were revoked long ago,
+// of which there may be many: nothing is written before the binding is held.
+func (r *Reconciler) wasWritten(ctx context.Context, s *scope, cached client.Object) (bool, error) {
+	if controllerutil.ContainsFinalizer(s.binding, v1alpha1.RoleBindingFinalizer) {
+		return true, nil
+	}
+	err := r.Client.Get(ctx, s.key(), cached)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %T %q: %w", cached, s.key().Name, err)
+	}
+	return true, nil
 }
 
 func (r *Reconciler) removeOne(ctx context.Context, s *scope, stored client.Object) error {
