@@ -26,6 +26,8 @@ type options struct {
 	// collectorLease is namespace/name.
 	collectorLease string
 	indexBurst     int
+	// consistencySecret is namespace/name.
+	consistencySecret string
 
 	listenAddress string
 	tlsCertFile   string
@@ -60,6 +62,9 @@ func (o *options) flags() []flags.Group {
 			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; when it exists and is no longer renewed, answers say that they are stale")
 			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
 			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")
+		}),
+		flags.NewGroup("Consistency", func(f *pflag.FlagSet) {
+			f.StringVar(&o.consistencySecret, "consistency-secret", "kairship-system/kairship-consistency-tokens", "`namespace/name` of the Secret with the key of consistency tokens, which all replicas share; the first replica that needs it makes it")
 		}),
 		flags.NewGroup("Endpoint", func(f *pflag.FlagSet) {
 			f.StringVar(&o.listenAddress, "listen-address", "127.0.0.1:8080", "`host:port` to serve on; plain HTTP is served on loopback only")
@@ -115,6 +120,8 @@ func (o *options) validate() error {
 	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
 	namespace, name, _ := strings.Cut(o.collectorLease, "/")
 	check(namespace != "" && name != "" && !strings.Contains(name, "/"), "--index-collector-lease: must be namespace/name, not %q", o.collectorLease)
+	namespace, name, _ = strings.Cut(o.consistencySecret, "/")
+	check(namespace != "" && name != "" && !strings.Contains(name, "/"), "--consistency-secret: must be namespace/name, not %q", o.consistencySecret)
 	check(o.indexQPS > 0, "--index-qps: must be more than 0, not %v", o.indexQPS)
 	check(o.indexBurst >= 1, "--index-burst: must be at least 1, not %d", o.indexBurst)
 	check(o.maxBodyBytes >= 1024, "--max-body-bytes: must be at least 1024, not %d", o.maxBodyBytes)

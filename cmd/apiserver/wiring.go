@@ -80,6 +80,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	}
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
 	fleet := newFleet(inventory, tracker, idx, permissions)
+	fleet.Write = newWrites(fleet.Access, clients, newTokens(o, kube), logger)
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},

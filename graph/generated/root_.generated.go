@@ -19,6 +19,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -44,6 +46,7 @@ type ResolverRoot interface {
 	LabelSelector() LabelSelectorResolver
 	MemberCluster() MemberClusterResolver
 	MemberObject() MemberObjectResolver
+	Mutation() MutationResolver
 	Namespace() NamespaceResolver
 	OverridePolicy() OverridePolicyResolver
 	Placement() PlacementResolver
@@ -85,6 +88,12 @@ type ComplexityRoot struct {
 		Policy          func(childComplexity int) int
 		PolicyName      func(childComplexity int) int
 		PolicyNamespace func(childComplexity int) int
+	}
+
+	ApplyManifestsPayload struct {
+		Applied          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Results          func(childComplexity int) int
 	}
 
 	Capacity struct {
@@ -242,6 +251,11 @@ type ComplexityRoot struct {
 		Type               func(childComplexity int) int
 	}
 
+	CreateNamespacePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Namespace        func(childComplexity int) int
+	}
+
 	CronJob struct {
 		Annotations      func(childComplexity int) int
 		Binding          func(childComplexity int) int
@@ -299,6 +313,18 @@ type ComplexityRoot struct {
 
 	DecisionConditions struct {
 		TolerationSeconds func(childComplexity int) int
+	}
+
+	DeleteNamespacePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Deleted          func(childComplexity int) int
+		Namespace        func(childComplexity int) int
+	}
+
+	DeleteResourcePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Deleted          func(childComplexity int) int
+		Resource         func(childComplexity int) int
 	}
 
 	Deployment struct {
@@ -514,6 +540,18 @@ type ComplexityRoot struct {
 		Values   func(childComplexity int) int
 	}
 
+	ManifestResult struct {
+		APIVersion func(childComplexity int) int
+		Action     func(childComplexity int) int
+		Document   func(childComplexity int) int
+		Error      func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Message    func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Namespace  func(childComplexity int) int
+		Resource   func(childComplexity int) int
+	}
+
 	MemberCluster struct {
 		APIEndpoint       func(childComplexity int) int
 		Annotations       func(childComplexity int) int
@@ -567,6 +605,22 @@ type ComplexityRoot struct {
 		ResourceVersion func(childComplexity int) int
 		UID             func(childComplexity int) int
 		Yaml            func(childComplexity int) int
+	}
+
+	Mutation struct {
+		ApplyManifests  func(childComplexity int, input resources.ApplyInput) int
+		CreateNamespace func(childComplexity int, input namespaces.CreateInput) int
+		DeleteNamespace func(childComplexity int, input namespaces.DeleteInput) int
+		DeleteResource  func(childComplexity int, input resources.DeleteInput) int
+		PatchResource   func(childComplexity int, input resources.PatchInput) int
+		UpdateNamespace func(childComplexity int, input namespaces.UpdateInput) int
+	}
+
+	MutationProblem struct {
+		Argument func(childComplexity int) int
+		Code     func(childComplexity int) int
+		Fields   func(childComplexity int) int
+		Message  func(childComplexity int) int
 	}
 
 	Namespace struct {
@@ -658,6 +712,11 @@ type ComplexityRoot struct {
 		StartCursor     func(childComplexity int) int
 	}
 
+	PatchResourcePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Resource         func(childComplexity int) int
+	}
+
 	Placement struct {
 		Applied       func(childComplexity int) int
 		Available     func(childComplexity int) int
@@ -695,6 +754,11 @@ type ComplexityRoot struct {
 		Ready     func(childComplexity int) int
 		Restarts  func(childComplexity int) int
 		UID       func(childComplexity int) int
+	}
+
+	ProblemField struct {
+		Argument func(childComplexity int) int
+		Message  func(childComplexity int) int
 	}
 
 	PropagationPlacement struct {
@@ -909,6 +973,11 @@ type ComplexityRoot struct {
 		Replicas func(childComplexity int) int
 	}
 
+	UpdateNamespacePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Namespace        func(childComplexity int) int
+	}
+
 	Viewer struct {
 		Can              func(childComplexity int, instance string, namespace *string) int
 		Groups           func(childComplexity int) int
@@ -1065,6 +1134,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AppliedOverride.PolicyNamespace(childComplexity), true
+
+	case "ApplyManifestsPayload.applied":
+		if e.ComplexityRoot.ApplyManifestsPayload.Applied == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplyManifestsPayload.Applied(childComplexity), true
+	case "ApplyManifestsPayload.consistencyToken":
+		if e.ComplexityRoot.ApplyManifestsPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplyManifestsPayload.ConsistencyToken(childComplexity), true
+	case "ApplyManifestsPayload.results":
+		if e.ComplexityRoot.ApplyManifestsPayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplyManifestsPayload.Results(childComplexity), true
 
 	case "Capacity.allocatable":
 		if e.ComplexityRoot.Capacity.Allocatable == nil {
@@ -1695,6 +1783,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Condition.Type(childComplexity), true
 
+	case "CreateNamespacePayload.consistencyToken":
+		if e.ComplexityRoot.CreateNamespacePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateNamespacePayload.ConsistencyToken(childComplexity), true
+	case "CreateNamespacePayload.namespace":
+		if e.ComplexityRoot.CreateNamespacePayload.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateNamespacePayload.Namespace(childComplexity), true
+
 	case "CronJob.annotations":
 		if e.ComplexityRoot.CronJob.Annotations == nil {
 			break
@@ -2007,6 +2108,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DecisionConditions.TolerationSeconds(childComplexity), true
+
+	case "DeleteNamespacePayload.consistencyToken":
+		if e.ComplexityRoot.DeleteNamespacePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteNamespacePayload.ConsistencyToken(childComplexity), true
+	case "DeleteNamespacePayload.deleted":
+		if e.ComplexityRoot.DeleteNamespacePayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteNamespacePayload.Deleted(childComplexity), true
+	case "DeleteNamespacePayload.namespace":
+		if e.ComplexityRoot.DeleteNamespacePayload.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteNamespacePayload.Namespace(childComplexity), true
+
+	case "DeleteResourcePayload.consistencyToken":
+		if e.ComplexityRoot.DeleteResourcePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteResourcePayload.ConsistencyToken(childComplexity), true
+	case "DeleteResourcePayload.deleted":
+		if e.ComplexityRoot.DeleteResourcePayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteResourcePayload.Deleted(childComplexity), true
+	case "DeleteResourcePayload.resource":
+		if e.ComplexityRoot.DeleteResourcePayload.Resource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteResourcePayload.Resource(childComplexity), true
 
 	case "Deployment.annotations":
 		if e.ComplexityRoot.Deployment.Annotations == nil {
@@ -3007,6 +3146,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LabelSelectorRequirement.Values(childComplexity), true
 
+	case "ManifestResult.apiVersion":
+		if e.ComplexityRoot.ManifestResult.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.APIVersion(childComplexity), true
+	case "ManifestResult.action":
+		if e.ComplexityRoot.ManifestResult.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Action(childComplexity), true
+	case "ManifestResult.document":
+		if e.ComplexityRoot.ManifestResult.Document == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Document(childComplexity), true
+	case "ManifestResult.error":
+		if e.ComplexityRoot.ManifestResult.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Error(childComplexity), true
+	case "ManifestResult.kind":
+		if e.ComplexityRoot.ManifestResult.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Kind(childComplexity), true
+	case "ManifestResult.message":
+		if e.ComplexityRoot.ManifestResult.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Message(childComplexity), true
+	case "ManifestResult.name":
+		if e.ComplexityRoot.ManifestResult.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Name(childComplexity), true
+	case "ManifestResult.namespace":
+		if e.ComplexityRoot.ManifestResult.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Namespace(childComplexity), true
+	case "ManifestResult.resource":
+		if e.ComplexityRoot.ManifestResult.Resource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ManifestResult.Resource(childComplexity), true
+
 	case "MemberCluster.apiEndpoint":
 		if e.ComplexityRoot.MemberCluster.APIEndpoint == nil {
 			break
@@ -3273,6 +3467,98 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberObject.Yaml(childComplexity), true
+
+	case "Mutation.applyManifests":
+		if e.ComplexityRoot.Mutation.ApplyManifests == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_applyManifests_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ApplyManifests(childComplexity, args["input"].(resources.ApplyInput)), true
+	case "Mutation.createNamespace":
+		if e.ComplexityRoot.Mutation.CreateNamespace == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createNamespace_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateNamespace(childComplexity, args["input"].(namespaces.CreateInput)), true
+	case "Mutation.deleteNamespace":
+		if e.ComplexityRoot.Mutation.DeleteNamespace == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteNamespace_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteNamespace(childComplexity, args["input"].(namespaces.DeleteInput)), true
+	case "Mutation.deleteResource":
+		if e.ComplexityRoot.Mutation.DeleteResource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteResource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteResource(childComplexity, args["input"].(resources.DeleteInput)), true
+	case "Mutation.patchResource":
+		if e.ComplexityRoot.Mutation.PatchResource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_patchResource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PatchResource(childComplexity, args["input"].(resources.PatchInput)), true
+	case "Mutation.updateNamespace":
+		if e.ComplexityRoot.Mutation.UpdateNamespace == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateNamespace_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateNamespace(childComplexity, args["input"].(namespaces.UpdateInput)), true
+
+	case "MutationProblem.argument":
+		if e.ComplexityRoot.MutationProblem.Argument == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MutationProblem.Argument(childComplexity), true
+	case "MutationProblem.code":
+		if e.ComplexityRoot.MutationProblem.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MutationProblem.Code(childComplexity), true
+	case "MutationProblem.fields":
+		if e.ComplexityRoot.MutationProblem.Fields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MutationProblem.Fields(childComplexity), true
+	case "MutationProblem.message":
+		if e.ComplexityRoot.MutationProblem.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MutationProblem.Message(childComplexity), true
 
 	case "Namespace.annotations":
 		if e.ComplexityRoot.Namespace.Annotations == nil {
@@ -3638,6 +3924,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PageInfo.StartCursor(childComplexity), true
 
+	case "PatchResourcePayload.consistencyToken":
+		if e.ComplexityRoot.PatchResourcePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PatchResourcePayload.ConsistencyToken(childComplexity), true
+	case "PatchResourcePayload.resource":
+		if e.ComplexityRoot.PatchResourcePayload.Resource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PatchResourcePayload.Resource(childComplexity), true
+
 	case "Placement.applied":
 		if e.ComplexityRoot.Placement.Applied == nil {
 			break
@@ -3820,6 +4119,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.UID(childComplexity), true
+
+	case "ProblemField.argument":
+		if e.ComplexityRoot.ProblemField.Argument == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProblemField.Argument(childComplexity), true
+	case "ProblemField.message":
+		if e.ComplexityRoot.ProblemField.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProblemField.Message(childComplexity), true
 
 	case "PropagationPlacement.clusterAffinities":
 		if e.ComplexityRoot.PropagationPlacement.ClusterAffinities == nil {
@@ -4726,6 +5038,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TargetCluster.Replicas(childComplexity), true
 
+	case "UpdateNamespacePayload.consistencyToken":
+		if e.ComplexityRoot.UpdateNamespacePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateNamespacePayload.ConsistencyToken(childComplexity), true
+	case "UpdateNamespacePayload.namespace":
+		if e.ComplexityRoot.UpdateNamespacePayload.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateNamespacePayload.Namespace(childComplexity), true
+
 	case "Viewer.can":
 		if e.ComplexityRoot.Viewer.Can == nil {
 			break
@@ -4891,21 +5216,29 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	opCtx := graphql.GetOperationContext(ctx)
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
+		ec.unmarshalInputAnnotationInput,
+		ec.unmarshalInputApplyManifestsInput,
 		ec.unmarshalInputClusterFilter,
 		ec.unmarshalInputClusterOrder,
+		ec.unmarshalInputCreateNamespaceInput,
+		ec.unmarshalInputDeleteNamespaceInput,
+		ec.unmarshalInputDeleteResourceInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputEventOrder,
 		ec.unmarshalInputInstanceFilter,
 		ec.unmarshalInputInstanceOrder,
+		ec.unmarshalInputLabelInput,
 		ec.unmarshalInputMemberClusterFilter,
 		ec.unmarshalInputMemberClusterOrder,
 		ec.unmarshalInputNamespaceFilter,
 		ec.unmarshalInputNamespaceOrder,
+		ec.unmarshalInputPatchResourceInput,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
 		ec.unmarshalInputPolicyReferenceInput,
 		ec.unmarshalInputResourceFilter,
 		ec.unmarshalInputResourceOrder,
+		ec.unmarshalInputUpdateNamespaceInput,
 		ec.unmarshalInputWorkloadFilter,
 		ec.unmarshalInputWorkloadOrder,
 	)
@@ -4942,6 +5275,21 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 
 			return &response
 		}
+	case ast.Mutation:
+		return func(ctx context.Context) *graphql.Response {
+			if !first {
+				return nil
+			}
+			first = false
+			ctx = graphql.WithUnmarshalerMap(ctx, inputUnmarshalMap)
+			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
+			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
 
 	default:
 		return graphql.OneShot(graphql.ErrorResponse(ctx, "unsupported GraphQL operation"))
@@ -4968,7 +5316,7 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
-	{Name: "../schema/access.graphqls", Input: `"What is found out about the caller before a field of Query is resolved."
+	{Name: "../schema/access.graphqls", Input: `"What is found out about the caller before a field of Query or Mutation is resolved."
 enum Guard {
   "Who the caller is. The field tells of nobody and nothing else."
   CALLER
@@ -4980,19 +5328,19 @@ enum Guard {
   """
   Whether the caller may see the instance that an argument names. The field is not
   resolved for one that they may not see; the answer is null, as for one that does
-  not exist.
+  not exist, or NOT_FOUND where it is never null.
   """
   INSTANCE
 }
 
 """
 Says which check guards a field, and makes the check before the field is resolved.
-Every field of Query has one.
+Every field of Query and Mutation has one.
 """
 directive @guard(
   "The check."
   by: Guard!
-  "The argument that names the instance, where the check is INSTANCE."
+  "The argument that names the instance, where the check is INSTANCE; ` + "`" + `input.instance` + "`" + ` is the field of an input."
   argument: String
 ) on FIELD_DEFINITION
 
@@ -5800,6 +6148,74 @@ type MemberCluster implements Node {
   freshness: Freshness!
 }
 `, BuiltIn: false},
+	{Name: "../schema/mutation.graphqls", Input: `"""
+Everything that can be changed. A mutation goes to the instance that its input
+names, as the caller, whose roles inside the instance count too. Every one of them
+can be tried with ` + "`" + `dryRun` + "`" + `: the instance then does everything but store the result.
+
+What the instance stored comes back together with a ` + "`" + `consistencyToken` + "`" + `. A later
+request that brings the token, in the header ` + "`" + `Kairship-Consistency-Token` + "`" + ` or in
+the request's ` + "`" + `extensions.consistencyToken` + "`" + `, sees the change in whatever it reads.
+"""
+type Mutation {
+  """
+  Apply manifests by server-side apply. All of them are tried first; when one is
+  refused, none is applied. They are applied in the order in which they need each
+  other: definitions of kinds, namespaces, roles, configuration, workloads, policies.
+  The first that fails then ends it, and the results say what was written.
+  """
+  applyManifests(
+    "What to apply."
+    input: ApplyManifestsInput!
+  ): ApplyManifestsPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Change one object of any kind by a patch."
+  patchResource(
+    "What to change."
+    input: PatchResourceInput!
+  ): PatchResourcePayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Delete one object of any kind."
+  deleteResource(
+    "What to delete."
+    input: DeleteResourceInput!
+  ): DeleteResourcePayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Create a namespace."
+  createNamespace(
+    "The namespace."
+    input: CreateNamespaceInput!
+  ): CreateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Change the labels of a namespace."
+  updateNamespace(
+    "The change."
+    input: UpdateNamespaceInput!
+  ): UpdateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Delete a namespace with all that is in it."
+  deleteNamespace(
+    "Which namespace."
+    input: DeleteNamespaceInput!
+  ): DeleteNamespacePayload! @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"A label to set."
+input LabelInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/object.Pair") {
+  "The key, with its prefix."
+  key: String!
+  "The value; may be empty."
+  value: String! = ""
+}
+
+"An annotation to set."
+input AnnotationInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/object.Pair") {
+  "The key, with its prefix."
+  key: String!
+  "The value; may be empty."
+  value: String! = ""
+}
+`, BuiltIn: false},
 	{Name: "../schema/namespace.graphqls", Input: `extend type Instance {
   "One namespace by name; null when there is none of that name."
   namespace(
@@ -5892,6 +6308,74 @@ type Namespace implements Node {
   yaml: String!
   "How old the answer may be."
   freshness: Freshness!
+}
+`, BuiltIn: false},
+	{Name: "../schema/namespacemutation.graphqls", Input: `"A namespace to create."
+input CreateNamespaceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/namespaces.CreateInput") {
+  "The instance's name."
+  instance: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The namespace that was created."
+type CreateNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/namespaces.Payload") {
+  "The namespace as the instance stored it."
+  namespace: Namespace
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a namespace."
+input UpdateNamespaceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/namespaces.UpdateInput") {
+  "The instance's name."
+  instance: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on: fail with CONFLICT when it is another one."
+  resourceVersion: String!
+  "All its labels from now on. ` + "`" + `kubernetes.io/metadata.name` + "`" + ` stays in any case."
+  labels: [LabelInput!]!
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The namespace that was changed."
+type UpdateNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/namespaces.Payload") {
+  "The namespace as the instance stored it."
+  namespace: Namespace
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"Which namespace to delete."
+input DeleteNamespaceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/namespaces.DeleteInput") {
+  "The instance's name."
+  instance: String!
+  "Its name."
+  name: String!
+  "Only the namespace of this UID: fail with CONFLICT when there is another one."
+  uid: String
+  "Only at this version: fail with CONFLICT when it is another one."
+  resourceVersion: String
+  "Try it, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"What became of a deletion."
+type DeleteNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/namespaces.DeletePayload") {
+  "The namespace is gone. Otherwise it is being emptied, and goes then."
+  deleted: Boolean!
+  "The namespace as it is now; null when it is gone."
+  namespace: Namespace
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/overridespec.graphqls", Input: `"What an OverridePolicy or ClusterOverridePolicy selects, and how that is changed."
@@ -6995,6 +7479,181 @@ type Resource implements Node {
   freshness: Freshness!
 }
 `, BuiltIn: false},
+	{Name: "../schema/resourcemutation.graphqls", Input: `"What to apply."
+input ApplyManifestsInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.ApplyInput") {
+  "The instance's name."
+  instance: String!
+  "YAML or JSON: at most 200 objects, in documents that are parted by ` + "`" + `---` + "`" + `. Lists are taken apart."
+  manifests: String!
+  "For objects that have a namespace and say none; ` + "`" + `default` + "`" + ` unless told."
+  namespace: String
+  "Take over fields that others manage, instead of failing with CONFLICT."
+  force: Boolean = false
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of the manifests."
+type ApplyManifestsPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.ApplyPayload") {
+  "Every one was applied; after a dry run, every one could be, as far as it was possible to say."
+  applied: Boolean!
+  "One for each object, in the order of the input."
+  results: [ManifestResult!]!
+  "Brings the change into later answers; null when nothing was written."
+  consistencyToken: String
+}
+
+"What became of one object of the manifests."
+type ManifestResult @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.Result") {
+  "The place of its document in the input, from 0."
+  document: Int!
+  "Group and version, as the document says them."
+  apiVersion: String!
+  "The kind, as the document says it."
+  kind: String!
+  "Its namespace; null for objects without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "What was done; after a dry run, what would be."
+  action: ManifestAction!
+  "What there is to say about it, for a person."
+  message: String
+  "The object as the instance stored it, or would have; null where there is none."
+  resource: Resource
+  "Why it was not applied; null unless ` + "`" + `action` + "`" + ` is FAILED."
+  error: MutationProblem
+}
+
+"What was done with an object of the manifests."
+enum ManifestAction @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.Action") {
+  "There was none, and now there is."
+  CREATED
+  "It was changed. A dry run says so of what is as it should be, too."
+  CONFIGURED
+  "It was as it should be."
+  UNCHANGED
+  """
+  Only after a dry run: it could not be tried, because its namespace or its kind
+  comes with another document of the same call.
+  """
+  UNVERIFIED
+  "It was refused; ` + "`" + `error` + "`" + ` says why."
+  FAILED
+  "Nothing was done, because another document failed."
+  SKIPPED
+}
+
+"An error about one of several things that a mutation is to do."
+type MutationProblem @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write.Problem") {
+  "The code, as ` + "`" + `extensions.code` + "`" + ` of errors has it."
+  code: String!
+  "What is wrong, for a person."
+  message: String!
+  "The input at fault, for example ` + "`" + `input.manifests[2].spec.replicas` + "`" + `; null where none is."
+  argument: String
+  "All inputs at fault."
+  fields: [ProblemField!]!
+}
+
+"An input that is at fault."
+type ProblemField @goModel(model: "github.com/kairship-io/kairship/pkg/apierror.Field") {
+  "Its path."
+  argument: String!
+  "What is wrong with it."
+  message: String!
+}
+
+"How a patch is read."
+enum PatchType @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.PatchType") {
+  "RFC 6902: a list of steps."
+  JSON
+  "RFC 7386: an object with the fields to change; null removes one, lists are replaced."
+  MERGE
+  "As MERGE, but lists of built-in kinds are merged by their keys. Custom resources do not have it."
+  STRATEGIC
+  "Server-side apply by the field manager ` + "`" + `kairship` + "`" + `: the fields that Kairship is to own. Creates the object when there is none."
+  APPLY
+}
+
+"A change of one object."
+input PatchResourceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.PatchInput") {
+  "The instance's name."
+  instance: String!
+  "API group; empty for the core group."
+  group: String! = ""
+  "API version, for example ` + "`" + `v1` + "`" + `."
+  version: String!
+  "Plural name, for example ` + "`" + `configmaps` + "`" + `."
+  resource: String!
+  "Its namespace; leave it out for objects without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "How the patch is read."
+  type: PatchType! = MERGE
+  "The patch, as JSON."
+  patch: JSON!
+  "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
+  resourceVersion: String
+  "For APPLY: take over fields that others manage, instead of failing with CONFLICT."
+  force: Boolean = false
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The object that was changed."
+type PatchResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.Payload") {
+  "The object as the instance stored it; null where the caller may not see it."
+  resource: Resource
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"What becomes of what an object owns."
+enum DeletionPropagation @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.Propagation") {
+  "It is deleted afterwards."
+  BACKGROUND
+  "It is deleted first; until then the object stays, marked."
+  FOREGROUND
+  "It stays, without an owner."
+  ORPHAN
+}
+
+"Which object to delete."
+input DeleteResourceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.DeleteInput") {
+  "The instance's name."
+  instance: String!
+  "API group; empty for the core group."
+  group: String! = ""
+  "API version, for example ` + "`" + `v1` + "`" + `."
+  version: String!
+  "Plural name, for example ` + "`" + `configmaps` + "`" + `."
+  resource: String!
+  "Its namespace; leave it out for objects without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "What becomes of what it owns; the kind's own default unless told."
+  propagationPolicy: DeletionPropagation
+  "Only the object of this UID: fail with CONFLICT when there is another one."
+  uid: String
+  "Only at this version: fail with CONFLICT when it is another one."
+  resourceVersion: String
+  "Try it, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"What became of a deletion."
+type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.DeletePayload") {
+  "The object is gone. Otherwise it is marked, and goes when its finalizers are done."
+  deleted: Boolean!
+  "The object as it is now; null when it is gone."
+  resource: Resource
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
 Everything that can be read. Reads come from the index (Clusterpedia), except
 where a field says otherwise; ` + "`" + `freshness` + "`" + ` tells how old an answer is.
@@ -7661,6 +8320,18 @@ func (ec *executionContext) childFields_AppliedOverride(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type AppliedOverride", field.Name)
 }
 
+func (ec *executionContext) childFields_ApplyManifestsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "applied":
+		return ec.fieldContext_ApplyManifestsPayload_applied(ctx, field)
+	case "results":
+		return ec.fieldContext_ApplyManifestsPayload_results(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_ApplyManifestsPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ApplyManifestsPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Capacity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "allocatable":
@@ -7971,12 +8642,46 @@ func (ec *executionContext) childFields_Condition(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type Condition", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "namespace":
+		return ec.fieldContext_CreateNamespacePayload_namespace(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateNamespacePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateNamespacePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DecisionConditions(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "tolerationSeconds":
 		return ec.fieldContext_DecisionConditions_tolerationSeconds(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DecisionConditions", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_DeleteNamespacePayload_deleted(ctx, field)
+	case "namespace":
+		return ec.fieldContext_DeleteNamespacePayload_namespace(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteNamespacePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteNamespacePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteResourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deleted":
+		return ec.fieldContext_DeleteResourcePayload_deleted(ctx, field)
+	case "resource":
+		return ec.fieldContext_DeleteResourcePayload_resource(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteResourcePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteResourcePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Event(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8295,6 +9000,30 @@ func (ec *executionContext) childFields_LabelSelectorRequirement(ctx context.Con
 	return nil, fmt.Errorf("no field named %q was found under type LabelSelectorRequirement", field.Name)
 }
 
+func (ec *executionContext) childFields_ManifestResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "document":
+		return ec.fieldContext_ManifestResult_document(ctx, field)
+	case "apiVersion":
+		return ec.fieldContext_ManifestResult_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_ManifestResult_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_ManifestResult_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_ManifestResult_name(ctx, field)
+	case "action":
+		return ec.fieldContext_ManifestResult_action(ctx, field)
+	case "message":
+		return ec.fieldContext_ManifestResult_message(ctx, field)
+	case "resource":
+		return ec.fieldContext_ManifestResult_resource(ctx, field)
+	case "error":
+		return ec.fieldContext_ManifestResult_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ManifestResult", field.Name)
+}
+
 func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -8403,6 +9132,20 @@ func (ec *executionContext) childFields_MemberObject(ctx context.Context, field 
 		return ec.fieldContext_MemberObject_freshness(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MemberObject", field.Name)
+}
+
+func (ec *executionContext) childFields_MutationProblem(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_MutationProblem_code(ctx, field)
+	case "message":
+		return ec.fieldContext_MutationProblem_message(ctx, field)
+	case "argument":
+		return ec.fieldContext_MutationProblem_argument(ctx, field)
+	case "fields":
+		return ec.fieldContext_MutationProblem_fields(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MutationProblem", field.Name)
 }
 
 func (ec *executionContext) childFields_Namespace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8583,6 +9326,16 @@ func (ec *executionContext) childFields_PageInfo(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type PageInfo", field.Name)
 }
 
+func (ec *executionContext) childFields_PatchResourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "resource":
+		return ec.fieldContext_PatchResourcePayload_resource(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_PatchResourcePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PatchResourcePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Placement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "clusterName":
@@ -8659,6 +9412,16 @@ func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.C
 		return ec.fieldContext_Pod_manifest(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Pod", field.Name)
+}
+
+func (ec *executionContext) childFields_ProblemField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "argument":
+		return ec.fieldContext_ProblemField_argument(ctx, field)
+	case "message":
+		return ec.fieldContext_ProblemField_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProblemField", field.Name)
 }
 
 func (ec *executionContext) childFields_PropagationPlacement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9009,6 +9772,16 @@ func (ec *executionContext) childFields_TargetCluster(ctx context.Context, field
 		return ec.fieldContext_TargetCluster_replicas(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TargetCluster", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "namespace":
+		return ec.fieldContext_UpdateNamespacePayload_namespace(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateNamespacePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateNamespacePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -7,6 +7,16 @@ type Node interface {
 	IsNode()
 }
 
+// Everything that can be changed. A mutation goes to the instance that its input
+// names, as the caller, whose roles inside the instance count too. Every one of them
+// can be tried with `dryRun`: the instance then does everything but store the result.
+//
+// What the instance stored comes back together with a `consistencyToken`. A later
+// request that brings the token, in the header `Kairship-Consistency-Token` or in
+// the request's `extensions.consistencyToken`, sees the change in whatever it reads.
+type Mutation struct {
+}
+
 // Everything that can be read. Reads come from the index (Clusterpedia), except
 // where a field says otherwise; `freshness` tells how old an answer is.
 type Query struct {

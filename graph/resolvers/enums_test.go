@@ -27,6 +27,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 )
 
 // enumRoute says where values of an enum come out of the API and go into it.
@@ -79,6 +80,15 @@ var enums = map[string]enumRoute{
 	"OrderDirection":     {value: typed[object.Direction], in: `{ instances(orderBy: {field: NAME, direction: $v}) { __typename } }`, by: "Query.instances", path: "orderBy.Direction"},
 	"InstanceOrderField": order("instances"), "ClusterOrderField": order("clusters"), "WorkloadOrderField": order("workloads"),
 	"MemberClusterOrderField": order("memberClusters"), "NamespaceOrderField": order("namespaces"), "EventOrderField": order("events"),
+	"PatchType": {value: typed[resources.PatchType], in: `{ patchResource(input: {instance: "alpha", version: "v1", resource: "configmaps", name: "a", patch: {}, type: $v}) { __typename } }`, by: "Mutation.patchResource", path: "input.Type"},
+	"DeletionPropagation": {
+		value: typed[resources.Propagation],
+		in:    `{ deleteResource(input: {instance: "alpha", version: "v1", resource: "configmaps", name: "a", propagationPolicy: $v}) { __typename } }`, by: "Mutation.deleteResource", path: "input.PropagationPolicy",
+	},
+	"ManifestAction": {
+		value: typed[resources.Action],
+		out:   `mutation { applyManifests(input: {instance: "alpha", manifests: ""}) { results { action } } }`, field: "ManifestResult.action",
+	},
 	"PolicyOrderField": order("propagationPolicies"), "ResourceOrderField": order("resources"),
 }
 
@@ -161,7 +171,7 @@ func testEnum(t *testing.T, def *gqlast.Definition, model string, e enumRoute) {
 // written is how the API writes a value.
 func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
-	answers := world().with(intercept{"Instance.memberCluster": value(&membercluster.MemberCluster{})})
+	answers := world().with(intercept{"Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Instance.memberCluster": value(&membercluster.MemberCluster{})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}
@@ -192,15 +202,19 @@ func written(t *testing.T, e enumRoute, text string) string {
 func read(t *testing.T, e enumRoute, enum, text string) any {
 	t.Helper()
 	var got any
+	operation := "query"
+	if strings.HasPrefix(e.by, "Mutation.") {
+		operation = "mutation"
+	}
 	run(t, &Resolver{}, world().with(intercept{e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
 		arg, field, _ := strings.Cut(e.path, ".")
-		v := reflect.ValueOf(fc.Args[arg]).Elem().FieldByName(field)
+		v := reflect.Indirect(reflect.Indirect(reflect.ValueOf(fc.Args[arg])).FieldByName(field))
 		if v.Kind() == reflect.Slice {
 			v = v.Index(0)
 		}
 		got = v.Interface()
 		return nil, nil
-	}}), "query($v: "+enum+"!) "+e.in, `{"v": "`+text+`"}`)
+	}}), operation+"($v: "+enum+"!) "+e.in, `{"v": "`+text+`"}`)
 	return got
 }
 

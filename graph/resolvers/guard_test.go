@@ -1,6 +1,7 @@
 package resolvers
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,56 @@ import (
 // callersOnly are the root fields that tell of the caller alone. Any other one
 // has to ask what the caller may see.
 var callersOnly = map[string]bool{"Query.viewer": true}
+
+// instanceArgument is what names the instance of a field of a root type.
+func instanceArgument(root *ast.Definition) string {
+	if root.Name == "Mutation" {
+		return "input.instance"
+	}
+	return "name"
+}
+
+// argumentType is the type of an argument, or of a field of an input.
+func argumentType(schema *ast.Schema, field *ast.FieldDefinition, path string) string {
+	name, below, nested := strings.Cut(path, ".")
+	argument := field.Arguments.ForName(name)
+	if argument == nil || !nested {
+		if argument == nil {
+			return ""
+		}
+		return argument.Type.String()
+	}
+	if f := schema.Types[argument.Type.Name()].Fields.ForName(below); f != nil {
+		return f.Type.String()
+	}
+	return ""
+}
+
+// Mutations have one shape, so that a client writes its handling once.
+func TestMutationsHaveOneShape(t *testing.T) {
+	schema := loadSchema(t)
+	if schema.Mutation == nil || len(schema.Mutation.Fields) < 3 {
+		t.Fatal("the schema has no mutations")
+	}
+	for _, field := range schema.Mutation.Fields {
+		title := strings.ToUpper(field.Name[:1]) + field.Name[1:]
+		if len(field.Arguments) != 1 || field.Arguments[0].Name != "input" || field.Arguments[0].Type.String() != title+"Input!" {
+			t.Errorf("%s: its one argument is input: %sInput!", field.Name, title)
+			continue
+		}
+		if field.Type.String() != title+"Payload!" {
+			t.Errorf("%s: answers with %s, want %sPayload!", field.Name, field.Type, title)
+			continue
+		}
+		dryRun := schema.Types[title+"Input"].Fields.ForName("dryRun")
+		if dryRun == nil || dryRun.Type.NamedType != "Boolean" || dryRun.DefaultValue == nil || dryRun.DefaultValue.Raw != "false" {
+			t.Errorf("%sInput has no dryRun: Boolean = false", title)
+		}
+		if token := schema.Types[title+"Payload"].Fields.ForName("consistencyToken"); token == nil || token.Type.String() != "String" {
+			t.Errorf("%sPayload has no consistencyToken: String", title)
+		}
+	}
+}
 
 // Nothing can be asked without a check. A field that is added to a root type
 // without one fails here.
@@ -52,8 +103,11 @@ func TestEveryRootFieldIsGuarded(t *testing.T) {
 			if named == nil {
 				continue
 			}
-			if a := field.Arguments.ForName(named.Value.Raw); a == nil || a.Type.String() != "String!" {
-				t.Errorf("%s: its guard needs an argument %s: String!", where, named.Value.Raw)
+			if named.Value.Raw != instanceArgument(root) {
+				t.Errorf("%s: its guard takes the instance from %s, want it from %s", where, named.Value.Raw, instanceArgument(root))
+			}
+			if typ := argumentType(schema, field, named.Value.Raw); typ != "String!" {
+				t.Errorf("%s: its guard needs an argument %s: String!, which is %q", where, named.Value.Raw, typ)
 			}
 		}
 	}

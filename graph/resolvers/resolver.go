@@ -14,6 +14,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 )
 
 // Resolver is the root of all resolvers.
@@ -34,4 +36,14 @@ type Fleet struct {
 	Policies       *policy.Service
 	Events         *event.Service
 	Resources      *resource.Service
+
+	// Write changes what is in instances.
+	Write Write
+}
+
+// Write is a service for each noun that mutations are about.
+type Write struct {
+	Resources  *resources.Service
+	Namespaces *namespaces.Service
+	Policies   *policy.Writes
 }

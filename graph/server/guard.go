@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -13,6 +15,36 @@ import (
 // Checker makes the checks that the schema names; *access.Access is one.
 type Checker interface {
 	Visible(ctx context.Context, check access.Check, instance string) (bool, error)
+}
+
+// hidden is the error of an instance that may not be seen. A mutation says which
+// input names it, and says the same of one that does not exist.
+func hidden(instance, argument string) error {
+	err := apierror.NotFound("Instance", instance)
+	if strings.Contains(argument, ".") {
+		err.Argument = argument
+	}
+	return err
+}
+
+// textAt is the text of an argument, or of a field of an input: "name", "input.instance".
+func textAt(ctx context.Context, fc *graphql.FieldContext, path string) (string, bool) {
+	argument, field, nested := strings.Cut(path, ".")
+	if !nested {
+		text, ok := fc.Args[argument].(string)
+		return text, ok
+	}
+	var variables map[string]any
+	if graphql.HasOperationContext(ctx) {
+		variables = graphql.GetOperationContext(ctx).Variables
+	}
+	// The input as it was sent: what it was decoded into is the resolver's own type.
+	input, ok := fc.Field.ArgumentMap(variables)[argument].(map[string]any)
+	if !ok {
+		return "", false
+	}
+	text, ok := input[field].(string)
+	return text, ok
 }
 
 // Guard implements the schema's directive guard: it makes the check that a field
@@ -27,7 +59,7 @@ func Guard(checks Checker) func(context.Context, any, graphql.Resolver, access.C
 		if by == access.CheckInstance {
 			var ok bool
 			if argument != nil {
-				instance, ok = fc.Args[*argument].(string)
+				instance, ok = textAt(ctx, fc, *argument)
 			}
 			if !ok {
 				return nil, fmt.Errorf("the guard of %s.%s names no argument that is the name of an instance", fc.Object, fc.Field.Name)
@@ -40,7 +72,7 @@ func Guard(checks Checker) func(context.Context, any, graphql.Resolver, access.C
 		case visible:
 			return next(ctx)
 		case fc.Field.Definition.Type.NonNull:
-			return nil, apierror.NotFound("Instance", instance)
+			return nil, hidden(instance, *cmp.Or(argument, new(string)))
 		}
 		return nil, nil //nolint:nilnil // Null in the answer.
 	}

@@ -48,6 +48,12 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if e.Argument != "" {
 		out.Extensions[argumentKey] = e.Argument
 	}
+	if len(e.Fields) > 0 {
+		out.Extensions["fields"] = e.Fields
+	}
+	if e.CurrentVersion != "" {
+		out.Extensions["currentResourceVersion"] = e.CurrentVersion
+	}
 	if e.Instance != "" {
 		out.Extensions["instance"] = e.Instance
 	}

@@ -93,8 +93,22 @@ type Error struct {
 	Argument string
 	// Instance is the instance whose part of the answer failed; empty where none is.
 	Instance string
+	// Fields are all inputs that are at fault, where several may be; Argument is the
+	// first of them.
+	Fields []Field
+	// CurrentVersion is the resourceVersion of the object as it is now, where the
+	// caller meant another one; empty otherwise.
+	CurrentVersion string
 	// Cause is logged and never shown.
 	Cause error
+}
+
+// Field is an input that is at fault.
+type Field struct {
+	// Argument is its path, as in Error.
+	Argument string `json:"argument"`
+	// Message says what is wrong with it.
+	Message string `json:"message"`
 }
 
 // Error implements error with the text for a person; the cause stays out of it.
@@ -130,6 +144,18 @@ func Invalid(argument, format string, args ...any) *Error {
 // is missing or hidden from the caller.
 func NotFound(kind, name string) *Error {
 	return &Error{Code: CodeNotFound, Message: fmt.Sprintf("%s %q was not found", kind, name)}
+}
+
+// At says which input an error is about. Errors that name one, and errors of other
+// types, are returned as they are.
+func At(err error, argument string) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok || e.Argument != "" {
+		return err
+	}
+	named := *e
+	named.Argument = argument
+	return &named
 }
 
 // CodeOf tells the code of any error; CodeInternal when it has none.

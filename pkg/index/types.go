@@ -60,6 +60,8 @@ type Object struct {
 	raw json.RawMessage
 	// detail is how much of it the index was asked for.
 	detail Detail
+	// live is when the object was read from its cluster; zero when it is the index's.
+	live time.Time
 
 	mu      sync.Mutex
 	decoded any
@@ -111,7 +113,7 @@ func (o *Object) Without(path ...string) (*Object, error) {
 		meta.Annotations = maps.Clone(meta.Annotations)
 		delete(meta.Annotations, path[2])
 	}
-	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, detail: o.detail}, nil
+	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, detail: o.detail, live: o.live}, nil
 }
 
 // Masked is the object with every value of the map in a field replaced, for those
@@ -144,7 +146,7 @@ func (o *Object) Masked(field, mask string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: o.Meta, raw: raw, detail: o.detail}, nil
+	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: o.Meta, raw: raw, detail: o.detail, live: o.live}, nil
 }
 
 func without(raw json.RawMessage, path []string) (rest json.RawMessage, changed bool, err error) {
@@ -245,6 +247,9 @@ type Page struct {
 	HasNext bool
 	// Count is the number of objects on all pages; nil where it was not asked for.
 	Count *int64
+	// Live tells that some objects were read from their clusters instead of the
+	// index, or left out because their clusters do not have them any more.
+	Live bool
 }
 
 // Position is the place of one object in an ordered list. It holds the values

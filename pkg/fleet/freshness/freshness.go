@@ -62,6 +62,18 @@ const healthGap = 12500 * time.Millisecond
 // they are at most 11 seconds apart, and one may last 5 seconds.
 const probeGap = 16 * time.Second
 
+// LiveAt is the freshness of what was read from its own cluster at a moment.
+func LiveAt(at time.Time) Freshness {
+	return Freshness{Source: SourceLive, ObservedAt: &at, Lag: new(float64)}
+}
+
+// Overlaid is the freshness of a list in which some objects were read from their
+// own clusters: what they are is known, and the rest is as old as it was.
+func (f Freshness) Overlaid() Freshness {
+	f.Source = SourceLive
+	return f
+}
+
 // Tracker knows the state of collection of every cluster.
 type Tracker struct {
 	// Inventory is the watch on the global cluster: PediaClusters and Clusters.

@@ -205,6 +205,9 @@ func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.P
 		result.Count = nil
 	}
 	result.Freshness = l.Freshness.Of(ctx, virtualClusters(r.Instances)...)
+	if p.Live {
+		result.Freshness = result.Freshness.Overlaid()
+	}
 	return result
 }
 

@@ -19,8 +19,11 @@ type Object struct {
 	Fresh freshness.Freshness
 }
 
-// New makes an Object.
+// New makes an Object. One that its cluster itself has just shown is as fresh as that.
 func New(instance string, o *index.Object, fresh freshness.Freshness) Object {
+	if at, live := o.Live(); live {
+		fresh = freshness.LiveAt(at)
+	}
 	return Object{Instance: instance, Indexed: o, Fresh: fresh}
 }
 

@@ -1,0 +1,65 @@
+package consistency
+
+import (
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Version is what one write left behind: an object at a version, or its absence.
+type Version struct {
+	Instance string `json:"i"`
+	Group    string `json:"g,omitempty"`
+	// Version is that of the API that was written to.
+	Version   string `json:"v"`
+	Resource  string `json:"r"`
+	Kind      string `json:"k"`
+	Namespace string `json:"ns,omitempty"`
+	Name      string `json:"n"`
+	UID       string `json:"u,omitempty"`
+	// ResourceVersion is the one that was stored; empty where the object was removed.
+	ResourceVersion string `json:"rv,omitempty"`
+	// Deleted: the object of this UID is gone.
+	Deleted bool `json:"d,omitempty"`
+	// Deleting: it is marked, and may be gone at any time.
+	Deleting bool `json:"x,omitempty"`
+}
+
+// GVR is the resource that was written to.
+func (v Version) GVR() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: v.Group, Version: v.Version, Resource: v.Resource}
+}
+
+// Type is the same in the words of the index.
+func (v Version) Type() index.Type {
+	return index.Type{Group: v.Group, Version: v.Version, Resource: v.Resource, Kind: v.Kind}
+}
+
+// shownBy tells whether what the index has, nil for nothing, is at least as new
+// as the version.
+//
+// Resource versions of one kind are compared as numbers, as Kubernetes allows
+// since 1.35 and as etcd always had them. An object that is missing tells nothing:
+// it was not collected yet, or was deleted since. The wait's end decides that.
+func (v Version) shownBy(o *index.Object) bool {
+	if v.Deleted {
+		return o == nil || string(o.Meta.UID) != v.UID
+	}
+	if o == nil {
+		return v.Deleting
+	}
+	return !older(o.Meta.ResourceVersion, v.ResourceVersion)
+}
+
+// older tells that one resource version was given before another. What is no
+// number is older than anything but itself.
+func older(a, b string) bool {
+	x, errA := strconv.ParseUint(a, 10, 64)
+	y, errB := strconv.ParseUint(b, 10, 64)
+	if errA != nil || errB != nil {
+		return a != b
+	}
+	return x < y
+}

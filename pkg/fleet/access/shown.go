@@ -1,0 +1,13 @@
+package access
+
+import (
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Shown is what the user of a grant may read of an object that did not come
+// through a Reader, for example because they have just written it; nil when that
+// is nothing.
+func Shown(g authz.Grant, t index.Type, o *index.Object) (*index.Object, error) {
+	return admit(g, []index.Type{t}, o)
+}

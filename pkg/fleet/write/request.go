@@ -1,0 +1,232 @@
+package write
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/consistency"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Options are what every write has.
+type Options struct {
+	// DryRun has the instance do everything but store the result.
+	DryRun bool
+	// Paths says which input each field of the object comes from.
+	Paths Paths
+}
+
+// Outcome is what a write did.
+type Outcome struct {
+	// Object is what the instance stored, or would have stored, as the caller may
+	// see it; for a deletion that is not complete, what is left. Nil when the object
+	// is gone.
+	Object *index.Object
+	// Created tells that there was none before.
+	Created bool
+	// DryRun tells that nothing was stored.
+	DryRun bool
+	// Version is for the consistency token. Of a dry run it is what was there before.
+	Version consistency.Version
+	// stored is the object whatever the caller may see of it.
+	stored *unstructured.Unstructured
+}
+
+// Stored is the object as the instance stored it, for decisions and not to be
+// shown; nil when it is gone.
+func (o *Outcome) Stored() *unstructured.Unstructured { return o.stored }
+
+// Create stores a new object.
+func (s *Site) Create(ctx context.Context, k Kind, obj *unstructured.Unstructured, o Options) (*Outcome, error) {
+	return s.send(ctx, call{
+		verb: http.MethodPost, kind: k, namespace: obj.GetNamespace(), name: obj.GetName(), collection: true,
+		object: obj.Object, params: o.params(true), options: o,
+	})
+}
+
+// Update replaces an object. Its resourceVersion is the one it is based on.
+func (s *Site) Update(ctx context.Context, k Kind, obj *unstructured.Unstructured, o Options) (*Outcome, error) {
+	return s.send(ctx, call{
+		verb: http.MethodPut, kind: k, namespace: obj.GetNamespace(), name: obj.GetName(),
+		object: obj.Object, params: o.params(true), options: o,
+	})
+}
+
+// Patch changes an object.
+func (s *Site) Patch(ctx context.Context, k Kind, namespace, name string, of types.PatchType, patch []byte, o Options) (*Outcome, error) {
+	return s.send(ctx, call{
+		verb: http.MethodPatch, kind: k, namespace: namespace, name: name,
+		contentType: string(of), body: patch, params: o.params(true), options: o,
+	})
+}
+
+// Apply stores an object by server-side apply: it creates it, or changes the
+// fields that it names. Fields that another manager owns are a conflict, unless
+// force takes them over.
+func (s *Site) Apply(ctx context.Context, k Kind, obj *unstructured.Unstructured, force bool, o Options) (*Outcome, error) {
+	params := o.params(true)
+	if force {
+		params.Set("force", "true")
+	}
+	return s.send(ctx, call{
+		verb: http.MethodPatch, kind: k, namespace: obj.GetNamespace(), name: obj.GetName(),
+		contentType: string(types.ApplyPatchType), object: obj.Object, params: params, options: o,
+	})
+}
+
+// Deletion says how an object is deleted.
+type Deletion struct {
+	// Propagation is what becomes of what the object owns; nil leaves it to the kind.
+	Propagation *metav1.DeletionPropagation
+	// UID and ResourceVersion: only the object that has them, where not empty.
+	UID, ResourceVersion string
+}
+
+// Delete deletes an object. One with finalizers is marked and still there.
+func (s *Site) Delete(ctx context.Context, k Kind, namespace, name string, d Deletion, o Options) (*Outcome, error) {
+	options := metav1.DeleteOptions{
+		TypeMeta:          metav1.TypeMeta{Kind: "DeleteOptions", APIVersion: "v1"},
+		PropagationPolicy: d.Propagation,
+	}
+	if d.UID != "" || d.ResourceVersion != "" {
+		options.Preconditions = &metav1.Preconditions{}
+		if d.UID != "" {
+			uid := types.UID(d.UID)
+			options.Preconditions.UID = &uid
+		}
+		if d.ResourceVersion != "" {
+			options.Preconditions.ResourceVersion = &d.ResourceVersion
+		}
+	}
+	if o.DryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	return s.send(ctx, call{verb: http.MethodDelete, kind: k, namespace: namespace, name: name, object: options, params: url.Values{}, options: o})
+}
+
+// Get reads an object from the instance itself. What a write is based on must not
+// come from the index, which lags.
+func (s *Site) Get(ctx context.Context, k Kind, namespace, name string, paths Paths) (*unstructured.Unstructured, error) {
+	raw, err := s.rest().Get().AbsPath(path(k, namespace, name)...).Do(ctx).Raw()
+	if err != nil {
+		return nil, s.translate(ctx, call{verb: http.MethodGet, kind: k, namespace: namespace, name: name, options: Options{Paths: paths}}, err)
+	}
+	u := &unstructured.Unstructured{}
+	return u, u.UnmarshalJSON(raw)
+}
+
+func (o Options) params(strict bool) url.Values {
+	v := url.Values{"fieldManager": {FieldManager}}
+	if strict {
+		v.Set("fieldValidation", metav1.FieldValidationStrict)
+	}
+	if o.DryRun {
+		v.Set("dryRun", metav1.DryRunAll)
+	}
+	return v
+}
+
+// call is one request to the instance.
+type call struct {
+	verb            string
+	kind            Kind
+	namespace, name string
+	// collection tells that the request is to the list, not to the object.
+	collection  bool
+	contentType string
+	// body, or object to be encoded.
+	body    []byte
+	object  any
+	params  url.Values
+	options Options
+}
+
+// rest sends requests as they are, with the errors of Kubernetes' clients. The
+// typed methods keep the status back, which tells what was created.
+func (s *Site) rest() rest.Interface { return s.client.Karmada().ClusterV1alpha1().RESTClient() }
+
+func path(k Kind, namespace, name string) []string {
+	segments := []string{"api", k.Version}
+	if k.Group != "" {
+		segments = []string{"apis", k.Group, k.Version}
+	}
+	if k.Namespaced {
+		segments = append(segments, "namespaces", namespace)
+	}
+	segments = append(segments, k.Resource)
+	if name != "" {
+		segments = append(segments, name)
+	}
+	return segments
+}
+
+func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
+	if c.body == nil {
+		var err error
+		if c.body, err = json.Marshal(c.object); err != nil {
+			return nil, err
+		}
+	}
+	name := c.name
+	if c.collection {
+		name = ""
+	}
+	contentType := c.contentType
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	request := s.rest().Verb(c.verb).AbsPath(path(c.kind, c.namespace, name)...).SetHeader("Content-Type", contentType).Body(c.body)
+	for key, values := range c.params {
+		request = request.Param(key, values[0])
+	}
+	var status int
+	raw, err := request.Do(ctx).StatusCode(&status).Raw()
+	if err != nil {
+		return nil, s.translate(ctx, c, err)
+	}
+	return s.outcome(c, raw, status == http.StatusCreated)
+}
+
+// outcome reads what the instance answered to a write.
+func (s *Site) outcome(c call, raw []byte, created bool) (*Outcome, error) {
+	at := s.writer.Now()
+	u := &unstructured.Unstructured{}
+	if err := json.Unmarshal(raw, &u.Object); err != nil {
+		return nil, apierror.Wrap(err, apierror.CodeInternal, "internal error")
+	}
+	out := &Outcome{Created: created, DryRun: c.options.DryRun, Version: consistency.Version{
+		Instance: s.Instance, Group: c.kind.Group, Version: c.kind.Version, Resource: c.kind.Resource, Kind: c.kind.Kind,
+		Namespace: c.namespace, Name: c.name,
+	}}
+	if c.verb == http.MethodDelete && u.GetKind() == "Status" {
+		out.Version.Deleted = true
+		out.Version.UID, _, _ = unstructured.NestedString(u.Object, "details", "uid")
+		return out, nil
+	}
+	out.stored = u
+	out.Version.Name = u.GetName() // generateName was given one.
+	out.Version.UID, out.Version.ResourceVersion = string(u.GetUID()), u.GetResourceVersion()
+	out.Version.Deleting = u.GetDeletionTimestamp() != nil
+	if c.verb == http.MethodDelete && u.GetDeletionTimestamp() == nil {
+		// Some kinds answer with what they have just removed.
+		out.Version.Deleted, out.Version.ResourceVersion, out.stored = true, "", nil
+		return out, nil
+	}
+	live, err := index.NewLive(s.cluster(), u.Object, at)
+	if err == nil {
+		out.Object, err = access.Shown(s.grant, c.kind.Type(), live)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}

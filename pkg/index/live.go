@@ -1,0 +1,37 @@
+package index
+
+import (
+	"encoding/json"
+	"maps"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// NewLive makes an Object of what a cluster itself has just said, so that it can
+// be shown like one from the index. The manifest is generic JSON and is not kept.
+func NewLive(cluster string, manifest map[string]any, at time.Time) (*Object, error) {
+	// The index prunes managedFields too.
+	manifest = maps.Clone(manifest)
+	if meta, ok := manifest["metadata"].(map[string]any); ok {
+		meta = maps.Clone(meta)
+		delete(meta, "managedFields")
+		manifest["metadata"] = meta
+	}
+	raw, err := json.Marshal(manifest)
+	if err != nil {
+		return nil, err
+	}
+	var known struct {
+		metav1.TypeMeta `json:",inline"`
+		Meta            metav1.ObjectMeta `json:"metadata"`
+	}
+	if err := json.Unmarshal(raw, &known); err != nil {
+		return nil, err
+	}
+	return &Object{Cluster: cluster, APIVersion: known.APIVersion, Kind: known.Kind, Meta: known.Meta, raw: raw, live: at}, nil
+}
+
+// Live tells when the object was read from its cluster itself; false for one that
+// comes from the index.
+func (o *Object) Live() (time.Time, bool) { return o.live, !o.live.IsZero() }
