@@ -11,8 +11,10 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -25,6 +27,18 @@ type MutationResolver interface {
 	CreateNamespace(ctx context.Context, input namespaces.CreateInput) (*namespaces.Payload, error)
 	UpdateNamespace(ctx context.Context, input namespaces.UpdateInput) (*namespaces.Payload, error)
 	DeleteNamespace(ctx context.Context, input namespaces.DeleteInput) (*namespaces.DeletePayload, error)
+	CreatePropagationPolicy(ctx context.Context, input policy.CreateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.PropagationPolicy], error)
+	UpdatePropagationPolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.PropagationPolicy], error)
+	DeletePropagationPolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.PropagationPolicy], error)
+	CreateClusterPropagationPolicy(ctx context.Context, input policy.CreateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.ClusterPropagationPolicy], error)
+	UpdateClusterPropagationPolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.ClusterPropagationPolicy], error)
+	DeleteClusterPropagationPolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.ClusterPropagationPolicy], error)
+	CreateOverridePolicy(ctx context.Context, input policy.CreateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.OverridePolicy], error)
+	UpdateOverridePolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.OverridePolicy], error)
+	DeleteOverridePolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.OverridePolicy], error)
+	CreateClusterOverridePolicy(ctx context.Context, input policy.CreateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.ClusterOverridePolicy], error)
+	UpdateClusterOverridePolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.ClusterOverridePolicy], error)
+	DeleteClusterOverridePolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.ClusterOverridePolicy], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -37,6 +51,34 @@ func (ec *executionContext) field_Mutation_applyManifests_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (resources.ApplyInput, error) {
 			return ec.unmarshalNApplyManifestsInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐApplyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createClusterOverridePolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNCreateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createClusterPropagationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -59,12 +101,96 @@ func (ec *executionContext) field_Mutation_createNamespace_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createOverridePolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createPropagationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteClusterOverridePolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.DeleteInput, error) {
+			return ec.unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteClusterPropagationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.DeleteInput, error) {
+			return ec.unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_deleteNamespace_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (namespaces.DeleteInput, error) {
 			return ec.unmarshalNDeleteNamespaceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteOverridePolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.DeleteInput, error) {
+			return ec.unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deletePropagationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.DeleteInput, error) {
+			return ec.unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -101,12 +227,68 @@ func (ec *executionContext) field_Mutation_patchResource_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateClusterOverridePolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNUpdateClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateClusterPropagationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateNamespace_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (namespaces.UpdateInput, error) {
 			return ec.unmarshalNUpdateNamespaceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateOverridePolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
+			return ec.unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updatePropagationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
+			return ec.unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -521,6 +703,810 @@ func (ec *executionContext) fieldContext_Mutation_deleteNamespace(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createPropagationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createPropagationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreatePropagationPolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.PropagationSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.PropagationPolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.PropagationPolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.PropagationPolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalNCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createPropagationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreatePropagationPolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createPropagationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updatePropagationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updatePropagationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdatePropagationPolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.PropagationPolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.PropagationPolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.PropagationPolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalNUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updatePropagationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdatePropagationPolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updatePropagationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deletePropagationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deletePropagationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeletePropagationPolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.PropagationPolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.PropagationPolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Deleted[policy.PropagationPolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+			return ec.marshalNDeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deletePropagationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeletePropagationPolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deletePropagationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createClusterPropagationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createClusterPropagationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateClusterPropagationPolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.PropagationSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalNCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createClusterPropagationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateClusterPropagationPolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createClusterPropagationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateClusterPropagationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateClusterPropagationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateClusterPropagationPolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.ClusterPropagationPolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalNUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateClusterPropagationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateClusterPropagationPolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateClusterPropagationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteClusterPropagationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteClusterPropagationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteClusterPropagationPolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.ClusterPropagationPolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.ClusterPropagationPolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Deleted[policy.ClusterPropagationPolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+			return ec.marshalNDeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteClusterPropagationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteClusterPropagationPolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteClusterPropagationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createOverridePolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createOverridePolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateOverridePolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.OverrideSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.OverridePolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.OverridePolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.OverridePolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalNCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createOverridePolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateOverridePolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createOverridePolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateOverridePolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateOverridePolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateOverridePolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.OverridePolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.OverridePolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.OverridePolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalNUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateOverridePolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateOverridePolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateOverridePolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteOverridePolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteOverridePolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteOverridePolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.OverridePolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.OverridePolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Deleted[policy.OverridePolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+			return ec.marshalNDeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteOverridePolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteOverridePolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteOverridePolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createClusterOverridePolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createClusterOverridePolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateClusterOverridePolicy(ctx, fc.Args["input"].(policy.CreateInput[v1alpha1.OverrideSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalNCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createClusterOverridePolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreateClusterOverridePolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createClusterOverridePolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateClusterOverridePolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateClusterOverridePolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateClusterOverridePolicy(ctx, fc.Args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec]))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Written[policy.ClusterOverridePolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalNUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateClusterOverridePolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UpdateClusterOverridePolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateClusterOverridePolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteClusterOverridePolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteClusterOverridePolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteClusterOverridePolicy(ctx, fc.Args["input"].(policy.DeleteInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.ClusterOverridePolicy]
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *policy.Deleted[policy.ClusterOverridePolicy]
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *policy.Deleted[policy.ClusterOverridePolicy]
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *policy.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+			return ec.marshalNDeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteClusterOverridePolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeleteClusterOverridePolicyPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteClusterOverridePolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -673,6 +1659,90 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteNamespace":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteNamespace(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createPropagationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createPropagationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatePropagationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updatePropagationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deletePropagationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deletePropagationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createClusterPropagationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createClusterPropagationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateClusterPropagationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateClusterPropagationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteClusterPropagationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteClusterPropagationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createOverridePolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createOverridePolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateOverridePolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateOverridePolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteOverridePolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteOverridePolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createClusterOverridePolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createClusterOverridePolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateClusterOverridePolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateClusterOverridePolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteClusterOverridePolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteClusterOverridePolicy(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

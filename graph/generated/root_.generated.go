@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -56,6 +57,8 @@ type ResolverRoot interface {
 	ResourceBinding() ResourceBindingResolver
 	StatefulSet() StatefulSetResolver
 	Viewer() ViewerResolver
+	LabelAnnotationOverriderInput() LabelAnnotationOverriderInputResolver
+	LabelSelectorInput() LabelSelectorInputResolver
 }
 
 type DirectiveRoot struct {
@@ -251,9 +254,29 @@ type ComplexityRoot struct {
 		Type               func(childComplexity int) int
 	}
 
+	CreateClusterOverridePolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+	}
+
+	CreateClusterPropagationPolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+	}
+
 	CreateNamespacePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Namespace        func(childComplexity int) int
+	}
+
+	CreateOverridePolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+	}
+
+	CreatePropagationPolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
 	}
 
 	CronJob struct {
@@ -315,10 +338,34 @@ type ComplexityRoot struct {
 		TolerationSeconds func(childComplexity int) int
 	}
 
+	DeleteClusterOverridePolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+		UsedBy           func(childComplexity int) int
+	}
+
+	DeleteClusterPropagationPolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+		UsedBy           func(childComplexity int) int
+	}
+
 	DeleteNamespacePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Deleted          func(childComplexity int) int
 		Namespace        func(childComplexity int) int
+	}
+
+	DeleteOverridePolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+		UsedBy           func(childComplexity int) int
+	}
+
+	DeletePropagationPolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+		UsedBy           func(childComplexity int) int
 	}
 
 	DeleteResourcePayload struct {
@@ -608,12 +655,24 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		ApplyManifests  func(childComplexity int, input resources.ApplyInput) int
-		CreateNamespace func(childComplexity int, input namespaces.CreateInput) int
-		DeleteNamespace func(childComplexity int, input namespaces.DeleteInput) int
-		DeleteResource  func(childComplexity int, input resources.DeleteInput) int
-		PatchResource   func(childComplexity int, input resources.PatchInput) int
-		UpdateNamespace func(childComplexity int, input namespaces.UpdateInput) int
+		ApplyManifests                 func(childComplexity int, input resources.ApplyInput) int
+		CreateClusterOverridePolicy    func(childComplexity int, input policy.CreateInput[v1alpha1.OverrideSpec]) int
+		CreateClusterPropagationPolicy func(childComplexity int, input policy.CreateInput[v1alpha1.PropagationSpec]) int
+		CreateNamespace                func(childComplexity int, input namespaces.CreateInput) int
+		CreateOverridePolicy           func(childComplexity int, input policy.CreateInput[v1alpha1.OverrideSpec]) int
+		CreatePropagationPolicy        func(childComplexity int, input policy.CreateInput[v1alpha1.PropagationSpec]) int
+		DeleteClusterOverridePolicy    func(childComplexity int, input policy.DeleteInput) int
+		DeleteClusterPropagationPolicy func(childComplexity int, input policy.DeleteInput) int
+		DeleteNamespace                func(childComplexity int, input namespaces.DeleteInput) int
+		DeleteOverridePolicy           func(childComplexity int, input policy.DeleteInput) int
+		DeletePropagationPolicy        func(childComplexity int, input policy.DeleteInput) int
+		DeleteResource                 func(childComplexity int, input resources.DeleteInput) int
+		PatchResource                  func(childComplexity int, input resources.PatchInput) int
+		UpdateClusterOverridePolicy    func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
+		UpdateClusterPropagationPolicy func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateNamespace                func(childComplexity int, input namespaces.UpdateInput) int
+		UpdateOverridePolicy           func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
+		UpdatePropagationPolicy        func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
 	}
 
 	MutationProblem struct {
@@ -754,6 +813,19 @@ type ComplexityRoot struct {
 		Ready     func(childComplexity int) int
 		Restarts  func(childComplexity int) int
 		UID       func(childComplexity int) int
+	}
+
+	PolicyUse struct {
+		Count func(childComplexity int) int
+		More  func(childComplexity int) int
+		Users func(childComplexity int) int
+	}
+
+	PolicyUser struct {
+		APIVersion     func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		Name           func(childComplexity int) int
+		NamespaceOrNil func(childComplexity int) int
 	}
 
 	ProblemField struct {
@@ -973,9 +1045,29 @@ type ComplexityRoot struct {
 		Replicas func(childComplexity int) int
 	}
 
+	UpdateClusterOverridePolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+	}
+
+	UpdateClusterPropagationPolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+	}
+
 	UpdateNamespacePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Namespace        func(childComplexity int) int
+	}
+
+	UpdateOverridePolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
+	}
+
+	UpdatePropagationPolicyPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Policy           func(childComplexity int) int
 	}
 
 	Viewer struct {
@@ -1783,6 +1875,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Condition.Type(childComplexity), true
 
+	case "CreateClusterOverridePolicyPayload.consistencyToken":
+		if e.ComplexityRoot.CreateClusterOverridePolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateClusterOverridePolicyPayload.ConsistencyToken(childComplexity), true
+	case "CreateClusterOverridePolicyPayload.clusterOverridePolicy":
+		if e.ComplexityRoot.CreateClusterOverridePolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateClusterOverridePolicyPayload.Policy(childComplexity), true
+
+	case "CreateClusterPropagationPolicyPayload.consistencyToken":
+		if e.ComplexityRoot.CreateClusterPropagationPolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.ConsistencyToken(childComplexity), true
+	case "CreateClusterPropagationPolicyPayload.clusterPropagationPolicy":
+		if e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Policy(childComplexity), true
+
 	case "CreateNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.CreateNamespacePayload.ConsistencyToken == nil {
 			break
@@ -1795,6 +1913,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateNamespacePayload.Namespace(childComplexity), true
+
+	case "CreateOverridePolicyPayload.consistencyToken":
+		if e.ComplexityRoot.CreateOverridePolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateOverridePolicyPayload.ConsistencyToken(childComplexity), true
+	case "CreateOverridePolicyPayload.overridePolicy":
+		if e.ComplexityRoot.CreateOverridePolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateOverridePolicyPayload.Policy(childComplexity), true
+
+	case "CreatePropagationPolicyPayload.consistencyToken":
+		if e.ComplexityRoot.CreatePropagationPolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreatePropagationPolicyPayload.ConsistencyToken(childComplexity), true
+	case "CreatePropagationPolicyPayload.propagationPolicy":
+		if e.ComplexityRoot.CreatePropagationPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreatePropagationPolicyPayload.Policy(childComplexity), true
 
 	case "CronJob.annotations":
 		if e.ComplexityRoot.CronJob.Annotations == nil {
@@ -2109,6 +2253,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.DecisionConditions.TolerationSeconds(childComplexity), true
 
+	case "DeleteClusterOverridePolicyPayload.consistencyToken":
+		if e.ComplexityRoot.DeleteClusterOverridePolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteClusterOverridePolicyPayload.ConsistencyToken(childComplexity), true
+	case "DeleteClusterOverridePolicyPayload.clusterOverridePolicy":
+		if e.ComplexityRoot.DeleteClusterOverridePolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteClusterOverridePolicyPayload.Policy(childComplexity), true
+	case "DeleteClusterOverridePolicyPayload.usedBy":
+		if e.ComplexityRoot.DeleteClusterOverridePolicyPayload.UsedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteClusterOverridePolicyPayload.UsedBy(childComplexity), true
+
+	case "DeleteClusterPropagationPolicyPayload.consistencyToken":
+		if e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.ConsistencyToken(childComplexity), true
+	case "DeleteClusterPropagationPolicyPayload.clusterPropagationPolicy":
+		if e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.Policy(childComplexity), true
+	case "DeleteClusterPropagationPolicyPayload.usedBy":
+		if e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.UsedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.UsedBy(childComplexity), true
+
 	case "DeleteNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.DeleteNamespacePayload.ConsistencyToken == nil {
 			break
@@ -2127,6 +2309,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteNamespacePayload.Namespace(childComplexity), true
+
+	case "DeleteOverridePolicyPayload.consistencyToken":
+		if e.ComplexityRoot.DeleteOverridePolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteOverridePolicyPayload.ConsistencyToken(childComplexity), true
+	case "DeleteOverridePolicyPayload.overridePolicy":
+		if e.ComplexityRoot.DeleteOverridePolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteOverridePolicyPayload.Policy(childComplexity), true
+	case "DeleteOverridePolicyPayload.usedBy":
+		if e.ComplexityRoot.DeleteOverridePolicyPayload.UsedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteOverridePolicyPayload.UsedBy(childComplexity), true
+
+	case "DeletePropagationPolicyPayload.consistencyToken":
+		if e.ComplexityRoot.DeletePropagationPolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletePropagationPolicyPayload.ConsistencyToken(childComplexity), true
+	case "DeletePropagationPolicyPayload.propagationPolicy":
+		if e.ComplexityRoot.DeletePropagationPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletePropagationPolicyPayload.Policy(childComplexity), true
+	case "DeletePropagationPolicyPayload.usedBy":
+		if e.ComplexityRoot.DeletePropagationPolicyPayload.UsedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeletePropagationPolicyPayload.UsedBy(childComplexity), true
 
 	case "DeleteResourcePayload.consistencyToken":
 		if e.ComplexityRoot.DeleteResourcePayload.ConsistencyToken == nil {
@@ -3479,6 +3699,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ApplyManifests(childComplexity, args["input"].(resources.ApplyInput)), true
+	case "Mutation.createClusterOverridePolicy":
+		if e.ComplexityRoot.Mutation.CreateClusterOverridePolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createClusterOverridePolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateClusterOverridePolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.OverrideSpec])), true
+	case "Mutation.createClusterPropagationPolicy":
+		if e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createClusterPropagationPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.PropagationSpec])), true
 	case "Mutation.createNamespace":
 		if e.ComplexityRoot.Mutation.CreateNamespace == nil {
 			break
@@ -3490,6 +3732,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateNamespace(childComplexity, args["input"].(namespaces.CreateInput)), true
+	case "Mutation.createOverridePolicy":
+		if e.ComplexityRoot.Mutation.CreateOverridePolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createOverridePolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateOverridePolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.OverrideSpec])), true
+	case "Mutation.createPropagationPolicy":
+		if e.ComplexityRoot.Mutation.CreatePropagationPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createPropagationPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreatePropagationPolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.deleteClusterOverridePolicy":
+		if e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteClusterOverridePolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteClusterOverridePolicy(childComplexity, args["input"].(policy.DeleteInput)), true
+	case "Mutation.deleteClusterPropagationPolicy":
+		if e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteClusterPropagationPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy(childComplexity, args["input"].(policy.DeleteInput)), true
 	case "Mutation.deleteNamespace":
 		if e.ComplexityRoot.Mutation.DeleteNamespace == nil {
 			break
@@ -3501,6 +3787,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteNamespace(childComplexity, args["input"].(namespaces.DeleteInput)), true
+	case "Mutation.deleteOverridePolicy":
+		if e.ComplexityRoot.Mutation.DeleteOverridePolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteOverridePolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteOverridePolicy(childComplexity, args["input"].(policy.DeleteInput)), true
+	case "Mutation.deletePropagationPolicy":
+		if e.ComplexityRoot.Mutation.DeletePropagationPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deletePropagationPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeletePropagationPolicy(childComplexity, args["input"].(policy.DeleteInput)), true
 	case "Mutation.deleteResource":
 		if e.ComplexityRoot.Mutation.DeleteResource == nil {
 			break
@@ -3523,6 +3831,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PatchResource(childComplexity, args["input"].(resources.PatchInput)), true
+	case "Mutation.updateClusterOverridePolicy":
+		if e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateClusterOverridePolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec])), true
+	case "Mutation.updateClusterPropagationPolicy":
+		if e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateClusterPropagationPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec])), true
 	case "Mutation.updateNamespace":
 		if e.ComplexityRoot.Mutation.UpdateNamespace == nil {
 			break
@@ -3534,6 +3864,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateNamespace(childComplexity, args["input"].(namespaces.UpdateInput)), true
+	case "Mutation.updateOverridePolicy":
+		if e.ComplexityRoot.Mutation.UpdateOverridePolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateOverridePolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateOverridePolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.OverrideSpec])), true
+	case "Mutation.updatePropagationPolicy":
+		if e.ComplexityRoot.Mutation.UpdatePropagationPolicy == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updatePropagationPolicy_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdatePropagationPolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec])), true
 
 	case "MutationProblem.argument":
 		if e.ComplexityRoot.MutationProblem.Argument == nil {
@@ -4119,6 +4471,50 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.UID(childComplexity), true
+
+	case "PolicyUse.count":
+		if e.ComplexityRoot.PolicyUse.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyUse.Count(childComplexity), true
+	case "PolicyUse.more":
+		if e.ComplexityRoot.PolicyUse.More == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyUse.More(childComplexity), true
+	case "PolicyUse.users":
+		if e.ComplexityRoot.PolicyUse.Users == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyUse.Users(childComplexity), true
+
+	case "PolicyUser.apiVersion":
+		if e.ComplexityRoot.PolicyUser.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyUser.APIVersion(childComplexity), true
+	case "PolicyUser.kind":
+		if e.ComplexityRoot.PolicyUser.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyUser.Kind(childComplexity), true
+	case "PolicyUser.name":
+		if e.ComplexityRoot.PolicyUser.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyUser.Name(childComplexity), true
+	case "PolicyUser.namespace":
+		if e.ComplexityRoot.PolicyUser.NamespaceOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyUser.NamespaceOrNil(childComplexity), true
 
 	case "ProblemField.argument":
 		if e.ComplexityRoot.ProblemField.Argument == nil {
@@ -5038,6 +5434,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TargetCluster.Replicas(childComplexity), true
 
+	case "UpdateClusterOverridePolicyPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.ConsistencyToken(childComplexity), true
+	case "UpdateClusterOverridePolicyPayload.clusterOverridePolicy":
+		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Policy(childComplexity), true
+
+	case "UpdateClusterPropagationPolicyPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.ConsistencyToken(childComplexity), true
+	case "UpdateClusterPropagationPolicyPayload.clusterPropagationPolicy":
+		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Policy(childComplexity), true
+
 	case "UpdateNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.UpdateNamespacePayload.ConsistencyToken == nil {
 			break
@@ -5050,6 +5472,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateNamespacePayload.Namespace(childComplexity), true
+
+	case "UpdateOverridePolicyPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateOverridePolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateOverridePolicyPayload.ConsistencyToken(childComplexity), true
+	case "UpdateOverridePolicyPayload.overridePolicy":
+		if e.ComplexityRoot.UpdateOverridePolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateOverridePolicyPayload.Policy(childComplexity), true
+
+	case "UpdatePropagationPolicyPayload.consistencyToken":
+		if e.ComplexityRoot.UpdatePropagationPolicyPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdatePropagationPolicyPayload.ConsistencyToken(childComplexity), true
+	case "UpdatePropagationPolicyPayload.propagationPolicy":
+		if e.ComplexityRoot.UpdatePropagationPolicyPayload.Policy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdatePropagationPolicyPayload.Policy(childComplexity), true
 
 	case "Viewer.can":
 		if e.ComplexityRoot.Viewer.Can == nil {
@@ -5217,30 +5665,80 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAnnotationInput,
+		ec.unmarshalInputApplicationFailoverBehaviorInput,
 		ec.unmarshalInputApplyManifestsInput,
+		ec.unmarshalInputClusterAffinityInput,
+		ec.unmarshalInputClusterAffinityTermInput,
+		ec.unmarshalInputClusterFailoverBehaviorInput,
 		ec.unmarshalInputClusterFilter,
 		ec.unmarshalInputClusterOrder,
+		ec.unmarshalInputClusterPreferencesInput,
+		ec.unmarshalInputClusterTolerationInput,
+		ec.unmarshalInputCommandArgsOverriderInput,
+		ec.unmarshalInputCreateClusterOverridePolicyInput,
+		ec.unmarshalInputCreateClusterPropagationPolicyInput,
 		ec.unmarshalInputCreateNamespaceInput,
+		ec.unmarshalInputCreateOverridePolicyInput,
+		ec.unmarshalInputCreatePropagationPolicyInput,
+		ec.unmarshalInputDecisionConditionsInput,
+		ec.unmarshalInputDeleteClusterOverridePolicyInput,
+		ec.unmarshalInputDeleteClusterPropagationPolicyInput,
 		ec.unmarshalInputDeleteNamespaceInput,
+		ec.unmarshalInputDeleteOverridePolicyInput,
+		ec.unmarshalInputDeletePropagationPolicyInput,
 		ec.unmarshalInputDeleteResourceInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputEventOrder,
+		ec.unmarshalInputFailoverBehaviorInput,
+		ec.unmarshalInputFieldOverriderInput,
+		ec.unmarshalInputFieldSelectorInput,
+		ec.unmarshalInputFieldSelectorRequirementInput,
+		ec.unmarshalInputImageOverriderInput,
+		ec.unmarshalInputImagePredicateInput,
 		ec.unmarshalInputInstanceFilter,
 		ec.unmarshalInputInstanceOrder,
+		ec.unmarshalInputJSONPatchOperationInput,
+		ec.unmarshalInputLabelAnnotationOverriderInput,
 		ec.unmarshalInputLabelInput,
+		ec.unmarshalInputLabelSelectorInput,
+		ec.unmarshalInputLabelSelectorRequirementInput,
 		ec.unmarshalInputMemberClusterFilter,
 		ec.unmarshalInputMemberClusterOrder,
 		ec.unmarshalInputNamespaceFilter,
 		ec.unmarshalInputNamespaceOrder,
+		ec.unmarshalInputOverflowClusterAffinityInput,
+		ec.unmarshalInputOverrideSpecInput,
+		ec.unmarshalInputOverridersInput,
 		ec.unmarshalInputPatchResourceInput,
+		ec.unmarshalInputPlaintextOverriderInput,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
 		ec.unmarshalInputPolicyReferenceInput,
+		ec.unmarshalInputPropagationPlacementInput,
+		ec.unmarshalInputPropagationSpecInput,
+		ec.unmarshalInputPropagationSuspensionInput,
+		ec.unmarshalInputReplicaSchedulingStrategyInput,
 		ec.unmarshalInputResourceFilter,
 		ec.unmarshalInputResourceOrder,
+		ec.unmarshalInputResourceSelectorInput,
+		ec.unmarshalInputRuleWithClusterInput,
+		ec.unmarshalInputSchedulePriorityInput,
+		ec.unmarshalInputSpreadConstraintInput,
+		ec.unmarshalInputStatePreservationInput,
+		ec.unmarshalInputStatePreservationRuleInput,
+		ec.unmarshalInputStaticClusterWeightInput,
+		ec.unmarshalInputSuspendClustersInput,
+		ec.unmarshalInputUpdateClusterOverridePolicyInput,
+		ec.unmarshalInputUpdateClusterPropagationPolicyInput,
 		ec.unmarshalInputUpdateNamespaceInput,
+		ec.unmarshalInputUpdateOverridePolicyInput,
+		ec.unmarshalInputUpdatePropagationPolicyInput,
+		ec.unmarshalInputWorkloadAffinityInput,
+		ec.unmarshalInputWorkloadAffinityTermInput,
+		ec.unmarshalInputWorkloadAntiAffinityTermInput,
 		ec.unmarshalInputWorkloadFilter,
 		ec.unmarshalInputWorkloadOrder,
+		ec.unmarshalInputYAMLPatchOperationInput,
 	)
 	first := true
 
@@ -5840,6 +6338,76 @@ enum PriorityClassSource @goModel(model: "github.com/kairship-io/kairship/pkg/fl
   POD_PRIORITY_CLASS
 }
 `, BuiltIn: false},
+	{Name: "../schema/failoverinput.graphqls", Input: `"How an application moves to another cluster on failure."
+input FailoverBehaviorInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.FailoverBehavior") {
+  "When the application fails; null when it stays then."
+  application: ApplicationFailoverBehaviorInput
+  "When its cluster fails; null for what the instance is set up to do."
+  cluster: ClusterFailoverBehaviorInput
+}
+
+"How an application moves when it fails."
+input ApplicationFailoverBehaviorInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ApplicationFailoverBehavior") {
+  "When it moves; all conditions must hold."
+  decisionConditions: DecisionConditionsInput!
+  "What happens to it in the cluster that it leaves. Null stands for ` + "`" + `GRACEFULLY` + "`" + `."
+  purgeMode: PurgeMode
+  "For how many seconds it is kept in the cluster that it leaves while it does not become healthy in the new one. Null stands for 600."
+  gracePeriodSeconds: Int
+  "What of its state moves along; null for nothing."
+  statePreservation: StatePreservationInput
+}
+
+"How an application moves when its cluster fails."
+input ClusterFailoverBehaviorInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ClusterFailoverBehavior") {
+  "What happens to it in the cluster that it leaves. Null stands for ` + "`" + `GRACEFULLY` + "`" + `."
+  purgeMode: PurgeMode
+  "What of its state moves along; null for nothing."
+  statePreservation: StatePreservationInput
+}
+
+"When an application that fails is moved."
+input DecisionConditionsInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.DecisionConditions") {
+  "After it has been unhealthy for this many seconds. Null stands for 300."
+  tolerationSeconds: Int
+}
+
+"What of the state of an application moves along."
+input StatePreservationInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.StatePreservation") {
+  "Where the state is read, and the labels that carry it."
+  rules: [StatePreservationRuleInput!]!
+}
+
+"One piece of state."
+input StatePreservationRuleInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.StatePreservationRule") {
+  "The label that carries it in the new cluster."
+  aliasLabelName: String!
+  "Where it is, as a JSONPath below ` + "`" + `status` + "`" + ` of the object."
+  jsonPath: String!
+}
+
+"What is suspended of a propagation. What runs keeps running; changes are not sent."
+input PropagationSuspensionInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.Suspension") {
+  "Send changes to no cluster. Null stands for false."
+  dispatching: Boolean
+  "Send changes to all but these clusters; null for all."
+  dispatchingOnClusters: SuspendClustersInput
+}
+
+"A set of member clusters."
+input SuspendClustersInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.SuspendClusters") {
+  "Their names."
+  clusterNames: [String!]
+}
+
+"Which workloads are scheduled first."
+input SchedulePriorityInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.SchedulePriority") {
+  "Where the priority class is defined."
+  priorityClassSource: PriorityClassSource!
+  "The name of the priority class."
+  priorityClassName: String!
+}
+`, BuiltIn: false},
 	{Name: "../schema/instance.graphqls", Input: `extend type Query {
   "One Karmada control plane by name; null when there is none of that name."
   instance(
@@ -6376,6 +6944,120 @@ type DeleteNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg
   namespace: Namespace
   "Brings the change into later answers; null for a dry run."
   consistencyToken: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/overrideinput.graphqls", Input: `"What an OverridePolicy or ClusterOverridePolicy is to select, and how that is to be changed."
+input OverrideSpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.OverrideSpec") {
+  "The resources it changes: those that match one of these; empty for all."
+  resourceSelectors: [ResourceSelectorInput!]
+  "The changes, in order."
+  overrideRules: [RuleWithClusterInput!]
+  "Only on the way to these clusters; null for all."
+  targetCluster: ClusterAffinityInput @deprecated(reason: "Karmada replaced it by overrideRules.")
+  "The changes."
+  overriders: OverridersInput @deprecated(reason: "Karmada replaced it by overrideRules.")
+}
+
+"Changes for some clusters."
+input RuleWithClusterInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.RuleWithCluster") {
+  "Only on the way to these clusters; null for all."
+  targetCluster: ClusterAffinityInput
+  "The changes."
+  overriders: OverridersInput!
+}
+
+"Changes to a resource. They are applied in this order: image, command, args, labels, annotations, field, plaintext."
+input OverridersInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.Overriders") {
+  "Changes of any field."
+  plaintext: [PlaintextOverriderInput!]
+  "Changes of images."
+  imageOverrider: [ImageOverriderInput!]
+  "Changes of the command of a container."
+  commandOverrider: [CommandArgsOverriderInput!]
+  "Changes of the arguments of a container."
+  argsOverrider: [CommandArgsOverriderInput!]
+  "Changes of labels."
+  labelsOverrider: [LabelAnnotationOverriderInput!]
+  "Changes of annotations."
+  annotationsOverrider: [LabelAnnotationOverriderInput!]
+  "Changes inside a field that holds a JSON or YAML document."
+  fieldOverrider: [FieldOverriderInput!]
+}
+
+"Changes one field."
+input PlaintextOverriderInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.PlaintextOverrider") {
+  "The field, as a JSON pointer."
+  path: String!
+  "What is done."
+  operator: OverriderOperator!
+  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field can not be made null."
+  value: JSON
+}
+
+"Changes images."
+input ImageOverriderInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ImageOverrider") {
+  "The image that is changed; null for those of all containers."
+  predicate: ImagePredicateInput
+  "The part of the image that is changed."
+  component: ImageComponent!
+  "What is done."
+  operator: OverriderOperator!
+  "The new value; empty for ` + "`" + `REMOVE` + "`" + `."
+  value: String
+}
+
+"Selects an image."
+input ImagePredicateInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ImagePredicate") {
+  "The field that holds the image, as a JSON pointer."
+  path: String!
+}
+
+"Changes the command or the arguments of a container."
+input CommandArgsOverriderInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.CommandArgsOverrider") {
+  "The name of the container."
+  containerName: String!
+  "What is done: ` + "`" + `ADD` + "`" + ` or ` + "`" + `REMOVE` + "`" + `."
+  operator: OverriderOperator!
+  "The words that are added or removed."
+  value: [String!]
+}
+
+"Changes labels or annotations."
+input LabelAnnotationOverriderInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.LabelAnnotationOverrider") {
+  "What is done."
+  operator: OverriderOperator!
+  "The labels or annotations, by key."
+  value: [LabelInput!]! @goField(forceResolver: true)
+}
+
+"Changes a JSON or YAML document that a field holds as text, in a ConfigMap for example."
+input FieldOverriderInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.FieldOverrider") {
+  "The field, as a JSON pointer."
+  fieldPath: String!
+  "The changes, if the document is JSON."
+  json: [JSONPatchOperationInput!]
+  "The changes, if the document is YAML."
+  yaml: [YAMLPatchOperationInput!]
+}
+
+"Changes one field of a JSON document."
+input JSONPatchOperationInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.JSONPatchOperation") {
+  "The field in the document, as a JSON pointer."
+  subPath: String!
+  "What is done."
+  operator: OverriderOperator!
+  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field can not be made null."
+  value: JSON
+}
+
+"Changes one field of a YAML document."
+input YAMLPatchOperationInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.YAMLPatchOperation") {
+  "The field in the document, as a JSON pointer."
+  subPath: String!
+  "What is done."
+  operator: OverriderOperator!
+  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field can not be made null."
+  value: JSON
 }
 `, BuiltIn: false},
 	{Name: "../schema/overridespec.graphqls", Input: `"What an OverridePolicy or ClusterOverridePolicy selects, and how that is changed."
@@ -7041,6 +7723,644 @@ type ClusterOverridePolicyEdge {
   node: ClusterOverridePolicy!
   "Its place in the list."
   cursor: String!
+}
+`, BuiltIn: false},
+	{Name: "../schema/policymutation.graphqls", Input: `extend type Mutation {
+  "Create a PropagationPolicy."
+  createPropagationPolicy(
+    "What to create."
+    input: CreatePropagationPolicyInput!
+  ): CreatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Change a PropagationPolicy. The spec is replaced as a whole: what the input leaves out is
+  not kept, but as in a new policy.
+  """
+  updatePropagationPolicy(
+    "What to change."
+    input: UpdatePropagationPolicyInput!
+  ): UpdatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Delete a PropagationPolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
+  deletePropagationPolicy(
+    "What to delete."
+    input: DeletePropagationPolicyInput!
+  ): DeletePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Create a ClusterPropagationPolicy."
+  createClusterPropagationPolicy(
+    "What to create."
+    input: CreateClusterPropagationPolicyInput!
+  ): CreateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Change a ClusterPropagationPolicy. The spec is replaced as a whole: what the input leaves out is
+  not kept, but as in a new policy.
+  """
+  updateClusterPropagationPolicy(
+    "What to change."
+    input: UpdateClusterPropagationPolicyInput!
+  ): UpdateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Delete a ClusterPropagationPolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
+  deleteClusterPropagationPolicy(
+    "What to delete."
+    input: DeleteClusterPropagationPolicyInput!
+  ): DeleteClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Create an OverridePolicy."
+  createOverridePolicy(
+    "What to create."
+    input: CreateOverridePolicyInput!
+  ): CreateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Change an OverridePolicy. The spec is replaced as a whole: what the input leaves out is
+  not kept, but as in a new policy.
+  """
+  updateOverridePolicy(
+    "What to change."
+    input: UpdateOverridePolicyInput!
+  ): UpdateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Delete an OverridePolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
+  deleteOverridePolicy(
+    "What to delete."
+    input: DeleteOverridePolicyInput!
+  ): DeleteOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Create a ClusterOverridePolicy."
+  createClusterOverridePolicy(
+    "What to create."
+    input: CreateClusterOverridePolicyInput!
+  ): CreateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Change a ClusterOverridePolicy. The spec is replaced as a whole: what the input leaves out is
+  not kept, but as in a new policy.
+  """
+  updateClusterOverridePolicy(
+    "What to change."
+    input: UpdateClusterOverridePolicyInput!
+  ): UpdateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Delete a ClusterOverridePolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
+  deleteClusterOverridePolicy(
+    "What to delete."
+    input: DeleteClusterOverridePolicyInput!
+  ): DeleteClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"A PropagationPolicy to create."
+input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatePropagationPolicyInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it says."
+  spec: PropagationSpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A PropagationPolicy that was created."
+type CreatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedPropagationPolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  propagationPolicy: PropagationPolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a PropagationPolicy."
+input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatePropagationPolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the policy has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are."
+  annotations: [AnnotationInput!]
+  "All that it says; null to leave that as it is."
+  spec: PropagationSpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A PropagationPolicy that was changed."
+type UpdatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedPropagationPolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  propagationPolicy: PropagationPolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A PropagationPolicy to delete."
+input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletePropagationPolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  """
+  Delete it even if it is in use: by resources that it has claimed.
+  The resources that it has claimed are let go, and stay in the member clusters until another policy claims them.
+  """
+  allowInUse: Boolean = false
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A PropagationPolicy that was deleted."
+type DeletePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedPropagationPolicy") {
+  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  propagationPolicy: PropagationPolicy @goField(name: "Policy")
+  "Who used it."
+  usedBy: PolicyUse!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A ClusterPropagationPolicy to create."
+input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateClusterPropagationPolicyInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it says."
+  spec: PropagationSpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A ClusterPropagationPolicy that was created."
+type CreateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterPropagationPolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  clusterPropagationPolicy: ClusterPropagationPolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a ClusterPropagationPolicy."
+input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdateClusterPropagationPolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the policy has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are."
+  annotations: [AnnotationInput!]
+  "All that it says; null to leave that as it is."
+  spec: PropagationSpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A ClusterPropagationPolicy that was changed."
+type UpdateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterPropagationPolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  clusterPropagationPolicy: ClusterPropagationPolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A ClusterPropagationPolicy to delete."
+input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeleteClusterPropagationPolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  """
+  Delete it even if it is in use: by resources that it has claimed.
+  The resources that it has claimed are let go, and stay in the member clusters until another policy claims them.
+  """
+  allowInUse: Boolean = false
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A ClusterPropagationPolicy that was deleted."
+type DeleteClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterPropagationPolicy") {
+  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
+  "Who used it."
+  usedBy: PolicyUse!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"An OverridePolicy to create."
+input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateOverridePolicyInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it says."
+  spec: OverrideSpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"An OverridePolicy that was created."
+type CreateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedOverridePolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  overridePolicy: OverridePolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of an OverridePolicy."
+input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdateOverridePolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the policy has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are."
+  annotations: [AnnotationInput!]
+  "All that it says; null to leave that as it is."
+  spec: OverrideSpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"An OverridePolicy that was changed."
+type UpdateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedOverridePolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  overridePolicy: OverridePolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"An OverridePolicy to delete."
+input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeleteOverridePolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  """
+  Delete it even if it is in use: by propagated resources that it selects, or propagation policies that depend on it.
+  The resources that it changed are sent to the member clusters without its changes.
+  """
+  allowInUse: Boolean = false
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"An OverridePolicy that was deleted."
+type DeleteOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedOverridePolicy") {
+  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  overridePolicy: OverridePolicy @goField(name: "Policy")
+  "Who used it."
+  usedBy: PolicyUse!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A ClusterOverridePolicy to create."
+input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateClusterOverridePolicyInput") {
+  "The instance to create it in."
+  instance: String!
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it says."
+  spec: OverrideSpecInput!
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A ClusterOverridePolicy that was created."
+type CreateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterOverridePolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  clusterOverridePolicy: ClusterOverridePolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A change of a ClusterOverridePolicy."
+input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdateClusterOverridePolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on. If the policy has moved since, the change fails with CONFLICT."
+  resourceVersion: String!
+  "All its labels; null to leave them as they are. Karmada's own are kept in any case."
+  labels: [LabelInput!]
+  "All its annotations; null to leave them as they are."
+  annotations: [AnnotationInput!]
+  "All that it says; null to leave that as it is."
+  spec: OverrideSpecInput
+  "Check everything, and store nothing."
+  dryRun: Boolean = false
+}
+
+"A ClusterOverridePolicy that was changed."
+type UpdateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterOverridePolicy") {
+  "The policy as the instance stored it; of a dry run, as it would have."
+  clusterOverridePolicy: ClusterOverridePolicy! @goField(name: "Policy")
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"A ClusterOverridePolicy to delete."
+input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeleteClusterOverridePolicyInput") {
+  "The instance that it belongs to."
+  instance: String!
+  "Its name."
+  name: String!
+  "Delete it only in this version, and fail with CONFLICT if it has moved; null for any version."
+  resourceVersion: String
+  """
+  Delete it even if it is in use: by propagated resources that it selects, or propagation policies that depend on it.
+  The resources that it changed are sent to the member clusters without its changes.
+  """
+  allowInUse: Boolean = false
+  "Check everything, and delete nothing."
+  dryRun: Boolean = false
+}
+
+"A ClusterOverridePolicy that was deleted."
+type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterOverridePolicy") {
+  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
+  "Who used it."
+  usedBy: PolicyUse!
+  "Has later requests see what was written; null for a dry run."
+  consistencyToken: String
+}
+
+"Who uses a policy."
+type PolicyUse @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.Use") {
+  "How many use it."
+  count: Int!
+  "There are more than were counted."
+  more: Boolean!
+  "The first of them, at most 20."
+  users: [PolicyUser!]!
+}
+
+"An object that uses a policy."
+type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.User") {
+  "Group and version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "The kind."
+  kind: String!
+  "Its namespace; null when it has none."
+  namespace: String @goField(name: "NamespaceOrNil")
+  "Its name."
+  name: String!
+}
+`, BuiltIn: false},
+	{Name: "../schema/propagationinput.graphqls", Input: `"What a PropagationPolicy or ClusterPropagationPolicy is to select, and where that is to go."
+input PropagationSpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.PropagationSpec") {
+  "The resources it claims: those that match one of these."
+  resourceSelectors: [ResourceSelectorInput!]!
+  "Select the resources that the selected ones refer to, as well."
+  association: Boolean @deprecated(reason: "Karmada replaced it by propagateDeps.")
+  "Propagate what the selected resources refer to, ConfigMaps for example, along with them."
+  propagateDeps: Boolean
+  "The clusters that the resources go to, and how replicas are spread over them."
+  placement: PropagationPlacementInput
+  "Which policy claims a resource that several select: the one with the highest priority. Null stands for 0."
+  priority: Int
+  "Whether it may take over resources that another policy has claimed. Null stands for ` + "`" + `NEVER` + "`" + `."
+  preemption: PreemptionBehavior
+  "Names of override policies that must exist before this policy takes effect."
+  dependentOverrides: [String!]
+  "The scheduler in charge; empty for the default one. It can not be changed later."
+  schedulerName: String
+  "How an application moves to another cluster when it or its cluster fails; null when it stays."
+  failover: FailoverBehaviorInput
+  "What happens where a cluster has an object of that name already. Null stands for ` + "`" + `ABORT` + "`" + `."
+  conflictResolution: ConflictResolution
+  "When a change of this policy takes effect; null for at once."
+  activationPreference: ActivationPreference
+  "What is suspended; null when nothing is."
+  suspension: PropagationSuspensionInput
+  "Leave the objects in the member clusters when their template is deleted. Null stands for false."
+  preserveResourcesOnDeletion: Boolean
+  "Which workloads are scheduled first; null when the policy does not say."
+  schedulePriority: SchedulePriorityInput
+}
+
+"Selects resources of one kind."
+input ResourceSelectorInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ResourceSelector") {
+  "Group and version of the kind, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "The kind."
+  kind: String!
+  "Only in this namespace; empty for the namespace of the policy, or for every namespace if the policy has none."
+  namespace: String
+  "Only the resource of this name; empty for all of them."
+  name: String
+  "Only resources with these labels; null for all of them. Ignored when ` + "`" + `name` + "`" + ` is given."
+  labelSelector: LabelSelectorInput
+}
+
+"A condition on labels. All parts must hold; a selector without parts matches everything."
+input LabelSelectorInput @goModel(model: "k8s.io/apimachinery/pkg/apis/meta/v1.LabelSelector") {
+  "Labels that must be there with these values, by key."
+  matchLabels: [LabelInput!] @goField(forceResolver: true)
+  "Further conditions."
+  matchExpressions: [LabelSelectorRequirementInput!]
+}
+
+"A condition on one label."
+input LabelSelectorRequirementInput @goModel(model: "k8s.io/apimachinery/pkg/apis/meta/v1.LabelSelectorRequirement") {
+  "The label."
+  key: String!
+  "How the label is compared with the values."
+  operator: LabelSelectorOperator!
+  "The values; empty for ` + "`" + `EXISTS` + "`" + ` and ` + "`" + `DOES_NOT_EXIST` + "`" + `."
+  values: [String!]
+}
+
+"How member clusters are chosen, and how replicas are spread over them."
+input PropagationPlacementInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.Placement") {
+  "The clusters that may be chosen; null for all, or where ` + "`" + `clusterAffinities` + "`" + ` says it."
+  clusterAffinity: ClusterAffinityInput
+  "Groups of clusters in order of preference: the first that fits is used. Not together with ` + "`" + `clusterAffinity` + "`" + `."
+  clusterAffinities: [ClusterAffinityTermInput!]
+  "Taints of clusters that are tolerated."
+  clusterTolerations: [ClusterTolerationInput!]
+  "Over how many clusters, regions, zones or providers the resources are spread."
+  spreadConstraints: [SpreadConstraintInput!]
+  "How replicas are spread over the chosen clusters; null for all replicas in each."
+  replicaScheduling: ReplicaSchedulingStrategyInput
+  "Which other workloads it shares clusters with, or avoids; null when the policy does not say."
+  workloadAffinity: WorkloadAffinityInput
+}
+
+"A condition on member clusters. All parts must hold; one without parts matches every cluster."
+input ClusterAffinityInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ClusterAffinity") {
+  "Labels of the cluster; null when they do not matter."
+  labelSelector: LabelSelectorInput
+  "Provider, region or zone of the cluster; null when they do not matter."
+  fieldSelector: FieldSelectorInput
+  "Only these clusters; empty for all."
+  clusterNames: [String!]
+  "Not these clusters."
+  exclude: [String!] @goField(name: "ExcludeClusters")
+}
+
+"A named group of member clusters."
+input ClusterAffinityTermInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ClusterAffinityTerm") {
+  "The name of the group."
+  affinityName: String!
+  "Labels of the cluster; null when they do not matter."
+  labelSelector: LabelSelectorInput
+  "Provider, region or zone of the cluster; null when they do not matter."
+  fieldSelector: FieldSelectorInput
+  "Only these clusters; empty for all."
+  clusterNames: [String!]
+  "Not these clusters."
+  exclude: [String!] @goField(name: "ExcludeClusters")
+  "Groups that are added one after the other while this one lacks resources."
+  overflowAffinities: [OverflowClusterAffinityInput!]
+}
+
+"A group of member clusters that another one overflows into."
+input OverflowClusterAffinityInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.OverflowClusterAffinity") {
+  "The name of the group."
+  affinityName: String!
+  "Labels of the cluster; null when they do not matter."
+  labelSelector: LabelSelectorInput
+  "Provider, region or zone of the cluster; null when they do not matter."
+  fieldSelector: FieldSelectorInput
+  "Only these clusters; empty for all."
+  clusterNames: [String!]
+  "Not these clusters."
+  exclude: [String!] @goField(name: "ExcludeClusters")
+}
+
+"A condition on fields of a member cluster."
+input FieldSelectorInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.FieldSelector") {
+  "The conditions; all must hold."
+  matchExpressions: [FieldSelectorRequirementInput!]
+}
+
+"A condition on one field of a member cluster."
+input FieldSelectorRequirementInput @goModel(model: "k8s.io/api/core/v1.NodeSelectorRequirement") {
+  "The field: ` + "`" + `provider` + "`" + `, ` + "`" + `region` + "`" + ` or ` + "`" + `zone` + "`" + `."
+  key: String!
+  "How the field is compared with the values. Karmada accepts ` + "`" + `IN` + "`" + ` and ` + "`" + `NOT_IN` + "`" + `."
+  operator: FieldSelectorOperator!
+  "The values."
+  values: [String!]
+}
+
+"Tolerates taints of member clusters."
+input ClusterTolerationInput @goModel(model: "k8s.io/api/core/v1.Toleration") {
+  "The taint; empty for every taint."
+  key: String
+  "How the value is compared. Null stands for ` + "`" + `EQUAL` + "`" + `."
+  operator: TolerationOperator
+  "The value of the taint; empty with ` + "`" + `EXISTS` + "`" + `."
+  value: String
+  "The effect of the taint; null for every effect."
+  effect: TaintEffect
+  "For how many seconds a ` + "`" + `NO_EXECUTE` + "`" + ` taint is tolerated; null for ever."
+  tolerationSeconds: Int64
+}
+
+"Over how many groups of clusters resources are spread."
+input SpreadConstraintInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.SpreadConstraint") {
+  "What makes a group; null where ` + "`" + `spreadByLabel` + "`" + ` says it. Null stands for ` + "`" + `CLUSTER` + "`" + ` where that says nothing either."
+  spreadByField: SpreadField
+  "The label that makes a group; empty where ` + "`" + `spreadByField` + "`" + ` says it."
+  spreadByLabel: String
+  "The most groups that are used; 0 for no limit."
+  maxGroups: Int
+  "The fewest groups that are used; 0 stands for 1."
+  minGroups: Int
+}
+
+"How replicas are spread over the chosen clusters."
+input ReplicaSchedulingStrategyInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ReplicaSchedulingStrategy") {
+  "Whether each cluster gets all replicas or a part. Null stands for ` + "`" + `DIVIDED` + "`" + `."
+  replicaSchedulingType: ReplicaSchedulingType
+  "How replicas are divided. Null stands for ` + "`" + `WEIGHTED` + "`" + ` where they are divided."
+  replicaDivisionPreference: ReplicaDivisionPreference
+  "The weights of the clusters for ` + "`" + `WEIGHTED` + "`" + `; null for equal weights."
+  weightPreference: ClusterPreferencesInput
+}
+
+"Weights of clusters."
+input ClusterPreferencesInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.ClusterPreferences") {
+  "Fixed weights. Ignored when ` + "`" + `dynamicWeight` + "`" + ` is given."
+  staticWeightList: [StaticClusterWeightInput!]
+  "What weights are computed from; null for the fixed ones."
+  dynamicWeight: DynamicWeightFactor
+}
+
+"A fixed weight."
+input StaticClusterWeightInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.StaticClusterWeight") {
+  "The clusters that have it."
+  targetCluster: ClusterAffinityInput!
+  "The weight, from 1."
+  weight: Int64!
+}
+
+"Which other workloads of the namespace a workload shares clusters with, or avoids."
+input WorkloadAffinityInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.WorkloadAffinity") {
+  "Share clusters with these; null when it shares with none."
+  affinity: WorkloadAffinityTermInput
+  "Avoid the clusters of these; null when it avoids none."
+  antiAffinity: WorkloadAntiAffinityTermInput
+}
+
+"Workloads that belong together."
+input WorkloadAffinityTermInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.WorkloadAffinityTerm") {
+  "The label whose value makes the group."
+  groupByLabelKey: String!
+}
+
+"Workloads that are kept apart."
+input WorkloadAntiAffinityTermInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.WorkloadAntiAffinityTerm") {
+  "The label whose value makes the group."
+  groupByLabelKey: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/propagationspec.graphqls", Input: `"What a PropagationPolicy or ClusterPropagationPolicy selects, and where that goes."
@@ -8642,6 +9962,26 @@ func (ec *executionContext) childFields_Condition(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type Condition", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateClusterOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterOverridePolicy":
+		return ec.fieldContext_CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateClusterOverridePolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateClusterOverridePolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreateClusterPropagationPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterPropagationPolicy":
+		return ec.fieldContext_CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateClusterPropagationPolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateClusterPropagationPolicyPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "namespace":
@@ -8652,12 +9992,56 @@ func (ec *executionContext) childFields_CreateNamespacePayload(ctx context.Conte
 	return nil, fmt.Errorf("no field named %q was found under type CreateNamespacePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "overridePolicy":
+		return ec.fieldContext_CreateOverridePolicyPayload_overridePolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateOverridePolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateOverridePolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_CreatePropagationPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "propagationPolicy":
+		return ec.fieldContext_CreatePropagationPolicyPayload_propagationPolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreatePropagationPolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreatePropagationPolicyPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_DecisionConditions(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "tolerationSeconds":
 		return ec.fieldContext_DecisionConditions_tolerationSeconds(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DecisionConditions", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteClusterOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterOverridePolicy":
+		return ec.fieldContext_DeleteClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
+	case "usedBy":
+		return ec.fieldContext_DeleteClusterOverridePolicyPayload_usedBy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteClusterOverridePolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteClusterOverridePolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteClusterPropagationPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterPropagationPolicy":
+		return ec.fieldContext_DeleteClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
+	case "usedBy":
+		return ec.fieldContext_DeleteClusterPropagationPolicyPayload_usedBy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteClusterPropagationPolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteClusterPropagationPolicyPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8670,6 +10054,30 @@ func (ec *executionContext) childFields_DeleteNamespacePayload(ctx context.Conte
 		return ec.fieldContext_DeleteNamespacePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteNamespacePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "overridePolicy":
+		return ec.fieldContext_DeleteOverridePolicyPayload_overridePolicy(ctx, field)
+	case "usedBy":
+		return ec.fieldContext_DeleteOverridePolicyPayload_usedBy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteOverridePolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteOverridePolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeletePropagationPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "propagationPolicy":
+		return ec.fieldContext_DeletePropagationPolicyPayload_propagationPolicy(ctx, field)
+	case "usedBy":
+		return ec.fieldContext_DeletePropagationPolicyPayload_usedBy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeletePropagationPolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeletePropagationPolicyPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteResourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9414,6 +10822,32 @@ func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.C
 	return nil, fmt.Errorf("no field named %q was found under type Pod", field.Name)
 }
 
+func (ec *executionContext) childFields_PolicyUse(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "count":
+		return ec.fieldContext_PolicyUse_count(ctx, field)
+	case "more":
+		return ec.fieldContext_PolicyUse_more(ctx, field)
+	case "users":
+		return ec.fieldContext_PolicyUse_users(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PolicyUse", field.Name)
+}
+
+func (ec *executionContext) childFields_PolicyUser(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_PolicyUser_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_PolicyUser_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_PolicyUser_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_PolicyUser_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PolicyUser", field.Name)
+}
+
 func (ec *executionContext) childFields_ProblemField(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "argument":
@@ -9774,6 +11208,26 @@ func (ec *executionContext) childFields_TargetCluster(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type TargetCluster", field.Name)
 }
 
+func (ec *executionContext) childFields_UpdateClusterOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterOverridePolicy":
+		return ec.fieldContext_UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateClusterOverridePolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateClusterOverridePolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateClusterPropagationPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterPropagationPolicy":
+		return ec.fieldContext_UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateClusterPropagationPolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateClusterPropagationPolicyPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "namespace":
@@ -9782,6 +11236,26 @@ func (ec *executionContext) childFields_UpdateNamespacePayload(ctx context.Conte
 		return ec.fieldContext_UpdateNamespacePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateNamespacePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "overridePolicy":
+		return ec.fieldContext_UpdateOverridePolicyPayload_overridePolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateOverridePolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateOverridePolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdatePropagationPolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "propagationPolicy":
+		return ec.fieldContext_UpdatePropagationPolicyPayload_propagationPolicy(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdatePropagationPolicyPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdatePropagationPolicyPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -41,6 +41,9 @@ func (e enum[T]) marshal(v T) graphql.Marshaler {
 }
 
 func (e enum[T]) unmarshal(v any) (T, error) {
+	if v == nil {
+		return "", nil // As marshal writes it. Where a value is needed the schema says so.
+	}
 	s, ok := v.(string)
 	if !ok {
 		return "", fmt.Errorf("a %s is an enum value, not a %T", e.name, v)
@@ -294,6 +297,9 @@ func MarshalRawJSON(v apiextensionsv1.JSON) graphql.Marshaler {
 
 // UnmarshalRawJSON reads any JSON value.
 func UnmarshalRawJSON(v any) (apiextensionsv1.JSON, error) {
+	if v == nil {
+		return apiextensionsv1.JSON{}, nil // As Kubernetes reads a null.
+	}
 	raw, err := json.Marshal(v)
 	if err != nil {
 		return apiextensionsv1.JSON{}, fmt.Errorf("not a JSON value: %w", err)

@@ -179,10 +179,12 @@ func TestEnumEdges(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", tt.reason, tt.got, tt.want)
 		}
 	}
+	if v, err := UnmarshalPurgeMode(nil); err != nil || v != "" {
+		t.Errorf("null is read as it is written, as nothing: got %q, %v", v, err)
+	}
 	for reason, input := range map[string]any{
 		"Karmada's own spelling is not GraphQL's": "Never",
 		"a number is no enum value":               7,
-		"nor is nothing":                          nil,
 	} {
 		if v, err := UnmarshalPurgeMode(input); err == nil {
 			t.Errorf("%s: %v was read as %q", reason, input, v)

@@ -1,0 +1,178 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// The instance decides what a policy may say: it may run another version of
+// Karmada than Kairship knows. What is checked here are contradictions that no
+// version could give a meaning to, so that they are told without asking it.
+
+type faults []apierror.Field
+
+func (f *faults) add(at *field.Path, message string) {
+	*f = append(*f, apierror.Field{Argument: paths.Argument(at.String()), Message: message})
+}
+
+func propagationContradictions(spec *policyv1alpha1.PropagationSpec) []apierror.Field {
+	var f faults
+	at := field.NewPath("spec")
+	placement := at.Child("placement")
+	if spec.Placement.ClusterAffinity != nil && len(spec.Placement.ClusterAffinities) > 0 {
+		f.add(placement.Child("clusterAffinities"), "clusterAffinities and clusterAffinity exclude each other")
+	}
+	for i, c := range spec.Placement.SpreadConstraints {
+		at := placement.Child("spreadConstraints").Index(i)
+		if c.SpreadByField != "" && c.SpreadByLabel != "" {
+			f.add(at.Child("spreadByLabel"), "spreadByLabel and spreadByField exclude each other")
+		}
+		if c.MaxGroups > 0 && c.MaxGroups < c.MinGroups {
+			f.add(at.Child("maxGroups"), fmt.Sprintf("maxGroups is %d and must not be less than minGroups, which is %d", c.MaxGroups, c.MinGroups))
+		}
+	}
+	if s := spec.Suspension; s != nil && s.Dispatching != nil && *s.Dispatching &&
+		s.DispatchingOnClusters != nil && len(s.DispatchingOnClusters.ClusterNames) > 0 {
+		f.add(at.Child("suspension", "dispatchingOnClusters"), "dispatchingOnClusters makes no sense when dispatching to all clusters is suspended")
+	}
+	return f
+}
+
+func overrideContradictions(spec *policyv1alpha1.OverrideSpec) []apierror.Field {
+	var f faults
+	at := field.NewPath("spec")
+	if len(spec.OverrideRules) > 0 {
+		if spec.TargetCluster != nil { //nolint:staticcheck // deprecated, and still in use
+			f.add(at.Child("targetCluster"), "targetCluster and overrideRules exclude each other")
+		}
+		if changesAnything(spec.Overriders) { //nolint:staticcheck // deprecated, and still in use
+			f.add(at.Child("overriders"), "overriders and overrideRules exclude each other")
+		}
+	}
+	for i, rule := range spec.OverrideRules {
+		fieldContradictions(&f, at.Child("overrideRules").Index(i).Child("overriders"), rule.Overriders)
+	}
+	fieldContradictions(&f, at.Child("overriders"), spec.Overriders) //nolint:staticcheck // deprecated, and still in use
+	return f
+}
+
+func fieldContradictions(f *faults, at *field.Path, o policyv1alpha1.Overriders) {
+	for i, change := range o.FieldOverrider {
+		at := at.Child("fieldOverrider").Index(i)
+		switch {
+		case len(change.JSON) > 0 && len(change.YAML) > 0:
+			f.add(at.Child("yaml"), "yaml and json exclude each other: a document is one of the two")
+		case len(change.JSON) == 0 && len(change.YAML) == 0:
+			f.add(at, "json or yaml is needed")
+		}
+	}
+}
+
+func changesAnything(o policyv1alpha1.Overriders) bool {
+	return len(o.Plaintext)+len(o.ImageOverrider)+len(o.CommandOverrider)+len(o.ArgsOverrider)+
+		len(o.LabelsOverrider)+len(o.AnnotationsOverrider)+len(o.FieldOverrider) > 0
+}
+
+// invalid is the error of some inputs, of which there is at least one.
+func invalid(wrong []apierror.Field) *apierror.Error {
+	e := apierror.Invalid(wrong[0].Argument, "%s", wrong[0].Message)
+	if len(wrong) > 1 {
+		e.Message = fmt.Sprintf("%s (and %d more)", wrong[0].Message, len(wrong)-1)
+	}
+	e.Fields = wrong
+	return e
+}
+
+// denied is what the API server says when a webhook of Karmada refuses an object.
+var denied = regexp.MustCompile(`^admission webhook "[a-z.-]*karmada[a-z.-]*" denied the request: `)
+
+// explain says which inputs a webhook of Karmada found fault with. Karmada says it
+// in words and with the status of what is forbidden; but what is wrong is the
+// input, not who gives it. Other errors are returned as they are.
+func explain(err error) error {
+	e, ours := errors.AsType[*apierror.Error](err)
+	var status apierrors.APIStatus
+	if !ours || !errors.As(e.Cause, &status) {
+		return err
+	}
+	message := status.Status().Message
+	mark := denied.FindString(message)
+	if mark == "" {
+		return err
+	}
+	wrong := said(strings.TrimPrefix(message, mark))
+	if len(wrong) == 0 {
+		return err
+	}
+	better := invalid(wrong)
+	better.Instance, better.Cause = e.Instance, e.Cause
+	return better
+}
+
+// fieldStart is where a field's part of a webhook's text begins.
+var fieldStart = regexp.MustCompile(`(?:^\[?|, )((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]]*\])*): `)
+
+// rules are what Karmada says in words of its own, and the field that each is about.
+var rules = []struct{ words, field string }{
+	{"schedulerName should not be updated", "spec.schedulerName"},
+	{"permanent-id is immutable", "metadata.labels"},
+}
+
+// said are the faults that a webhook of Karmada names: one, or a list in brackets.
+// The values that it quotes are left out: the caller knows them, and nobody else
+// should.
+func said(text string) []apierror.Field {
+	for _, rule := range rules {
+		if strings.Contains(text, rule.words) {
+			return []apierror.Field{{Argument: paths.Argument(rule.field), Message: text}}
+		}
+	}
+	if strings.HasPrefix(text, "[") {
+		text = strings.TrimSuffix(text, "]")
+	}
+	starts := fieldStart.FindAllStringSubmatchIndex(text, -1)
+	if len(starts) == 0 || starts[0][0] != 0 {
+		return nil
+	}
+	var wrong []apierror.Field
+	for i, at := range starts {
+		end := len(text)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		wrong = append(wrong, apierror.Field{Argument: paths.Argument(text[at[2]:at[3]]), Message: detail(text[at[1]:end])})
+	}
+	return wrong
+}
+
+// detail is what Kubernetes says of a field without the value: the text is the kind
+// of fault, for most kinds the value as JSON, and the words.
+func detail(text string) string {
+	kind, rest, ok := strings.Cut(text, ": ")
+	if !ok {
+		return text
+	}
+	switch kind {
+	case "Required value", "Forbidden", "Too long":
+		return rest
+	}
+	value := json.NewDecoder(strings.NewReader(rest))
+	var skipped json.RawMessage
+	if err := value.Decode(&skipped); err != nil {
+		return kind
+	}
+	if words, ok := strings.CutPrefix(rest[value.InputOffset():], ": "); ok {
+		return words
+	}
+	return kind
+}

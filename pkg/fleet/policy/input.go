@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+)
+
+// Inputs hold Karmada's own specs, as the types that are read do: there is no
+// conversion that could forget a field. What GraphQL says otherwise than Karmada
+// (labels are a list, enums have other names, what is left out is null) is turned
+// into Karmada's words while the input is read.
+
+// CreateInput is a policy to create. Kinds without namespace leave it empty.
+type CreateInput[S any] struct {
+	Instance, Namespace, Name string
+	Labels, Annotations       []object.Pair
+	Spec                      S
+	DryRun                    bool
+}
+
+// UpdateInput is a change of a policy. Labels, annotations and spec are replaced as
+// a whole where they are given, and left where they are nil.
+type UpdateInput[S any] struct {
+	Instance, Namespace, Name string
+	// ResourceVersion is the version that the change is based on.
+	ResourceVersion     string
+	Labels, Annotations []object.Pair
+	Spec                *S
+	DryRun              bool
+}
+
+// DeleteInput is a policy to delete.
+type DeleteInput struct {
+	Instance, Namespace, Name string
+	// ResourceVersion of the policy to delete; nil for any.
+	ResourceVersion *string
+	// AllowInUse deletes it even when something uses it.
+	AllowInUse bool
+	DryRun     bool
+}
+
+// The inputs of each kind. The generator finds them by these names.
+type (
+	CreatePropagationPolicyInput        = CreateInput[policyv1alpha1.PropagationSpec]
+	CreateClusterPropagationPolicyInput = CreateInput[policyv1alpha1.PropagationSpec]
+	CreateOverridePolicyInput           = CreateInput[policyv1alpha1.OverrideSpec]
+	CreateClusterOverridePolicyInput    = CreateInput[policyv1alpha1.OverrideSpec]
+	UpdatePropagationPolicyInput        = UpdateInput[policyv1alpha1.PropagationSpec]
+	UpdateClusterPropagationPolicyInput = UpdateInput[policyv1alpha1.PropagationSpec]
+	UpdateOverridePolicyInput           = UpdateInput[policyv1alpha1.OverrideSpec]
+	UpdateClusterOverridePolicyInput    = UpdateInput[policyv1alpha1.OverrideSpec]
+	DeletePropagationPolicyInput        = DeleteInput
+	DeleteClusterPropagationPolicyInput = DeleteInput
+	DeleteOverridePolicyInput           = DeleteInput
+	DeleteClusterOverridePolicyInput    = DeleteInput
+)
+
+// Written is a policy that was created or changed.
+type Written[T any] struct {
+	// Policy is what the instance stored, or would have stored in a dry run.
+	Policy *T
+	// ConsistencyToken names the version that was written; nil for a dry run.
+	ConsistencyToken *string
+}
+
+// Deleted is a policy that was deleted.
+type Deleted[T any] struct {
+	// Policy is what is left of it while Karmada cleans up; nil when it is gone.
+	Policy *T
+	// UsedBy is who used it.
+	UsedBy *Use
+	// ConsistencyToken names the deletion; nil for a dry run.
+	ConsistencyToken *string
+}
+
+// The payloads of each kind. The generator finds them by these names.
+type (
+	CreatedPropagationPolicy        = Written[PropagationPolicy]
+	CreatedClusterPropagationPolicy = Written[ClusterPropagationPolicy]
+	CreatedOverridePolicy           = Written[OverridePolicy]
+	CreatedClusterOverridePolicy    = Written[ClusterOverridePolicy]
+	UpdatedPropagationPolicy        = Written[PropagationPolicy]
+	UpdatedClusterPropagationPolicy = Written[ClusterPropagationPolicy]
+	UpdatedOverridePolicy           = Written[OverridePolicy]
+	UpdatedClusterOverridePolicy    = Written[ClusterOverridePolicy]
+	DeletedPropagationPolicy        = Deleted[PropagationPolicy]
+	DeletedClusterPropagationPolicy = Deleted[ClusterPropagationPolicy]
+	DeletedOverridePolicy           = Deleted[OverridePolicy]
+	DeletedClusterOverridePolicy    = Deleted[ClusterOverridePolicy]
+)
+
+// Canonical is a spec as Kubernetes stores it: what Karmada's types leave out when
+// it is empty is gone, so that an empty list and none are the same. Null and empty
+// stay apart where Karmada tells them apart, in objects.
+func Canonical[S any](spec S) (S, error) {
+	var out S
+	raw, err := json.Marshal(spec)
+	if err != nil {
+		return out, fmt.Errorf("encoding a spec: %w", err)
+	}
+	return out, json.Unmarshal(raw, &out)
+}

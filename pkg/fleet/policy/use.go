@@ -1,0 +1,41 @@
+package policy
+
+import (
+	"github.com/kairship-io/kairship/pkg/fleet/object"
+)
+
+// mostUsers is how many users of a policy are named.
+const mostUsers = 20
+
+// Use tells who uses a policy.
+type Use struct {
+	// Count is how many do. More tells that there are others, which nobody counted.
+	Count int
+	More  bool
+	// Users are the first of them, at most mostUsers.
+	Users []User
+}
+
+// User is an object that uses a policy: a resource that it propagates or changes,
+// or a policy that depends on it.
+type User struct {
+	APIVersion, Kind, Namespace, Name string
+}
+
+// NamespaceOrNil is its namespace; nil when it has none.
+func (u User) NamespaceOrNil() *string { return object.Optional(u.Namespace) }
+
+// String names it for a person.
+func (u User) String() string {
+	if u.Namespace == "" {
+		return u.Kind + " " + u.Name
+	}
+	return u.Kind + " " + u.Namespace + "/" + u.Name
+}
+
+func (u *Use) add(user User) {
+	u.Count++
+	if len(u.Users) < mostUsers {
+		u.Users = append(u.Users, user)
+	}
+}

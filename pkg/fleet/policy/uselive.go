@@ -1,0 +1,265 @@
+package policy
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Who uses a policy is asked of the instance itself, as the person who wants to
+// delete it: the index lags, and would miss what was claimed a moment ago.
+
+const (
+	// usePage is how many objects one request asks for, and mostLookedAt how many
+	// objects of a kind are looked at before it is said that there are more.
+	usePage      = 500
+	mostLookedAt = 5000
+)
+
+var (
+	bindings        = kindOfWork(index.ResourceBindings, true)
+	clusterBindings = kindOfWork(index.ClusterResourceBindings, false)
+)
+
+func kindOfWork(t index.Type, namespaced bool) write.Kind {
+	return write.Kind{
+		GroupVersionResource: workv1alpha2.SchemeGroupVersion.WithResource(t.Resource), Kind: t.Kind, Namespaced: namespaced,
+	}
+}
+
+// propagationUse finds the resources that a policy has claimed, by the bindings
+// that Karmada made of them.
+func propagationUse(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error) {
+	use := &Use{}
+	label := policyv1alpha1.PropagationPolicyPermanentIDLabel
+	if policy.GetNamespace() == "" {
+		label = policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel
+	}
+	id := policy.GetLabels()[label]
+	if id == "" {
+		return use, nil // Karmada has not seen it yet.
+	}
+	return use, eachBinding(ctx, site, policy.GetNamespace(), label+"="+id, use, func(b *workv1alpha2.ResourceBinding) error {
+		use.add(userOf(&b.Spec.Resource))
+		return nil
+	})
+}
+
+// overrideUse finds the propagated resources that a policy may change in one of
+// their clusters, and the propagation policies that depend on it.
+func overrideUse(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error) {
+	use := &Use{}
+	var spec policyv1alpha1.OverrideSpec
+	said, _, err := unstructured.NestedMap(policy.Object, "spec")
+	if err == nil {
+		err = runtime.DefaultUnstructuredConverter.FromUnstructured(said, &spec)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := dependents(ctx, site, policy, use); err != nil {
+		return nil, err
+	}
+	labelled := labelledResources{ctx: ctx, site: site, found: map[string]map[string]bool{}}
+	return use, eachBinding(ctx, site, policy.GetNamespace(), "", use, func(b *workv1alpha2.ResourceBinding) error {
+		if !slices.ContainsFunc(b.Spec.Clusters, func(c workv1alpha2.TargetCluster) bool { return mayChangeIn(&spec, c.Name) }) {
+			return nil
+		}
+		selected, err := selects(&spec, &b.Spec.Resource, labelled.has)
+		if selected {
+			use.add(userOf(&b.Spec.Resource))
+		}
+		return err
+	})
+}
+
+// dependents finds the propagation policies that wait for an override policy.
+func dependents(ctx context.Context, site *write.Site, policy *unstructured.Unstructured, use *Use) error {
+	kind := kindOf(index.PropagationPolicies, true)
+	if policy.GetNamespace() == "" {
+		kind = kindOf(index.ClusterPropagationPolicies, false)
+	}
+	return each(ctx, site, kind, policy.GetNamespace(), "", "", use, func(p *policyv1alpha1.PropagationPolicy) error {
+		if slices.Contains(p.Spec.DependentOverrides, policy.GetName()) {
+			use.add(User{policyv1alpha1.SchemeGroupVersion.String(), kind.Kind, p.Namespace, p.Name})
+		}
+		return nil
+	})
+}
+
+// selects tells whether a policy selects a resource. Labels are looked up by has,
+// and only where they matter, because the binding does not have them.
+func selects(spec *policyv1alpha1.OverrideSpec, of *workv1alpha2.ObjectReference,
+	has func(of *workv1alpha2.ObjectReference, selector *metav1.LabelSelector) (bool, error),
+) (bool, error) {
+	if len(spec.ResourceSelectors) == 0 {
+		return true, nil
+	}
+	for _, s := range spec.ResourceSelectors {
+		switch {
+		case s.APIVersion != of.APIVersion || s.Kind != of.Kind || (s.Namespace != "" && s.Namespace != of.Namespace):
+		case s.Name != "":
+			if s.Name == of.Name {
+				return true, nil
+			}
+		case s.LabelSelector == nil:
+			return true, nil
+		default:
+			if yes, err := has(of, s.LabelSelector); yes || err != nil {
+				return yes, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// mayChangeIn tells whether a policy may change what goes to a cluster. Conditions
+// on labels and fields of clusters are taken to hold: not everybody who may delete
+// the policy may read the clusters, and to ask once too often does no harm.
+func mayChangeIn(spec *policyv1alpha1.OverrideSpec, cluster string) bool {
+	rules := slices.Clone(spec.OverrideRules)
+	//nolint:staticcheck // deprecated, and still in use
+	if len(rules) == 0 {
+		rules = append(rules, policyv1alpha1.RuleWithCluster{TargetCluster: spec.TargetCluster, Overriders: spec.Overriders})
+	}
+	return slices.ContainsFunc(rules, func(r policyv1alpha1.RuleWithCluster) bool {
+		t := r.TargetCluster
+		switch {
+		case !changesAnything(r.Overriders):
+			return false
+		case t == nil:
+			return true
+		case slices.Contains(t.ExcludeClusters, cluster):
+			return false
+		}
+		return len(t.ClusterNames) == 0 || slices.Contains(t.ClusterNames, cluster)
+	})
+}
+
+// labelledResources answers for the labels of resources with one list for each
+// kind, namespace and selector.
+type labelledResources struct {
+	ctx   context.Context //nolint:containedctx // of one search, which it does not outlive
+	site  *write.Site
+	found map[string]map[string]bool
+}
+
+func (l *labelledResources) has(of *workv1alpha2.ObjectReference, by *metav1.LabelSelector) (bool, error) {
+	selector, err := metav1.LabelSelectorAsSelector(by)
+	if err != nil || selector.Empty() {
+		return err == nil, nil //nolint:nilerr // A selector that Karmada can't read selects nothing.
+	}
+	key := strings.Join([]string{of.APIVersion, of.Kind, of.Namespace, selector.String()}, "|")
+	if names, known := l.found[key]; known {
+		return names[of.Name], nil
+	}
+	names := map[string]bool{}
+	l.found[key] = names
+	gv, err := schema.ParseGroupVersion(of.APIVersion)
+	if err != nil {
+		return false, err
+	}
+	kind, err := l.site.Kind(l.ctx, gv.WithKind(of.Kind))
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var cut Use
+	err = each(l.ctx, l.site, kind, of.Namespace, selector.String(), metadataOnly, &cut, func(m *metav1.PartialObjectMetadata) error {
+		names[m.Name] = true
+		return nil
+	})
+	// Of more than were looked at, any may have the labels.
+	return names[of.Name] || cut.More, err
+}
+
+func userOf(r *workv1alpha2.ObjectReference) User {
+	return User{r.APIVersion, r.Kind, r.Namespace, r.Name}
+}
+
+// eachBinding calls found with the bindings in a namespace, or with all bindings
+// of the instance where it is empty. What is being deleted uses nothing.
+func eachBinding(ctx context.Context, site *write.Site, namespace, selector string, use *Use, found func(*workv1alpha2.ResourceBinding) error) error {
+	kinds := []write.Kind{bindings}
+	if namespace == "" {
+		// Both kinds have the same fields.
+		kinds = append(kinds, clusterBindings)
+	}
+	for _, kind := range kinds {
+		err := each(ctx, site, kind, namespace, selector, "", use, func(b *workv1alpha2.ResourceBinding) error {
+			if b.DeletionTimestamp != nil {
+				return nil
+			}
+			return found(b)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metadataOnly asks for lists of metadata; Secrets stay where they are.
+const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+// each calls found with the objects of a kind, page by page, and notes in use when
+// it stopped before the end.
+func each[T any](ctx context.Context, site *write.Site, kind write.Kind, namespace, selector, accept string, use *Use, found func(*T) error) error {
+	rest := site.Client().Karmada().WorkV1alpha2().RESTClient()
+	more := ""
+	for seen := 0; ; {
+		segments := []string{"apis", kind.Group, kind.Version}
+		if kind.Group == "" {
+			segments = []string{"api", kind.Version}
+		}
+		if kind.Namespaced && namespace != "" {
+			segments = append(segments, "namespaces", namespace)
+		}
+		request := rest.Verb(http.MethodGet).AbsPath(append(segments, kind.Resource)...).
+			VersionedParams(&metav1.ListOptions{LabelSelector: selector, Limit: usePage, Continue: more}, metav1.ParameterCodec)
+		if accept != "" {
+			request = request.SetHeader("Accept", accept)
+		}
+		raw, err := request.Do(ctx).Raw()
+		if err != nil {
+			return write.Translate(site.Instance, err, kind, http.MethodGet, namespace, "", paths)
+		}
+		var list struct {
+			Metadata metav1.ListMeta `json:"metadata"`
+			Items    []T             `json:"items"`
+		}
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			if err := found(&list.Items[i]); err != nil {
+				return err
+			}
+		}
+		seen += len(list.Items)
+		more = list.Metadata.Continue
+		if more == "" {
+			return nil
+		}
+		if seen >= mostLookedAt {
+			use.More = true
+			return nil
+		}
+	}
+}
