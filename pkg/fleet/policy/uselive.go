@@ -236,8 +236,10 @@ func each[T any](ctx context.Context, site *write.Site, kind write.Kind, namespa
 		if accept != "" {
 			request = request.SetHeader("Accept", accept)
 		}
-		raw, err := request.Do(ctx).Raw()
+		result := request.Do(ctx)
+		raw, err := result.Raw()
 		if err != nil {
+			err = result.Error() // The reason that the instance gives in the body.
 			return write.Translate(site.Instance, err, kind, http.MethodGet, namespace, "", paths)
 		}
 		var list struct {

@@ -116,7 +116,7 @@ func (s *Site) Delete(ctx context.Context, k Kind, namespace, name string, d Del
 // Get reads an object from the instance itself. What a write is based on must not
 // come from the index, which lags.
 func (s *Site) Get(ctx context.Context, k Kind, namespace, name string, paths Paths) (*unstructured.Unstructured, error) {
-	raw, err := s.rest().Get().AbsPath(path(k, namespace, name)...).Do(ctx).Raw()
+	raw, err := answer(s.rest().Get().AbsPath(path(k, namespace, name)...).Do(ctx))
 	if err != nil {
 		return nil, s.translate(ctx, call{verb: http.MethodGet, kind: k, namespace: namespace, name: name, options: Options{Paths: paths}}, err)
 	}
@@ -169,6 +169,15 @@ func path(k Kind, namespace, name string) []string {
 	return segments
 }
 
+// answer is what the instance answered. The error of Raw alone is made of the
+// HTTP status: what the instance says of the reason is in the body.
+func answer(r rest.Result) ([]byte, error) {
+	if err := r.Error(); err != nil {
+		return nil, err
+	}
+	return r.Raw()
+}
+
 func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 	if c.body == nil {
 		var err error
@@ -189,7 +198,7 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 		request = request.Param(key, values[0])
 	}
 	var status int
-	raw, err := request.Do(ctx).StatusCode(&status).Raw()
+	raw, err := answer(request.Do(ctx).StatusCode(&status))
 	if err != nil {
 		return nil, s.translate(ctx, c, err)
 	}
