@@ -27,6 +27,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
@@ -79,8 +80,9 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		return nil, err
 	}
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
-	fleet := newFleet(inventory, tracker, idx, permissions)
-	fleet.Write = newWrites(fleet.Access, clients, newTokens(o, kube), logger)
+	tokens := newTokens(o, kube)
+	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
+	fleet.Write = newWrites(fleet.Access, clients, tokens, logger)
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},
@@ -93,6 +95,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 			ctx, _ = index.WithRecorder(ctx)
 			return loaders.With(access.With(ctx), idx)
 		},
+		Begin:              beginReading(tokens),
 		ResponseExtensions: queryPlan,
 		RequestTimeout:     o.requestTimeout,
 		MaxBodyBytes:       o.maxBodyBytes,
@@ -153,10 +156,10 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 // newFleet makes the services of all nouns. What they read is confined to what
 // the user of the request may see; only what says how fresh an answer is, and
 // which members an instance has, is read past that, about what may be seen.
-func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, permissions *authz.Resolver) resolvers.Fleet {
+func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, permissions *authz.Resolver, settler *consistency.Settler) resolvers.Fleet {
 	watched := access.NewWatched(inventory, permissions)
 	lister := &listing.Lister{
-		Reader:    access.NewReader(loaders.NewReader(idx), permissions, access.NewInventory(inventory)),
+		Reader:    access.NewReader(consistency.NewReader(loaders.NewReader(idx), settler), permissions, access.NewInventory(inventory)),
 		Freshness: tracker,
 		Now:       time.Now,
 	}

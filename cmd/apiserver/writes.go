@@ -1,11 +1,15 @@
 package main
 
 import (
+	"context"
 	"log/slog"
+	"net/http"
 	"strings"
 	"time"
 
+	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/client-go/kubernetes"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/pkg/consistency"
@@ -14,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
@@ -23,6 +28,39 @@ func newTokens(o *options, kube kubernetes.Interface) *consistency.Tokens {
 	return &consistency.Tokens{
 		Keys: &consistency.SecretKeys{Secrets: kube.CoreV1(), Namespace: namespace, Name: name, Now: time.Now},
 		Now:  time.Now,
+	}
+}
+
+// beginReading reads the consistency tokens of requests.
+func beginReading(tokens *consistency.Tokens) func(context.Context, http.Header, map[string]any) (context.Context, error) {
+	return func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error) {
+		return tokens.Begin(ctx, headers.Values(consistency.Header), extensions[consistency.Extension])
+	}
+}
+
+// newSettler makes what waits for the index.
+func newSettler(inventory client.Reader, idx *index.Client, clients instanceproxy.Clients) *consistency.Settler {
+	return &consistency.Settler{Index: idx, Clients: clients, Collected: collectedIn(inventory), Now: time.Now}
+}
+
+// collectedIn tells from the watch on the global cluster what the index collects.
+func collectedIn(inventory client.Reader) consistency.Collected {
+	return func(ctx context.Context, cluster, group, resource string) (string, bool) {
+		var pc clusterpediav1alpha2.PediaCluster
+		if err := inventory.Get(ctx, client.ObjectKey{Name: cluster}, &pc, client.UnsafeDisableDeepCopy); err != nil {
+			return "", false
+		}
+		for _, g := range pc.Status.SyncResources {
+			if g.Group != group {
+				continue
+			}
+			for _, r := range g.Resources {
+				if r.Name == resource && len(r.SyncConditions) > 0 {
+					return r.SyncConditions[0].Version, true
+				}
+			}
+		}
+		return "", false
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -35,6 +36,10 @@ type Config struct {
 	// RequestScope returns a context that carries what lives as long as one
 	// operation, for example its dataloaders. It sees the user (authz.UserFrom).
 	RequestScope func(context.Context) context.Context
+
+	// Begin, where not nil, takes what a request brings beside its operation, and
+	// returns the context of the operation. An error refuses the request.
+	Begin func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error)
 
 	// ResponseExtensions returns what goes into the response's extensions when the
 	// operation is done; nil for nothing. It sees the context of RequestScope.

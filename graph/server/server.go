@@ -63,6 +63,7 @@ func newExecutor(cfg Config, p presenter) *handler.Server {
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(httpTransport{
 		present:      p.present,
+		begin:        cfg.Begin,
 		timeout:      cfg.RequestTimeout,
 		maxBodyBytes: cfg.MaxBodyBytes,
 		tokenLimit:   cfg.TokenLimit,

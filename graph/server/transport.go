@@ -22,6 +22,7 @@ const maxRequestErrors = 10
 // statuses, and repeat a body that they cannot read.
 type httpTransport struct {
 	present      graphql.ErrorPresenterFunc
+	begin        func(context.Context, http.Header, map[string]any) (context.Context, error)
 	timeout      time.Duration
 	maxBodyBytes int64
 	tokenLimit   int
@@ -82,6 +83,14 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		w.Header().Set("Allow", http.MethodPost)
 		t.refuse(w, r, mediaType, refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
 		return
+	}
+	if t.begin != nil {
+		begun, err := t.begin(ctx, r.Header, params.Extensions)
+		if err != nil {
+			t.fail(ctx, w, mediaType, apierror.CodeOf(err).HTTPStatus(), err)
+			return
+		}
+		ctx = begun
 	}
 	responses, ctx := exec.DispatchOperation(ctx, opCtx)
 	resp := responses(ctx)

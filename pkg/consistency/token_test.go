@@ -1,0 +1,158 @@
+package consistency
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+func as(t testing.TB, name string) context.Context {
+	t.Helper()
+	return authz.WithUser(t.Context(), authz.User{Name: name})
+}
+
+// replicas are the tokens of some replicas of one Kairship, and their clock.
+func replicas(t testing.TB, n int, now *time.Time) []*Tokens {
+	t.Helper()
+	global := fake.NewClientset()
+	clock := func() time.Time { return *now }
+	all := make([]*Tokens, n)
+	for i := range all {
+		all[i] = &Tokens{Now: clock, Keys: &SecretKeys{Secrets: global.CoreV1(), Namespace: "kairship-system", Name: "key", Now: clock}}
+	}
+	return all
+}
+
+var written = []Version{
+	{Instance: "alpha", Group: "apps", Version: "v1", Resource: "deployments", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "1", ResourceVersion: "7"},
+	{Instance: "alpha", Version: "v1", Resource: "configmaps", Kind: "ConfigMap", Namespace: "shop", Name: "settings", UID: "2", Deleted: true},
+}
+
+// A token comes back on another replica, for its user, for a while.
+func TestTokens(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	r := replicas(t, 3, &now)
+	token, err := r[0].Issue(as(t, "alice"), written...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw, _ := base64.RawURLEncoding.DecodeString(token); strings.Contains(string(raw), "web") || strings.Contains(string(raw), "alice") {
+		t.Error("a token tells what was written")
+	}
+	got, err := r[1].Read(as(t, "alice"), token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(written, got); diff != "" {
+		t.Error(diff)
+	}
+	for _, tt := range []struct {
+		name, user, token string
+		after             time.Duration
+		why               string
+	}{
+		{"another's", "bob", token, 0, "what alice wrote is none of bob's business"},
+		{"expired", "alice", token, Lifetime + time.Second, "the index is there by then"},
+		{"changed", "alice", token[:len(token)-3] + "AAA", 0, "nobody but Kairship makes one"},
+		{"cut", "alice", token[:20], 0, ""},
+		{"empty", "alice", "", 0, ""},
+		{"text", "alice", "no token!", 0, ""},
+		{"long", "alice", strings.Repeat("A", maxToken+1), 0, "it costs nothing to refuse"},
+		{"another key", "alice", "AQAAAAA" + token[7:], 0, "keys are told apart before anything is decrypted"},
+	} {
+		later := now.Add(tt.after)
+		r[1].Now = func() time.Time { return later }
+		_, err := r[1].Read(as(t, tt.user), tt.token)
+		if !apierror.Is(err, apierror.CodeInvalid) || !strings.HasPrefix(err.Error(), Argument+": ") {
+			t.Errorf("%s: %v, want INVALID that names %s: %s", tt.name, err, Argument, tt.why)
+		}
+	}
+}
+
+// A Secret that was deleted costs the tokens that are out, and is made again once.
+func TestKeysAreMadeAgain(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	global := fake.NewClientset()
+	make1 := func() *SecretKeys {
+		return &SecretKeys{Secrets: global.CoreV1(), Namespace: "kairship-system", Name: "key", Now: func() time.Time { return now }}
+	}
+	a, b := make1(), make1()
+	first, err := a.Key(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := b.Key(t.Context()); err != nil || string(second) != string(first) {
+		t.Fatalf("two replicas have two keys (%v)", err)
+	}
+	if err := global.Tracker().Delete(secretsResource, "kairship-system", "key"); err != nil {
+		t.Fatal(err)
+	}
+	c := make1()
+	fresh, err := c.Key(t.Context())
+	if err != nil || string(fresh) == string(first) {
+		t.Fatalf("the key was not made again: %v", err)
+	}
+	now = now.Add(lookAgainAfter)
+	if found, err := a.Find(t.Context(), keyID(fresh)); err != nil || string(found) != string(fresh) {
+		t.Errorf("a replica does not find the key that another made: %v", err)
+	}
+	reads := len(global.Actions())
+	for range 100 {
+		if found, err := a.Find(t.Context(), [keyIDSize]byte{1, 2, 3, 4}); err != nil || found != nil {
+			t.Fatalf("found %v, %v", found, err)
+		}
+	}
+	if more := len(global.Actions()) - reads; more > 1 {
+		t.Errorf("100 made-up tokens cost %d requests", more)
+	}
+}
+
+func TestNewestVersions(t *testing.T) {
+	v := func(uid, rv string, deleted bool) Version {
+		return Version{Instance: "a", Resource: "r", Name: "n", UID: uid, ResourceVersion: rv, Deleted: deleted}
+	}
+	for _, tt := range []struct {
+		in   []Version
+		want Version
+		why  string
+	}{
+		{[]Version{v("1", "9", false), v("1", "10", false)}, v("1", "10", false), "numbers, not text"},
+		{[]Version{v("1", "10", false), v("1", "9", false)}, v("1", "10", false), "whatever their order"},
+		{[]Version{v("1", "10", false), v("1", "", true)}, v("1", "", true), "a deletion is the last"},
+		{[]Version{v("1", "", true), v("1", "10", false)}, v("1", "", true), "whatever their order"},
+		{[]Version{v("1", "", true), v("2", "12", false)}, v("2", "12", false), "it was made anew"},
+	} {
+		if got := newest(tt.in); len(got) != 1 || got[0] != tt.want {
+			t.Errorf("%v: got %v, want %v: %s", tt.in, got, tt.want, tt.why)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	now := time.Unix(1_800_000_000, 0)
+	tokens := replicas(f, 1, &now)[0]
+	valid, err := tokens.Issue(as(f, "alice"), written...)
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, seed := range []string{valid, valid[1:], valid + "A", "", "AQ", "AQAAAAA", strings.ToLower(valid)} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := tokens.Read(as(t, "alice"), text)
+		if (err == nil) != (text == valid) {
+			t.Fatalf("%q: %v, %v", text, got, err)
+		}
+		if err != nil && !apierror.Is(err, apierror.CodeInvalid) {
+			t.Errorf("%q: %v, want INVALID", text, err)
+		}
+	})
+}

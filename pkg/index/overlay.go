@@ -1,0 +1,94 @@
+package index
+
+import (
+	"slices"
+)
+
+// Replacement is what a cluster itself says of one object, in the place of what
+// the index says.
+type Replacement struct {
+	Key Key
+	// Indexed is what the index had when it was asked last; nil for nothing.
+	Indexed *Object
+	// Now is the object; nil when it is gone.
+	Now *Object
+}
+
+// Overlay lays what clusters say over a page that was read for the query: objects
+// that are gone are left out, those that are newer replace what the index has, and
+// those that it does not have yet are put into their places. What it cannot judge,
+// where workloads are scheduled to, it leaves as the index has it.
+func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
+	out, counted := *page, int64(0)
+	out.Items = slices.Clone(page.Items)
+	for _, r := range replacements {
+		if !slices.ContainsFunc(q.Types, func(t Type) bool { return t.Group == r.Key.Type.Group && t.Resource == r.Key.Type.Resource }) {
+			continue
+		}
+		before, after := q.holds(r.Indexed), q.holds(r.Now)
+		at := slices.IndexFunc(out.Items, func(o *Object) bool { return r.isOf(o, len(q.Types) == 1) })
+		if len(q.ScheduledTo) > 0 && at < 0 {
+			continue
+		}
+		if !before && !after && at < 0 {
+			continue
+		}
+		out.Live = true
+		counted += one(after) - one(before)
+		if at >= 0 {
+			out.Items = slices.Delete(out.Items, at, at+1)
+		}
+		if after {
+			out.insert(&q, r.Now)
+		}
+	}
+	if len(out.Items) > q.Limit {
+		out.Items, out.HasNext = out.Items[:q.Limit], true
+	}
+	if page.Count != nil {
+		count := max(*page.Count+counted, int64(len(out.Items)))
+		out.Count = &count
+	}
+	return &out
+}
+
+// OverlayPart is Overlay for the page of one part.
+func (q ListQuery) OverlayPart(part Part, page *Page, replacements []Replacement) *Page {
+	return q.of(part).Overlay(page, replacements)
+}
+
+// insert puts an object into its place on the page, if its place is there.
+func (p *Page) insert(q *ListQuery, o *Object) {
+	position := PositionOf(o)
+	if q.After != nil && !follows(q.Order, position, *q.After) {
+		return
+	}
+	at := slices.IndexFunc(p.Items, func(item *Object) bool { return compare(q.Order, position, PositionOf(item)) < 0 })
+	switch {
+	case at >= 0:
+		p.Items = slices.Insert(p.Items, at, o)
+	case !p.HasNext:
+		p.Items = append(p.Items, o)
+	}
+}
+
+// holds tells that an object belongs to the list.
+func (q *ListQuery) holds(o *Object) bool {
+	return o != nil && q.matches(o) && !slices.ContainsFunc(q.Fields, func(f FieldEquals) bool { return textAt(o.raw, f.Path) != f.Value })
+}
+
+// isOf tells that an item of a page is the object that is replaced. An item that
+// does not say its kind is of the only type of its list.
+func (r Replacement) isOf(o *Object, only bool) bool {
+	if o.Cluster != r.Key.Cluster || o.Meta.Namespace != r.Key.Namespace || o.Meta.Name != r.Key.Name {
+		return false
+	}
+	return (o.Kind == "" && only) || o.Kind == r.Key.Type.Kind
+}
+
+func one(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
