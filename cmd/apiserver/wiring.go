@@ -41,6 +41,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/informers"
 )
 
 // planHeader asks for extensions.plan: what the operation cost.
@@ -49,7 +50,7 @@ const planHeader = "Kairship-Query-Plan"
 // build joins everything. It waits until the global cluster has been read once.
 func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (http.Handler, error) {
 	global := freshness.NewPulse(time.Now, globalSilence)
-	watches := &watches{logger: logger, global: global}
+	watches := &informers.Persistent{Logger: logger, Lost: global.Miss}
 	inventory, err := watchInventory(ctx, o, config, watches)
 	if err != nil {
 		return nil, err
@@ -115,14 +116,14 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 }
 
 // watchInventory caches what is read from the global cluster with every query.
-func watchInventory(ctx context.Context, o *options, config *rest.Config, watches *watches) (cache.Cache, error) {
+func watchInventory(ctx context.Context, o *options, config *rest.Config, watches *informers.Persistent) (cache.Cache, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(clusterpediav1alpha2.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	inventory, err := cache.New(config, cache.Options{
 		Scheme:           scheme,
-		NewInformer:      watches.newInformer,
+		NewInformer:      watches.New,
 		DefaultTransform: cache.TransformStripManagedFields(),
 		ByObject:         map[client.Object]cache.ByObject{&coordinationv1.Lease{}: o.leaseOnly()},
 		// Every query reads some of these objects many times, and nothing here changes

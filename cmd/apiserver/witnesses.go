@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/informers"
 )
 
 // What has not been heard of for so long is taken for dead.
@@ -38,7 +39,7 @@ func (o *options) leaseOnly() cache.ByObject {
 }
 
 // listen hears the witnesses of freshness for as long as the process lives.
-func listen(ctx context.Context, o *options, inventory cache.Cache, watches *watches, kube kubernetes.Interface, tracker *freshness.Tracker) error {
+func listen(ctx context.Context, o *options, inventory cache.Cache, watches *informers.Persistent, kube kubernetes.Interface, tracker *freshness.Tracker) error {
 	waitCtx, cancel := context.WithTimeout(ctx, o.waitForAPIs)
 	defer cancel()
 	leases, err := inventory.GetInformer(waitCtx, &coordinationv1.Lease{})
@@ -63,7 +64,7 @@ func listen(ctx context.Context, o *options, inventory cache.Cache, watches *wat
 		// What was answered to a question was so after it was asked. An answer is not
 		// enough: what we show is what we watch.
 		asked := time.Now()
-		if check(ctx) == nil && watches.follow() {
+		if check(ctx) == nil && watches.Following() {
 			tracker.Global.Beat(asked)
 		}
 	}, globalInterval)

@@ -91,7 +91,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                  controllers.Scheme(),
-		Cache:                   controllers.Cache(),
+		Cache:                   controllers.Cache(ctrl.Log.WithName("cache")),
 		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
 		HealthProbeBindAddress:  o.healthAddress,
 		LeaderElection:          o.leaderElect,

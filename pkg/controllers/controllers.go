@@ -6,9 +6,11 @@ package controllers
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"github.com/go-logr/logr"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +31,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
+	"github.com/kairship-io/kairship/pkg/informers"
 )
 
 // What the manager may do besides its controllers: hold the Lease and tell of it.
@@ -72,12 +75,15 @@ func Scheme() *runtime.Scheme {
 	return scheme
 }
 
-// Cache is how the manager must cache: of Secrets no more than their names, and
-// of the global cluster's RBAC no more than what is marked as Kairship's.
-func Cache() cache.Options {
+// Cache is how the manager must cache: of Secrets no more than their names, of
+// the global cluster's RBAC no more than what is marked as Kairship's, and all of
+// it anew as soon as the global cluster is back after an outage.
+func Cache(logger logr.Logger) cache.Options {
+	watches := &informers.Persistent{Logger: slog.New(logr.ToSlogHandler(logger))}
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue})}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
+		NewInformer:      watches.New,
 		ByObject: map[client.Object]cache.ByObject{
 			credentials.Metadata():       {Transform: credentials.StripMetadata},
 			&rbacv1.ClusterRole{}:        ours,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -29,7 +30,7 @@ import (
 func startManager(w *world) ctrl.Manager {
 	w.Helper()
 	mgr, err := ctrl.NewManager(apitest.Config(w), ctrl.Options{
-		Scheme: controllers.Scheme(), Cache: controllers.Cache(),
+		Scheme: controllers.Scheme(), Cache: controllers.Cache(logr.Discard()),
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		// Several tests start a manager, and names are counted in the whole process.
 		Controller: config.Controller{SkipNameValidation: new(true)},

@@ -1,4 +1,6 @@
-package main
+// Package informers makes informers that hear of the global cluster soon after it
+// was away.
+package informers
 
 import (
 	"context"
@@ -14,64 +16,66 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
-
-	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 )
 
 // askAgainAfter is the time between two attempts to list or watch while the
 // global cluster does not let us.
 const askAgainAfter = time.Second
 
-// watches are the informers on the global cluster.
+// Persistent makes the informers of one process on the global cluster.
 //
 // client-go waits longer after each attempt that failed, up to a minute. After
-// an outage the global cluster would be back, answers would come, and for that
-// minute they would show Instances, Clusters and the state of collection as they
-// were before. So failed attempts are repeated beneath client-go, which never
-// learns of them: a handful of small requests a second at most, to a server that
-// has to serve them anyway when it is back.
-type watches struct {
-	logger *slog.Logger
-	// global is the pulse of the global cluster. A watch that is lost is the first to know.
-	global *freshness.Pulse
+// an outage the global cluster would be back, and for that minute the process
+// would go by Instances, Clusters and the state of collection as they were
+// before. So failed attempts are repeated beneath client-go, which never learns
+// of them: a handful of small requests a second at most, to a server that has to
+// serve them anyway when it is back.
+type Persistent struct {
+	// Logger is told when a watch is interrupted and when it goes on. Required.
+	Logger *slog.Logger
+	// Lost is called whenever a watch is found to be interrupted; nil for nobody.
+	Lost func()
 	// failing is how many lists and watches are being repeated now.
 	failing atomic.Int32
 }
 
-// follow tells whether none of the watches is known to have been lost.
-func (w *watches) follow() bool { return w.failing.Load() == 0 }
+// Following tells whether none of the watches is known to have been lost.
+func (p *Persistent) Following() bool { return p.failing.Load() == 0 }
 
-// newInformer makes an informer as client-go does, but one that hears of the
-// global cluster soon after an outage.
-func (w *watches) newInformer(
+// New makes an informer as client-go does, but one that hears of the global
+// cluster within a second of its return. It is a cache.Options.NewInformer of
+// controller-runtime.
+func (p *Persistent) New(
 	source toolscache.ListerWatcher, of runtime.Object, resync time.Duration, indexers toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
-	return toolscache.NewSharedIndexInformer(w.persistent(toolscache.ToListerWatcherWithContext(source), fmt.Sprintf("%T", of)), of, resync, indexers)
+	return toolscache.NewSharedIndexInformer(p.persistent(toolscache.ToListerWatcherWithContext(source), fmt.Sprintf("%T", of)), of, resync, indexers)
 }
 
 // persistent does not give up listing and watching.
-func (w *watches) persistent(source toolscache.ListerWatcherWithContext, what string) *toolscache.ListWatch {
+func (p *Persistent) persistent(source toolscache.ListerWatcherWithContext, what string) *toolscache.ListWatch {
 	return &toolscache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-			return persist(ctx, w, what, func() (runtime.Object, error) { return source.ListWithContext(ctx, options) })
+			return persist(ctx, p, what, func() (runtime.Object, error) { return source.ListWithContext(ctx, options) })
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return persist(ctx, w, what, func() (watch.Interface, error) { return source.WatchWithContext(ctx, options) })
+			return persist(ctx, p, what, func() (watch.Interface, error) { return source.WatchWithContext(ctx, options) })
 		},
 	}
 }
 
 // persist asks until there is an answer, or a refusal that asking again will not change.
-func persist[T any](ctx context.Context, w *watches, what string, ask func() (T, error)) (T, error) {
+func persist[T any](ctx context.Context, p *Persistent, what string, ask func() (T, error)) (T, error) {
 	answer, err := ask()
 	if err == nil || !passes(err) || ctx.Err() != nil {
 		return answer, err
 	}
 	begun := time.Now()
-	w.failing.Add(1)
-	defer w.failing.Add(-1)
-	w.global.Miss()
-	w.logger.WarnContext(ctx, "the watch on the global cluster is interrupted; trying again every second", "of", what, "error", err)
+	p.failing.Add(1)
+	defer p.failing.Add(-1)
+	if p.Lost != nil {
+		p.Lost()
+	}
+	p.Logger.WarnContext(ctx, "the watch on the global cluster is interrupted; trying again every second", "of", what, "error", err)
 	again := time.NewTicker(askAgainAfter)
 	defer again.Stop()
 	for {
@@ -81,7 +85,7 @@ func persist[T any](ctx context.Context, w *watches, what string, ask func() (T,
 		case <-again.C:
 		}
 		if answer, err = ask(); err == nil || !passes(err) {
-			w.logger.InfoContext(ctx, "the watch on the global cluster goes on", "of", what, "after", time.Since(begun).Round(time.Millisecond).String())
+			p.Logger.InfoContext(ctx, "the watch on the global cluster goes on", "of", what, "after", time.Since(begun).Round(time.Millisecond).String())
 			return answer, err
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package informers
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,6 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 )
 
 func TestWhichFailuresPass(t *testing.T) {
@@ -92,17 +92,16 @@ func TestWatchesPersist(t *testing.T) {
 			const length = 10*time.Minute + 300*time.Millisecond
 			begun := time.Now()
 			global := &outage{until: begun.Add(length)}
-			pulse := freshness.NewPulse(time.Now, time.Hour)
-			pulse.Beat(begun.Add(-time.Second))
-			w := &watches{logger: slog.New(slog.DiscardHandler), global: pulse}
+			var lost atomic.Bool
+			p := &Persistent{Logger: slog.New(slog.DiscardHandler), Lost: func() { lost.Store(true) }}
 			done := make(chan error)
-			go func() { done <- ask(t.Context(), w.persistent(global, what)) }()
+			go func() { done <- ask(t.Context(), p.persistent(global, what)) }()
 			time.Sleep(length / 2)
-			if w.follow() {
+			if p.Following() {
 				t.Errorf("%s: it says that it follows a global cluster that does not answer", what)
 			}
-			if _, lost := pulse.Lost(); !lost {
-				t.Errorf("%s: what is watched is called fresh while the watch is lost", what)
+			if !lost.Load() {
+				t.Errorf("%s: nobody is told that the watch is lost", what)
 			}
 			if err := <-done; err != nil {
 				t.Errorf("%s: %v", what, err)
@@ -118,7 +117,7 @@ func TestWatchesPersist(t *testing.T) {
 					t.Errorf("watches from %q, want from where it was", version)
 				}
 			}
-			if !w.follow() {
+			if !p.Following() {
 				t.Errorf("%s: it follows again, and does not say so", what)
 			}
 		})
@@ -131,9 +130,9 @@ func TestWatchesEnd(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 		defer cancel()
 		global := &outage{until: time.Now().Add(time.Hour)}
-		w := &watches{logger: slog.New(slog.DiscardHandler), global: freshness.NewPulse(time.Now, time.Minute)}
+		p := &Persistent{Logger: slog.New(slog.DiscardHandler)}
 		begun := time.Now()
-		if _, err := w.persistent(global, "list").ListWithContext(ctx, metav1.ListOptions{}); err == nil {
+		if _, err := p.persistent(global, "list").ListWithContext(ctx, metav1.ListOptions{}); err == nil {
 			t.Error("a list that failed has no error")
 		}
 		if took := time.Since(begun); took > 90*time.Second {
