@@ -120,6 +120,7 @@ func (c *Collection) remove(i *instance) {
 	c.mu.Lock()
 	if c.byName[i.name] == i {
 		delete(c.byName, i.name)
+		i.metrics.ended.Store(true)
 		c.metrics.forget(i.name)
 	}
 	c.mu.Unlock()

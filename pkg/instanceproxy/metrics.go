@@ -3,6 +3,7 @@ package instanceproxy
 import (
 	"net/http"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -102,6 +103,9 @@ func (m *metrics) forget(name string) {
 type instanceMetrics struct {
 	all  *metrics
 	name string
+	// ended is set when the instance is gone: what ends late must not bring its
+	// series back.
+	ended atomic.Bool
 }
 
 func (m *metrics) of(name string) *instanceMetrics { return &instanceMetrics{all: m, name: name} }
@@ -115,6 +119,9 @@ func (m *instanceMetrics) begin(r *http.Request) func(*http.Response, error) {
 	waiting := m.all.inFlight.WithLabelValues(m.name)
 	waiting.Inc()
 	return func(response *http.Response, err error) {
+		if m.ended.Load() {
+			return
+		}
 		waiting.Dec()
 		code := "error"
 		if err == nil {

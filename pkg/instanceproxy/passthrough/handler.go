@@ -146,6 +146,9 @@ func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceprox
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { c.fail(w, r, err) },
 	}
+	// An instance may answer before it has read everything, with a refusal for
+	// example. HTTP/1 would have the body read to its end first.
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/2 always is, and says it can't.
 	forward.ServeHTTP(w, r)
 }
 
