@@ -6990,7 +6990,7 @@ input PlaintextOverriderInput @goModel(model: "github.com/karmada-io/karmada/pkg
   path: String!
   "What is done."
   operator: OverriderOperator!
-  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field can not be made null."
+  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field cannot be made null."
   value: JSON
 }
 
@@ -7046,7 +7046,7 @@ input JSONPatchOperationInput @goModel(model: "github.com/karmada-io/karmada/pkg
   subPath: String!
   "What is done."
   operator: OverriderOperator!
-  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field can not be made null."
+  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field cannot be made null."
   value: JSON
 }
 
@@ -7056,7 +7056,7 @@ input YAMLPatchOperationInput @goModel(model: "github.com/karmada-io/karmada/pkg
   subPath: String!
   "What is done."
   operator: OverriderOperator!
-  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field can not be made null."
+  "The new value; null for ` + "`" + `REMOVE` + "`" + `. A field cannot be made null."
   value: JSON
 }
 `, BuiltIn: false},
@@ -7849,7 +7849,7 @@ input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
   resourceVersion: String!
   "All its labels; null to leave them as they are. Karmada's own are kept in any case."
   labels: [LabelInput!]
-  "All its annotations; null to leave them as they are."
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
   annotations: [AnnotationInput!]
   "All that it says; null to leave that as it is."
   spec: PropagationSpecInput
@@ -7886,7 +7886,7 @@ input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 
 "A PropagationPolicy that was deleted."
 type DeletePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedPropagationPolicy") {
-  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
   propagationPolicy: PropagationPolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -7928,7 +7928,7 @@ input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
   resourceVersion: String!
   "All its labels; null to leave them as they are. Karmada's own are kept in any case."
   labels: [LabelInput!]
-  "All its annotations; null to leave them as they are."
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
   annotations: [AnnotationInput!]
   "All that it says; null to leave that as it is."
   spec: PropagationSpecInput
@@ -7963,7 +7963,7 @@ input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 
 "A ClusterPropagationPolicy that was deleted."
 type DeleteClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterPropagationPolicy") {
-  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
   clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -8009,7 +8009,7 @@ input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
   resourceVersion: String!
   "All its labels; null to leave them as they are. Karmada's own are kept in any case."
   labels: [LabelInput!]
-  "All its annotations; null to leave them as they are."
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
   annotations: [AnnotationInput!]
   "All that it says; null to leave that as it is."
   spec: OverrideSpecInput
@@ -8046,7 +8046,7 @@ input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 
 "An OverridePolicy that was deleted."
 type DeleteOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedOverridePolicy") {
-  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
   overridePolicy: OverridePolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -8088,7 +8088,7 @@ input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
   resourceVersion: String!
   "All its labels; null to leave them as they are. Karmada's own are kept in any case."
   labels: [LabelInput!]
-  "All its annotations; null to leave them as they are."
+  "All its annotations; null to leave them as they are. Karmada's own are kept in any case."
   annotations: [AnnotationInput!]
   "All that it says; null to leave that as it is."
   spec: OverrideSpecInput
@@ -8123,7 +8123,7 @@ input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 
 "A ClusterOverridePolicy that was deleted."
 type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterOverridePolicy") {
-  "What is left of the policy while Karmada cleans up behind it; null when it is gone. Of a dry run, the policy."
+  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
   clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -8169,7 +8169,7 @@ input PropagationSpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/ap
   preemption: PreemptionBehavior
   "Names of override policies that must exist before this policy takes effect."
   dependentOverrides: [String!]
-  "The scheduler in charge; empty for the default one. It can not be changed later."
+  "The scheduler in charge; empty for the default one. It cannot be changed later."
   schedulerName: String
   "How an application moves to another cluster when it or its cluster fails; null when it stays."
   failover: FailoverBehaviorInput
