@@ -13,11 +13,11 @@ import (
 
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/pkg/consistency"
-	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
@@ -65,11 +65,12 @@ func collectedIn(inventory client.Reader) consistency.Collected {
 }
 
 // newWrites makes the services of all mutations.
-func newWrites(permissions *access.Access, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
-	writer := &write.Writer{Access: permissions, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now}
+func newWrites(fleet resolvers.Fleet, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
+	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now}
 	return resolvers.Write{
 		Resources:  &resources.Service{Writer: writer},
 		Namespaces: &namespaces.Service{Writer: writer},
 		Policies:   policy.NewWrites(writer),
+		Workloads:  &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -668,6 +669,13 @@ type ComplexityRoot struct {
 		DeletePropagationPolicy        func(childComplexity int, input policy.DeleteInput) int
 		DeleteResource                 func(childComplexity int, input resources.DeleteInput) int
 		PatchResource                  func(childComplexity int, input resources.PatchInput) int
+		PauseWorkload                  func(childComplexity int, input workloads.Target) int
+		RestartWorkload                func(childComplexity int, input workloads.Target) int
+		ResumeWorkload                 func(childComplexity int, input workloads.Target) int
+		RollbackWorkload               func(childComplexity int, input workloads.RollbackInput) int
+		ScaleWorkload                  func(childComplexity int, input workloads.ScaleInput) int
+		SetImage                       func(childComplexity int, input workloads.SetImageInput) int
+		TriggerCronJob                 func(childComplexity int, input workloads.TriggerInput) int
 		UpdateClusterOverridePolicy    func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
 		UpdateClusterPropagationPolicy func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
 		UpdateNamespace                func(childComplexity int, input namespaces.UpdateInput) int
@@ -774,6 +782,11 @@ type ComplexityRoot struct {
 	PatchResourcePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Resource         func(childComplexity int) int
+	}
+
+	PauseWorkloadPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Workload         func(childComplexity int) int
 	}
 
 	Placement struct {
@@ -978,14 +991,41 @@ type ComplexityRoot struct {
 		Namespace     func(childComplexity int) int
 	}
 
+	RestartWorkloadPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Workload         func(childComplexity int) int
+	}
+
+	ResumeWorkloadPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Workload         func(childComplexity int) int
+	}
+
+	RollbackWorkloadPayload struct {
+		Cluster          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Revision         func(childComplexity int) int
+		Workload         func(childComplexity int) int
+	}
+
 	RuleWithCluster struct {
 		Overriders    func(childComplexity int) int
 		TargetCluster func(childComplexity int) int
 	}
 
+	ScaleWorkloadPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Workload         func(childComplexity int) int
+	}
+
 	SchedulePriority struct {
 		PriorityClassName   func(childComplexity int) int
 		PriorityClassSource func(childComplexity int) int
+	}
+
+	SetImagePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Workload         func(childComplexity int) int
 	}
 
 	SpreadConstraint struct {
@@ -1043,6 +1083,11 @@ type ComplexityRoot struct {
 	TargetCluster struct {
 		Name     func(childComplexity int) int
 		Replicas func(childComplexity int) int
+	}
+
+	TriggerCronJobPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Job              func(childComplexity int) int
 	}
 
 	UpdateClusterOverridePolicyPayload struct {
@@ -3831,6 +3876,83 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PatchResource(childComplexity, args["input"].(resources.PatchInput)), true
+	case "Mutation.pauseWorkload":
+		if e.ComplexityRoot.Mutation.PauseWorkload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pauseWorkload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PauseWorkload(childComplexity, args["input"].(workloads.Target)), true
+	case "Mutation.restartWorkload":
+		if e.ComplexityRoot.Mutation.RestartWorkload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_restartWorkload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RestartWorkload(childComplexity, args["input"].(workloads.Target)), true
+	case "Mutation.resumeWorkload":
+		if e.ComplexityRoot.Mutation.ResumeWorkload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resumeWorkload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResumeWorkload(childComplexity, args["input"].(workloads.Target)), true
+	case "Mutation.rollbackWorkload":
+		if e.ComplexityRoot.Mutation.RollbackWorkload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_rollbackWorkload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RollbackWorkload(childComplexity, args["input"].(workloads.RollbackInput)), true
+	case "Mutation.scaleWorkload":
+		if e.ComplexityRoot.Mutation.ScaleWorkload == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_scaleWorkload_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ScaleWorkload(childComplexity, args["input"].(workloads.ScaleInput)), true
+	case "Mutation.setImage":
+		if e.ComplexityRoot.Mutation.SetImage == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setImage_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetImage(childComplexity, args["input"].(workloads.SetImageInput)), true
+	case "Mutation.triggerCronJob":
+		if e.ComplexityRoot.Mutation.TriggerCronJob == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_triggerCronJob_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.TriggerCronJob(childComplexity, args["input"].(workloads.TriggerInput)), true
 	case "Mutation.updateClusterOverridePolicy":
 		if e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy == nil {
 			break
@@ -4288,6 +4410,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PatchResourcePayload.Resource(childComplexity), true
+
+	case "PauseWorkloadPayload.consistencyToken":
+		if e.ComplexityRoot.PauseWorkloadPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PauseWorkloadPayload.ConsistencyToken(childComplexity), true
+	case "PauseWorkloadPayload.workload":
+		if e.ComplexityRoot.PauseWorkloadPayload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PauseWorkloadPayload.Workload(childComplexity), true
 
 	case "Placement.applied":
 		if e.ComplexityRoot.Placement.Applied == nil {
@@ -5180,6 +5315,57 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResourceSelector.Namespace(childComplexity), true
 
+	case "RestartWorkloadPayload.consistencyToken":
+		if e.ComplexityRoot.RestartWorkloadPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RestartWorkloadPayload.ConsistencyToken(childComplexity), true
+	case "RestartWorkloadPayload.workload":
+		if e.ComplexityRoot.RestartWorkloadPayload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RestartWorkloadPayload.Workload(childComplexity), true
+
+	case "ResumeWorkloadPayload.consistencyToken":
+		if e.ComplexityRoot.ResumeWorkloadPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeWorkloadPayload.ConsistencyToken(childComplexity), true
+	case "ResumeWorkloadPayload.workload":
+		if e.ComplexityRoot.ResumeWorkloadPayload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeWorkloadPayload.Workload(childComplexity), true
+
+	case "RollbackWorkloadPayload.cluster":
+		if e.ComplexityRoot.RollbackWorkloadPayload.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackWorkloadPayload.Cluster(childComplexity), true
+	case "RollbackWorkloadPayload.consistencyToken":
+		if e.ComplexityRoot.RollbackWorkloadPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackWorkloadPayload.ConsistencyToken(childComplexity), true
+	case "RollbackWorkloadPayload.revision":
+		if e.ComplexityRoot.RollbackWorkloadPayload.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackWorkloadPayload.Revision(childComplexity), true
+	case "RollbackWorkloadPayload.workload":
+		if e.ComplexityRoot.RollbackWorkloadPayload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RollbackWorkloadPayload.Workload(childComplexity), true
+
 	case "RuleWithCluster.overriders":
 		if e.ComplexityRoot.RuleWithCluster.Overriders == nil {
 			break
@@ -5193,6 +5379,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RuleWithCluster.TargetCluster(childComplexity), true
 
+	case "ScaleWorkloadPayload.consistencyToken":
+		if e.ComplexityRoot.ScaleWorkloadPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScaleWorkloadPayload.ConsistencyToken(childComplexity), true
+	case "ScaleWorkloadPayload.workload":
+		if e.ComplexityRoot.ScaleWorkloadPayload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ScaleWorkloadPayload.Workload(childComplexity), true
+
 	case "SchedulePriority.priorityClassName":
 		if e.ComplexityRoot.SchedulePriority.PriorityClassName == nil {
 			break
@@ -5205,6 +5404,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SchedulePriority.PriorityClassSource(childComplexity), true
+
+	case "SetImagePayload.consistencyToken":
+		if e.ComplexityRoot.SetImagePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetImagePayload.ConsistencyToken(childComplexity), true
+	case "SetImagePayload.workload":
+		if e.ComplexityRoot.SetImagePayload.Workload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetImagePayload.Workload(childComplexity), true
 
 	case "SpreadConstraint.maxGroups":
 		if e.ComplexityRoot.SpreadConstraint.MaxGroups == nil {
@@ -5433,6 +5645,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TargetCluster.Replicas(childComplexity), true
+
+	case "TriggerCronJobPayload.consistencyToken":
+		if e.ComplexityRoot.TriggerCronJobPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TriggerCronJobPayload.ConsistencyToken(childComplexity), true
+	case "TriggerCronJobPayload.job":
+		if e.ComplexityRoot.TriggerCronJobPayload.Job == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TriggerCronJobPayload.Job(childComplexity), true
 
 	case "UpdateClusterOverridePolicyPayload.consistencyToken":
 		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.ConsistencyToken == nil {
@@ -5675,6 +5900,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClusterPreferencesInput,
 		ec.unmarshalInputClusterTolerationInput,
 		ec.unmarshalInputCommandArgsOverriderInput,
+		ec.unmarshalInputContainerImageInput,
 		ec.unmarshalInputCreateClusterOverridePolicyInput,
 		ec.unmarshalInputCreateClusterPropagationPolicyInput,
 		ec.unmarshalInputCreateNamespaceInput,
@@ -5710,6 +5936,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputOverrideSpecInput,
 		ec.unmarshalInputOverridersInput,
 		ec.unmarshalInputPatchResourceInput,
+		ec.unmarshalInputPauseWorkloadInput,
 		ec.unmarshalInputPlaintextOverriderInput,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
@@ -5721,13 +5948,19 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResourceFilter,
 		ec.unmarshalInputResourceOrder,
 		ec.unmarshalInputResourceSelectorInput,
+		ec.unmarshalInputRestartWorkloadInput,
+		ec.unmarshalInputResumeWorkloadInput,
+		ec.unmarshalInputRollbackWorkloadInput,
 		ec.unmarshalInputRuleWithClusterInput,
+		ec.unmarshalInputScaleWorkloadInput,
 		ec.unmarshalInputSchedulePriorityInput,
+		ec.unmarshalInputSetImageInput,
 		ec.unmarshalInputSpreadConstraintInput,
 		ec.unmarshalInputStatePreservationInput,
 		ec.unmarshalInputStatePreservationRuleInput,
 		ec.unmarshalInputStaticClusterWeightInput,
 		ec.unmarshalInputSuspendClustersInput,
+		ec.unmarshalInputTriggerCronJobInput,
 		ec.unmarshalInputUpdateClusterOverridePolicyInput,
 		ec.unmarshalInputUpdateClusterPropagationPolicyInput,
 		ec.unmarshalInputUpdateNamespaceInput,
@@ -9579,6 +9812,246 @@ type CronJob implements Node & Workload {
   schedule: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/workloadmutation.graphqls", Input: `extend type Mutation {
+  "Set the number of replicas of a Deployment or StatefulSet."
+  scaleWorkload(
+    "How many."
+    input: ScaleWorkloadInput!
+  ): ScaleWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Replace all pods of a Deployment, StatefulSet or DaemonSet, in every cluster, at the pace of its roll-out."
+  restartWorkload(
+    "What to restart."
+    input: RestartWorkloadInput!
+  ): RestartWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Pause the roll-out of a Deployment, or suspend a Job or CronJob."
+  pauseWorkload(
+    "What to pause."
+    input: PauseWorkloadInput!
+  ): PauseWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Go on with what ` + "`" + `pauseWorkload` + "`" + ` stopped."
+  resumeWorkload(
+    "What to resume."
+    input: ResumeWorkloadInput!
+  ): ResumeWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Change the images of containers of a Deployment, StatefulSet, DaemonSet or CronJob."
+  setImage(
+    "The images."
+    input: SetImageInput!
+  ): SetImagePayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Give a Deployment an earlier pod template. An instance keeps no revisions; its
+  members do, of what was sent to them. So the revision is taken from a member, and
+  only from one to which the Deployment is sent without overrides: other templates
+  were never the instance's. Other kinds have no revisions that Kairship collects.
+  """
+  rollbackWorkload(
+    "What to roll back."
+    input: RollbackWorkloadInput!
+  ): RollbackWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Run a CronJob now: a Job of its template, sent to the clusters that the CronJob is
+  sent to. The Job gets a PropagationPolicy of its own name, because the CronJob's
+  policy selects no Jobs; it goes when the Job goes. Overrides that select the
+  CronJob do not select the Job.
+  """
+  triggerCronJob(
+    "Which CronJob."
+    input: TriggerCronJobInput!
+  ): TriggerCronJobPayload! @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"How many replicas."
+input ScaleWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.ScaleInput") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "How many pods there are to be: in all clusters together where the policy divides them, otherwise in each."
+  replicas: Int!
+  "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The workload that was changed."
+type ScaleWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Payload") {
+  "The workload as the instance stored it. What its clusters make of it shows later."
+  workload: Workload
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"What to restart."
+input RestartWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Target") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The workload that was changed."
+type RestartWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Payload") {
+  "The workload as the instance stored it. What its clusters make of it shows later."
+  workload: Workload
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"What to pause."
+input PauseWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Target") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The workload that was changed."
+type PauseWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Payload") {
+  "The workload as the instance stored it. What its clusters make of it shows later."
+  workload: Workload
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"What to resume."
+input ResumeWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Target") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The workload that was changed."
+type ResumeWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Payload") {
+  "The workload as the instance stored it. What its clusters make of it shows later."
+  workload: Workload
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"Which images."
+input SetImageInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.SetImageInput") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The containers that get another image. Others keep theirs."
+  images: [ContainerImageInput!]!
+  "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The image of one container."
+input ContainerImageInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Image") {
+  "The name of the container; init containers too."
+  container: String!
+  "The image."
+  image: String!
+}
+
+"The workload that was changed."
+type SetImagePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Payload") {
+  "The workload as the instance stored it. What its clusters make of it shows later."
+  workload: Workload
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"What to roll back, and to what."
+input RollbackWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.RollbackInput") {
+  "The instance's name."
+  instance: String!
+  "The kind of the workload."
+  kind: WorkloadKind!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The number of the revision in the member; the newest that differs from what is there unless told."
+  toRevision: Int
+  "The member whose revisions are meant; the first by name that has true ones unless told."
+  cluster: String
+  "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The workload that was changed."
+type RollbackWorkloadPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.RollbackPayload") {
+  "The workload as the instance stored it. What its clusters make of it shows later."
+  workload: Workload
+  "The member that the revision was taken from."
+  cluster: String!
+  "Its number there."
+  revision: Int!
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"Which CronJob to run."
+input TriggerCronJobInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.TriggerInput") {
+  "The instance's name."
+  instance: String!
+  "Its namespace."
+  namespace: String!
+  "Its name."
+  name: String!
+  "The name of the Job; made of the CronJob's unless told."
+  jobName: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The Job that was made."
+type TriggerCronJobPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.TriggerPayload") {
+  "The Job as the instance stored it. What its clusters make of it shows later."
+  job: Job
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -10354,6 +10827,62 @@ func (ec *executionContext) childFields_JSONPatchOperation(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type JSONPatchOperation", field.Name)
 }
 
+func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Job_id(ctx, field)
+	case "instance":
+		return ec.fieldContext_Job_instance(ctx, field)
+	case "kind":
+		return ec.fieldContext_Job_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_Job_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_Job_name(ctx, field)
+	case "labels":
+		return ec.fieldContext_Job_labels(ctx, field)
+	case "annotations":
+		return ec.fieldContext_Job_annotations(ctx, field)
+	case "images":
+		return ec.fieldContext_Job_images(ctx, field)
+	case "replicas":
+		return ec.fieldContext_Job_replicas(ctx, field)
+	case "health":
+		return ec.fieldContext_Job_health(ctx, field)
+	case "healthMessage":
+		return ec.fieldContext_Job_healthMessage(ctx, field)
+	case "deleting":
+		return ec.fieldContext_Job_deleting(ctx, field)
+	case "suspended":
+		return ec.fieldContext_Job_suspended(ctx, field)
+	case "policy":
+		return ec.fieldContext_Job_policy(ctx, field)
+	case "overridePolicies":
+		return ec.fieldContext_Job_overridePolicies(ctx, field)
+	case "binding":
+		return ec.fieldContext_Job_binding(ctx, field)
+	case "placements":
+		return ec.fieldContext_Job_placements(ctx, field)
+	case "events":
+		return ec.fieldContext_Job_events(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Job_createdAt(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_Job_resourceVersion(ctx, field)
+	case "manifest":
+		return ec.fieldContext_Job_manifest(ctx, field)
+	case "yaml":
+		return ec.fieldContext_Job_yaml(ctx, field)
+	case "freshness":
+		return ec.fieldContext_Job_freshness(ctx, field)
+	case "completions":
+		return ec.fieldContext_Job_completions(ctx, field)
+	case "viewerCan":
+		return ec.fieldContext_Job_viewerCan(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Job", field.Name)
+}
+
 func (ec *executionContext) childFields_KindCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "kind":
@@ -10744,6 +11273,16 @@ func (ec *executionContext) childFields_PatchResourcePayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type PatchResourcePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_PauseWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workload":
+		return ec.fieldContext_PauseWorkloadPayload_workload(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_PauseWorkloadPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PauseWorkloadPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Placement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "clusterName":
@@ -11128,6 +11667,40 @@ func (ec *executionContext) childFields_ResourceSelector(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type ResourceSelector", field.Name)
 }
 
+func (ec *executionContext) childFields_RestartWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workload":
+		return ec.fieldContext_RestartWorkloadPayload_workload(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_RestartWorkloadPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RestartWorkloadPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ResumeWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workload":
+		return ec.fieldContext_ResumeWorkloadPayload_workload(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_ResumeWorkloadPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResumeWorkloadPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RollbackWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workload":
+		return ec.fieldContext_RollbackWorkloadPayload_workload(ctx, field)
+	case "cluster":
+		return ec.fieldContext_RollbackWorkloadPayload_cluster(ctx, field)
+	case "revision":
+		return ec.fieldContext_RollbackWorkloadPayload_revision(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_RollbackWorkloadPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RollbackWorkloadPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RuleWithCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "targetCluster":
@@ -11138,6 +11711,16 @@ func (ec *executionContext) childFields_RuleWithCluster(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type RuleWithCluster", field.Name)
 }
 
+func (ec *executionContext) childFields_ScaleWorkloadPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workload":
+		return ec.fieldContext_ScaleWorkloadPayload_workload(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_ScaleWorkloadPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ScaleWorkloadPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_SchedulePriority(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "priorityClassSource":
@@ -11146,6 +11729,16 @@ func (ec *executionContext) childFields_SchedulePriority(ctx context.Context, fi
 		return ec.fieldContext_SchedulePriority_priorityClassName(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SchedulePriority", field.Name)
+}
+
+func (ec *executionContext) childFields_SetImagePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "workload":
+		return ec.fieldContext_SetImagePayload_workload(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_SetImagePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetImagePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_SpreadConstraint(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11206,6 +11799,16 @@ func (ec *executionContext) childFields_TargetCluster(ctx context.Context, field
 		return ec.fieldContext_TargetCluster_replicas(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type TargetCluster", field.Name)
+}
+
+func (ec *executionContext) childFields_TriggerCronJobPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "job":
+		return ec.fieldContext_TriggerCronJobPayload_job(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_TriggerCronJobPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TriggerCronJobPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateClusterOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

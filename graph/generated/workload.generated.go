@@ -6987,6 +6987,13 @@ func (ec *executionContext) marshalNWorkloadOrderField2githubᚗcomᚋkairship�
 	return res
 }
 
+func (ec *executionContext) marshalOJob2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐJob(ctx context.Context, sel ast.SelectionSet, v *workload.Job) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Job(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOPolicyReferenceInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐPolicyReference(ctx context.Context, v any) (*workload.PolicyReference, error) {
 	if v == nil {
 		return nil, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 )
 
 // Resolver is the root of all resolvers.
@@ -46,4 +47,5 @@ type Write struct {
 	Resources  *resources.Service
 	Namespaces *namespaces.Service
 	Policies   *policy.Writes
+	Workloads  *workloads.Service
 }
