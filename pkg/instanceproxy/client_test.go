@@ -162,7 +162,7 @@ func TestRefusalsFromBeyond(t *testing.T) {
 	status := http.StatusUnauthorized
 	_, _, c := alphaWorld(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(status)
-		io.WriteString(w, `User "x" cannot impersonate resource "users"`)
+		_, _ = io.WriteString(w, `User "x" cannot impersonate resource "users"`)
 	}, nil)
 	for _, status = range []int{http.StatusUnauthorized, http.StatusForbidden} {
 		response, err := ask(as(t, "alice"), c, "alpha", http.MethodGet, "/member", nil)
@@ -180,11 +180,11 @@ func TestRefusalsFromBeyond(t *testing.T) {
 // stream answers with a first line, and a second when it is let.
 func stream(more <-chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		io.WriteString(w, "first\n")
+		_, _ = io.WriteString(w, "first\n")
 		w.(http.Flusher).Flush()
 		select {
 		case <-more:
-			io.WriteString(w, "second\n")
+			_, _ = io.WriteString(w, "second\n")
 		case <-r.Context().Done():
 		}
 	}
@@ -198,6 +198,7 @@ func TestReplacementDrains(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer response.Body.Close()
 	other := newAPIServer(t, "alpha", nil)
 	other.accept("new")
 	w.put("alpha", other.kubeconfig("new"))
@@ -216,6 +217,7 @@ func TestDrainIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer response.Body.Close()
 	s.accept("new")
 	w.put("alpha", s.kubeconfig("new"))
 	if _, err := io.ReadAll(response.Body); err == nil {
@@ -233,6 +235,7 @@ func TestDeletedInstance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer response.Body.Close()
 	w.delete("alpha")
 	if _, err := io.ReadAll(response.Body); err == nil {
 		t.Error("a stream of an instance that is gone goes on")
@@ -256,7 +259,7 @@ func TestBreaker(t *testing.T) {
 			case <-r.Context().Done():
 			}
 		}
-		io.WriteString(w, "{}")
+		_, _ = io.WriteString(w, "{}")
 	}, func(o *instanceproxy.Options) {
 		o.HeaderTimeout, o.Failures, o.RetryInterval = 200*time.Millisecond, 3, 50*time.Millisecond
 	})
@@ -301,7 +304,7 @@ func TestImpatientCallers(t *testing.T) {
 			}
 			return
 		}
-		io.WriteString(w, "{}")
+		_, _ = io.WriteString(w, "{}")
 	}, func(o *instanceproxy.Options) { o.Failures = 2 })
 	if _, err := told(as(t, "alice"), c, "alpha", "/"); err != nil {
 		t.Fatal(err)

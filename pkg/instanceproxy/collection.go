@@ -45,7 +45,7 @@ func New(ctx context.Context, options Options) (*Collection, error) {
 		return nil, fmt.Errorf("watch Instances: %w", err)
 	}
 	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-		UpdateFunc: func(_, now any) { c.changed(now) },
+		UpdateFunc: func(_, now any) { c.changed(now) }, //nolint:contextcheck // An instance outlives the request that began it.
 		DeleteFunc: c.deleted,
 	})
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *Collection) Get(ctx context.Context, name string) (Client, error) {
 		c.remove(added)
 		return c.Get(ctx, name)
 	}
-	added.follow(described.CredentialsRef())
+	added.follow(described.CredentialsRef()) //nolint:contextcheck // It outlives the request that began it.
 	return added, nil
 }
 

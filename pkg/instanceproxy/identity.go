@@ -2,6 +2,7 @@ package instanceproxy
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -64,11 +65,11 @@ func stripCredentials(h http.Header) {
 
 // protocolTokenPrefix is how browsers, which can't set headers on a WebSocket,
 // bring a bearer token: as one of the subprotocols they offer.
-const protocolTokenPrefix = "base64url.bearer.authorization.k8s.io."
+const protocolTokenPrefix = "base64url.bearer.authorization.k8s.io." //nolint:gosec // It begins a token.
 
 // stripProtocolToken removes tokens from the subprotocols that are offered.
 func stripProtocolToken(h http.Header) {
-	const name = "Sec-Websocket-Protocol"
+	const name = "Sec-WebSocket-Protocol"
 	offered := h.Values(name)
 	if len(offered) == 0 {
 		return
@@ -93,9 +94,7 @@ func setIdentity(h http.Header, token string, identity http.Header) {
 	if token != "" {
 		h.Set("Authorization", "Bearer "+token)
 	}
-	for name, values := range identity {
-		h[name] = values
-	}
+	maps.Copy(h, identity)
 }
 
 // stranger is whom an instance is asked about to see that it heeds

@@ -205,7 +205,7 @@ func (l *link) probe(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	response, err := l.send(r, nil)
+	response, err := l.send(r, nil) //nolint:bodyclose // discard closes it.
 	if err != nil {
 		return err
 	}
@@ -269,7 +269,7 @@ func (l *link) accepts(ctx context.Context, identity http.Header) error {
 }
 
 func (l *link) shared(ctx context.Context, key string, ask func(context.Context) error) error {
-	result := l.checks.DoChan(key, func() (any, error) {
+	result := l.checks.DoChan(key, func() (any, error) { //nolint:contextcheck // Others wait for the answer too.
 		ctx, cancel := context.WithTimeout(l.life, 2*probeTimeout)
 		defer cancel()
 		return nil, ask(ctx)
@@ -297,7 +297,7 @@ func (l *link) whoAmI(ctx context.Context, identity http.Header) (string, error)
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json")
-	response, err := l.send(r, identity)
+	response, err := l.send(r, identity) //nolint:bodyclose // discard closes it.
 	if err != nil {
 		return "", err
 	}

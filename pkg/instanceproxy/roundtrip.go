@@ -137,13 +137,13 @@ func (i *instance) enter(ctx context.Context) (*link, error) {
 // over sends a request over a link that its caller was counted into. Its answer
 // is counted in by itself, until its body is closed.
 func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.Response, error) {
-	done, err := l.breaker.allow()
+	done, err := l.breaker.allow() //nolint:contextcheck // Probes outlive the request that caused them.
 	if err != nil {
 		return nil, silent(i.name, err)
 	}
 	l.hold()
 	ctx, cancel := context.WithCancel(r.Context())
-	stop := context.AfterFunc(l.life, cancel)
+	stop := context.AfterFunc(l.life, cancel) //nolint:contextcheck // The link may end before the request.
 	release := func() {
 		stop()
 		cancel()
@@ -162,7 +162,7 @@ func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.R
 		if response.StatusCode != http.StatusUnauthorized && l.refusedAt.Load() != 0 {
 			l.refusedAt.Store(0)
 		}
-		response.Body = follow(response.Body, l.life, release)
+		response.Body = follow(l.life, response.Body, release) //nolint:contextcheck // The same.
 		return response, nil
 	}
 	defer release()
@@ -196,7 +196,7 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 	// The caller's patience is no measure of the instance, but a reason to look.
 	done(errNoVerdict)
 	if waited >= patience {
-		l.breaker.suspect()
+		l.breaker.suspect() //nolint:contextcheck // Probes outlive the request that caused them.
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return silent(i.name, err)
@@ -289,7 +289,7 @@ func (i *instance) lookAgain() {
 // follow calls release when a body is closed or ends, and closes one that became
 // a connection of its own when the link ends: it no longer hears of the request's
 // context.
-func follow(body io.ReadCloser, life context.Context, release func()) io.ReadCloser {
+func follow(life context.Context, body io.ReadCloser, release func()) io.ReadCloser {
 	followed := &followedBody{ReadCloser: body, release: sync.OnceFunc(release)}
 	stream, ok := body.(io.ReadWriteCloser)
 	if !ok {

@@ -15,10 +15,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", r.Header.Get("Upgrade"))
 	fmt.Fprintf(conn, "%s\n", r.Header.Get("Impersonate-User"))
-	io.Copy(conn, buffered)
+	_, _ = io.Copy(conn, buffered)
 }
 
 // An upgrade goes over HTTP/1.1, though everything else shares HTTP/2, and ends

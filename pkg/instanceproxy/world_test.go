@@ -50,15 +50,15 @@ type apiserver struct {
 
 // answer is what an apiserver tells.
 type answer struct {
-	Instance string
-	User     string
-	Groups   []string
-	Extra    []string
-	Method   string
-	Path     string
-	Query    string
-	Body     string
-	Header   http.Header
+	Instance string      `json:"Instance"`
+	User     string      `json:"User"`
+	Groups   []string    `json:"Groups"`
+	Extra    []string    `json:"Extra"`
+	Method   string      `json:"Method"`
+	Path     string      `json:"Path"`
+	Query    string      `json:"Query"`
+	Body     string      `json:"Body"`
+	Header   http.Header `json:"Header"`
 }
 
 func newAPIServer(t testing.TB, name string, handle http.HandlerFunc) *apiserver {
@@ -99,7 +99,7 @@ func (s *apiserver) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.URL.Path == "/apis/authentication.k8s.io/v1/selfsubjectreviews" {
 		w.WriteHeader(http.StatusCreated)
-		json.NewEncoder(w).Encode(authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: user}}})
+		_ = json.NewEncoder(w).Encode(authenticationv1.SelfSubjectReview{Status: authenticationv1.SelfSubjectReviewStatus{UserInfo: authenticationv1.UserInfo{Username: user}}})
 		return
 	}
 	if s.handle != nil {
@@ -107,7 +107,7 @@ func (s *apiserver) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body, _ := io.ReadAll(r.Body)
-	json.NewEncoder(w).Encode(answer{
+	_ = json.NewEncoder(w).Encode(answer{
 		Instance: s.name, User: user, Groups: r.Header.Values("Impersonate-Group"), Extra: r.Header.Values("Impersonate-Extra-Scopes"),
 		Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Body: string(body), Header: r.Header,
 	})

@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -120,7 +120,7 @@ func ended[T any](of <-chan T) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		for range of { //nolint:revive // Until it has ended.
+		for range of {
 		}
 	}()
 	return done

@@ -111,7 +111,7 @@ func TestKubectlWatch(t *testing.T) {
 	k.run(t, "", []string{"delete", "configmap", name, "-n", "shop"})
 	await("DELETED")
 	stop()
-	for range lines { //nolint:revive // Until it has ended.
+	for range lines {
 	}
 	_ = cmd.Wait()
 }

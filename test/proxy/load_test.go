@@ -10,11 +10,11 @@ import (
 	"testing"
 	"time"
 
-	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -53,12 +53,12 @@ type load struct {
 }
 
 // startLoad has several clients repeat a request.
-func startLoad(t *testing.T, clients int, request func(ctx context.Context, kube kubernetes.Interface, n int) error, make func() kubernetes.Interface) *load {
+func startLoad(t *testing.T, clients int, request func(ctx context.Context, kube kubernetes.Interface, n int) error, connect func() kubernetes.Interface) *load {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())
 	l := &load{stop: stop, failures: map[string]int{}}
 	for n := range clients {
-		kube := make()
+		kube := connect()
 		l.wait.Go(func() {
 			for ctx.Err() == nil {
 				begun := time.Now()

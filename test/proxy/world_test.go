@@ -69,7 +69,7 @@ func open(t *testing.T) *world {
 
 func start(t *testing.T, f *fleet.Fleet) *world {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "kairship-proxy-")
+	dir, err := os.MkdirTemp("", "kairship-proxy-") //nolint:usetesting // It outlives the test that began it.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,6 @@ func start(t *testing.T, f *fleet.Fleet) *world {
 	var cmd *exec.Cmd
 	w.run = func(t *testing.T) {
 		t.Helper()
-		//nolint:noctx // It lives as long as the package's tests.
 		cmd = exec.Command(filepath.Join(f.Bin, "kairship-apiserver"),
 			"--kubeconfig="+filepath.Join(f.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"),
 			"--listen-address="+address, "--tls-cert-file="+certFile, "--tls-private-key-file="+keyFile)

@@ -59,7 +59,7 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithCancel(authz.WithUser(r.Context(), user))
 	defer cancel()
 	if c.what.lasts(r) {
-		stop := context.AfterFunc(h.Stopping, cancel)
+		stop := context.AfterFunc(h.Stopping, cancel) //nolint:contextcheck // It is the process that ends.
 		defer stop()
 	}
 	// Most are over long before that.

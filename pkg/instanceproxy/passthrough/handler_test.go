@@ -305,7 +305,7 @@ func TestStreams(t *testing.T) {
 	if err != nil || line != "got one\n" {
 		t.Errorf("%q %v: an event waits for the next", line, err)
 	}
-	send.Close()
+	_ = send.Close()
 }
 
 // A stream ends within seconds of the permission that it was begun with.
@@ -348,7 +348,7 @@ func TestStopping(t *testing.T) {
 		select {
 		case <-r.Context().Done():
 		case <-release:
-			io.WriteString(w, "complete")
+			_, _ = io.WriteString(w, "complete")
 		}
 	}, func(c *passthrough.Config) { c.Stopping = stopping })
 	begin := func(path string) <-chan string {
@@ -384,16 +384,16 @@ func TestWebSocket(t *testing.T) {
 		if err != nil {
 			return
 		}
-		defer conn.Close()
+		defer func() { _ = conn.Close() }()
 		fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
-		fmt.Fprintf(conn, "%s %q\n", r.Header.Get("Impersonate-User"), r.Header.Get("Sec-Websocket-Protocol"))
-		io.Copy(conn, buffered)
+		fmt.Fprintf(conn, "%s %q\n", r.Header.Get("Impersonate-User"), r.Header.Get("Sec-WebSocket-Protocol"))
+		_, _ = io.Copy(conn, buffered)
 	}, nil)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	token := base64.RawURLEncoding.EncodeToString([]byte("t-alice"))
 	fmt.Fprintf(conn, "GET /instances/alpha/proxy/api/v1/namespaces/a/pods/b/exec HTTP/1.1\r\nHost: kairship\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Protocol: v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.%s\r\n\r\n", token)

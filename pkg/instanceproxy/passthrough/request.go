@@ -106,7 +106,7 @@ func yes(value string) bool { return value == "true" || value == "1" }
 func (request) upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
 // protocolToken begins the WebSocket subprotocol that carries a browser's token.
-const protocolToken = "base64url.bearer.authorization.k8s.io."
+const protocolToken = "base64url.bearer.authorization.k8s.io." //nolint:gosec // It begins a token.
 
 // requestCredentials finds what a request brought, as an apiserver does: browsers
 // can't set headers on a WebSocket, and bring a token as a subprotocol.
@@ -115,7 +115,7 @@ func requestCredentials(r *http.Request) authz.Credentials {
 	if !found.Empty() {
 		return found
 	}
-	for _, value := range r.Header.Values("Sec-Websocket-Protocol") {
+	for _, value := range r.Header.Values("Sec-WebSocket-Protocol") {
 		for protocol := range strings.SplitSeq(value, ",") {
 			encoded, ok := strings.CutPrefix(strings.TrimSpace(protocol), protocolToken)
 			if !ok {
