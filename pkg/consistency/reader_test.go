@@ -287,4 +287,3 @@ func textOf(page *index.Page) string {
 	}
 	return strings.Join(names, " ")
 }
-
