@@ -38,7 +38,8 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	tried["Viewer.can(instance)"], tried["Viewer.can(namespace)"] = true, true
 	var missing []string
 	for _, argument := range schema.Arguments(theSchema) {
-		if !tried[argument] {
+		// What is changed is the matter of test/writes.
+		if !tried[argument] && !strings.HasPrefix(argument, "Mutation.") {
 			missing = append(missing, argument)
 		}
 	}
