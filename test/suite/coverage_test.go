@@ -8,8 +8,9 @@ import (
 	"github.com/kairship-io/kairship/test/internal/schema"
 )
 
-// TestEveryArgumentHasATest walks the schema: an argument that is added to it
-// without a case in this suite makes it fail.
+// TestEveryArgumentHasATest walks what can be read: an argument that is added to it
+// without a case in this suite makes it fail. What changes something has suites of
+// its own.
 func TestEveryArgumentHasATest(t *testing.T) {
 	w := &world{id: "none", a: "a", b: "b", many: "many"}
 	tried := map[string]bool{}
