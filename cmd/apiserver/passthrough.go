@@ -33,7 +33,7 @@ func reachInstances(ctx context.Context, inventory cache.Cache, kube kubernetes.
 // Kubernetes sends.
 func withPassthrough(
 	ctx context.Context, api http.Handler, clients instanceproxy.Clients, authenticator authz.Authenticator,
-	permissions *authz.Resolver, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger,
+	permissions *authz.Resolver, indexed passthrough.Index, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger,
 ) (http.Handler, error) {
 	native, err := passthrough.New(passthrough.Config{
 		Clients:       clients,
@@ -42,6 +42,7 @@ func withPassthrough(
 		Reviews:       kube.AuthorizationV1().SubjectAccessReviews(),
 		Audit:         &audit.Log{Logger: logger, Exists: instanceExists(inventory)},
 		Logger:        logger,
+		Index:         indexed,
 		Stopping:      ctx,
 	})
 	if err != nil {

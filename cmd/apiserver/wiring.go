@@ -37,6 +37,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
+	"github.com/kairship-io/kairship/pkg/fleet/native"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -88,14 +89,15 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},
 	})
+	scope := func(ctx context.Context) context.Context {
+		ctx, _ = index.WithRecorder(ctx)
+		return loaders.With(access.With(ctx), idx)
+	}
 	api, err := server.New(server.Config{
-		Schema:        schema,
-		Authenticator: authenticator,
-		Authorizer:    permissions,
-		RequestScope: func(ctx context.Context) context.Context {
-			ctx, _ = index.WithRecorder(ctx)
-			return loaders.With(access.With(ctx), idx)
-		},
+		Schema:             schema,
+		Authenticator:      authenticator,
+		Authorizer:         permissions,
+		RequestScope:       scope,
 		Begin:              beginReading(tokens),
 		ResponseExtensions: queryPlan,
 		RequestTimeout:     o.requestTimeout,
@@ -112,7 +114,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	return withPassthrough(ctx, api, clients, authenticator, permissions, inventory, kube, logger)
+	return withPassthrough(ctx, api, clients, authenticator, permissions, native.NewService(fleet.Resources, scope), inventory, kube, logger)
 }
 
 // watchInventory caches what is read from the global cluster with every query.

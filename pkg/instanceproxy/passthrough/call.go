@@ -51,6 +51,11 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.as = user
+	fromIndex, err := c.wantsIndex(r)
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
 	client, err := h.Clients.Get(r.Context(), c.instance)
 	if err != nil {
 		c.fail(w, r, err)
@@ -58,6 +63,10 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithCancel(authz.WithUser(r.Context(), user))
 	defer cancel()
+	if fromIndex {
+		c.indexed(w, r.WithContext(ctx))
+		return
+	}
 	if c.what.lasts(r) {
 		stop := context.AfterFunc(h.Stopping, cancel) //nolint:contextcheck // It is the process that ends.
 		defer stop()

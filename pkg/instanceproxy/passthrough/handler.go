@@ -29,7 +29,7 @@ type Permissions interface {
 	Visibility(ctx context.Context, u authz.User, instances ...string) (*authz.Visibility, error)
 }
 
-// Config is what a Handler needs. All but Recheck and Stopping are required.
+// Config is what a Handler needs. All but Index, Recheck and Stopping are required.
 type Config struct {
 	Clients       instanceproxy.Clients
 	Authenticator authz.Authenticator
@@ -39,6 +39,8 @@ type Config struct {
 	Reviews authorizationclient.SubjectAccessReviewInterface
 	Audit   *audit.Log
 	Logger  *slog.Logger
+	// Index answers reads that ask for it; nil where there is none.
+	Index Index
 	// Recheck is the time between two decisions about a request that lasts; zero
 	// means DefaultRecheck.
 	Recheck time.Duration

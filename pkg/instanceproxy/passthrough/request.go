@@ -31,8 +31,8 @@ func parseTarget(escaped, query string) (*url.URL, error) {
 // request is what a request is about, as far as its path tells.
 type request struct {
 	verb string
-	// group, resource and subresource are words of the caller; see operation.
-	group, resource, subresource string
+	// These are words of the caller; see operation.
+	group, version, resource, namespace, name, subresource string
 }
 
 // verbOf is the verb of a method on instances/proxy.
@@ -61,17 +61,20 @@ func what(method, path string) request {
 	parts := strings.Split(strings.Trim(path, "/"), "/")
 	switch {
 	case parts[0] == "api" && len(parts) > 2:
-		parts = parts[2:]
+		is.version, parts = parts[1], parts[2:]
 	case parts[0] == "apis" && len(parts) > 3:
-		is.group, parts = parts[1], parts[3:]
+		is.group, is.version, parts = parts[1], parts[2], parts[3:]
 	default:
 		return is
 	}
 	// A Namespace itself has only these subresources; anything else is in it.
 	if parts[0] == "namespaces" && len(parts) > 2 && parts[2] != "status" && parts[2] != "finalize" {
-		parts = parts[2:]
+		is.namespace, parts = parts[1], parts[2:]
 	}
 	is.resource = parts[0]
+	if len(parts) > 1 {
+		is.name = parts[1]
+	}
 	if len(parts) > 2 {
 		is.subresource = parts[2]
 	}

@@ -1,0 +1,87 @@
+package passthrough
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// How a caller asks for an answer from the index.
+const (
+	sourceHeader    = "Kairship-Source"
+	sourceParameter = "source"
+	sourceIndex     = "index"
+)
+
+// Index answers reads without asking the instance. The answers are written as
+// JSON, with the headers beside them. Errors are *apierror.Error.
+type Index interface {
+	Get(ctx context.Context, instance string, of schema.GroupVersionResource, namespace, name string) (any, map[string]string, error)
+	List(ctx context.Context, instance string, of schema.GroupVersionResource, namespace string, query url.Values) (any, map[string]string, error)
+}
+
+// wantsIndex tells whether a request is to be answered by the index, and takes
+// that wish out of the query. The header may be on every request of a client, so
+// it is about reads of objects alone; the parameter is about this very request.
+func (c *call) wantsIndex(r *http.Request) (bool, error) {
+	readable := c.what.readable(r)
+	named := false
+	if query := c.target.Query(); query.Has(sourceParameter) {
+		named = query.Get(sourceParameter) == sourceIndex
+		if named {
+			query.Del(sourceParameter)
+			c.target.RawQuery = query.Encode()
+		}
+	}
+	switch {
+	case named && !readable:
+		return false, apierror.Invalid(sourceParameter, "the index answers get and list of objects; leave the parameter out")
+	case named || (readable && strings.EqualFold(r.Header.Get(sourceHeader), sourceIndex)):
+		if c.handler.Index == nil {
+			return false, apierror.Invalid(sourceParameter, "there is no index here; leave the parameter and the header out")
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// readable tells a get or list of objects from everything else.
+func (q request) readable(r *http.Request) bool {
+	return r.Method == http.MethodGet && q.resource != "" && q.subresource == "" && !q.lasts(r)
+}
+
+// indexed answers from the index.
+func (c *call) indexed(w http.ResponseWriter, r *http.Request) {
+	of := schema.GroupVersionResource{Group: c.what.group, Version: c.what.version, Resource: c.what.resource}
+	var answer any
+	var headers map[string]string
+	var err error
+	if c.what.name != "" {
+		answer, headers, err = c.handler.Index.Get(r.Context(), c.instance, of, c.what.namespace, c.what.name)
+	} else {
+		answer, headers, err = c.handler.Index.List(r.Context(), c.instance, of, c.what.namespace, c.target.Query())
+	}
+	if err != nil {
+		c.fail(w, r, err)
+		return
+	}
+	body, err := json.Marshal(answer)
+	if err != nil {
+		c.fail(w, r, apierror.Wrap(err, apierror.CodeInternal, "internal error"))
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		w.Header().Set(name, headers[name])
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-cache, private")
+	w.Write(append(body, '\n')) //nolint:errcheck // The caller went away.
+}
