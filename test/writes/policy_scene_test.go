@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -77,9 +78,7 @@ func (s *policyScene) input(k policyKind, more map[string]any) map[string]any {
 	if k.namespaced {
 		in["namespace"] = s.namespace
 	}
-	for key, value := range more {
-		in[key] = value
-	}
+	maps.Copy(in, more)
 	return in
 }
 
@@ -145,8 +144,10 @@ func write(t *testing.T, by *gql.Client, verb string, k policyKind, input map[st
 	if len(r.Errors) > 0 {
 		return nil, r
 	}
-	var data struct{ Payload *writtenPolicy }
-	if err := json.Unmarshal(r.Data, &data); err != nil {
+	var data struct {
+		Payload *writtenPolicy `json:"payload"`
+	}
+	if err := json.Unmarshal(r.Data, &data); err != nil { //nolint:musttag // The names differ in case only.
 		t.Fatal(err)
 	}
 	return data.Payload, r
@@ -175,8 +176,10 @@ type policyRefusal struct {
 func refusedWrite(t *testing.T, by *gql.Client, verb string, k policyKind, input map[string]any, code, argument string) policyRefusal {
 	t.Helper()
 	p, r := write(t, by, verb, k, input)
-	var body struct{ Errors []policyRefusal }
-	if err := json.Unmarshal(r.Body, &body); err != nil {
+	var body struct {
+		Errors []policyRefusal `json:"errors"`
+	}
+	if err := json.Unmarshal(r.Body, &body); err != nil { //nolint:musttag // The names differ in case only.
 		t.Fatal(err)
 	}
 	if p != nil || len(body.Errors) != 1 {

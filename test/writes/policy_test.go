@@ -1,6 +1,7 @@
 package writes
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -154,9 +155,7 @@ func TestInvalidPoliciesNameTheInput(t *testing.T) {
 	s := newPolicyScene(t)
 	spec := func(more map[string]any) map[string]any {
 		out := map[string]any{"resourceSelectors": s.selector()}
-		for key, value := range more {
-			out[key] = value
-		}
+		maps.Copy(out, more)
 		return out
 	}
 	for _, tt := range []struct {

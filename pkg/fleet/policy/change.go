@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -58,7 +60,7 @@ func NewWrites(w *write.Writer) *Writes {
 
 func kindOf(t index.Type, namespaced bool) write.Kind {
 	return write.Kind{
-		GroupVersionResource: policyv1alpha1.SchemeGroupVersion.WithResource(t.Resource), Kind: t.Kind, Namespaced: namespaced,
+		GroupVersionResource: schema.GroupVersion(policyv1alpha1.GroupVersion).WithResource(t.Resource), Kind: t.Kind, Namespaced: namespaced,
 	}
 }
 
@@ -247,9 +249,7 @@ func replaced(from, to map[string]string) map[string]string {
 			out[key] = value
 		}
 	}
-	for key, value := range to {
-		out[key] = value
-	}
+	maps.Copy(out, to)
 	return out
 }
 

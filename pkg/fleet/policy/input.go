@@ -43,20 +43,31 @@ type DeleteInput struct {
 	DryRun     bool
 }
 
-// The inputs of each kind. The generator finds them by these names.
 type (
-	CreatePropagationPolicyInput        = CreateInput[policyv1alpha1.PropagationSpec]
+	// CreatePropagationPolicyInput is a PropagationPolicy to create.
+	CreatePropagationPolicyInput = CreateInput[policyv1alpha1.PropagationSpec]
+	// CreateClusterPropagationPolicyInput is a ClusterPropagationPolicy to create.
 	CreateClusterPropagationPolicyInput = CreateInput[policyv1alpha1.PropagationSpec]
-	CreateOverridePolicyInput           = CreateInput[policyv1alpha1.OverrideSpec]
-	CreateClusterOverridePolicyInput    = CreateInput[policyv1alpha1.OverrideSpec]
-	UpdatePropagationPolicyInput        = UpdateInput[policyv1alpha1.PropagationSpec]
+	// CreateOverridePolicyInput is an OverridePolicy to create.
+	CreateOverridePolicyInput = CreateInput[policyv1alpha1.OverrideSpec]
+	// CreateClusterOverridePolicyInput is a ClusterOverridePolicy to create.
+	CreateClusterOverridePolicyInput = CreateInput[policyv1alpha1.OverrideSpec]
+	// UpdatePropagationPolicyInput is a change of a PropagationPolicy.
+	UpdatePropagationPolicyInput = UpdateInput[policyv1alpha1.PropagationSpec]
+	// UpdateClusterPropagationPolicyInput is a change of a ClusterPropagationPolicy.
 	UpdateClusterPropagationPolicyInput = UpdateInput[policyv1alpha1.PropagationSpec]
-	UpdateOverridePolicyInput           = UpdateInput[policyv1alpha1.OverrideSpec]
-	UpdateClusterOverridePolicyInput    = UpdateInput[policyv1alpha1.OverrideSpec]
-	DeletePropagationPolicyInput        = DeleteInput
+	// UpdateOverridePolicyInput is a change of an OverridePolicy.
+	UpdateOverridePolicyInput = UpdateInput[policyv1alpha1.OverrideSpec]
+	// UpdateClusterOverridePolicyInput is a change of a ClusterOverridePolicy.
+	UpdateClusterOverridePolicyInput = UpdateInput[policyv1alpha1.OverrideSpec]
+	// DeletePropagationPolicyInput is a PropagationPolicy to delete.
+	DeletePropagationPolicyInput = DeleteInput
+	// DeleteClusterPropagationPolicyInput is a ClusterPropagationPolicy to delete.
 	DeleteClusterPropagationPolicyInput = DeleteInput
-	DeleteOverridePolicyInput           = DeleteInput
-	DeleteClusterOverridePolicyInput    = DeleteInput
+	// DeleteOverridePolicyInput is an OverridePolicy to delete.
+	DeleteOverridePolicyInput = DeleteInput
+	// DeleteClusterOverridePolicyInput is a ClusterOverridePolicy to delete.
+	DeleteClusterOverridePolicyInput = DeleteInput
 )
 
 // Written is a policy that was created or changed.
@@ -77,20 +88,31 @@ type Deleted[T any] struct {
 	ConsistencyToken *string
 }
 
-// The payloads of each kind. The generator finds them by these names.
 type (
-	CreatedPropagationPolicy        = Written[PropagationPolicy]
+	// CreatedPropagationPolicy is a PropagationPolicy that was created.
+	CreatedPropagationPolicy = Written[PropagationPolicy]
+	// CreatedClusterPropagationPolicy is a ClusterPropagationPolicy that was created.
 	CreatedClusterPropagationPolicy = Written[ClusterPropagationPolicy]
-	CreatedOverridePolicy           = Written[OverridePolicy]
-	CreatedClusterOverridePolicy    = Written[ClusterOverridePolicy]
-	UpdatedPropagationPolicy        = Written[PropagationPolicy]
+	// CreatedOverridePolicy is an OverridePolicy that was created.
+	CreatedOverridePolicy = Written[OverridePolicy]
+	// CreatedClusterOverridePolicy is a ClusterOverridePolicy that was created.
+	CreatedClusterOverridePolicy = Written[ClusterOverridePolicy]
+	// UpdatedPropagationPolicy is a PropagationPolicy that was changed.
+	UpdatedPropagationPolicy = Written[PropagationPolicy]
+	// UpdatedClusterPropagationPolicy is a ClusterPropagationPolicy that was changed.
 	UpdatedClusterPropagationPolicy = Written[ClusterPropagationPolicy]
-	UpdatedOverridePolicy           = Written[OverridePolicy]
-	UpdatedClusterOverridePolicy    = Written[ClusterOverridePolicy]
-	DeletedPropagationPolicy        = Deleted[PropagationPolicy]
+	// UpdatedOverridePolicy is an OverridePolicy that was changed.
+	UpdatedOverridePolicy = Written[OverridePolicy]
+	// UpdatedClusterOverridePolicy is a ClusterOverridePolicy that was changed.
+	UpdatedClusterOverridePolicy = Written[ClusterOverridePolicy]
+	// DeletedPropagationPolicy is a PropagationPolicy that was deleted.
+	DeletedPropagationPolicy = Deleted[PropagationPolicy]
+	// DeletedClusterPropagationPolicy is a ClusterPropagationPolicy that was deleted.
 	DeletedClusterPropagationPolicy = Deleted[ClusterPropagationPolicy]
-	DeletedOverridePolicy           = Deleted[OverridePolicy]
-	DeletedClusterOverridePolicy    = Deleted[ClusterOverridePolicy]
+	// DeletedOverridePolicy is an OverridePolicy that was deleted.
+	DeletedOverridePolicy = Deleted[OverridePolicy]
+	// DeletedClusterOverridePolicy is a ClusterOverridePolicy that was deleted.
+	DeletedClusterOverridePolicy = Deleted[ClusterOverridePolicy]
 )
 
 // Canonical is a spec as Kubernetes stores it: what Karmada's types leave out when

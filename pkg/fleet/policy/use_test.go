@@ -58,7 +58,7 @@ func TestMayChangeIn(t *testing.T) {
 		{"a rule for another one", "{overriders: {}, overrideRules: [{targetCluster: {clusterNames: [m2]}, " + change + "}]}", false},
 		{"a rule for all but this one", "{overriders: {}, overrideRules: [{targetCluster: {exclude: [m1]}, " + change + "}]}", false},
 		{"labels of clusters may fit", "{overriders: {}, overrideRules: [{targetCluster: {labelSelector: {matchLabels: {a: b}}}, " + change + "}]}", true},
-		{"a rule without changes changes nothing", "{overriders: {}, overrideRules: [{overriders: {}}]}", false},
+		{"a rule that says no change", "{overriders: {}, overrideRules: [{overriders: {}}]}", false},
 		{"the second rule", "{overriders: {}, overrideRules: [{targetCluster: {clusterNames: [m2]}, " + change + "}, {" + change + "}]}", true},
 		{"the deprecated way", "{targetCluster: {clusterNames: [m1]}, " + change + "}", true},
 		{"the deprecated way, elsewhere", "{targetCluster: {clusterNames: [m2]}, " + change + "}", false},

@@ -37,7 +37,7 @@ var (
 
 func kindOfWork(t index.Type, namespaced bool) write.Kind {
 	return write.Kind{
-		GroupVersionResource: workv1alpha2.SchemeGroupVersion.WithResource(t.Resource), Kind: t.Kind, Namespaced: namespaced,
+		GroupVersionResource: schema.GroupVersion(workv1alpha2.GroupVersion).WithResource(t.Resource), Kind: t.Kind, Namespaced: namespaced,
 	}
 }
 
@@ -95,7 +95,7 @@ func dependents(ctx context.Context, site *write.Site, policy *unstructured.Unst
 	}
 	return each(ctx, site, kind, policy.GetNamespace(), "", "", use, func(p *policyv1alpha1.PropagationPolicy) error {
 		if slices.Contains(p.Spec.DependentOverrides, policy.GetName()) {
-			use.add(User{policyv1alpha1.SchemeGroupVersion.String(), kind.Kind, p.Namespace, p.Name})
+			use.add(User{policyv1alpha1.GroupVersion.String(), kind.Kind, p.Namespace, p.Name})
 		}
 		return nil
 	})
