@@ -148,10 +148,9 @@ func TestMatrixIsWhole(t *testing.T) {
 			t.Errorf("there is no type %s any more", typ)
 		}
 	}
-	for _, root := range []*ast.Definition{theSchema.Mutation, theSchema.Subscription} {
-		if root != nil {
-			t.Errorf("the matrix does not cover %s yet", root.Name)
-		}
+	// Mutations have a matrix of their own, in test/writes.
+	if theSchema.Subscription != nil {
+		t.Error("the matrix does not cover subscriptions yet")
 	}
 }
 

@@ -1,0 +1,102 @@
+package writes
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/schema"
+)
+
+// Who may not see an instance learns from no mutation that it exists, and who may
+// only read it can change nothing by any. The mutations are taken from the schema,
+// so that one that is added to it is tried too.
+func TestEveryMutationIsRefusedToOthers(t *testing.T) {
+	f := fleet.Open(t)
+	s := schema.Load()
+	tried := 0
+	for _, m := range s.Mutation.Fields {
+		if strings.HasPrefix(m.Name, "__") {
+			continue
+		}
+		tried++
+		t.Run(m.Name, func(t *testing.T) {
+			input := s.Types[m.Arguments.ForName("input").Type.Name()]
+			selection := "__typename"
+			if m.Name == "applyManifests" {
+				selection = "results { error { code } }" // Each object is refused for itself.
+			}
+			query := "mutation($input: " + input.Name + "!) { " + m.Name + "(input: $input) { " + selection + " } }"
+			ask := func(who, instance string) gql.Error {
+				given := least(s, input)
+				given["instance"] = instance
+				r := gql.New(f.KairshipURL, f.Token(t, who)).Must(t, gql.Request{Query: query, Variables: map[string]any{"input": given}})
+				if len(r.Errors) == 0 && strings.Contains(string(r.Data), `{"results":[{"error":{"code":"FORBIDDEN"}}]}`) {
+					refused := gql.Error{}
+					refused.Extensions.Code = "FORBIDDEN"
+					return refused
+				}
+				if len(r.Errors) != 1 {
+					t.Fatalf("%s was not refused: %s", who, r.Body)
+				}
+				return r.Errors[0]
+			}
+			for _, who := range []string{"bob", "mallory"} {
+				hidden, missing := ask(who, "alpha"), ask(who, "aleph")
+				if hidden.Extensions.Code != "NOT_FOUND" || hidden.Extensions.Argument != "input.instance" {
+					t.Errorf("%s may not know of alpha: %v", who, hidden)
+				}
+				if strings.ReplaceAll(hidden.String(), "alpha", "aleph") != missing.String() {
+					t.Errorf("%s can tell an instance that is hidden from one that is missing: %v, %v", who, hidden, missing)
+				}
+			}
+			if e := ask("bob", "beta"); e.Extensions.Code != "FORBIDDEN" {
+				t.Errorf("bob may only read beta: %v", e)
+			}
+		})
+	}
+	if tried < 12 {
+		t.Errorf("only %d mutations were tried", tried)
+	}
+}
+
+// least is an input that holds what it has to, and a namespace where it may.
+func least(s *ast.Schema, def *ast.Definition) map[string]any {
+	out := map[string]any{}
+	for _, f := range def.Fields {
+		if (f.Type.NonNull && f.DefaultValue == nil) || f.Name == "namespace" {
+			out[f.Name] = something(s, f)
+		}
+	}
+	return out
+}
+
+func something(s *ast.Schema, f *ast.FieldDefinition) any {
+	if f.Type.Elem != nil {
+		return []any{}
+	}
+	switch def := s.Types[f.Type.Name()]; {
+	case def.Kind == ast.InputObject:
+		return least(s, def)
+	case def.Kind == ast.Enum:
+		return def.EnumValues[0].Name
+	case def.Name == "Boolean":
+		return false
+	case def.Name == "Int" || def.Name == "Int64":
+		return 1
+	case def.Name == "JSON":
+		return map[string]any{}
+	case f.Name == "manifests":
+		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: matrix, namespace: billing}\n"
+	case f.Name == "namespace":
+		return "billing"
+	case f.Name == "version":
+		return "v1"
+	case f.Name == "resource":
+		return "configmaps"
+	}
+	return "matrix"
+}
