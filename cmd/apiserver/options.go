@@ -43,6 +43,7 @@ type options struct {
 	shutdownTimeout time.Duration
 	logLevel        string
 	logFormat       string
+	metricsAddress  string
 	pprofAddress    string
 
 	printVersion bool
@@ -82,6 +83,7 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long requests in progress may last after SIGTERM or SIGINT")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info or debug")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
+			f.StringVar(&o.metricsAddress, "metrics-bind-address", "", "`host:port` to serve metrics on, at /metrics over plain HTTP; off when empty")
 			f.StringVar(&o.pprofAddress, "pprof-address", "", "`host:port` on the loopback interface to serve Go's profiles on, at /debug/pprof/; off when empty")
 			f.BoolVar(&o.printVersion, "version", false, "print the version and exit")
 		}),
@@ -141,6 +143,10 @@ func (o *options) validate() error {
 	} else {
 		check(o.tlsCertFile != "" || flags.Loopback(host),
 			"--listen-address: bearer tokens must not travel in the clear; give --tls-cert-file and --tls-private-key-file, or an address of the loopback interface instead of %q", host)
+	}
+	if o.metricsAddress != "" {
+		_, _, err := net.SplitHostPort(o.metricsAddress)
+		check(err == nil, "--metrics-bind-address: %v", err)
 	}
 	if o.pprofAddress != "" {
 		host, _, err := net.SplitHostPort(o.pprofAddress)

@@ -53,6 +53,11 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	if o.metricsAddress != "" {
+		if err := serveMetrics(ctx, o.metricsAddress, logger); err != nil {
+			return err
+		}
+	}
 	if o.pprofAddress != "" {
 		if err := servePprof(ctx, o.pprofAddress, logger); err != nil {
 			return err

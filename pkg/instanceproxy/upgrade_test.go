@@ -33,7 +33,7 @@ func TestUpgrade(t *testing.T) {
 		r, _ := http.NewRequestWithContext(as(t, "alice"), http.MethodPost, "https://x/exec", http.NoBody)
 		r.Header.Set("Connection", "Upgrade")
 		r.Header.Set("Upgrade", protocol)
-		response, err := client.Transport().RoundTrip(r)
+		response, err := client.Transport().RoundTrip(r) //nolint:bodyclose // The stream below is the body.
 		if err != nil || response.StatusCode != http.StatusSwitchingProtocols || response.Header.Get("Upgrade") != protocol {
 			t.Fatalf("%s: %v %v", protocol, response, err)
 		}

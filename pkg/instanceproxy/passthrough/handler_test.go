@@ -222,7 +222,7 @@ func TestAdmission(t *testing.T) {
 		{"t-alice", "POST", path, as("Origin", "https://evil.example"), 403, "other sites", "a page of another site"},
 		{"t-alice", "GET", path, as("Sec-Fetch-Site", "cross-site", "Upgrade", "websocket", "Connection", "Upgrade"), 403, "other sites", "a WebSocket can do anything"},
 	} {
-		response, body := s.do(t, tt.token, tt.method, tt.path, nil, tt.header...)
+		response, body := s.do(t, tt.token, tt.method, tt.path, nil, tt.header...) //nolint:bodyclose // do closes it.
 		if response.StatusCode != tt.status || !strings.Contains(body, tt.says) {
 			t.Errorf("%s %s %s %v: HTTP %d %s, want %d %q: %s", tt.token, tt.method, tt.path, tt.header, response.StatusCode, body, tt.status, tt.says, tt.why)
 			continue
@@ -259,8 +259,8 @@ func TestAuditLine(t *testing.T) {
 		{"t-alice", "GET", "/api/v1/hunter2", map[string]any{"user": "alice", "via": "passthrough", "operation": "get", "type": "GET", "decision": "allowed", "instances": []any{"alpha"}, "status": 404.0}},
 		{"t-mallory", "GET", "/api/v1/pods", map[string]any{"user": "mallory", "via": "passthrough", "operation": "get", "type": "GET", "decision": "denied", "instances": []any{}, "status": 404.0}},
 	} {
-		s.do(t, tt.token, tt.method, "/instances/alpha/proxy"+tt.path, nil)
-		written := <-s.log // It is written when the answer is out.
+		s.do(t, tt.token, tt.method, "/instances/alpha/proxy"+tt.path, nil) //nolint:bodyclose // do closes it.
+		written := <-s.log                                                  // It is written when the answer is out.
 		var line map[string]any
 		if err := json.Unmarshal([]byte(written), &line); err != nil {
 			t.Fatal(err)
