@@ -40,7 +40,7 @@ type world struct {
 	// log is what the API server writes.
 	log string
 	// run starts the API server, at the same address each time.
-	run  func(t *testing.T)
+	run  func(t testing.TB)
 	stop func()
 }
 
@@ -67,7 +67,7 @@ func open(t *testing.T) *world {
 	return theWorld
 }
 
-func start(t *testing.T, f *fleet.Fleet) *world {
+func start(t testing.TB, f *fleet.Fleet) *world {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "kairship-proxy-") //nolint:usetesting // It outlives the test that began it.
 	if err != nil {
@@ -88,7 +88,7 @@ func start(t *testing.T, f *fleet.Fleet) *world {
 	}
 	w := &world{Fleet: f, url: "https://" + address, ca: ca, log: log.Name()}
 	var cmd *exec.Cmd
-	w.run = func(t *testing.T) {
+	w.run = func(t testing.TB) {
 		t.Helper()
 		cmd = exec.Command(filepath.Join(f.Bin, "kairship-apiserver"),
 			"--kubeconfig="+filepath.Join(f.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"),
@@ -112,7 +112,7 @@ func start(t *testing.T, f *fleet.Fleet) *world {
 }
 
 // ready waits until the API server is.
-func (w *world) ready(t *testing.T) {
+func (w *world) ready(t testing.TB) {
 	t.Helper()
 	poll.Until(t, 60*time.Second, "Kairship with TLS is ready", func(ctx context.Context) error {
 		status, _, err := w.get(ctx, "", "/readyz")
@@ -123,7 +123,7 @@ func (w *world) ready(t *testing.T) {
 	})
 }
 
-func certificate(t *testing.T, dir string) (certFile, keyFile string, ca []byte) {
+func certificate(t testing.TB, dir string) (certFile, keyFile string, ca []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
