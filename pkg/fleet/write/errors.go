@@ -101,6 +101,9 @@ func (s subject) of(status *metav1.Status) *apierror.Error {
 	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonServiceUnavailable:
 		return apierror.New(apierror.CodeInstanceUnavailable, "instance %q did not finish in time; whether the change was made shows in the object", s.instance)
 	default:
+		if e := s.untyped(status); e != nil {
+			return e
+		}
 		if status.Code >= http.StatusBadRequest && status.Code < http.StatusInternalServerError {
 			// Admission webhooks choose any code.
 			return s.bad(status)
@@ -215,6 +218,33 @@ func (s subject) bad(status *metav1.Status) *apierror.Error {
 		return apierror.Invalid(argument, "instance %q does not let anybody do this with %s", s.instance, s.kind.GroupResource())
 	}
 	return apierror.Invalid(argument, "instance %q does not accept %s: %s", s.instance, s, brief(status.Message))
+}
+
+// typedFields are what server-side apply says of fields that do not fit the
+// kind's schema. Kubernetes calls that an internal error.
+var typedFields = regexp.MustCompile(`\.([A-Za-z0-9_./\[\]="-]+): (field not declared in schema|expected [a-z]+)`)
+
+// untyped: an applied object does not fit its kind; nil for other failures. What
+// the value was is not repeated.
+func (s subject) untyped(status *metav1.Status) *apierror.Error {
+	_, text, ok := strings.Cut(status.Message, "failed to create typed patch object")
+	if !ok {
+		return nil
+	}
+	var fields []apierror.Field
+	for _, m := range typedFields.FindAllStringSubmatch(text, -1) {
+		message := m[2]
+		if message == "field not declared in schema" {
+			message = "unknown field"
+		}
+		fields = append(fields, apierror.Field{Argument: s.paths.Argument(m[1]), Message: message})
+	}
+	if len(fields) == 0 {
+		return apierror.Invalid(s.paths.Argument(""), "%s does not fit its kind", s)
+	}
+	e := apierror.Invalid(fields[0].Argument, "%s does not fit its kind: %s", s, summary(fields))
+	e.Fields = fields
+	return e
 }
 
 // refusal is what an admission webhook, a policy or a quota says to the person.

@@ -85,6 +85,10 @@ func TestTranslate(t *testing.T) {
 		{name: "terminating", err: terminating, code: apierror.CodeConflict, argument: "input.namespace"},
 		{name: "busy", err: apierrors.NewTooManyRequests("later", 1), code: apierror.CodeRateLimited},
 		{name: "failing", err: apierrors.NewInternalError(errors.New("failed calling webhook at https://10.0.0.1")), code: apierror.CodeInstanceUnavailable, hasNot: []string{"10.0.0.1"}},
+		{name: "apply of an unknown field", err: apierrors.NewInternalError(errors.New(`failed to create typed patch object (shop/web; apps/v1, Kind=Deployment): .spec.replica: field not declared in schema`)),
+			code: apierror.CodeInvalid, argument: "input.spec.replica", has: []string{"unknown field"}, why: "Kubernetes calls it an internal error"},
+		{name: "apply of a wrong type", err: apierrors.NewInternalError(errors.New(`failed to create typed patch object (shop/web; /v1, Kind=Secret): .spec.replicas: expected numeric (int or float), got &value.valueUnstructured{Value:"hunter2"}`)),
+			code: apierror.CodeInvalid, argument: "input.replicas", has: []string{"expected numeric"}, hasNot: []string{"hunter2"}},
 		{name: "our own", err: apierror.New(apierror.CodeRateLimited, "too much"), code: apierror.CodeRateLimited, has: []string{"too much"}},
 		{name: "connection", err: errors.New("dial tcp 10.0.0.1"), code: apierror.CodeInstanceUnavailable, hasNot: []string{"10.0.0.1"}},
 	} {

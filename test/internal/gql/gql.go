@@ -27,7 +27,9 @@ type Client struct {
 	URL string
 	// Token is sent as a bearer token; nothing is sent where it is empty.
 	Token string
-	HTTP  *http.Client
+	// Consistency is sent as the consistency token; nothing is sent where it is empty.
+	Consistency string
+	HTTP        *http.Client
 }
 
 // New makes a client of a server.
@@ -52,6 +54,8 @@ type Error struct {
 		Argument string `json:"argument"`
 		Instance string `json:"instance"`
 		TraceID  string `json:"traceId"`
+		// CurrentResourceVersion is what a conflict tells of the object as it is.
+		CurrentResourceVersion string `json:"currentResourceVersion"`
 	} `json:"extensions"`
 }
 
@@ -106,6 +110,9 @@ func (c *Client) Send(ctx context.Context, body []byte, accept string) (*Result,
 	req.Header.Set("Kairship-Query-Plan", "1")
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
+	}
+	if c.Consistency != "" {
+		req.Header.Set("Kairship-Consistency-Token", c.Consistency)
 	}
 	begun := time.Now()
 	resp, err := c.HTTP.Do(req)

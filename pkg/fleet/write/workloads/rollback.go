@@ -38,6 +38,10 @@ func (s *Service) Rollback(ctx context.Context, in RollbackInput) (*RollbackPayl
 	if err != nil {
 		return nil, err
 	}
+	return again(in.Target, func() (*RollbackPayload, error) { return s.rollback(ctx, site, in) })
+}
+
+func (s *Service) rollback(ctx context.Context, site *write.Site, in RollbackInput) (*RollbackPayload, error) {
 	now, err := site.Get(ctx, kindOf(in.Kind), in.Namespace, in.Name, in.paths(nil))
 	if err != nil {
 		return nil, err

@@ -189,6 +189,25 @@ func (s *Service) SetImage(ctx context.Context, in SetImageInput) (*Payload, err
 	if len(in.Images) == 0 {
 		return nil, apierror.Invalid("input.images", "say for at least one container which image it gets")
 	}
+	return again(in.Target, func() (*Payload, error) { return s.setImage(ctx, site, in) })
+}
+
+// attempts is how often a change that was based on a version of our own choice is
+// tried: Karmada writes the status of workloads at any time.
+const attempts = 5
+
+// again repeats a change while the object moves, unless the caller said which
+// version it is to be based on.
+func again[T any](t Target, change func() (T, error)) (T, error) {
+	for try := 1; ; try++ {
+		p, err := change()
+		if err == nil || t.ResourceVersion != nil || try == attempts || !apierror.Is(err, apierror.CodeConflict) {
+			return p, err
+		}
+	}
+}
+
+func (s *Service) setImage(ctx context.Context, site *write.Site, in SetImageInput) (*Payload, error) {
 	now, err := site.Get(ctx, kindOf(in.Kind), in.Namespace, in.Name, in.paths(nil))
 	if err != nil {
 		return nil, err
@@ -232,8 +251,8 @@ func imageSteps(object map[string]any, podSpec string, images []Image) ([]step, 
 			return nil, nil, apierror.Invalid(argument+".container", "%q is given twice", image.Container)
 		}
 		seen[image.Container] = true
-		if strings.TrimSpace(image.Image) == "" {
-			return nil, nil, apierror.Invalid(argument+".image", "an image has a name")
+		if image.Image == "" || strings.ContainsAny(image.Image, " \t\r\n") {
+			return nil, nil, apierror.Invalid(argument+".image", "%q is not the name of an image", image.Image)
 		}
 		field, known := placeOf(spec, image.Container)
 		if field == "" {

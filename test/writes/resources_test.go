@@ -1,0 +1,273 @@
+package writes
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+)
+
+const applyFields = `applied consistencyToken results { document kind namespace name action message resource { name } error { code message argument fields { argument message } } }`
+
+type applied struct {
+	Applied          bool
+	ConsistencyToken *string
+	Results          []struct {
+		Document              int
+		Kind, Namespace, Name string
+		Action                string
+		Message               string
+		Resource              *struct{ Name string }
+		Error                 *struct{ Code, Message, Argument string }
+	}
+}
+
+// actions are what became of the documents, in their order.
+func (a applied) actions() string {
+	var parts []string
+	for _, r := range a.Results {
+		parts = append(parts, r.Kind+" "+r.Action)
+	}
+	return strings.Join(parts, ", ")
+}
+
+func meta(namespace, name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Namespace: namespace, Name: name}
+}
+
+func configMap(namespace, name, value string) string {
+	return fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\ndata: {key: %q}\n", name, namespace, value)
+}
+
+func TestApplyManifests(t *testing.T) {
+	alice := person(t, "alice")
+	namespace := namespaceIn(t)
+	apply := func(manifests string, more ...any) applied {
+		t.Helper()
+		return must[applied](t, alice, "applyManifests", but(map[string]any{"instance": "alpha", "manifests": manifests}, more...), applyFields)
+	}
+	wants := func(p applied, applied bool, actions string) {
+		t.Helper()
+		if p.Applied != applied || p.actions() != actions {
+			t.Errorf("applied: %v: %s, want %v: %s (%+v)", p.Applied, p.actions(), applied, actions, p)
+		}
+	}
+	dry := apply(configMap(namespace, "a", "1"), "dryRun", true)
+	wants(dry, true, "ConfigMap CREATED")
+	if _, there := stored(t, namespace, "a", &corev1.ConfigMap{}); there || dry.ConsistencyToken != nil {
+		t.Error("a dry run wrote it")
+	}
+	p := apply(configMap(namespace, "a", "1"))
+	wants(p, true, "ConfigMap CREATED")
+	if p.ConsistencyToken == nil {
+		t.Error("there is no token")
+	}
+	wants(apply(configMap(namespace, "a", "1")), true, "ConfigMap UNCHANGED")
+	wants(apply(configMap(namespace, "a", "2")), true, "ConfigMap CONFIGURED")
+	if c, _ := stored(t, namespace, "a", &corev1.ConfigMap{}); c.Data["key"] != "2" {
+		t.Errorf("it holds %v", c.Data)
+	}
+	wants(apply(`{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "json"}, "data": {"n": "9007199254740993"}}`, "namespace", namespace), true, "ConfigMap CREATED")
+
+	t.Run("none of it when one is refused", func(t *testing.T) {
+		bad := strings.Replace(configMap(namespace, "c", "1"), "\ndata:", "\ndta:", 1)
+		p := apply(configMap(namespace, "b", "1") + "---\n" + bad)
+		wants(p, false, "ConfigMap SKIPPED, ConfigMap FAILED")
+		if e := p.Results[1].Error; e == nil || e.Code != "INVALID" || e.Argument != "input.manifests[1].dta" {
+			t.Errorf("%+v", e)
+		}
+		if _, there := stored(t, namespace, "b", &corev1.ConfigMap{}); there || p.ConsistencyToken != nil {
+			t.Error("something was written")
+		}
+	})
+	t.Run("conflict with another manager", func(t *testing.T) {
+		c, _ := stored(t, namespace, "a", &corev1.ConfigMap{})
+		c.Data["key"] = "theirs"
+		if err := fleet.Open(t).Client(t, "alpha").Update(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		p := apply(configMap(namespace, "a", "ours"))
+		wants(p, false, "ConfigMap FAILED")
+		if e := p.Results[0].Error; e == nil || e.Code != "CONFLICT" || e.Argument != "input.manifests[0].data.key" {
+			t.Errorf("%+v", e)
+		}
+		wants(apply(configMap(namespace, "a", "ours"), "force", true), true, "ConfigMap CONFIGURED")
+	})
+	t.Run("a namespace and what is in it", func(t *testing.T) {
+		fresh := namespace + "-fresh"
+		text := configMap(fresh, "a", "1") + "---\napiVersion: v1\nkind: Namespace\nmetadata: {name: " + fresh + "}\n"
+		wants(apply(text, "dryRun", true), true, "ConfigMap UNVERIFIED, Namespace CREATED")
+		if _, there := stored(t, "", fresh, &corev1.Namespace{}); there {
+			t.Error("a dry run made the namespace")
+		}
+		wants(apply(text), true, "ConfigMap CREATED, Namespace CREATED")
+		must[map[string]any](t, alice, "deleteNamespace", map[string]any{"instance": "alpha", "name": fresh}, "deleted")
+	})
+	t.Run("a definition and what it defines", func(t *testing.T) {
+		admin := administrator(t, "admin")
+		group := strings.ReplaceAll(namespace, "-", "") + ".example.com"
+		text := fmt.Sprintf(`apiVersion: %[1]s/v1
+kind: Widget
+metadata: {name: one, namespace: %[2]s}
+spec: {size: 3}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.%[1]s}
+spec:
+  group: %[1]s
+  scope: Namespaced
+  names: {kind: Widget, plural: widgets, singular: widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}}
+`, group, namespace)
+		input := map[string]any{"instance": "alpha", "manifests": text}
+		wants(must[applied](t, admin, "applyManifests", but(input, "dryRun", true), applyFields), true, "Widget UNVERIFIED, CustomResourceDefinition CREATED")
+		wants(must[applied](t, admin, "applyManifests", input, applyFields), true, "Widget CREATED, CustomResourceDefinition CREATED")
+		must[map[string]any](t, admin, "deleteResource", map[string]any{
+			"instance": "alpha", "group": "apiextensions.k8s.io", "version": "v1", "resource": "customresourcedefinitions", "name": "widgets." + group,
+		}, "deleted")
+	})
+	t.Run("what alice may not", func(t *testing.T) {
+		p := apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: mine}\nrules: []\n")
+		wants(p, false, "ClusterRole FAILED")
+		if e := p.Results[0].Error; e == nil || e.Code != "FORBIDDEN" {
+			t.Errorf("%+v", e)
+		}
+	})
+	for _, tt := range []struct{ manifests, argument string }{
+		{"", "input.manifests"},
+		{"---\n", "input.manifests"},
+		{configMap(namespace, "a", "1") + "---\n{", "input.manifests[1]"},
+		{"a: 1\na: 2\n", "input.manifests[0]"},
+		{"apiVersion: v1\nkind: ConfigMap\n", "input.manifests[0]"},
+		{"apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: a-}\n", "input.manifests[0]"},
+	} {
+		refused(t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": tt.manifests}, "INVALID", tt.argument)
+	}
+	strangers(t, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "x", "1")})
+}
+
+func TestPatchAndDeleteResource(t *testing.T) {
+	alice := person(t, "alice")
+	namespace := namespaceIn(t)
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "a", "1")}, applyFields)
+	target := map[string]any{"instance": "alpha", "version": "v1", "resource": "configmaps", "namespace": namespace, "name": "a"}
+	value := func() string {
+		c, _ := stored(t, namespace, "a", &corev1.ConfigMap{})
+		return c.Data["key"]
+	}
+	merge := func(v string) map[string]any {
+		return but(target, "patch", map[string]any{"data": map[string]any{"key": v}})
+	}
+
+	must[map[string]any](t, alice, "patchResource", but(merge("dry"), "dryRun", true), "consistencyToken resource { name }")
+	if value() != "1" {
+		t.Error("a dry run wrote it")
+	}
+	for _, tt := range []struct {
+		name  string
+		input map[string]any
+	}{
+		{"merge", merge("merge")},
+		{"strategic", but(merge("strategic"), "type", "STRATEGIC")},
+		{"json", but(target, "type", "JSON", "patch", []any{map[string]any{"op": "replace", "path": "/data/key", "value": "json"}})},
+		{"apply", but(merge("apply"), "type", "APPLY", "force", true)},
+	} {
+		c, _ := stored(t, namespace, "a", &corev1.ConfigMap{})
+		refused(t, alice, "patchResource", but(tt.input, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+		must[map[string]any](t, alice, "patchResource", but(tt.input, "resourceVersion", c.ResourceVersion), "consistencyToken resource { name }")
+		if value() != tt.name {
+			t.Errorf("after %s it is %q", tt.name, value())
+		}
+	}
+	refused(t, alice, "patchResource", but(merge("x"), "type", "APPLY", "patch", map[string]any{"dta": map[string]any{}}), "INVALID", "input.patch.dta")
+	refused(t, alice, "patchResource", but(target, "patch", "text"), "INVALID", "input.patch")
+	refused(t, alice, "patchResource", but(target, "patch", map[string]any{}, "type", "JSON"), "INVALID", "input.patch")
+	refused(t, alice, "patchResource", but(merge("x"), "name", "none"), "NOT_FOUND", "input.name")
+	refused(t, alice, "patchResource", but(merge("x"), "resource", "nonsense"), "INVALID", "input.resource")
+	refused(t, alice, "patchResource", but(merge("x"), "namespace", nil), "INVALID", "input.namespace")
+	strangers(t, "patchResource", merge("x"))
+
+	refused(t, alice, "deleteResource", but(target, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+	refused(t, alice, "deleteResource", but(target, "uid", "1"), "CONFLICT", "input.uid")
+	refused(t, alice, "deleteResource", but(target, "name", "none"), "NOT_FOUND", "input.name")
+	strangers(t, "deleteResource", target)
+	must[map[string]any](t, alice, "deleteResource", but(target, "dryRun", true), "deleted")
+	if _, there := stored(t, namespace, "a", &corev1.ConfigMap{}); !there {
+		t.Fatal("a dry run deleted it")
+	}
+	p := must[struct{ Deleted bool }](t, alice, "deleteResource", but(target, "propagationPolicy", "BACKGROUND"), "deleted")
+	if _, there := stored(t, namespace, "a", &corev1.ConfigMap{}); there || !p.Deleted {
+		t.Error("it was not deleted")
+	}
+}
+
+func TestSecretsAreNotShown(t *testing.T) {
+	namespace := namespaceIn(t)
+	alice := person(t, "alice")
+	text := fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: %s}\nimmutable: true\nstringData: {password: hunter2}\n", namespace)
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": text}, applyFields)
+	p := must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": strings.Replace(text, "hunter2", "swordfish", 1)}, applyFields)
+	if p.Applied {
+		t.Fatal("an immutable Secret was changed")
+	}
+	if e := fmt.Sprintf("%+v", *p.Results[0].Error); strings.Contains(e, "hunter2") || strings.Contains(e, "swordfish") {
+		t.Errorf("the error tells a secret: %s", e)
+	}
+}
+
+func TestNamespaces(t *testing.T) {
+	alice := person(t, "alice")
+	name := namespaceIn(t) + "-made"
+	input := map[string]any{"instance": "alpha", "name": name, "labels": []any{map[string]any{"key": "team", "value": "a"}}}
+	fields := "consistencyToken namespace { name labels { key value } resourceVersion }"
+	type payload struct {
+		Namespace struct {
+			ResourceVersion string
+			Labels          []struct{ Key, Value string }
+		}
+		ConsistencyToken *string
+	}
+	must[payload](t, alice, "createNamespace", but(input, "dryRun", true), fields)
+	if _, there := stored(t, "", name, &corev1.Namespace{}); there {
+		t.Error("a dry run made it")
+	}
+	made := must[payload](t, alice, "createNamespace", input, fields)
+	refused(t, alice, "createNamespace", input, "ALREADY_EXISTS", "input.name")
+	refused(t, alice, "createNamespace", but(input, "name", "No"), "INVALID", "input.name")
+	refused(t, alice, "createNamespace", but(input, "name", name+"2", "labels", []any{map[string]any{"key": "-", "value": "a"}}), "INVALID", "input.labels")
+	strangers(t, "createNamespace", input)
+
+	update := map[string]any{"instance": "alpha", "name": name, "resourceVersion": made.Namespace.ResourceVersion, "labels": []any{map[string]any{"key": "stage", "value": "b"}}}
+	refused(t, alice, "updateNamespace", but(update, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+	refused(t, alice, "updateNamespace", but(update, "name", "none"), "NOT_FOUND", "input.name")
+	refused(t, alice, "updateNamespace", but(update, "labels", []any{map[string]any{"key": "a", "value": "no no"}}), "INVALID", "input.labels")
+	strangers(t, "updateNamespace", update)
+	must[payload](t, alice, "updateNamespace", but(update, "dryRun", true), fields)
+	if ns, _ := stored(t, "", name, &corev1.Namespace{}); ns.Labels["team"] != "a" {
+		t.Errorf("a dry run wrote it: %v", ns.Labels)
+	}
+	must[payload](t, alice, "updateNamespace", update, fields)
+	ns, _ := stored(t, "", name, &corev1.Namespace{})
+	if ns.Labels["stage"] != "b" || ns.Labels["team"] != "" || ns.Labels[corev1.LabelMetadataName] != name {
+		t.Errorf("its labels are %v", ns.Labels)
+	}
+
+	gone := map[string]any{"instance": "alpha", "name": name}
+	refused(t, alice, "deleteNamespace", but(gone, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+	refused(t, alice, "deleteNamespace", but(gone, "uid", "1"), "CONFLICT", "input.uid")
+	strangers(t, "deleteNamespace", gone)
+	must[map[string]any](t, alice, "deleteNamespace", but(gone, "dryRun", true), "deleted")
+	if ns, there := stored(t, "", name, &corev1.Namespace{}); !there || ns.DeletionTimestamp != nil {
+		t.Error("a dry run deleted it")
+	}
+	must[map[string]any](t, alice, "deleteNamespace", gone, "deleted")
+	if ns, there := stored(t, "", name, &corev1.Namespace{}); there && ns.DeletionTimestamp == nil {
+		t.Error("it was not deleted")
+	}
+}

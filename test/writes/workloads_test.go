@@ -1,0 +1,313 @@
+package writes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+const application = `
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: all, namespace: %[1]s}
+spec:
+  resourceSelectors:
+  - {apiVersion: apps/v1, kind: Deployment}
+  - {apiVersion: batch/v1, kind: CronJob}
+  placement:
+    clusterAffinity: {clusterNames: [m1, m2]}
+    replicaScheduling:
+      replicaSchedulingType: Divided
+      replicaDivisionPreference: Weighted
+      weightPreference:
+        staticWeightList:
+        - {targetCluster: {clusterNames: [m1]}, weight: 1}
+        - {targetCluster: {clusterNames: [m2]}, weight: 1}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: %[1]s}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "registry.example.com/web:1"}]}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata: {name: nightly, namespace: %[1]s}
+spec:
+  schedule: "0 3 1 1 *"
+  jobTemplate:
+    spec:
+      template:
+        spec: {restartPolicy: Never, containers: [{name: job, image: "registry.example.com/job:1"}]}
+`
+
+// running applies the application as alice and waits until it runs in the members.
+func running(t *testing.T) (namespace string, web map[string]any) {
+	t.Helper()
+	namespace = namespaceIn(t)
+	p := must[applied](t, person(t, "alice"), "applyManifests", map[string]any{"instance": "alpha", "manifests": fmt.Sprintf(application, namespace)}, applyFields)
+	if !p.Applied {
+		t.Fatalf("%+v", p)
+	}
+	web = map[string]any{"instance": "alpha", "kind": "DEPLOYMENT", "namespace": namespace, "name": "web"}
+	inMembers(t, namespace, "1 ready replica in each", func(d *appsv1.Deployment) bool { return d.Status.ReadyReplicas == 1 })
+	return namespace, web
+}
+
+// inMembers waits until the Deployment web is in a state in both members.
+func inMembers(t *testing.T, namespace, what string, is func(*appsv1.Deployment) bool) {
+	t.Helper()
+	f := fleet.Open(t)
+	poll.Until(t, within, what, func(ctx context.Context) error {
+		for _, member := range f.Members("alpha") {
+			var d appsv1.Deployment
+			if err := f.Client(t, member).Get(ctx, client.ObjectKey{Namespace: namespace, Name: "web"}, &d); err != nil {
+				return err
+			}
+			if !is(&d) {
+				return fmt.Errorf("%s: %+v", member, d.Status)
+			}
+		}
+		return nil
+	})
+}
+
+// pods are the pods of the Deployment web in the members, by cluster and name.
+func pods(t *testing.T, namespace string) map[string]string {
+	t.Helper()
+	f := fleet.Open(t)
+	found := map[string]string{}
+	for _, member := range f.Members("alpha") {
+		var list corev1.PodList
+		if err := f.Client(t, member).List(t.Context(), &list, client.InNamespace(namespace), client.MatchingLabels{"app": "web"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range list.Items {
+			if p.DeletionTimestamp == nil {
+				found[member+"/"+p.Name] = p.Spec.Containers[0].Image
+			}
+		}
+	}
+	return found
+}
+
+const workloadFields = "workload { name images resourceVersion freshness { source } } consistencyToken"
+
+type workloadPayload struct {
+	Workload struct {
+		Images          []string
+		ResourceVersion string
+		Freshness       struct{ Source string }
+	}
+	ConsistencyToken *string
+}
+
+func TestWorkloads(t *testing.T) {
+	alice := person(t, "alice")
+	namespace, web := running(t)
+	template := func() *appsv1.Deployment {
+		d := &appsv1.Deployment{}
+		d.Namespace, d.Name = namespace, "web"
+		return d
+	}
+	image := func(to string) map[string]any {
+		return but(web, "images", []any{map[string]any{"container": "web", "image": to}})
+	}
+
+	t.Run("dry runs write nothing", func(t *testing.T) {
+		for name, input := range map[string]map[string]any{
+			"scaleWorkload": but(web, "replicas", 9), "restartWorkload": web, "pauseWorkload": web, "resumeWorkload": web, "setImage": image("registry.example.com/web:9"),
+		} {
+			unchanged(t, template(), func() {
+				p := must[workloadPayload](t, alice, name, but(input, "dryRun", true), workloadFields)
+				if p.ConsistencyToken != nil || p.Workload.Freshness.Source != "LIVE" {
+					t.Errorf("%s: %+v", name, p)
+				}
+			})
+		}
+	})
+	t.Run("strangers", func(t *testing.T) {
+		for name, input := range map[string]map[string]any{
+			"scaleWorkload": but(web, "replicas", 9), "restartWorkload": web, "pauseWorkload": web, "resumeWorkload": web,
+			"setImage": image("x"), "rollbackWorkload": web,
+			"triggerCronJob": {"instance": "alpha", "namespace": namespace, "name": "nightly"},
+		} {
+			strangers(t, name, input)
+		}
+	})
+	t.Run("conflicts", func(t *testing.T) {
+		for name, input := range map[string]map[string]any{
+			"scaleWorkload": but(web, "replicas", 9), "restartWorkload": web, "pauseWorkload": web, "resumeWorkload": web, "setImage": image("x"),
+		} {
+			err := refused(t, alice, name, but(input, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+			if now, _ := stored(t, namespace, "web", template()); err.Extensions.CurrentResourceVersion != now.ResourceVersion {
+				t.Errorf("%s: it is said to be at %q and is at %q", name, err.Extensions.CurrentResourceVersion, now.ResourceVersion)
+			}
+		}
+	})
+	t.Run("invalid", func(t *testing.T) {
+		for _, tt := range []struct {
+			name, code, argument string
+			input                map[string]any
+		}{
+			{"scaleWorkload", "INVALID", "input.replicas", but(web, "replicas", -1)},
+			{"scaleWorkload", "INVALID", "input.kind", but(web, "replicas", 1, "kind", "DAEMON_SET")},
+			{"scaleWorkload", "NOT_FOUND", "input.name", but(web, "replicas", 1, "name", "none")},
+			{"scaleWorkload", "INVALID", "input.name", but(web, "replicas", 1, "name", "../web")},
+			{"scaleWorkload", "NOT_FOUND", "input.instance", but(web, "replicas", 1, "instance", "none")},
+			{"restartWorkload", "INVALID", "input.kind", but(web, "kind", "JOB")},
+			{"pauseWorkload", "INVALID", "input.kind", but(web, "kind", "STATEFUL_SET")},
+			{"resumeWorkload", "INVALID", "input.namespace", but(web, "namespace", "No")},
+			{"setImage", "INVALID", "input.images", but(web, "images", []any{})},
+			{"setImage", "INVALID", "input.images[0].container", but(web, "images", []any{map[string]any{"container": "none", "image": "x"}})},
+			{"setImage", "INVALID", "input.images[0].image", but(web, "images", []any{map[string]any{"container": "web", "image": " "}})},
+			{"setImage", "INVALID", "input.images[0].image", but(web, "images", []any{map[string]any{"container": "web", "image": " x"}})},
+			{"rollbackWorkload", "INVALID", "input.toRevision", but(web, "toRevision", 99)},
+			{"rollbackWorkload", "INVALID", "input.cluster", but(web, "cluster", "m3")},
+			{"rollbackWorkload", "INVALID", "input.name", web},
+			{"triggerCronJob", "NOT_FOUND", "input.name", map[string]any{"instance": "alpha", "namespace": namespace, "name": "none"}},
+			{"triggerCronJob", "INVALID", "input.jobName", map[string]any{"instance": "alpha", "namespace": namespace, "name": "nightly", "jobName": "No No"}},
+		} {
+			refused(t, alice, tt.name, tt.input, tt.code, tt.argument)
+		}
+	})
+	t.Run("scale", func(t *testing.T) {
+		now, _ := stored(t, namespace, "web", template())
+		must[workloadPayload](t, alice, "scaleWorkload", but(web, "replicas", 4, "resourceVersion", now.ResourceVersion), workloadFields)
+		inMembers(t, namespace, "2 ready replicas in each", func(d *appsv1.Deployment) bool { return d.Status.ReadyReplicas == 2 })
+	})
+	t.Run("restart", func(t *testing.T) {
+		before := pods(t, namespace)
+		must[workloadPayload](t, alice, "restartWorkload", web, workloadFields)
+		poll.Until(t, within, "all pods are others", func(context.Context) error {
+			after := pods(t, namespace)
+			for name := range after {
+				if _, same := before[name]; same {
+					return fmt.Errorf("%s is still there", name)
+				}
+			}
+			if len(after) != 4 {
+				return fmt.Errorf("%d pods", len(after))
+			}
+			return nil
+		})
+	})
+	t.Run("image, pause, resume and rollback", func(t *testing.T) {
+		must[workloadPayload](t, alice, "pauseWorkload", web, workloadFields)
+		inMembers(t, namespace, "paused", func(d *appsv1.Deployment) bool { return d.Spec.Paused })
+		p := must[workloadPayload](t, alice, "setImage", image("registry.example.com/web:2"), workloadFields)
+		if len(p.Workload.Images) != 1 || p.Workload.Images[0] != "registry.example.com/web:2" {
+			t.Errorf("%+v", p)
+		}
+		inMembers(t, namespace, "the image is there", func(d *appsv1.Deployment) bool {
+			return d.Spec.Template.Spec.Containers[0].Image == "registry.example.com/web:2"
+		})
+		for name, image := range pods(t, namespace) {
+			if image != "registry.example.com/web:1" {
+				t.Errorf("%s has %s while the roll-out is paused", name, image)
+			}
+		}
+		refused(t, alice, "rollbackWorkload", web, "INVALID", "input.name")
+		must[workloadPayload](t, alice, "resumeWorkload", web, workloadFields)
+		allPods(t, namespace, "registry.example.com/web:2")
+
+		unchanged(t, template(), func() {
+			must[workloadPayload](t, alice, "rollbackWorkload", but(web, "dryRun", true), workloadFields)
+		})
+		refused(t, alice, "rollbackWorkload", but(web, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+		back := must[struct {
+			Cluster  string
+			Revision int
+		}](t, alice, "rollbackWorkload", web, "cluster revision")
+		if back.Cluster != "m1" || back.Revision == 0 {
+			t.Errorf("%+v", back)
+		}
+		allPods(t, namespace, "registry.example.com/web:1")
+	})
+	t.Run("a Deployment that is overridden everywhere has no true revisions", func(t *testing.T) {
+		f := fleet.Open(t)
+		if err := f.Client(t, "alpha").Create(t.Context(), &policyv1alpha1.OverridePolicy{
+			ObjectMeta: meta(namespace, "tag"),
+			Spec: policyv1alpha1.OverrideSpec{
+				ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}},
+				OverrideRules: []policyv1alpha1.RuleWithCluster{{Overriders: policyv1alpha1.Overriders{
+					ImageOverrider: []policyv1alpha1.ImageOverrider{{Component: "Tag", Operator: "replace", Value: "9"}},
+				}}},
+			},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		inMembers(t, namespace, "overridden", func(d *appsv1.Deployment) bool {
+			return strings.HasSuffix(d.Spec.Template.Spec.Containers[0].Image, ":9")
+		})
+		poll.Until(t, within, "the index knows it", func(context.Context) error {
+			_, errs := mutate[map[string]any](t, alice, "rollbackWorkload", but(web, "dryRun", true), "consistencyToken")
+			if len(errs) != 1 || errs[0].Extensions.Argument != "input.name" || !strings.Contains(errs[0].Message, "override") {
+				return fmt.Errorf("%v", errs)
+			}
+			return nil
+		})
+		refused(t, alice, "rollbackWorkload", but(web, "cluster", "m1"), "INVALID", "input.cluster")
+	})
+	t.Run("trigger", func(t *testing.T) { trigger(t, alice, namespace) })
+}
+
+func allPods(t *testing.T, namespace, image string) {
+	t.Helper()
+	poll.Until(t, within, "4 pods with "+image, func(context.Context) error {
+		found := pods(t, namespace)
+		for name, has := range found {
+			if has != image {
+				return fmt.Errorf("%s has %s", name, has)
+			}
+		}
+		if len(found) != 4 {
+			return fmt.Errorf("%d pods", len(found))
+		}
+		return nil
+	})
+}
+
+func trigger(t *testing.T, alice *gql.Client, namespace string) {
+	t.Helper()
+	input := map[string]any{"instance": "alpha", "namespace": namespace, "name": "nightly", "jobName": "now"}
+	must[map[string]any](t, alice, "triggerCronJob", but(input, "dryRun", true), "job { name } consistencyToken")
+	if _, there := stored(t, namespace, "now", &batchv1.Job{}); there {
+		t.Error("a dry run made a Job")
+	}
+	if _, there := stored(t, namespace, "now", &policyv1alpha1.PropagationPolicy{}); there {
+		t.Error("a dry run made a policy")
+	}
+	must[map[string]any](t, alice, "triggerCronJob", input, "job { name } consistencyToken")
+	f := fleet.Open(t)
+	poll.Until(t, within, "the Job is done in a member", func(ctx context.Context) error {
+		done := 0
+		for _, member := range f.Members("alpha") {
+			var job batchv1.Job
+			if err := client.IgnoreNotFound(f.Client(t, member).Get(ctx, client.ObjectKey{Namespace: namespace, Name: "now"}, &job)); err != nil {
+				return err
+			}
+			done += int(job.Status.Succeeded)
+		}
+		if done != 1 {
+			return fmt.Errorf("%d completions", done)
+		}
+		return nil
+	})
+	refused(t, alice, "triggerCronJob", input, "ALREADY_EXISTS", "input.jobName")
+}
