@@ -126,8 +126,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // proxy sends an admitted request on, and its answer back.
 func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceproxy.Client) {
 	forward := &httputil.ReverseProxy{
-		Transport:     client.Transport(),
-		FlushInterval: -1, // A watch's event is of use at once.
+		Transport: client.Transport(),
+		// An answer without a length, as a watch's or a log's is, is flushed with every
+		// write; one that is known to end goes out in one piece.
+		FlushInterval: 0,
 		BufferPool:    &c.handler.buffers,
 		ErrorLog:      slog.NewLogLogger(c.handler.Logger.Handler(), slog.LevelDebug),
 		Rewrite: func(p *httputil.ProxyRequest) {
