@@ -57,11 +57,11 @@ func (s *Service) Patch(ctx context.Context, in PatchInput) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, namespace, err := site.Find(ctx, in.target())
-	if err != nil {
+	if err := site.Permit(ctx, authz.VerbUpdate, named(in.Namespace)); err != nil {
 		return nil, err
 	}
-	if err := site.Permit(ctx, authz.VerbUpdate, namespace); err != nil {
+	k, namespace, err := site.Find(ctx, in.target())
+	if err != nil {
 		return nil, err
 	}
 	o := write.Options{DryRun: in.DryRun, Paths: write.Paths{
@@ -194,11 +194,11 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, e
 	if err != nil {
 		return nil, err
 	}
-	k, namespace, err := site.Find(ctx, write.Target{Group: in.Group, Version: in.Version, Resource: in.Resource, Namespace: in.Namespace, Name: in.Name})
-	if err != nil {
+	if err := site.Permit(ctx, authz.VerbDelete, named(in.Namespace)); err != nil {
 		return nil, err
 	}
-	if err := site.Permit(ctx, authz.VerbDelete, namespace); err != nil {
+	k, namespace, err := site.Find(ctx, write.Target{Group: in.Group, Version: in.Version, Resource: in.Resource, Namespace: in.Namespace, Name: in.Name})
+	if err != nil {
 		return nil, err
 	}
 	d := write.Deletion{}
@@ -223,6 +223,15 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, e
 		Payload: Payload{Resource: shown(in.Instance, k, out), ConsistencyToken: s.Writer.Token(ctx, out)},
 		Deleted: out.Version.Deleted,
 	}, nil
+}
+
+// named is the namespace that an input says. What is permitted is judged by it
+// before the instance is asked about the kind; Find sees that the kind agrees.
+func named(namespace *string) string {
+	if namespace == nil {
+		return ""
+	}
+	return *namespace
 }
 
 // shown is what the caller may see of an outcome; nil when there is nothing.

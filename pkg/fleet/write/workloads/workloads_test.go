@@ -1,0 +1,94 @@
+package workloads
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+)
+
+func template(image string, replicas any) map[string]any {
+	return map[string]any{"spec": map[string]any{
+		"containers": []any{map[string]any{"name": "web", "image": image}}, "terminationGracePeriodSeconds": replicas,
+	}}
+}
+
+func TestChooseAndPick(t *testing.T) {
+	m1 := workload.MemberRevisions{Cluster: "m1", Overridden: true, Revisions: []workload.Revision{{Number: 1, Template: template("web:1-eu", 30)}}}
+	m2 := workload.MemberRevisions{Cluster: "m2", Revisions: []workload.Revision{
+		{Number: 1, Template: template("web:1", float64(30))}, {Number: 2, Template: template("web:2", float64(30))}, {Number: 3, Template: template("web:3", float64(30))},
+	}}
+	name := func(s string) *string { return &s }
+	number := func(n int) *int { return &n }
+	for _, tt := range []struct {
+		name    string
+		members []workload.MemberRevisions
+		cluster *string
+		now     any
+		number  *int
+		want    string
+		wantErr string
+		why     string
+	}{
+		{name: "the one before", members: []workload.MemberRevisions{m1, m2}, now: template("web:3", int64(30)), want: "web:2", why: "m1 has overrides; numbers of all types are numbers"},
+		{name: "the member lags", members: []workload.MemberRevisions{m2}, now: template("web:4", int64(30)), want: "web:3", why: "what differs counts, not the number"},
+		{name: "by number", members: []workload.MemberRevisions{m2}, now: template("web:3", int64(30)), number: number(1), want: "web:1"},
+		{name: "no such number", members: []workload.MemberRevisions{m2}, now: template("web:3", int64(30)), number: number(9), wantErr: "input.toRevision"},
+		{name: "only overridden", members: []workload.MemberRevisions{m1}, now: template("web:1", int64(30)), wantErr: "input.name"},
+		{name: "overridden by name", members: []workload.MemberRevisions{m1, m2}, cluster: name("m1"), wantErr: "input.cluster"},
+		{name: "another cluster", members: []workload.MemberRevisions{m2}, cluster: name("m9"), wantErr: "input.cluster"},
+		{name: "nowhere", wantErr: "input.name"},
+		{name: "nothing earlier", members: []workload.MemberRevisions{{Cluster: "m2", Revisions: m2.Revisions[:1]}}, now: template("web:1", int64(30)), wantErr: "input.name"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			member, err := choose(tt.members, tt.cluster)
+			var revision *workload.Revision
+			if err == nil {
+				revision, err = pick(member, tt.now, tt.number)
+			}
+			if tt.wantErr != "" {
+				if err == nil || !strings.HasPrefix(err.Error(), tt.wantErr+": ") {
+					t.Errorf("got %v, want an error at %s", err, tt.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := normal(revision.Template).Spec.Containers[0].Image; got != tt.want {
+				t.Errorf("got %s, want %s: %s", got, tt.want, tt.why)
+			}
+		})
+	}
+}
+
+func TestImageSteps(t *testing.T) {
+	object := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+		"containers":     []any{map[string]any{"name": "a", "image": "a:1"}, map[string]any{"name": "b", "image": "b:1"}},
+		"initContainers": []any{map[string]any{"name": "i", "image": "i:1"}},
+	}}}}
+	steps, paths, err := imageSteps(object, "spec.template.spec", []Image{{"b", "b:2"}, {"i", "i:2"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []step{
+		{"replace", "/spec/template/spec/containers/1/image", "b:2"},
+		{"replace", "/spec/template/spec/initContainers/0/image", "i:2"},
+	}
+	if diff := cmp.Diff(want, steps); diff != "" {
+		t.Error(diff)
+	}
+	if got := paths.Argument("spec.template.spec.initContainers[0].image"); got != "input.images[1].image" {
+		t.Errorf("an error about the image is at %s", got)
+	}
+	for _, images := range [][]Image{{{"none", "x"}}, {{"a", "x"}, {"a", "y"}}, {{"a", ""}}, {{"a", "x y"}}} {
+		if _, _, err := imageSteps(object, "spec.template.spec", images); err == nil {
+			t.Errorf("%v was taken", images)
+		}
+	}
+	if _, _, err := imageSteps(map[string]any{}, "spec.template.spec", []Image{{"a", "x"}}); err == nil {
+		t.Error("an object without a pod template was taken")
+	}
+}
