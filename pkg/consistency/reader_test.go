@@ -54,7 +54,7 @@ func (l *lagging) GetMany(_ context.Context, keys []index.Key, _ index.Detail) (
 	return found, nil
 }
 
-func (l *lagging) List(_ context.Context, q index.ListQuery) (*index.Page, error) {
+func (l *lagging) List(context.Context, index.ListQuery) (*index.Page, error) {
 	page := &index.Page{}
 	for _, name := range []string{"a", "b", "c"} {
 		if o, ok := l.state()[name]; ok {
@@ -198,7 +198,7 @@ func TestReader(t *testing.T) {
 				t.Errorf("looked %d times", idx.looks)
 			}
 			looked := idx.looks
-			for _, part := range strings.Fields(tt.want) {
+			for part := range strings.FieldsSeq(tt.want) {
 				name, rv, _ := strings.Cut(part, "@")
 				o, err := r.Get(ctx, index.Key{Cluster: "k-alpha", Type: configMaps, Namespace: "shop", Name: name}, index.Whole)
 				if err != nil || o.Meta.ResourceVersion != rv {

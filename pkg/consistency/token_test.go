@@ -1,6 +1,7 @@
 package consistency
 
 import (
+	"bytes"
 	"context"
 	"encoding/base64"
 	"strings"
@@ -89,7 +90,7 @@ func TestKeysAreMadeAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if second, err := b.Key(t.Context()); err != nil || string(second) != string(first) {
+	if second, err := b.Key(t.Context()); err != nil || !bytes.Equal(second, first) {
 		t.Fatalf("two replicas have two keys (%v)", err)
 	}
 	if err := global.Tracker().Delete(secretsResource, "kairship-system", "key"); err != nil {
@@ -97,11 +98,11 @@ func TestKeysAreMadeAgain(t *testing.T) {
 	}
 	c := make1()
 	fresh, err := c.Key(t.Context())
-	if err != nil || string(fresh) == string(first) {
+	if err != nil || bytes.Equal(fresh, first) {
 		t.Fatalf("the key was not made again: %v", err)
 	}
 	now = now.Add(lookAgainAfter)
-	if found, err := a.Find(t.Context(), keyID(fresh)); err != nil || string(found) != string(fresh) {
+	if found, err := a.Find(t.Context(), keyID(fresh)); err != nil || !bytes.Equal(found, fresh) {
 		t.Errorf("a replica does not find the key that another made: %v", err)
 	}
 	reads := len(global.Actions())

@@ -181,7 +181,7 @@ func TestWorkloads(t *testing.T) {
 			{"rollbackWorkload", "INVALID", "input.cluster", but(web, "cluster", "m3")},
 			{"rollbackWorkload", "INVALID", "input.name", web},
 			{"triggerCronJob", "NOT_FOUND", "input.name", map[string]any{"instance": "alpha", "namespace": namespace, "name": "none"}},
-			{"triggerCronJob", "INVALID", "input.jobName", map[string]any{"instance": "alpha", "namespace": namespace, "name": "nightly", "jobName": "No No"}},
+			{"triggerCronJob", "INVALID", "input.jobName", map[string]any{"instance": "alpha", "namespace": namespace, "name": "nightly", "jobName": "Not A Name"}},
 		} {
 			refused(t, alice, tt.name, tt.input, tt.code, tt.argument)
 		}

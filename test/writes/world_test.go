@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -91,9 +92,7 @@ func refused(t testing.TB, as *gql.Client, name string, input map[string]any, co
 // but is an input with some values changed.
 func but(input map[string]any, more ...any) map[string]any {
 	out := map[string]any{}
-	for k, v := range input {
-		out[k] = v
-	}
+	maps.Copy(out, input)
 	for i := 0; i < len(more); i += 2 {
 		out[more[i].(string)] = more[i+1]
 	}

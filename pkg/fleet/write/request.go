@@ -49,7 +49,7 @@ func (o *Outcome) Stored() *unstructured.Unstructured { return o.stored }
 func (s *Site) Create(ctx context.Context, k Kind, obj *unstructured.Unstructured, o Options) (*Outcome, error) {
 	return s.send(ctx, call{
 		verb: http.MethodPost, kind: k, namespace: obj.GetNamespace(), name: obj.GetName(), collection: true,
-		object: obj.Object, params: o.params(true), options: o,
+		object: obj.Object, params: o.params(), options: o,
 	})
 }
 
@@ -57,7 +57,7 @@ func (s *Site) Create(ctx context.Context, k Kind, obj *unstructured.Unstructure
 func (s *Site) Update(ctx context.Context, k Kind, obj *unstructured.Unstructured, o Options) (*Outcome, error) {
 	return s.send(ctx, call{
 		verb: http.MethodPut, kind: k, namespace: obj.GetNamespace(), name: obj.GetName(),
-		object: obj.Object, params: o.params(true), options: o,
+		object: obj.Object, params: o.params(), options: o,
 	})
 }
 
@@ -65,7 +65,7 @@ func (s *Site) Update(ctx context.Context, k Kind, obj *unstructured.Unstructure
 func (s *Site) Patch(ctx context.Context, k Kind, namespace, name string, of types.PatchType, patch []byte, o Options) (*Outcome, error) {
 	return s.send(ctx, call{
 		verb: http.MethodPatch, kind: k, namespace: namespace, name: name,
-		contentType: string(of), body: patch, params: o.params(true), options: o,
+		contentType: string(of), body: patch, params: o.params(), options: o,
 	})
 }
 
@@ -73,7 +73,7 @@ func (s *Site) Patch(ctx context.Context, k Kind, namespace, name string, of typ
 // fields that it names. Fields that another manager owns are a conflict, unless
 // force takes them over.
 func (s *Site) Apply(ctx context.Context, k Kind, obj *unstructured.Unstructured, force bool, o Options) (*Outcome, error) {
-	params := o.params(true)
+	params := o.params()
 	if force {
 		params.Set("force", "true")
 	}
@@ -124,11 +124,10 @@ func (s *Site) Get(ctx context.Context, k Kind, namespace, name string, paths Pa
 	return u, u.UnmarshalJSON(raw)
 }
 
-func (o Options) params(strict bool) url.Values {
-	v := url.Values{"fieldManager": {FieldManager}}
-	if strict {
-		v.Set("fieldValidation", metav1.FieldValidationStrict)
-	}
+// params are the query of every write. Fields that a kind does not have are
+// refused: to drop them would change less than was asked for.
+func (o Options) params() url.Values {
+	v := url.Values{"fieldManager": {FieldManager}, "fieldValidation": {metav1.FieldValidationStrict}}
 	if o.DryRun {
 		v.Set("dryRun", metav1.DryRunAll)
 	}

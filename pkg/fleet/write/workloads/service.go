@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -80,9 +81,7 @@ func one(kind workload.Kind, can string, kinds []workload.Kind) error {
 // paths are the inputs of a target, with those of some fields.
 func (t Target) paths(of write.Paths) write.Paths {
 	p := write.Paths{"": "input!", "metadata.name": "input.name", "metadata.namespace": "input.namespace", "metadata.resourceVersion": "input.resourceVersion"}
-	for field, input := range of {
-		p[field] = input
-	}
+	maps.Copy(p, of)
 	return p
 }
 

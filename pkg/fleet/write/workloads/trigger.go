@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"context"
+	"maps"
 	"strings"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -9,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/rand"
 
@@ -33,9 +35,14 @@ type TriggerPayload struct {
 	ConsistencyToken *string
 }
 
+// policyResource is a resource of the policies' group.
+func policyResource(name string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: policyv1alpha1.GroupVersion.Group, Version: policyv1alpha1.GroupVersion.Version, Resource: name}
+}
+
 var (
-	propagationPolicies        = write.Kind{GroupVersionResource: policyv1alpha1.SchemeGroupVersion.WithResource("propagationpolicies"), Kind: "PropagationPolicy", Namespaced: true}
-	clusterPropagationPolicies = write.Kind{GroupVersionResource: policyv1alpha1.SchemeGroupVersion.WithResource("clusterpropagationpolicies"), Kind: "ClusterPropagationPolicy"}
+	propagationPolicies        = write.Kind{GroupVersionResource: policyResource("propagationpolicies"), Kind: "PropagationPolicy", Namespaced: true}
+	clusterPropagationPolicies = write.Kind{GroupVersionResource: policyResource("clusterpropagationpolicies"), Kind: "ClusterPropagationPolicy"}
 )
 
 const (
@@ -118,9 +125,7 @@ func jobOf(c *batchv1.CronJob, name *string) *batchv1.Job {
 		},
 		Spec: c.Spec.JobTemplate.Spec,
 	}
-	for key, value := range c.Spec.JobTemplate.Annotations {
-		job.Annotations[key] = value
-	}
+	maps.Copy(job.Annotations, c.Spec.JobTemplate.Annotations)
 	if name != nil {
 		job.Name = *name
 		return job
@@ -133,7 +138,7 @@ func jobOf(c *batchv1.CronJob, name *string) *batchv1.Job {
 // policyFor sends a Job, and nothing else, to where a policy sends its CronJob.
 func policyFor(job *batchv1.Job, uid string, spec *policyv1alpha1.PropagationSpec) *policyv1alpha1.PropagationPolicy {
 	p := &policyv1alpha1.PropagationPolicy{
-		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1alpha1.SchemeGroupVersion.String(), Kind: "PropagationPolicy"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: policyv1alpha1.GroupVersion.String(), Kind: "PropagationPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Name: job.Name, Namespace: job.Namespace, Labels: map[string]string{"app.kubernetes.io/managed-by": write.FieldManager}},
 		Spec:       *spec.DeepCopy(),
 	}
