@@ -23,7 +23,7 @@ import (
 // clients read and write, and takes everything from the old ones each time.
 // Nobody notices: no request fails, and watches go on.
 func TestRotationUnderLoad(t *testing.T) {
-	const clients, rotations, pause = 50, 10, 3 * time.Second
+	const clients, rotations, pause = 50, 10, 6 * time.Second
 	w := open(t)
 	global, alpha := w.Client(t, "global"), w.Client(t, "alpha")
 	instance, secret := &kairshipv1alpha1.Instance{}, &corev1.Secret{}

@@ -316,7 +316,7 @@ func TestRevokedWhileItRuns(t *testing.T) {
 	}, func(c *passthrough.Config) { c.Recheck = 20 * time.Millisecond })
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/instances/alpha/proxy/api/v1/pods?watch=1", http.NoBody)
 	r.Header.Set("Authorization", "Bearer t-alice")
-	response, err := http.DefaultTransport.RoundTrip(r)
+	response, err := http.DefaultTransport.RoundTrip(r) //nolint:bodyclose // It is closed below.
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +354,7 @@ func TestStopping(t *testing.T) {
 	begin := func(path string) <-chan string {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/instances/alpha/proxy"+path, http.NoBody)
 		r.Header.Set("Authorization", "Bearer t-alice")
-		response, err := http.DefaultTransport.RoundTrip(r)
+		response, err := http.DefaultTransport.RoundTrip(r) //nolint:bodyclose // It is closed below.
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -398,7 +398,7 @@ func TestWebSocket(t *testing.T) {
 	fmt.Fprintf(conn, "GET /instances/alpha/proxy/api/v1/namespaces/a/pods/b/exec HTTP/1.1\r\nHost: kairship\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"+
 		"Sec-WebSocket-Protocol: v4.channel.k8s.io, base64url.bearer.authorization.k8s.io.%s\r\n\r\n", token)
 	reader := bufio.NewReader(conn)
-	response, err := http.ReadResponse(reader, nil)
+	response, err := http.ReadResponse(reader, nil) //nolint:bodyclose // The connection is closed.
 	if err != nil || response.StatusCode != http.StatusSwitchingProtocols {
 		t.Fatalf("%+v %v", response, err)
 	}
@@ -414,7 +414,7 @@ func TestUnavailable(t *testing.T) {
 	s := newScene(t, nil, func(c *passthrough.Config) {
 		c.Clients = fake.New(t, map[string]http.Handler{"alpha": fake.Unavailable})
 	})
-	response, body := s.do(t, "t-alice", "GET", "/instances/alpha/proxy/api", nil)
+	response, body := s.do(t, "t-alice", "GET", "/instances/alpha/proxy/api", nil) //nolint:bodyclose // do closes it.
 	if response.StatusCode != http.StatusServiceUnavailable || response.Header.Get(passthrough.CodeHeader) != "INSTANCE_UNAVAILABLE" ||
 		response.Header.Get("Retry-After") != "" || strings.Contains(body, "connection refused") {
 		t.Errorf("HTTP %d %v %s", response.StatusCode, response.Header, body)
@@ -424,7 +424,7 @@ func TestUnavailable(t *testing.T) {
 // client-go shows no Status of its first question, but plain text.
 func TestRefusedDiscovery(t *testing.T) {
 	s := newScene(t, mirror, nil)
-	_, body := s.do(t, "t-viewer", "GET", "/instances/alpha/proxy/api", nil, "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json")
+	_, body := s.do(t, "t-viewer", "GET", "/instances/alpha/proxy/api", nil, "Accept", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json") //nolint:bodyclose // do closes it.
 	if !strings.HasPrefix(body, `user "viewer" cannot get instances/proxy`) {
 		t.Errorf("%s", body)
 	}

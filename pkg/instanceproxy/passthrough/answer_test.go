@@ -1,0 +1,108 @@
+package passthrough_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+func TestRedirects(t *testing.T) {
+	const below = "/instances/alpha/proxy"
+	for _, tt := range []struct {
+		location string
+		// want is the Location that the client gets; empty where it gets none.
+		want, why string
+	}{
+		{"/api/v1/pods/", below + "/api/v1/pods/", "a path of the instance is below its proxy"},
+		{"/api/v1/pods?a=b%2Fc#d", below + "/api/v1/pods?a=b%2Fc#d", "with its query"},
+		{"pods/", below + "/api/pods/", "a path from where the request was"},
+		{"?x=1", below + "/api/v1?x=1", "another query"},
+		{"SELF/api/", below + "/api/", "the instance under its own address"},
+		{"/instances/beta/proxy/api/v1/namespaces/shop", below + "/instances/beta/proxy/api/v1/namespaces/shop", "no other instance: a client would repeat its DELETE there, as the same person"},
+		{"/graphql", below + "/graphql", "nothing else of Kairship's"},
+		{"/../../../instances/beta/proxy/", below + "/instances/beta/proxy/", "nor from above"},
+		{"/%2e%2e/%2e%2e/beta/proxy/", "", "nor in disguise"},
+		{"https://evil.example.com/api/v1", "", "nobody else: client-go would send its token there"},
+		{"//evil.example.com/api/v1", "", "nobody else without a scheme"},
+		{"http://SELFHOST/api", "", "nor without TLS"},
+		{"mailto:alice@example.com", "", "no address at all"},
+		{"https://[", "", "none that can be read"},
+	} {
+		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
+			s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
+				location := strings.NewReplacer("SELFHOST", r.Host, "SELF", "https://"+r.Host).Replace(tt.location)
+				w.Header().Set("Location", location)
+				w.WriteHeader(status)
+			}, nil)
+			response, body := s.do(t, "t-alice", http.MethodDelete, below+"/api/v1", nil)
+			if got := response.Header.Get("Location"); got != tt.want {
+				t.Errorf("%d to %s: %s: got Location %q, want %q", status, tt.location, tt.why, got, tt.want)
+			}
+			wantStatus := status
+			if tt.want == "" {
+				wantStatus = http.StatusServiceUnavailable
+				if strings.Contains(body, "evil") {
+					t.Errorf("%d to %s: the answer repeats the address: %s", status, tt.location, body)
+				}
+			}
+			if response.StatusCode != wantStatus {
+				t.Errorf("%d to %s: %s: got status %d, want %d", status, tt.location, tt.why, response.StatusCode, wantStatus)
+			}
+		}
+	}
+}
+
+func TestLocationOfWhatWasCreated(t *testing.T) {
+	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", "https://elsewhere.example.com/")
+		w.WriteHeader(http.StatusCreated)
+	}, nil)
+	if response, _ := s.do(t, "t-alice", http.MethodPost, "/instances/alpha/proxy/api/v1/pods", nil); response.StatusCode != http.StatusCreated {
+		t.Errorf("nobody follows the Location of an answer that is no redirect; got status %d", response.StatusCode)
+	}
+}
+
+// A page below an instance is in Kairship's origin, where a browser would let its
+// scripts ask for whatever the person's certificate opens.
+func TestPagesOfAnInstance(t *testing.T) {
+	for _, tt := range []struct {
+		contentType string
+		confined    bool
+		why         string
+	}{
+		{"application/json", false, "no browser runs it"},
+		{"application/vnd.kubernetes.protobuf;stream=watch", false, "nor this"},
+		{"application/json;as=Table;v=v1", false, "nor a table"},
+		{"text/plain; charset=utf-8", false, "nor a log"},
+		{"text/html; charset=utf-8", true, "a page"},
+		{"TEXT/HTML", true, "a page"},
+		{"image/svg+xml", true, "a picture may have scripts"},
+		{"application/xhtml+xml", true, "a page"},
+		{"text/xml", true, "it may be turned into a page"},
+		{"", true, "a browser would guess"},
+		{"text/html;", true, "one that is hard to read"},
+	} {
+		s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header()["Content-Type"] = nil
+			if tt.contentType != "" {
+				w.Header().Set("Content-Type", tt.contentType)
+			}
+			w.Header().Set("Clear-Site-Data", `"*"`)
+			w.Header().Set("Alt-Svc", `h2="evil.example.com:443"`)
+			w.Header().Set("Service-Worker-Allowed", "/")
+			w.Header().Set("Access-Control-Allow-Origin", "https://evil.example.com")
+			w.Header().Set("Access-Control-Allow-Credentials", "true")
+			w.Header().Set("Kairship-Error-Code", "NOT_FOUND")
+			w.Write([]byte("<script>")) //nolint:errcheck // The test ends.
+		}, nil)
+		response, _ := s.do(t, "t-alice", http.MethodGet, "/instances/alpha/proxy/api/v1/namespaces/shop/services/evil/proxy/", nil)
+		if got := response.Header.Get("Content-Security-Policy") == "sandbox" && response.Header.Get("X-Content-Type-Options") == "nosniff"; got != tt.confined {
+			t.Errorf("%q: %s: confined is %t, want %t", tt.contentType, tt.why, got, tt.confined)
+		}
+		for _, name := range []string{"Clear-Site-Data", "Alt-Svc", "Service-Worker-Allowed", "Access-Control-Allow-Origin", "Access-Control-Allow-Credentials", "Kairship-Error-Code"} {
+			if value := response.Header.Get(name); value != "" {
+				t.Errorf("%q: the instance speaks for Kairship's origin: %s: %s", tt.contentType, name, value)
+			}
+		}
+	}
+}
