@@ -208,3 +208,23 @@ func TestBadTokens(t *testing.T) {
 		}
 	}
 }
+
+// A token is as good at another replica, which has never issued one.
+func TestTokensOfAnotherReplica(t *testing.T) {
+	f := fleet.Open(t)
+	namespace := namespaceIn(t)
+	other := f.Kairship(t, f.NewGateway(t))
+	for round := range 20 {
+		name := fmt.Sprintf("r%02d", round)
+		token, err := write1(t, person(t, "alice"), "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, name, "1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := reader(t, "alice", token)
+		list.URL = "http://" + other.Address + "/graphql"
+		got, _, err := gql.Query[listed](t.Context(), list, listConfigMaps, map[string]any{"ns": namespace, "part": name})
+		if err != nil || len(got.Instance.Resources.Nodes) != 1 {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}
