@@ -24,13 +24,13 @@ func TestRedirects(t *testing.T) {
 		{"/%2e%2e/%2e%2e/beta/proxy/", "", "nor in disguise"},
 		{"https://evil.example.com/api/v1", "", "nobody else: client-go would send its token there"},
 		{"//evil.example.com/api/v1", "", "nobody else without a scheme"},
-		{"http://SELFHOST/api", "", "nor without TLS"},
+		{"https://SELFHOST/api", "", "nor another server there"},
 		{"mailto:alice@example.com", "", "no address at all"},
 		{"https://[", "", "none that can be read"},
 	} {
 		for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect} {
 			s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
-				location := strings.NewReplacer("SELFHOST", r.Host, "SELF", "https://"+r.Host).Replace(tt.location)
+				location := strings.NewReplacer("SELFHOST", r.Host, "SELF", "http://"+r.Host).Replace(tt.location)
 				w.Header().Set("Location", location)
 				w.WriteHeader(status)
 			}, nil)

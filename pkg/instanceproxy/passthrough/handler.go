@@ -143,12 +143,8 @@ func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceprox
 				}
 			}
 		},
-		ModifyResponse: func(response *http.Response) error {
-			// Cookies of an instance would be Kairship's cookies in a browser.
-			response.Header.Del("Set-Cookie")
-			return nil
-		},
-		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { c.fail(w, r, err) },
+		ModifyResponse: c.confine,
+		ErrorHandler:   func(w http.ResponseWriter, r *http.Request, err error) { c.fail(w, r, err) },
 	}
 	// An instance may answer before it has read everything, with a refusal for
 	// example. HTTP/1 would have the body read to its end first.

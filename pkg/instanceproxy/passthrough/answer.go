@@ -1,0 +1,97 @@
+package passthrough
+
+import (
+	"errors"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// An instance answers for itself, and Kairship's clients and browsers hear it
+// from Kairship. So whatever an answer says about where else to go, or about the
+// origin it comes from, must hold for the instance alone: whoever runs one
+// instance would otherwise act in the others as everybody who uses theirs.
+
+// spokenForOrigin are headers by which an answer speaks for all of its origin.
+var spokenForOrigin = []string{
+	"Alt-Svc", "Clear-Site-Data", "Refresh", "Service-Worker-Allowed", "Set-Cookie", "Strict-Transport-Security",
+}
+
+// ofKairship begin headers that Kairship alone answers with: its own, and those
+// that let pages of other sites read an answer.
+var ofKairship = []string{"Kairship-", "Access-Control-"}
+
+// inert are media types that no browser runs anything in.
+var inert = []string{"application/json", "text/plain", "application/yaml", "application/cbor", "application/cbor-seq", "application/octet-stream"}
+
+// confine changes the answer of an instance so that it is about the instance alone.
+func (c *call) confine(response *http.Response) error {
+	h := response.Header
+	for _, name := range spokenForOrigin {
+		h.Del(name)
+	}
+	for name := range h {
+		if slices.ContainsFunc(ofKairship, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			h.Del(name)
+		}
+	}
+	if response.StatusCode != http.StatusSwitchingProtocols && !isInert(h.Get("Content-Type")) {
+		// Through an instance's own proxies any server of a member answers.
+		h.Set("Content-Security-Policy", "sandbox")
+		h.Set("X-Content-Type-Options", "nosniff")
+	}
+	return c.confineRedirect(response)
+}
+
+func isInert(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (slices.Contains(inert, media) || strings.HasPrefix(media, "application/vnd.kubernetes."))
+}
+
+var errElsewhere = errors.New("the instance redirects elsewhere")
+
+// confineRedirect keeps redirects inside the instance. Clients follow them with
+// everything they sent: client-go sends its token to whatever host it is told,
+// and repeats a DELETE.
+func (c *call) confineRedirect(response *http.Response) error {
+	location := response.Header.Get("Location")
+	if location == "" || response.StatusCode < 300 || response.StatusCode > 399 {
+		return nil
+	}
+	inside, err := c.inside(response.Request, location)
+	if err != nil {
+		return apierror.Wrap(err, apierror.CodeInstanceUnavailable, "instance %q redirects this request to somewhere else, which is not followed", c.instance)
+	}
+	response.Header.Set("Location", inside)
+	return nil
+}
+
+// inside is the address, at Kairship, of what an instance redirects to.
+func (c *call) inside(sent *http.Request, location string) (string, error) {
+	to, err := url.Parse(location)
+	if err != nil || sent == nil {
+		return "", errElsewhere // Not the parser's error, which repeats what it read.
+	}
+	to = sent.URL.ResolveReference(to)
+	if to.Scheme != sent.URL.Scheme || to.Host != sent.URL.Host || to.Opaque != "" {
+		return "", errElsewhere
+	}
+	// The endpoint of an instance may have a path of its own.
+	base, ok := strings.CutSuffix(sent.URL.EscapedPath(), c.target.EscapedPath())
+	if !ok {
+		return "", errElsewhere
+	}
+	rest, ok := strings.CutPrefix(to.EscapedPath(), base)
+	if !ok || !strings.HasPrefix(rest, "/") {
+		return "", errElsewhere
+	}
+	if _, err := parseTarget(rest, ""); err != nil {
+		return "", errElsewhere
+	}
+	address := url.URL{RawQuery: to.RawQuery, Fragment: to.Fragment, RawFragment: to.RawFragment}
+	return Prefix + c.instance + "/proxy" + rest + address.String(), nil
+}
