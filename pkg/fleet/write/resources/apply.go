@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -152,6 +153,9 @@ func makes(documents []document) made {
 			kind, _, _ := unstructured.NestedString(d.object.Object, "spec", "names", "kind")
 			plural, _, _ := unstructured.NestedString(d.object.Object, "spec", "names", "plural")
 			scope, _, _ := unstructured.NestedString(d.object.Object, "spec", "scope")
+			if len(validation.IsDNS1123Subdomain(group)) > 0 || len(validation.IsDNS1035Label(plural)) > 0 {
+				continue // They become parts of a path, and nobody but the caller has looked at them yet.
+			}
 			m.kinds[schema.GroupKind{Group: group, Kind: kind}] = write.Kind{
 				GroupVersionResource: schema.GroupVersionResource{Group: group, Resource: plural}, Kind: kind, Namespaced: scope == "Namespaced",
 			}
@@ -193,7 +197,7 @@ func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has ma
 	k, err := site.Kind(ctx, gvk)
 	if meta.IsNoMatchError(err) {
 		own, ok := has.kinds[gvk.GroupKind()]
-		if !ok {
+		if !ok || len(validation.IsDNS1035Label(gvk.Version)) > 0 {
 			return apierror.Invalid(st.argument()+".kind", "instance %q does not serve kind %s in %s, and no document of this call brings it", in.Instance, gvk.Kind, st.object.GetAPIVersion())
 		}
 		k, err = own, nil

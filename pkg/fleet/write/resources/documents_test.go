@@ -104,3 +104,26 @@ func FuzzParseDocuments(f *testing.F) {
 		}
 	})
 }
+
+func TestKindsThatAreMade(t *testing.T) {
+	for _, tt := range []struct {
+		group, plural string
+		want          bool
+		why           string
+	}{
+		{"example.com", "widgets", true, "a kind"},
+		{"example.com", "../../../../../api/v1/namespaces/ops/secrets", false, "the name becomes part of a path: of another namespace's, here"},
+		{"example.com", "widgets/x/status", false, "nor is it a subresource"},
+		{"example.com", "", false, "it has to have one"},
+		{"..", "widgets", false, "the group becomes part of it too"},
+		{"", "widgets", false, "there is no definition of the core group's"},
+	} {
+		documents, err := parseDocuments(fmt.Sprintf("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: w}\nspec: {group: %q, scope: Namespaced, names: {kind: Widget, plural: %q}}\n", tt.group, tt.plural))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(makes(documents).kinds) == 1; got != tt.want {
+			t.Errorf("%q in %q: %s: made is %t, want %t", tt.plural, tt.group, tt.why, got, tt.want)
+		}
+	}
+}
