@@ -34,7 +34,7 @@ func TestRedirects(t *testing.T) {
 				w.Header().Set("Location", location)
 				w.WriteHeader(status)
 			}, nil)
-			response, body := s.do(t, "t-alice", http.MethodDelete, below+"/api/v1", nil)
+			response, body := s.do(t, "t-alice", http.MethodDelete, below+"/api/v1", nil) //nolint:bodyclose // do closes it.
 			if got := response.Header.Get("Location"); got != tt.want {
 				t.Errorf("%d to %s: %s: got Location %q, want %q", status, tt.location, tt.why, got, tt.want)
 			}
@@ -57,7 +57,8 @@ func TestLocationOfWhatWasCreated(t *testing.T) {
 		w.Header().Set("Location", "https://elsewhere.example.com/")
 		w.WriteHeader(http.StatusCreated)
 	}, nil)
-	if response, _ := s.do(t, "t-alice", http.MethodPost, "/instances/alpha/proxy/api/v1/pods", nil); response.StatusCode != http.StatusCreated {
+	response, _ := s.do(t, "t-alice", http.MethodPost, "/instances/alpha/proxy/api/v1/pods", nil) //nolint:bodyclose // do closes it.
+	if response.StatusCode != http.StatusCreated {
 		t.Errorf("nobody follows the Location of an answer that is no redirect; got status %d", response.StatusCode)
 	}
 }
@@ -95,7 +96,7 @@ func TestPagesOfAnInstance(t *testing.T) {
 			w.Header().Set("Kairship-Error-Code", "NOT_FOUND")
 			w.Write([]byte("<script>")) //nolint:errcheck // The test ends.
 		}, nil)
-		response, _ := s.do(t, "t-alice", http.MethodGet, "/instances/alpha/proxy/api/v1/namespaces/shop/services/evil/proxy/", nil)
+		response, _ := s.do(t, "t-alice", http.MethodGet, "/instances/alpha/proxy/api/v1/namespaces/shop/services/evil/proxy/", nil) //nolint:bodyclose // do closes it.
 		if got := response.Header.Get("Content-Security-Policy") == "sandbox" && response.Header.Get("X-Content-Type-Options") == "nosniff"; got != tt.confined {
 			t.Errorf("%q: %s: confined is %t, want %t", tt.contentType, tt.why, got, tt.confined)
 		}
