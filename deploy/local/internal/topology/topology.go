@@ -167,10 +167,13 @@ func People() []string { return []string{"admin", "alice", "bob", "mallory"} }
 // Binding is a role that somebody has on an instance.
 type Binding struct{ ID, Person, Role, Instance string }
 
-// Bindings are the roles that the fleet, as the platform, gives its people. The administrator needs
-// none, and mallory is to have none.
+// Bindings are the roles that the fleet, as the platform, gives its people. The administrator may do
+// everything in the global cluster without one, and nothing inside an instance, which knows nothing
+// of the global cluster's administrators. Mallory is to have none.
 func Bindings() []Binding {
 	return []Binding{
+		{ID: "local-fleet/admin-on-alpha", Person: "admin", Role: "admin", Instance: "alpha"},
+		{ID: "local-fleet/admin-on-beta", Person: "admin", Role: "admin", Instance: "beta"},
 		{ID: "local-fleet/alice-on-alpha", Person: "alice", Role: "editor", Instance: "alpha"},
 		{ID: "local-fleet/bob-on-beta", Person: "bob", Role: "viewer", Instance: "beta"},
 	}
