@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,8 +40,8 @@ func TestFlushEach(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		changed := make(chan struct{}, 1)
-		flushes := 0
-		go flushEach(ctx, changed, time.Second, func() { flushes++ })
+		var flushes atomic.Int32
+		go flushEach(ctx, changed, time.Second, func() { flushes.Add(1) })
 		tell := func() {
 			select {
 			case changed <- struct{}{}:
@@ -49,24 +50,24 @@ func TestFlushEach(t *testing.T) {
 			synctest.Wait()
 		}
 		tell()
-		if flushes != 1 {
-			t.Fatalf("%d flushes right after the first change, want 1", flushes)
+		if flushes.Load() != 1 {
+			t.Fatalf("%d flushes right after the first change, want 1", flushes.Load())
 		}
 		for range 100 {
 			tell()
 		}
-		if flushes != 1 {
-			t.Errorf("%d flushes in one interval, want 1", flushes)
+		if flushes.Load() != 1 {
+			t.Errorf("%d flushes in one interval, want 1", flushes.Load())
 		}
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if flushes != 2 {
-			t.Errorf("%d flushes, want 2: what came in the interval is not forgotten", flushes)
+		if flushes.Load() != 2 {
+			t.Errorf("%d flushes, want 2: what came in the interval is not forgotten", flushes.Load())
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if flushes != 2 {
-			t.Errorf("%d flushes, want 2: nothing changed", flushes)
+		if flushes.Load() != 2 {
+			t.Errorf("%d flushes, want 2: nothing changed", flushes.Load())
 		}
 	})
 }
