@@ -107,3 +107,21 @@ func TestPagesOfAnInstance(t *testing.T) {
 		}
 	}
 }
+
+func TestOriginThatAnInstanceSees(t *testing.T) {
+	s := newScene(t, func(w http.ResponseWriter, r *http.Request) { w.Header().Set("Saw-Origin", r.Header.Get("Origin")) }, nil)
+	upgrade := []string{"Connection", "Upgrade", "Upgrade", "websocket"}
+	for _, tt := range []struct {
+		header    []string
+		want, why string
+	}{
+		{[]string{"Origin", s.url}, "", "Kairship's means nothing there"},
+		{append([]string{"Origin", s.url}, upgrade...), "https://alpha", "an API server takes no WebSocket from a browser without one"},
+		{upgrade, "", "a client that is no browser sends none"},
+	} {
+		response, _ := s.do(t, "t-alice", http.MethodGet, "/instances/alpha/proxy/api/v1/configmaps?watch=1", nil, tt.header...) //nolint:bodyclose // do closes it.
+		if got := response.Header.Get("Saw-Origin"); got != tt.want || response.StatusCode != http.StatusOK {
+			t.Errorf("%v: %s: got status %d, origin %q, want %q", tt.header, tt.why, response.StatusCode, got, tt.want)
+		}
+	}
+}

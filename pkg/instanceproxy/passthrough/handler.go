@@ -136,7 +136,13 @@ func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceprox
 			out := *c.target
 			p.Out.URL = &out
 			p.Out.Host = ""
-			p.Out.Header.Del("Origin") // It is Kairship's, and means nothing to the instance.
+			// It is Kairship's, and means nothing to the instance; but an API server
+			// takes no WebSocket for a watch without one.
+			if browser := p.In.Header.Get("Origin") != ""; browser && c.what.upgrade(p.In) {
+				p.Out.Header.Set("Origin", "https://"+c.instance)
+			} else {
+				p.Out.Header.Del("Origin")
+			}
 			for name := range p.Out.Header {
 				if strings.HasPrefix(name, "Kairship-") {
 					p.Out.Header.Del(name)
