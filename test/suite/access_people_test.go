@@ -18,9 +18,11 @@ import (
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
@@ -159,4 +161,33 @@ func expiredToken(t *testing.T, on *target) string {
 		t.Fatalf("the suite can't sign tokens: %s", r.Body)
 	}
 	return resigned(t, on, boss.Token, at(2*time.Hour))
+}
+
+// bindingOf gives somebody who has nothing a role by an InstanceRoleBinding, and
+// waits until it has taken effect.
+func bindingOf(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, instance string) *kairshipv1alpha1.InstanceRoleBinding {
+	t.Helper()
+	global := on.fleet.Client(t, "global")
+	b := &kairshipv1alpha1.InstanceRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "suite-"},
+		Spec: kairshipv1alpha1.InstanceRoleBindingSpec{
+			InstanceRef: kairshipv1alpha1.InstanceReference{Name: instance},
+			Subject:     kairshipv1alpha1.BindingSubject{Kind: kairshipv1alpha1.SubjectUser, Name: p.user},
+			Role:        role,
+		},
+	}
+	if err := global.Create(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.IgnoreNotFound(global.Delete(context.Background(), b)) })
+	poll.Until(t, settle, "the binding has taken effect", func(ctx context.Context) error {
+		if err := global.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
+			return err
+		}
+		if c := meta.FindStatusCondition(b.Status.Conditions, "Ready"); c == nil || c.Status != metav1.ConditionTrue {
+			return fmt.Errorf("its conditions are %+v", b.Status.Conditions)
+		}
+		return nil
+	})
+	return b
 }

@@ -15,7 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -275,6 +277,54 @@ func TestARoleThatIsTakenAwayEndsInTime(t *testing.T) {
 			t.Errorf("%s after the role was taken away: %s", revoked, r.Body)
 		}
 	}
+}
+
+// TestABindingThatGoesTakesTheRoleAlong gives a role by an InstanceRoleBinding and
+// takes it away: the person sees nothing after it, and the instance's own RBAC is gone.
+func TestABindingThatGoesTakesTheRoleAlong(t *testing.T) {
+	on := open(t)
+	p := newPerson(t, on, nil)
+	b := bindingOf(t, on, p, kairshipv1alpha1.RoleViewer, "alpha")
+	poll.Until(t, revoked, "the person sees alpha", func(ctx context.Context) error {
+		r, err := p.Do(ctx, gql.Request{Query: anyQuery})
+		if err == nil && !sees(r) {
+			err = fmt.Errorf("HTTP %d: %s", r.Status, r.Body)
+		}
+		return err
+	})
+	inInstance := func(ctx context.Context) int {
+		var bindings rbacv1.ClusterRoleBindingList
+		if err := on.fleet.Client(t, "alpha").List(ctx, &bindings); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range bindings.Items {
+			for _, s := range bindings.Items[i].Subjects {
+				if s.Name == p.user {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if inInstance(t.Context()) == 0 {
+		t.Error("nothing in alpha names the person")
+	}
+	if err := on.fleet.Client(t, "global").Delete(t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	for deleted := time.Now(); time.Since(deleted) < revoked; time.Sleep(20 * time.Millisecond) {
+		_ = p.Must(t, gql.Request{Query: anyQuery}) // So that everything that is remembered is fresh.
+	}
+	if r := p.Must(t, gql.Request{Query: anyQuery}); sees(r) || len(r.Errors) > 0 {
+		t.Errorf("%s after the binding was deleted: %s", revoked, r.Body)
+	}
+	poll.Until(t, settle, "the role in alpha is gone", func(ctx context.Context) error {
+		if n := inInstance(ctx); n > 0 {
+			return fmt.Errorf("%d bindings in alpha name the person", n)
+		}
+		return nil
+	})
 }
 
 // TestEveryOperationIsAudited reads the lines of some operations in the log.
