@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/wait"
 )
 
 // options are the flags of the command.
@@ -155,11 +156,27 @@ func (o *options) scenarios(ctx context.Context, kairship *graphqlClient, index 
 	return chosen, nil
 }
 
+// agree waits until both sides give the same answers. One is asked after the
+// other, and the fixture's last statuses may arrive between them; a disagreement
+// that lasts is an error.
+func agree(ctx context.Context, s *scenario, random *rand.Rand) error {
+	const most = 30 * time.Second
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, time.Second, most, true, func(ctx context.Context) (bool, error) {
+		last = s.verify(ctx, random)
+		return last == nil, nil
+	})
+	if err != nil && last != nil {
+		return last
+	}
+	return err
+}
+
 // compare checks every scenario, then measures it.
 func (o *options) compare(ctx context.Context, all []scenario) ([]*comparison, error) {
 	random := rand.New(rand.NewPCG(o.settings.seed, 0))
 	for i := range all {
-		if err := all[i].verify(ctx, random); err != nil {
+		if err := agree(ctx, &all[i], random); err != nil {
 			return nil, err
 		}
 	}
