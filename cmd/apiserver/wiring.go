@@ -84,7 +84,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
 	tokens := newTokens(o, kube)
 	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
-	fleet.Write = newWrites(fleet, clients, tokens, logger)
+	fleet.Write = newWrites(fleet, inventory, kube, clients, tokens, logger)
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},

@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
@@ -65,12 +66,17 @@ func collectedIn(inventory client.Reader) consistency.Collected {
 }
 
 // newWrites makes the services of all mutations.
-func newWrites(fleet resolvers.Fleet, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
+func newWrites(fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
 	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now}
 	return resolvers.Write{
 		Resources:  &resources.Service{Writer: writer},
 		Namespaces: &namespaces.Service{Writer: writer},
-		Policies:   policy.NewWrites(writer),
-		Workloads:  &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},
+		Members: &members.Service{
+			Writer: writer, Instances: fleet.Instances,
+			// Any client of the global cluster sends requests to any of its paths.
+			Inventory: &members.Inventory{Global: kube.AuthorizationV1().RESTClient(), Watched: inventory, Visible: fleet.Clusters, Now: time.Now},
+		},
+		Policies:  policy.NewWrites(writer),
+		Workloads: &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
@@ -253,6 +254,11 @@ type ComplexityRoot struct {
 		Reason             func(childComplexity int) int
 		Status             func(childComplexity int) int
 		Type               func(childComplexity int) int
+	}
+
+	CordonMemberClusterPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		MemberCluster    func(childComplexity int) int
 	}
 
 	CreateClusterOverridePolicyPayload struct {
@@ -561,6 +567,12 @@ type ComplexityRoot struct {
 		Yaml             func(childComplexity int) int
 	}
 
+	JoinClusterPayload struct {
+		Cluster          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Requested        func(childComplexity int) int
+	}
+
 	KindCount struct {
 		Kind  func(childComplexity int) int
 		Ready func(childComplexity int) int
@@ -657,6 +669,7 @@ type ComplexityRoot struct {
 
 	Mutation struct {
 		ApplyManifests                 func(childComplexity int, input resources.ApplyInput) int
+		CordonMemberCluster            func(childComplexity int, input members.CordonInput) int
 		CreateClusterOverridePolicy    func(childComplexity int, input policy.CreateInput[v1alpha1.OverrideSpec]) int
 		CreateClusterPropagationPolicy func(childComplexity int, input policy.CreateInput[v1alpha1.PropagationSpec]) int
 		CreateNamespace                func(childComplexity int, input namespaces.CreateInput) int
@@ -668,6 +681,7 @@ type ComplexityRoot struct {
 		DeleteOverridePolicy           func(childComplexity int, input policy.DeleteInput) int
 		DeletePropagationPolicy        func(childComplexity int, input policy.DeleteInput) int
 		DeleteResource                 func(childComplexity int, input resources.DeleteInput) int
+		JoinCluster                    func(childComplexity int, input members.MembershipInput) int
 		PatchResource                  func(childComplexity int, input resources.PatchInput) int
 		PauseWorkload                  func(childComplexity int, input workloads.Target) int
 		RestartWorkload                func(childComplexity int, input workloads.Target) int
@@ -676,8 +690,11 @@ type ComplexityRoot struct {
 		ScaleWorkload                  func(childComplexity int, input workloads.ScaleInput) int
 		SetImage                       func(childComplexity int, input workloads.SetImageInput) int
 		TriggerCronJob                 func(childComplexity int, input workloads.TriggerInput) int
+		UncordonMemberCluster          func(childComplexity int, input members.CordonInput) int
+		UnjoinCluster                  func(childComplexity int, input members.MembershipInput) int
 		UpdateClusterOverridePolicy    func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
 		UpdateClusterPropagationPolicy func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateMemberCluster            func(childComplexity int, input members.UpdateInput) int
 		UpdateNamespace                func(childComplexity int, input namespaces.UpdateInput) int
 		UpdateOverridePolicy           func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
 		UpdatePropagationPolicy        func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
@@ -1090,6 +1107,17 @@ type ComplexityRoot struct {
 		Job              func(childComplexity int) int
 	}
 
+	UncordonMemberClusterPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		MemberCluster    func(childComplexity int) int
+	}
+
+	UnjoinClusterPayload struct {
+		Cluster          func(childComplexity int) int
+		ConsistencyToken func(childComplexity int) int
+		Requested        func(childComplexity int) int
+	}
+
 	UpdateClusterOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
@@ -1098,6 +1126,11 @@ type ComplexityRoot struct {
 	UpdateClusterPropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+	}
+
+	UpdateMemberClusterPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		MemberCluster    func(childComplexity int) int
 	}
 
 	UpdateNamespacePayload struct {
@@ -1919,6 +1952,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Condition.Type(childComplexity), true
+
+	case "CordonMemberClusterPayload.consistencyToken":
+		if e.ComplexityRoot.CordonMemberClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CordonMemberClusterPayload.ConsistencyToken(childComplexity), true
+	case "CordonMemberClusterPayload.memberCluster":
+		if e.ComplexityRoot.CordonMemberClusterPayload.MemberCluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CordonMemberClusterPayload.MemberCluster(childComplexity), true
 
 	case "CreateClusterOverridePolicyPayload.consistencyToken":
 		if e.ComplexityRoot.CreateClusterOverridePolicyPayload.ConsistencyToken == nil {
@@ -3334,6 +3380,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Job.Yaml(childComplexity), true
 
+	case "JoinClusterPayload.cluster":
+		if e.ComplexityRoot.JoinClusterPayload.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JoinClusterPayload.Cluster(childComplexity), true
+	case "JoinClusterPayload.consistencyToken":
+		if e.ComplexityRoot.JoinClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JoinClusterPayload.ConsistencyToken(childComplexity), true
+	case "JoinClusterPayload.requested":
+		if e.ComplexityRoot.JoinClusterPayload.Requested == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JoinClusterPayload.Requested(childComplexity), true
+
 	case "KindCount.kind":
 		if e.ComplexityRoot.KindCount.Kind == nil {
 			break
@@ -3744,6 +3809,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ApplyManifests(childComplexity, args["input"].(resources.ApplyInput)), true
+	case "Mutation.cordonMemberCluster":
+		if e.ComplexityRoot.Mutation.CordonMemberCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_cordonMemberCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CordonMemberCluster(childComplexity, args["input"].(members.CordonInput)), true
 	case "Mutation.createClusterOverridePolicy":
 		if e.ComplexityRoot.Mutation.CreateClusterOverridePolicy == nil {
 			break
@@ -3865,6 +3941,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteResource(childComplexity, args["input"].(resources.DeleteInput)), true
+	case "Mutation.joinCluster":
+		if e.ComplexityRoot.Mutation.JoinCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_joinCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.JoinCluster(childComplexity, args["input"].(members.MembershipInput)), true
 	case "Mutation.patchResource":
 		if e.ComplexityRoot.Mutation.PatchResource == nil {
 			break
@@ -3953,6 +4040,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.TriggerCronJob(childComplexity, args["input"].(workloads.TriggerInput)), true
+	case "Mutation.uncordonMemberCluster":
+		if e.ComplexityRoot.Mutation.UncordonMemberCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_uncordonMemberCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UncordonMemberCluster(childComplexity, args["input"].(members.CordonInput)), true
+	case "Mutation.unjoinCluster":
+		if e.ComplexityRoot.Mutation.UnjoinCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_unjoinCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UnjoinCluster(childComplexity, args["input"].(members.MembershipInput)), true
 	case "Mutation.updateClusterOverridePolicy":
 		if e.ComplexityRoot.Mutation.UpdateClusterOverridePolicy == nil {
 			break
@@ -3975,6 +4084,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.updateMemberCluster":
+		if e.ComplexityRoot.Mutation.UpdateMemberCluster == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateMemberCluster_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateMemberCluster(childComplexity, args["input"].(members.UpdateInput)), true
 	case "Mutation.updateNamespace":
 		if e.ComplexityRoot.Mutation.UpdateNamespace == nil {
 			break
@@ -5659,6 +5779,38 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.TriggerCronJobPayload.Job(childComplexity), true
 
+	case "UncordonMemberClusterPayload.consistencyToken":
+		if e.ComplexityRoot.UncordonMemberClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UncordonMemberClusterPayload.ConsistencyToken(childComplexity), true
+	case "UncordonMemberClusterPayload.memberCluster":
+		if e.ComplexityRoot.UncordonMemberClusterPayload.MemberCluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UncordonMemberClusterPayload.MemberCluster(childComplexity), true
+
+	case "UnjoinClusterPayload.cluster":
+		if e.ComplexityRoot.UnjoinClusterPayload.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnjoinClusterPayload.Cluster(childComplexity), true
+	case "UnjoinClusterPayload.consistencyToken":
+		if e.ComplexityRoot.UnjoinClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnjoinClusterPayload.ConsistencyToken(childComplexity), true
+	case "UnjoinClusterPayload.requested":
+		if e.ComplexityRoot.UnjoinClusterPayload.Requested == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnjoinClusterPayload.Requested(childComplexity), true
+
 	case "UpdateClusterOverridePolicyPayload.consistencyToken":
 		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.ConsistencyToken == nil {
 			break
@@ -5684,6 +5836,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Policy(childComplexity), true
+
+	case "UpdateMemberClusterPayload.consistencyToken":
+		if e.ComplexityRoot.UpdateMemberClusterPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateMemberClusterPayload.ConsistencyToken(childComplexity), true
+	case "UpdateMemberClusterPayload.memberCluster":
+		if e.ComplexityRoot.UpdateMemberClusterPayload.MemberCluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateMemberClusterPayload.MemberCluster(childComplexity), true
 
 	case "UpdateNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.UpdateNamespacePayload.ConsistencyToken == nil {
@@ -5898,9 +6063,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputClusterFilter,
 		ec.unmarshalInputClusterOrder,
 		ec.unmarshalInputClusterPreferencesInput,
+		ec.unmarshalInputClusterTaintInput,
 		ec.unmarshalInputClusterTolerationInput,
 		ec.unmarshalInputCommandArgsOverriderInput,
 		ec.unmarshalInputContainerImageInput,
+		ec.unmarshalInputCordonMemberClusterInput,
 		ec.unmarshalInputCreateClusterOverridePolicyInput,
 		ec.unmarshalInputCreateClusterPropagationPolicyInput,
 		ec.unmarshalInputCreateNamespaceInput,
@@ -5924,6 +6091,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputInstanceFilter,
 		ec.unmarshalInputInstanceOrder,
 		ec.unmarshalInputJSONPatchOperationInput,
+		ec.unmarshalInputJoinClusterInput,
 		ec.unmarshalInputLabelAnnotationOverriderInput,
 		ec.unmarshalInputLabelInput,
 		ec.unmarshalInputLabelSelectorInput,
@@ -5961,8 +6129,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputStaticClusterWeightInput,
 		ec.unmarshalInputSuspendClustersInput,
 		ec.unmarshalInputTriggerCronJobInput,
+		ec.unmarshalInputUncordonMemberClusterInput,
+		ec.unmarshalInputUnjoinClusterInput,
 		ec.unmarshalInputUpdateClusterOverridePolicyInput,
 		ec.unmarshalInputUpdateClusterPropagationPolicyInput,
+		ec.unmarshalInputUpdateMemberClusterInput,
 		ec.unmarshalInputUpdateNamespaceInput,
 		ec.unmarshalInputUpdateOverridePolicyInput,
 		ec.unmarshalInputUpdatePropagationPolicyInput,
@@ -6947,6 +7118,170 @@ type MemberCluster implements Node {
   yaml: String!
   "How old the answer may be."
   freshness: Freshness!
+}
+`, BuiltIn: false},
+	{Name: "../schema/membermutation.graphqls", Input: `extend type Mutation {
+  """
+  Ask for a cluster of the inventory to be joined to an instance. The inventory says
+  so from then on, and Kairship joins it: the cluster is among the instance's
+  ` + "`" + `memberClusters` + "`" + ` when that is done. It takes the right to change the instance, and
+  that to change this cluster in the global cluster.
+  """
+  joinCluster(
+    "Which cluster."
+    input: JoinClusterInput!
+  ): JoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Ask for a cluster to leave an instance. The inventory calls it free from then on;
+  it is gone from the instance's ` + "`" + `memberClusters` + "`" + ` when that is done. It takes the
+  same rights as to join it.
+  """
+  unjoinCluster(
+    "Which cluster."
+    input: UnjoinClusterInput!
+  ): UnjoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Change what policies choose a member cluster by: labels, taints, provider, region, zones."
+  updateMemberCluster(
+    "The change."
+    input: UpdateMemberClusterInput!
+  ): UpdateMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Have nothing new scheduled to a member cluster. What runs there stays."
+  cordonMemberCluster(
+    "Which member cluster."
+    input: CordonMemberClusterInput!
+  ): CordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  "Have workloads scheduled to a member cluster again."
+  uncordonMemberCluster(
+    "Which member cluster."
+    input: UncordonMemberClusterInput!
+  ): UncordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"A cluster to join."
+input JoinClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MembershipInput") {
+  "The instance's name."
+  instance: String!
+  "The cluster's name in the inventory, and in the instance."
+  cluster: String!
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of the request."
+type JoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MembershipPayload") {
+  "It is asked for. Whether it is done, ` + "`" + `memberCluster` + "`" + ` of the instance shows. False for a dry run."
+  requested: Boolean!
+  "The cluster as the inventory has it."
+  cluster: Cluster!
+  "Always null: the inventory is not read from the index."
+  consistencyToken: String
+}
+
+"A cluster that is to leave."
+input UnjoinClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MembershipInput") {
+  "The instance's name."
+  instance: String!
+  "The cluster's name in the inventory."
+  cluster: String!
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of the request."
+type UnjoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MembershipPayload") {
+  "It is asked for. Whether it is done, ` + "`" + `memberCluster` + "`" + ` of the instance shows. False for a dry run."
+  requested: Boolean!
+  "The cluster as the inventory has it."
+  cluster: Cluster!
+  "Always null: the inventory is not read from the index."
+  consistencyToken: String
+}
+
+"A taint to set."
+input ClusterTaintInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.TaintInput") {
+  "The key, with its prefix."
+  key: String!
+  "The value; may be empty."
+  value: String! = ""
+  "` + "`" + `NoSchedule` + "`" + ` or ` + "`" + `NoExecute` + "`" + `."
+  effect: String!
+}
+
+"A change of a member cluster. What is left out or null stays as it is."
+input UpdateMemberClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.UpdateInput") {
+  "The instance's name."
+  instance: String!
+  "The member's name in the instance."
+  name: String!
+  "The version that the change is based on: fail with CONFLICT when it is another one."
+  resourceVersion: String!
+  "All its labels from now on."
+  labels: [LabelInput!]
+  """
+  All its taints from now on, but those of Karmada, whose keys begin with
+  ` + "`" + `cluster.karmada.io/` + "`" + `: they stay, and none can be added here.
+  """
+  taints: [ClusterTaintInput!]
+  "Who runs it; empty for nobody."
+  provider: String
+  "Region; empty for none."
+  region: String
+  "All its zones."
+  zones: [String!]
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The member cluster that was changed."
+type UpdateMemberClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.Payload") {
+  "The member cluster as the instance stored it."
+  memberCluster: MemberCluster
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"A member cluster to cordon."
+input CordonMemberClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.CordonInput") {
+  "The instance's name."
+  instance: String!
+  "The member's name in the instance."
+  name: String!
+  "Only at this version: fail with CONFLICT when it is another one."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The member cluster that was cordoned."
+type CordonMemberClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.Payload") {
+  "The member cluster as the instance stored it."
+  memberCluster: MemberCluster
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
+}
+
+"A member cluster to uncordon."
+input UncordonMemberClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.CordonInput") {
+  "The instance's name."
+  instance: String!
+  "The member's name in the instance."
+  name: String!
+  "Only at this version: fail with CONFLICT when it is another one."
+  resourceVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The member cluster that was uncordoned."
+type UncordonMemberClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.Payload") {
+  "The member cluster as the instance stored it."
+  memberCluster: MemberCluster
+  "Brings the change into later answers; null for a dry run."
+  consistencyToken: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/mutation.graphqls", Input: `"""
@@ -10435,6 +10770,16 @@ func (ec *executionContext) childFields_Condition(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type Condition", field.Name)
 }
 
+func (ec *executionContext) childFields_CordonMemberClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "memberCluster":
+		return ec.fieldContext_CordonMemberClusterPayload_memberCluster(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CordonMemberClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CordonMemberClusterPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateClusterOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "clusterOverridePolicy":
@@ -10881,6 +11226,18 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_viewerCan(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Job", field.Name)
+}
+
+func (ec *executionContext) childFields_JoinClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "requested":
+		return ec.fieldContext_JoinClusterPayload_requested(ctx, field)
+	case "cluster":
+		return ec.fieldContext_JoinClusterPayload_cluster(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_JoinClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JoinClusterPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_KindCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11811,6 +12168,28 @@ func (ec *executionContext) childFields_TriggerCronJobPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type TriggerCronJobPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UncordonMemberClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "memberCluster":
+		return ec.fieldContext_UncordonMemberClusterPayload_memberCluster(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UncordonMemberClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UncordonMemberClusterPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UnjoinClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "requested":
+		return ec.fieldContext_UnjoinClusterPayload_requested(ctx, field)
+	case "cluster":
+		return ec.fieldContext_UnjoinClusterPayload_cluster(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UnjoinClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnjoinClusterPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_UpdateClusterOverridePolicyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "clusterOverridePolicy":
@@ -11829,6 +12208,16 @@ func (ec *executionContext) childFields_UpdateClusterPropagationPolicyPayload(ct
 		return ec.fieldContext_UpdateClusterPropagationPolicyPayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateClusterPropagationPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateMemberClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "memberCluster":
+		return ec.fieldContext_UpdateMemberClusterPayload_memberCluster(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateMemberClusterPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateMemberClusterPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

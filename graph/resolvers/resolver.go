@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
@@ -46,6 +47,7 @@ type Fleet struct {
 type Write struct {
 	Resources  *resources.Service
 	Namespaces *namespaces.Service
+	Members    *members.Service
 	Policies   *policy.Writes
 	Workloads  *workloads.Service
 }

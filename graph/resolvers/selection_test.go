@@ -22,15 +22,15 @@ func least(changes ...func(*workload.Needs)) workload.Needs {
 	return needs
 }
 
-func known(n *workload.Needs)         { n.Template = index.Known }
-func whole(n *workload.Needs)         { n.Template = index.Whole }
-func count(n *workload.Needs)         { n.Count = true }
-func status(n *workload.Needs)        { n.Status = true }
-func policies(n *workload.Needs)      { n.Policy = true }
-func wholePolicies(n *workload.Needs) { n.PolicyDetail = index.Whole }
-func bindings(n *workload.Needs)      { n.Binding = true }
-func members(n *workload.Needs)       { n.MemberClusters = true }
-func overrides(n *workload.Needs)     { n.Overrides = true }
+func known(n *workload.Needs)          { n.Template = index.Known }
+func whole(n *workload.Needs)          { n.Template = index.Whole }
+func count(n *workload.Needs)          { n.Count = true }
+func status(n *workload.Needs)         { n.Status = true }
+func policies(n *workload.Needs)       { n.Policy = true }
+func wholePolicies(n *workload.Needs)  { n.PolicyDetail = index.Whole }
+func bindings(n *workload.Needs)       { n.Binding = true }
+func memberClusters(n *workload.Needs) { n.MemberClusters = true }
+func overrides(n *workload.Needs)      { n.Overrides = true }
 func wholeOverrides(n *workload.Needs) {
 	n.OverrideDetail = index.Whole
 }
@@ -81,7 +81,7 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"policy", `nodes { policy { ... on PropagationPolicy { spec { preemption } } } }`, "", least(policies, wholePolicies), "the spec is not in the metadata"},
 		{"two policies", `nodes { a: policy { name } b: policy { ... on ClusterPropagationPolicy { spec { preemption } } } }`, "", least(policies, wholePolicies), "the most of what is asked"},
 		{"placements", `nodes { placements { clusterName ready } }`, "", least(status), "they are part of the state"},
-		{"member clusters", `nodes { placements { memberCluster { name } } }`, "", least(status, members), "one for each placement"},
+		{"member clusters", `nodes { placements { memberCluster { name } } }`, "", least(status, memberClusters), "one for each placement"},
 		{"overrides", `nodes { placements { overrides { policyName } } }`, "", least(status, overrides), "the Works name them"},
 		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides), "the Works name them"},
 		{"override policies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, wholeOverrides), "the spec is not in the metadata"},

@@ -1,0 +1,115 @@
+package members
+
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
+)
+
+// MembershipInput is the input of joinCluster and of unjoinCluster.
+type MembershipInput struct {
+	Instance string
+	Cluster  string
+	DryRun   bool
+}
+
+// MembershipPayload is what became of the request.
+type MembershipPayload struct {
+	// Requested tells that the inventory asks for it now. Controllers see to it.
+	Requested bool
+	Cluster   *cluster.Cluster
+	// ConsistencyToken is always nil: the inventory is watched, not indexed.
+	ConsistencyToken *string
+}
+
+const clusterArgument = "input.cluster"
+
+// Join asks for a cluster to be joined to an instance.
+func (s *Service) Join(ctx context.Context, in MembershipInput) (*MembershipPayload, error) {
+	return s.request(ctx, in, &in.Instance, func(joined string) error {
+		if joined == "" || joined == in.Instance {
+			return nil
+		}
+		where := "another instance"
+		if _, visible, err := s.Writer.Access.Instance(ctx, joined); err == nil && visible {
+			where = "instance " + `"` + joined + `"`
+		}
+		return conflict("cluster %q is joined to %s: it has to leave that one first", in.Cluster, where)
+	})
+}
+
+// Unjoin asks for a cluster to leave an instance.
+func (s *Service) Unjoin(ctx context.Context, in MembershipInput) (*MembershipPayload, error) {
+	return s.request(ctx, in, nil, func(joined string) error {
+		if joined == in.Instance {
+			return nil
+		}
+		return conflict("cluster %q is not joined to instance %q", in.Cluster, in.Instance)
+	})
+}
+
+func conflict(format string, args ...any) error {
+	return apierror.At(apierror.New(apierror.CodeConflict, format, args...), clusterArgument)
+}
+
+// request writes which instance a cluster is to be joined to, nil for none, when
+// the one that it is joined to now allows it.
+func (s *Service) request(ctx context.Context, in MembershipInput, to *string, allowed func(joined string) error) (*MembershipPayload, error) {
+	if err := s.permit(ctx, in.Instance, to != nil); err != nil {
+		return nil, err
+	}
+	if err := write.CheckName(in.Cluster, clusterArgument); err != nil {
+		return nil, err
+	}
+	for try := 1; ; try++ {
+		c, err := s.Inventory.get(ctx, in.Cluster)
+		switch {
+		case err != nil:
+			return nil, err
+		case c.Spec.Type == v1alpha1.ClusterTypeVirtual:
+			return nil, apierror.Invalid(clusterArgument, "cluster %q stands for an instance, and is a member of none", in.Cluster)
+		case to != nil && c.DeletionTimestamp != nil:
+			return nil, conflict("cluster %q is being removed from the inventory", in.Cluster)
+		}
+		if err := allowed(access.InstanceOfCluster(c)); err != nil {
+			return nil, err
+		}
+		c, err = s.Inventory.join(ctx, c, to, in.DryRun)
+		if try < attempts && apierror.Is(err, apierror.CodeConflict) {
+			continue // Somebody wrote its status, or another instance took it.
+		}
+		if err != nil {
+			return nil, err
+		}
+		return &MembershipPayload{Requested: !in.DryRun, Cluster: s.Inventory.shown(c)}, nil
+	}
+}
+
+// permit lets those change the members of an instance who may change the instance
+// itself. Whether they may change the cluster, the global cluster decides.
+func (s *Service) permit(ctx context.Context, name string, join bool) error {
+	grant, visible, err := s.Writer.Access.Instance(ctx, name)
+	if err != nil {
+		return err
+	}
+	// It takes the path of a missing one when it may not be seen.
+	i, err := s.Instances.Get(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case i == nil || !visible:
+		return apierror.At(apierror.NotFound("Instance", name), write.InstanceArgument)
+	case !grant.Can(authz.VerbUpdateInstance, ""):
+		audit.From(ctx).Refuse(name)
+		return apierror.In(apierror.New(apierror.CodeForbidden, "your roles do not let you change which clusters are members of instance %q: that is for its admins", name), name)
+	case join && i.DeletionTimestamp != nil:
+		return apierror.At(apierror.New(apierror.CodeConflict, "instance %q is being deleted: nothing can be joined to it", name), write.InstanceArgument)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+package members
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// TaintInput is a taint to set.
+type TaintInput struct {
+	Key, Value, Effect string
+}
+
+// karmadas begins the keys of the taints that Karmada itself sets and reads.
+const karmadas = clusterv1alpha1.GroupName + "/"
+
+// unschedulable is the taint that `karmadactl cordon` sets.
+var unschedulable = corev1.Taint{Key: clusterv1alpha1.TaintClusterUnscheduler, Effect: corev1.TaintEffectNoSchedule}
+
+// replaced are the taints of a cluster that is given others. Those of Karmada
+// stay: a person who sends back what they saw a while ago must not call a cluster
+// ready that is not. What was given comes first, so that its places are those
+// of the input.
+func replaced(now []corev1.Taint, given []TaintInput) ([]corev1.Taint, error) {
+	out := make([]corev1.Taint, 0, len(given)+1)
+	for i, g := range given {
+		t := corev1.Taint{Key: g.Key, Value: g.Value, Effect: corev1.TaintEffect(g.Effect)}
+		had := slices.IndexFunc(now, func(n corev1.Taint) bool { return n.MatchTaint(&t) && n.Value == t.Value })
+		switch {
+		case had >= 0:
+			t = now[had]
+		case strings.HasPrefix(t.Key, karmadas):
+			return nil, apierror.Invalid(fmt.Sprintf("input.taints[%d].key", i),
+				"%q is a taint of Karmada's own: cordonMemberCluster keeps workloads away, and the others say what Karmada found", t.Key)
+		}
+		out = append(out, t)
+	}
+	for _, n := range now {
+		if strings.HasPrefix(n.Key, karmadas) && !slices.ContainsFunc(out, func(o corev1.Taint) bool { return o.MatchTaint(&n) }) {
+			out = append(out, n)
+		}
+	}
+	return out, nil
+}
+
+// cordoned are the taints of a cluster that is to be cordoned, or no longer.
+func cordoned(now []corev1.Taint, want bool) []corev1.Taint {
+	isIt := func(t corev1.Taint) bool { return t.MatchTaint(&unschedulable) }
+	switch has := slices.ContainsFunc(now, isIt); {
+	case want && !has:
+		return append(slices.Clone(now), unschedulable)
+	case !want && has:
+		return slices.DeleteFunc(slices.Clone(now), isIt)
+	}
+	return now
+}
