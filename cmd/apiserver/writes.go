@@ -15,8 +15,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -68,15 +70,18 @@ func collectedIn(inventory client.Reader) consistency.Collected {
 // newWrites makes the services of all mutations.
 func newWrites(fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
 	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now}
+	anyKind, policies := &resources.Service{Writer: writer}, policy.NewWrites(writer)
 	return resolvers.Write{
-		Resources:  &resources.Service{Writer: writer},
-		Namespaces: &namespaces.Service{Writer: writer},
+		Applications: &applications.Service{Writer: writer, Resources: anyKind, Policies: policies},
+		Promotion:    &promotion.Service{Writer: writer, Resources: anyKind, Policies: policies},
+		Resources:    anyKind,
+		Namespaces:   &namespaces.Service{Writer: writer},
 		Members: &members.Service{
 			Writer: writer, Instances: fleet.Instances,
 			// Any client of the global cluster sends requests to any of its paths.
 			Inventory: &members.Inventory{Global: kube.AuthorizationV1().RESTClient(), Watched: inventory, Visible: fleet.Clusters, Now: time.Now},
 		},
-		Policies:  policy.NewWrites(writer),
+		Policies:  policies,
 		Workloads: &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},
 	}
 }

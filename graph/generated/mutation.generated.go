@@ -12,8 +12,10 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -29,6 +31,7 @@ type MutationResolver interface {
 	CreateNamespace(ctx context.Context, input namespaces.CreateInput) (*namespaces.Payload, error)
 	UpdateNamespace(ctx context.Context, input namespaces.UpdateInput) (*namespaces.Payload, error)
 	DeleteNamespace(ctx context.Context, input namespaces.DeleteInput) (*namespaces.DeletePayload, error)
+	DeployApplication(ctx context.Context, input applications.DeployInput) (*applications.DeployPayload, error)
 	JoinCluster(ctx context.Context, input members.MembershipInput) (*members.MembershipPayload, error)
 	UnjoinCluster(ctx context.Context, input members.MembershipInput) (*members.MembershipPayload, error)
 	UpdateMemberCluster(ctx context.Context, input members.UpdateInput) (*members.Payload, error)
@@ -46,6 +49,7 @@ type MutationResolver interface {
 	CreateClusterOverridePolicy(ctx context.Context, input policy.CreateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.ClusterOverridePolicy], error)
 	UpdateClusterOverridePolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.ClusterOverridePolicy], error)
 	DeleteClusterOverridePolicy(ctx context.Context, input policy.DeleteInput) (*policy.Deleted[policy.ClusterOverridePolicy], error)
+	PromoteResource(ctx context.Context, input promotion.Input) (*promotion.Payload, error)
 	ScaleWorkload(ctx context.Context, input workloads.ScaleInput) (*workloads.Payload, error)
 	RestartWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
 	PauseWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
@@ -241,6 +245,20 @@ func (ec *executionContext) field_Mutation_deleteResource_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_deployApplication_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (applications.DeployInput, error) {
+			return ec.unmarshalNDeployApplicationInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋapplicationsᚐDeployInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_joinCluster_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -275,6 +293,20 @@ func (ec *executionContext) field_Mutation_pauseWorkload_args(ctx context.Contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (workloads.Target, error) {
 			return ec.unmarshalNPauseWorkloadInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTarget(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_promoteResource_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (promotion.Input, error) {
+			return ec.unmarshalNPromoteResourceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpromotionᚐInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -879,6 +911,73 @@ func (ec *executionContext) fieldContext_Mutation_deleteNamespace(ctx context.Co
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_deleteNamespace_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deployApplication(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deployApplication(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeployApplication(ctx, fc.Args["input"].(applications.DeployInput))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *applications.DeployPayload
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *applications.DeployPayload
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *applications.DeployPayload
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *applications.DeployPayload) graphql.Marshaler {
+			return ec.marshalNDeployApplicationPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋapplicationsᚐDeployPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deployApplication(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeployApplicationPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deployApplication_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -2024,6 +2123,73 @@ func (ec *executionContext) fieldContext_Mutation_deleteClusterOverridePolicy(ct
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_promoteResource(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_promoteResource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PromoteResource(ctx, fc.Args["input"].(promotion.Input))
+		},
+		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
+			directive0 := next
+
+			directive1 := func(ctx context.Context) (any, error) {
+				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
+				if err != nil {
+					var zeroVal *promotion.Payload
+					return zeroVal, err
+				}
+				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
+				if err != nil {
+					var zeroVal *promotion.Payload
+					return zeroVal, err
+				}
+				if ec.Directives.Guard == nil {
+					var zeroVal *promotion.Payload
+					return zeroVal, errors.New("directive guard is not implemented")
+				}
+				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
+			}
+
+			next = directive1
+			return next
+		},
+		func(ctx context.Context, selections ast.SelectionSet, v *promotion.Payload) graphql.Marshaler {
+			return ec.marshalNPromoteResourcePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpromotionᚐPayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_promoteResource(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PromoteResourcePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_promoteResource_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_scaleWorkload(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2649,6 +2815,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "deployApplication":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deployApplication(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "joinCluster":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_joinCluster(ctx, field)
@@ -2764,6 +2937,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteClusterOverridePolicy":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteClusterOverridePolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "promoteResource":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_promoteResource(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++

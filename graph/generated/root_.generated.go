@@ -19,8 +19,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -381,6 +383,12 @@ type ComplexityRoot struct {
 		Resource         func(childComplexity int) int
 	}
 
+	DeployApplicationPayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Deployed         func(childComplexity int) int
+		Results          func(childComplexity int) int
+	}
+
 	Deployment struct {
 		Annotations      func(childComplexity int) int
 		Binding          func(childComplexity int) int
@@ -681,9 +689,11 @@ type ComplexityRoot struct {
 		DeleteOverridePolicy           func(childComplexity int, input policy.DeleteInput) int
 		DeletePropagationPolicy        func(childComplexity int, input policy.DeleteInput) int
 		DeleteResource                 func(childComplexity int, input resources.DeleteInput) int
+		DeployApplication              func(childComplexity int, input applications.DeployInput) int
 		JoinCluster                    func(childComplexity int, input members.MembershipInput) int
 		PatchResource                  func(childComplexity int, input resources.PatchInput) int
 		PauseWorkload                  func(childComplexity int, input workloads.Target) int
+		PromoteResource                func(childComplexity int, input promotion.Input) int
 		RestartWorkload                func(childComplexity int, input workloads.Target) int
 		ResumeWorkload                 func(childComplexity int, input workloads.Target) int
 		RollbackWorkload               func(childComplexity int, input workloads.RollbackInput) int
@@ -861,6 +871,14 @@ type ComplexityRoot struct {
 	ProblemField struct {
 		Argument func(childComplexity int) int
 		Message  func(childComplexity int) int
+	}
+
+	PromoteResourcePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		PolicyName       func(childComplexity int) int
+		Promoted         func(childComplexity int) int
+		Resource         func(childComplexity int) int
+		Results          func(childComplexity int) int
 	}
 
 	PropagationPlacement struct {
@@ -1112,6 +1130,12 @@ type ComplexityRoot struct {
 		MemberCluster    func(childComplexity int) int
 	}
 
+	UndoneWrite struct {
+		Error   func(childComplexity int) int
+		Message func(childComplexity int) int
+		Outcome func(childComplexity int) int
+	}
+
 	UnjoinClusterPayload struct {
 		Cluster          func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
@@ -1188,6 +1212,19 @@ type ComplexityRoot struct {
 	WorkloadEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	WrittenObject struct {
+		APIVersion func(childComplexity int) int
+		Action     func(childComplexity int) int
+		Argument   func(childComplexity int) int
+		Error      func(childComplexity int) int
+		Kind       func(childComplexity int) int
+		Message    func(childComplexity int) int
+		Name       func(childComplexity int) int
+		Namespace  func(childComplexity int) int
+		Resource   func(childComplexity int) int
+		Rollback   func(childComplexity int) int
 	}
 
 	YAMLPatchOperation struct {
@@ -2457,6 +2494,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteResourcePayload.Resource(childComplexity), true
+
+	case "DeployApplicationPayload.consistencyToken":
+		if e.ComplexityRoot.DeployApplicationPayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeployApplicationPayload.ConsistencyToken(childComplexity), true
+	case "DeployApplicationPayload.deployed":
+		if e.ComplexityRoot.DeployApplicationPayload.Deployed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeployApplicationPayload.Deployed(childComplexity), true
+	case "DeployApplicationPayload.results":
+		if e.ComplexityRoot.DeployApplicationPayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeployApplicationPayload.Results(childComplexity), true
 
 	case "Deployment.annotations":
 		if e.ComplexityRoot.Deployment.Annotations == nil {
@@ -3941,6 +3997,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteResource(childComplexity, args["input"].(resources.DeleteInput)), true
+	case "Mutation.deployApplication":
+		if e.ComplexityRoot.Mutation.DeployApplication == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deployApplication_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeployApplication(childComplexity, args["input"].(applications.DeployInput)), true
 	case "Mutation.joinCluster":
 		if e.ComplexityRoot.Mutation.JoinCluster == nil {
 			break
@@ -3974,6 +4041,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PauseWorkload(childComplexity, args["input"].(workloads.Target)), true
+	case "Mutation.promoteResource":
+		if e.ComplexityRoot.Mutation.PromoteResource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_promoteResource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PromoteResource(childComplexity, args["input"].(promotion.Input)), true
 	case "Mutation.restartWorkload":
 		if e.ComplexityRoot.Mutation.RestartWorkload == nil {
 			break
@@ -4783,6 +4861,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProblemField.Message(childComplexity), true
+
+	case "PromoteResourcePayload.consistencyToken":
+		if e.ComplexityRoot.PromoteResourcePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PromoteResourcePayload.ConsistencyToken(childComplexity), true
+	case "PromoteResourcePayload.policyName":
+		if e.ComplexityRoot.PromoteResourcePayload.PolicyName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PromoteResourcePayload.PolicyName(childComplexity), true
+	case "PromoteResourcePayload.promoted":
+		if e.ComplexityRoot.PromoteResourcePayload.Promoted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PromoteResourcePayload.Promoted(childComplexity), true
+	case "PromoteResourcePayload.resource":
+		if e.ComplexityRoot.PromoteResourcePayload.Resource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PromoteResourcePayload.Resource(childComplexity), true
+	case "PromoteResourcePayload.results":
+		if e.ComplexityRoot.PromoteResourcePayload.Results == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PromoteResourcePayload.Results(childComplexity), true
 
 	case "PropagationPlacement.clusterAffinities":
 		if e.ComplexityRoot.PropagationPlacement.ClusterAffinities == nil {
@@ -5792,6 +5901,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UncordonMemberClusterPayload.MemberCluster(childComplexity), true
 
+	case "UndoneWrite.error":
+		if e.ComplexityRoot.UndoneWrite.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoneWrite.Error(childComplexity), true
+	case "UndoneWrite.message":
+		if e.ComplexityRoot.UndoneWrite.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoneWrite.Message(childComplexity), true
+	case "UndoneWrite.outcome":
+		if e.ComplexityRoot.UndoneWrite.Outcome == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UndoneWrite.Outcome(childComplexity), true
+
 	case "UnjoinClusterPayload.cluster":
 		if e.ComplexityRoot.UnjoinClusterPayload.Cluster == nil {
 			break
@@ -6027,6 +6155,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.WorkloadEdge.Node(childComplexity), true
 
+	case "WrittenObject.apiVersion":
+		if e.ComplexityRoot.WrittenObject.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.APIVersion(childComplexity), true
+	case "WrittenObject.action":
+		if e.ComplexityRoot.WrittenObject.Action == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Action(childComplexity), true
+	case "WrittenObject.argument":
+		if e.ComplexityRoot.WrittenObject.Argument == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Argument(childComplexity), true
+	case "WrittenObject.error":
+		if e.ComplexityRoot.WrittenObject.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Error(childComplexity), true
+	case "WrittenObject.kind":
+		if e.ComplexityRoot.WrittenObject.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Kind(childComplexity), true
+	case "WrittenObject.message":
+		if e.ComplexityRoot.WrittenObject.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Message(childComplexity), true
+	case "WrittenObject.name":
+		if e.ComplexityRoot.WrittenObject.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Name(childComplexity), true
+	case "WrittenObject.namespace":
+		if e.ComplexityRoot.WrittenObject.Namespace == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Namespace(childComplexity), true
+	case "WrittenObject.resource":
+		if e.ComplexityRoot.WrittenObject.Resource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Resource(childComplexity), true
+	case "WrittenObject.rollback":
+		if e.ComplexityRoot.WrittenObject.Rollback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WrittenObject.Rollback(childComplexity), true
+
 	case "YAMLPatchOperation.operator":
 		if e.ComplexityRoot.YAMLPatchOperation.Operator == nil {
 			break
@@ -6056,6 +6245,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalMap := graphql.BuildUnmarshalerMap(
 		ec.unmarshalInputAnnotationInput,
 		ec.unmarshalInputApplicationFailoverBehaviorInput,
+		ec.unmarshalInputApplicationOverridePolicyInput,
+		ec.unmarshalInputApplicationPropagationPolicyInput,
 		ec.unmarshalInputApplyManifestsInput,
 		ec.unmarshalInputClusterAffinityInput,
 		ec.unmarshalInputClusterAffinityTermInput,
@@ -6080,6 +6271,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputDeleteOverridePolicyInput,
 		ec.unmarshalInputDeletePropagationPolicyInput,
 		ec.unmarshalInputDeleteResourceInput,
+		ec.unmarshalInputDeployApplicationInput,
 		ec.unmarshalInputEventFilter,
 		ec.unmarshalInputEventOrder,
 		ec.unmarshalInputFailoverBehaviorInput,
@@ -6109,6 +6301,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
 		ec.unmarshalInputPolicyReferenceInput,
+		ec.unmarshalInputPromoteResourceInput,
 		ec.unmarshalInputPropagationPlacementInput,
 		ec.unmarshalInputPropagationSpecInput,
 		ec.unmarshalInputPropagationSuspensionInput,
@@ -6348,6 +6541,128 @@ extend type OverridePolicy {
 extend type ClusterOverridePolicy {
   "What the caller may do with the policy."
   viewerCan: ViewerCan!
+}
+`, BuiltIn: false},
+	{Name: "../schema/application.graphqls", Input: `extend type Mutation {
+  """
+  Write an application in one call: its resources, the policies that send them to
+  member clusters, and the policies that change them on the way. Everything is tried
+  first; when anything is refused, nothing is written. The first that fails then ends
+  it: the results say what was written and, with ` + "`" + `rollback` + "`" + `, what became of that.
+  """
+  deployApplication(
+    "The application."
+    input: DeployApplicationInput!
+  ): DeployApplicationPayload! @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"An application to write. Objects that are there are changed, by server-side apply."
+input DeployApplicationInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/applications.DeployInput") {
+  "The instance's name."
+  instance: String!
+  "The resources, as YAML or JSON, in documents that are parted by ` + "`" + `---` + "`" + `. At most 200 objects in all, policies included."
+  manifests: String! = ""
+  "For manifests and policies that say none; ` + "`" + `default` + "`" + ` unless told."
+  namespace: String
+  "The PropagationPolicies."
+  propagationPolicies: [ApplicationPropagationPolicyInput!]
+  "The OverridePolicies. They are written before what sends anything out."
+  overridePolicies: [ApplicationOverridePolicyInput!]
+  "Take over fields that others manage, instead of failing with CONFLICT."
+  force: Boolean = false
+  """
+  When something fails after other things were written, undo those: delete what was
+  created, restore what was changed. Needs the permission to delete.
+  """
+  rollback: Boolean = false
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"A PropagationPolicy of an application."
+input ApplicationPropagationPolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatePropagationPolicyInput") {
+  "Its namespace; that of the application unless told."
+  namespace: String! = ""
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it says."
+  spec: PropagationSpecInput!
+}
+
+"An OverridePolicy of an application."
+input ApplicationOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreateOverridePolicyInput") {
+  "Its namespace; that of the application unless told."
+  namespace: String! = ""
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [LabelInput!]
+  "Its annotations."
+  annotations: [AnnotationInput!]
+  "What it says."
+  spec: OverrideSpecInput!
+}
+
+"What became of an application."
+type DeployApplicationPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/applications.DeployPayload") {
+  "Everything was written; after a dry run, everything could be, as far as it was possible to say."
+  deployed: Boolean!
+  "One for each object: override policies and propagation policies come after the manifests."
+  results: [WrittenObject!]!
+  "Brings the change into later answers; null when nothing was written."
+  consistencyToken: String
+}
+
+"What became of one of several objects that are written together."
+type WrittenObject @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.Result") {
+  "The input that it comes from, for example ` + "`" + `input.manifests[2]` + "`" + ` or ` + "`" + `input.propagationPolicies[0]` + "`" + `."
+  argument: String!
+  "Group and version."
+  apiVersion: String!
+  "The kind."
+  kind: String!
+  "Its namespace; null for objects without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "What was done; after a dry run, what would be."
+  action: ManifestAction!
+  "What there is to say about it, for a person."
+  message: String
+  "The object as the instance stored it, or would have; null where there is none."
+  resource: Resource
+  "Why it was not written; null unless ` + "`" + `action` + "`" + ` is FAILED."
+  error: MutationProblem
+  "What became of it when what was written was undone; null where nothing was to undo."
+  rollback: UndoneWrite
+}
+
+"What became of an object that was to be undone."
+type UndoneWrite @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.Undone") {
+  "What was done."
+  outcome: UndoOutcome!
+  "What there is to say about it, for a person."
+  message: String
+  "Why it was not undone; null unless ` + "`" + `outcome` + "`" + ` is FAILED."
+  error: MutationProblem
+}
+
+"What was done to undo a write."
+enum UndoOutcome @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.UndoOutcome") {
+  "It had been created, and was deleted."
+  DELETED
+  "It had been changed, and holds what it held before."
+  RESTORED
+  "It stays as it is, because somebody else changed it since."
+  KEPT
+  "It could not be undone; ` + "`" + `error` + "`" + ` says why."
+  FAILED
+  "The instance gave no answer when it was written, so nobody knows whether it was: look at it."
+  UNKNOWN
 }
 `, BuiltIn: false},
 	{Name: "../schema/binding.graphqls", Input: `"Karmada's record of where one object goes: a ResourceBinding, or a ClusterResourceBinding for an object without namespace."
@@ -8721,6 +9036,61 @@ type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/polic
   name: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/promotion.graphqls", Input: `extend type Mutation {
+  """
+  Take an object that lives in a member cluster, with what it names, into the
+  instance, and have a policy keep it running where it is. Its pods are not
+  restarted. The caller needs to reach the member through Karmada, and to read the
+  object there.
+  """
+  promoteResource(
+    "What to promote."
+    input: PromoteResourceInput!
+  ): PromoteResourcePayload! @guard(by: INSTANCE, argument: "input.instance")
+}
+
+"An object of a member cluster to take into the instance."
+input PromoteResourceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/promotion.Input") {
+  "The instance's name."
+  instance: String!
+  "The member cluster that it lives in."
+  cluster: String!
+  "API group; empty for the core group."
+  group: String! = ""
+  "API version, for example ` + "`" + `v1` + "`" + `."
+  version: String!
+  "Plural name, for example ` + "`" + `deployments` + "`" + `."
+  resource: String!
+  "Its namespace, which has to exist in the instance; leave it out for objects without one."
+  namespace: String
+  "Its name."
+  name: String!
+  "Promote the ConfigMaps, Secrets, ServiceAccounts and PersistentVolumeClaims that it names, too. Secrets need the permission to read them."
+  dependencies: Boolean! = true
+  "The name of the policy; made of the object's unless told."
+  policyName: String
+  "Leave the objects in the member cluster when their templates are deleted from the instance."
+  preserveOnDeletion: Boolean! = true
+  "When something fails after other things were written, delete those. Needs the permission to delete."
+  rollback: Boolean = false
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of a promotion."
+type PromoteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/promotion.Payload") {
+  "Everything was written; after a dry run, everything could be."
+  promoted: Boolean!
+  "The PropagationPolicy that keeps it where it is; for objects without namespace a ClusterPropagationPolicy."
+  policyName: String!
+  "The object in the instance; null where it was not written."
+  resource: Resource
+  "The policy, what the object names, and the object, in the order of writing; then what was left alone."
+  results: [WrittenObject!]!
+  "Brings the change into later answers; null when nothing was written."
+  consistencyToken: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/propagationinput.graphqls", Input: `"What a PropagationPolicy or ClusterPropagationPolicy is to select, and where that is to go."
 input PropagationSpecInput @goModel(model: "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1.PropagationSpec") {
   "The resources it claims: those that match one of these."
@@ -10910,6 +11280,18 @@ func (ec *executionContext) childFields_DeleteResourcePayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type DeleteResourcePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_DeployApplicationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deployed":
+		return ec.fieldContext_DeployApplicationPayload_deployed(ctx, field)
+	case "results":
+		return ec.fieldContext_DeployApplicationPayload_results(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeployApplicationPayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeployApplicationPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Event(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "namespace":
@@ -11754,6 +12136,22 @@ func (ec *executionContext) childFields_ProblemField(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type ProblemField", field.Name)
 }
 
+func (ec *executionContext) childFields_PromoteResourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "promoted":
+		return ec.fieldContext_PromoteResourcePayload_promoted(ctx, field)
+	case "policyName":
+		return ec.fieldContext_PromoteResourcePayload_policyName(ctx, field)
+	case "resource":
+		return ec.fieldContext_PromoteResourcePayload_resource(ctx, field)
+	case "results":
+		return ec.fieldContext_PromoteResourcePayload_results(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_PromoteResourcePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PromoteResourcePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_PropagationPlacement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "clusterAffinity":
@@ -12178,6 +12576,18 @@ func (ec *executionContext) childFields_UncordonMemberClusterPayload(ctx context
 	return nil, fmt.Errorf("no field named %q was found under type UncordonMemberClusterPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_UndoneWrite(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "outcome":
+		return ec.fieldContext_UndoneWrite_outcome(ctx, field)
+	case "message":
+		return ec.fieldContext_UndoneWrite_message(ctx, field)
+	case "error":
+		return ec.fieldContext_UndoneWrite_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UndoneWrite", field.Name)
+}
+
 func (ec *executionContext) childFields_UnjoinClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "requested":
@@ -12332,6 +12742,32 @@ func (ec *executionContext) childFields_WorkloadEdge(ctx context.Context, field 
 		return ec.fieldContext_WorkloadEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WrittenObject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "argument":
+		return ec.fieldContext_WrittenObject_argument(ctx, field)
+	case "apiVersion":
+		return ec.fieldContext_WrittenObject_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_WrittenObject_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_WrittenObject_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_WrittenObject_name(ctx, field)
+	case "action":
+		return ec.fieldContext_WrittenObject_action(ctx, field)
+	case "message":
+		return ec.fieldContext_WrittenObject_message(ctx, field)
+	case "resource":
+		return ec.fieldContext_WrittenObject_resource(ctx, field)
+	case "error":
+		return ec.fieldContext_WrittenObject_error(ctx, field)
+	case "rollback":
+		return ec.fieldContext_WrittenObject_rollback(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WrittenObject", field.Name)
 }
 
 func (ec *executionContext) childFields_YAMLPatchOperation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

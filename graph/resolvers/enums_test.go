@@ -27,6 +27,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 )
 
@@ -88,6 +89,10 @@ var enums = map[string]enumRoute{
 	"ManifestAction": {
 		value: typed[resources.Action],
 		out:   `mutation { applyManifests(input: {instance: "alpha", manifests: ""}) { results { action } } }`, field: "ManifestResult.action",
+	},
+	"UndoOutcome": {
+		value: typed[resources.UndoOutcome],
+		out:   `mutation { deployApplication(input: {instance: "alpha"}) { results { rollback { outcome } } } }`, field: "UndoneWrite.outcome",
 	},
 	"PolicyOrderField": order("propagationPolicies"), "ResourceOrderField": order("resources"),
 }
@@ -171,7 +176,8 @@ func testEnum(t *testing.T, def *gqlast.Definition, model string, e enumRoute) {
 // written is how the API writes a value.
 func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
-	answers := world().with(intercept{"Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Instance.memberCluster": value(&membercluster.MemberCluster{})})
+	undone := []resources.Result{{Rollback: &resources.Undone{}}}
+	answers := world().with(intercept{"Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

@@ -14,8 +14,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
+	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 )
@@ -45,9 +47,11 @@ type Fleet struct {
 
 // Write is a service for each noun that mutations are about.
 type Write struct {
-	Resources  *resources.Service
-	Namespaces *namespaces.Service
-	Members    *members.Service
-	Policies   *policy.Writes
-	Workloads  *workloads.Service
+	Applications *applications.Service
+	Promotion    *promotion.Service
+	Resources    *resources.Service
+	Namespaces   *namespaces.Service
+	Members      *members.Service
+	Policies     *policy.Writes
+	Workloads    *workloads.Service
 }

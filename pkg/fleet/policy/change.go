@@ -98,6 +98,19 @@ func (c *Changes[T, S]) Create(ctx context.Context, in CreateInput[S]) (*Written
 	if err != nil {
 		return nil, err
 	}
+	u, err := c.draft(in)
+	if err != nil {
+		return nil, err
+	}
+	out, err := site.Create(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
+	if err != nil {
+		return nil, explain(err)
+	}
+	return c.written(ctx, in.Instance, out)
+}
+
+// draft is the policy that an input says.
+func (c *Changes[T, S]) draft(in CreateInput[S]) (*unstructured.Unstructured, error) {
 	labels, err := write.Map(in.Labels, "input.labels")
 	if err != nil {
 		return nil, err
@@ -112,14 +125,7 @@ func (c *Changes[T, S]) Create(ctx context.Context, in CreateInput[S]) (*Written
 	u.SetName(in.Name)
 	u.SetLabels(labels)
 	u.SetAnnotations(annotations)
-	if err := c.say(u, &in.Spec); err != nil {
-		return nil, err
-	}
-	out, err := site.Create(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
-	if err != nil {
-		return nil, explain(err)
-	}
-	return c.written(ctx, in.Instance, out)
+	return u, c.say(u, &in.Spec)
 }
 
 // Update changes a policy.

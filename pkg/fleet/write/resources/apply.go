@@ -44,7 +44,9 @@ const (
 
 // Result is what became of one document.
 type Result struct {
-	Document   int
+	Document int
+	// Argument is the path of the input that the object comes from.
+	Argument   string
 	APIVersion string
 	Kind       string
 	Namespace  *string
@@ -53,6 +55,9 @@ type Result struct {
 	Message    *string
 	Resource   *resource.Resource
 	Error      *write.Problem
+	// Rollback is what became of the object when what was written was undone; nil
+	// where there was nothing to undo.
+	Rollback *Undone
 }
 
 // ApplyPayload is the answer of applyManifests.
@@ -73,7 +78,37 @@ type step struct {
 	waitsFor string
 	// before is the version that the dry run found.
 	before string
-	err    error
+	// previous is the object before it was written, where it may have to be restored.
+	previous *unstructured.Unstructured
+	// out is what was written; nil when nothing was.
+	out *write.Outcome
+	err error
+}
+
+// Terms say how several objects are written together.
+type Terms struct {
+	// Namespace is for objects that say none.
+	Namespace *string
+	Force     bool
+	DryRun    bool
+	// Create refuses objects that are there, and writes in the order given.
+	Create bool
+	// Rollback undoes what was written when something fails later.
+	Rollback bool
+}
+
+// Together is what became of objects that were written together.
+type Together struct {
+	// Done tells that every object was written, or in a dry run could be.
+	Done bool
+	// Written tells that at least one was, whatever became of it then.
+	Written bool
+	// Err is the last failure in the order of writing, which is nearest to what the
+	// call is about: the objects before are there for those after.
+	Err error
+	// Results are in the order of the input.
+	Results          []Result
+	ConsistencyToken *string
 }
 
 // dryRunsAtOnce is how many dry runs of a call go side by side.
@@ -92,39 +127,78 @@ func (s *Service) Apply(ctx context.Context, in ApplyInput) (*ApplyPayload, erro
 	if err != nil {
 		return nil, err
 	}
-	if in.Namespace != nil {
-		if err := write.CheckNamespace(*in.Namespace, "input.namespace"); err != nil {
-			return nil, err
-		}
-	}
-	steps, err := s.plan(ctx, site, documents, in)
+	t, err := s.together(ctx, site, documents, Terms{Namespace: in.Namespace, Force: in.Force, DryRun: in.DryRun})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.rehearse(ctx, site, steps, in); err != nil {
-		return nil, err
-	}
-	var outcomes []*write.Outcome
-	if !in.DryRun && !failed(steps) {
-		if outcomes, err = s.perform(ctx, site, steps, in); err != nil {
+	return &ApplyPayload{Applied: t.Done, Results: t.Results, ConsistencyToken: t.ConsistencyToken}, nil
+}
+
+// Write writes objects of manifests, which may be empty, and of other inputs
+// together, as Apply does it.
+func (s *Service) Write(ctx context.Context, site *write.Site, manifests string, given []Given, terms Terms) (*Together, error) {
+	var documents []document
+	if manifests != "" {
+		var err error
+		if documents, err = parseDocuments(manifests); err != nil {
 			return nil, err
 		}
 	}
-	payload := &ApplyPayload{Applied: !failed(steps), ConsistencyToken: s.Writer.Token(ctx, outcomes...)}
-	slices.SortStableFunc(steps, func(a, b *step) int { return cmp.Compare(a.number, b.number) })
+	for i := range given {
+		documents = append(documents, document{object: given[i].Object, given: &given[i]})
+	}
+	if len(documents) > MaxDocuments {
+		return nil, apierror.Invalid("input", "there are more than %d objects: write them in several calls", MaxDocuments)
+	}
+	return s.together(ctx, site, documents, terms)
+}
+
+func (s *Service) together(ctx context.Context, site *write.Site, documents []document, terms Terms) (*Together, error) {
+	if terms.Namespace != nil {
+		if err := write.CheckNamespace(*terms.Namespace, "input.namespace"); err != nil {
+			return nil, err
+		}
+	}
+	steps, err := s.plan(ctx, site, documents, terms)
+	if err != nil {
+		return nil, err
+	}
+	// The input's order, before they are put into that of writing.
+	asGiven := slices.Clone(steps)
+	if !terms.Create {
+		slices.SortStableFunc(steps, func(a, b *step) int { return cmp.Compare(rank(a.object), rank(b.object)) })
+	}
+	if err := s.rehearse(ctx, site, steps, terms); err != nil {
+		return nil, err
+	}
+	if !terms.DryRun && !failed(steps) {
+		if err = s.perform(ctx, site, steps, terms); err != nil {
+			return nil, err
+		}
+	}
+	t := &Together{Done: !failed(steps)}
 	for _, st := range steps {
-		if !payload.Applied && st.err == nil && !slices.ContainsFunc(outcomes, func(o *write.Outcome) bool { return wrote(o, st) }) {
+		if st.err != nil {
+			t.Err = st.err
+		}
+		t.Written = t.Written || st.out != nil
+	}
+	if terms.Rollback && !t.Done && !terms.DryRun && t.Written {
+		s.undo(ctx, site, steps)
+	}
+	var outcomes []*write.Outcome
+	for _, st := range asGiven {
+		if st.out != nil {
+			outcomes = append(outcomes, st.out)
+		}
+		if !t.Done && st.err == nil && st.out == nil {
 			st.result.Action, st.result.Resource = ActionSkipped, nil
 			st.result.Message = text("nothing was written of it, because another document failed")
 		}
-		payload.Results = append(payload.Results, *st.result)
+		t.Results = append(t.Results, *st.result)
 	}
-	return payload, nil
-}
-
-func wrote(o *write.Outcome, st *step) bool {
-	v := o.Version
-	return v.GVR() == st.kind.GroupVersionResource && v.Namespace == st.namespace && v.Name == st.object.GetName()
+	t.ConsistencyToken = s.Writer.Token(ctx, outcomes...)
+	return t, nil
 }
 
 func failed(steps []*step) bool {
@@ -164,18 +238,17 @@ func makes(documents []document) made {
 	return m
 }
 
-// plan finds the kind, the namespace and the permission of every document, and
-// puts them in order. A document that cannot be applied has an error in its step.
-func (s *Service) plan(ctx context.Context, site *write.Site, documents []document, in ApplyInput) ([]*step, error) {
+// plan finds the kind, the namespace and the permission of every document. A document that cannot be applied has an error in its step.
+func (s *Service) plan(ctx context.Context, site *write.Site, documents []document, terms Terms) ([]*step, error) {
 	has := makes(documents)
 	steps := make([]*step, len(documents))
-	seen := map[string]int{}
+	seen := map[string]string{}
 	for i, d := range documents {
 		st := &step{document: d, result: &Result{
-			Document: d.number, APIVersion: d.object.GetAPIVersion(), Kind: d.object.GetKind(), Name: d.object.GetName(),
+			Document: d.number, Argument: d.argument(), APIVersion: d.object.GetAPIVersion(), Kind: d.object.GetKind(), Name: d.object.GetName(),
 		}}
 		steps[i] = st
-		if err := s.locate(ctx, site, st, has, in); err != nil {
+		if err := s.locate(ctx, site, st, has, terms); err != nil {
 			if away(err) {
 				return nil, err
 			}
@@ -184,21 +257,20 @@ func (s *Service) plan(ctx context.Context, site *write.Site, documents []docume
 		}
 		identity := fmt.Sprint(st.kind.GroupResource(), "/", st.namespace, "/", st.object.GetName())
 		if first, twice := seen[identity]; twice {
-			st.fail(apierror.Invalid(d.argument(), "document %d is about the same object", first))
+			st.fail(apierror.Invalid(d.argument(), "%s is about the same object", first))
 		}
-		seen[identity] = d.number
+		seen[identity] = d.argument()
 	}
-	slices.SortStableFunc(steps, func(a, b *step) int { return cmp.Compare(rank(a.object), rank(b.object)) })
 	return steps, nil
 }
 
-func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has made, in ApplyInput) error {
+func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has made, terms Terms) error {
 	gvk := st.object.GroupVersionKind()
 	k, err := site.Kind(ctx, gvk)
 	if meta.IsNoMatchError(err) {
 		own, ok := has.kinds[gvk.GroupKind()]
 		if !ok || len(validation.IsDNS1035Label(gvk.Version)) > 0 {
-			return apierror.Invalid(st.argument()+".kind", "instance %q does not serve kind %s in %s, and no document of this call brings it", in.Instance, gvk.Kind, st.object.GetAPIVersion())
+			return apierror.Invalid(st.argument()+".kind", "instance %q does not serve kind %s in %s, and no document of this call brings it", site.Instance, gvk.Kind, st.object.GetAPIVersion())
 		}
 		k, err = own, nil
 		k.Version = gvk.Version
@@ -209,8 +281,8 @@ func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has ma
 	}
 	st.kind, st.namespace = k, st.object.GetNamespace()
 	switch {
-	case k.Namespaced && st.namespace == "" && in.Namespace != nil && *in.Namespace != "":
-		st.namespace = *in.Namespace
+	case k.Namespaced && st.namespace == "" && terms.Namespace != nil && *terms.Namespace != "":
+		st.namespace = *terms.Namespace
 	case k.Namespaced && st.namespace == "":
 		st.namespace = "default"
 	case !k.Namespaced && st.namespace != "":
@@ -229,7 +301,7 @@ func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has ma
 	if st.waitsFor == "" && k.Namespaced && has.namespaces[st.namespace] {
 		st.waitsFor = "namespace " + st.namespace
 	}
-	for _, verb := range []authz.Verb{authz.VerbCreate, authz.VerbUpdate} {
+	for _, verb := range terms.verbs() {
 		if err := site.Permit(ctx, verb, st.namespace); err != nil {
 			return apierror.At(err, st.argument())
 		}
@@ -237,8 +309,21 @@ func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has ma
 	return nil
 }
 
+// verbs are what the caller must be allowed to do with every object. What may be
+// undone must be allowed before anything is done.
+func (t Terms) verbs() []authz.Verb {
+	verbs := []authz.Verb{authz.VerbCreate}
+	if !t.Create {
+		verbs = append(verbs, authz.VerbUpdate)
+	}
+	if t.Rollback {
+		verbs = append(verbs, authz.VerbDelete)
+	}
+	return verbs
+}
+
 // rehearse has the instance check every document without storing it.
-func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step, in ApplyInput) error {
+func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step, terms Terms) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dryRunsAtOnce)
 	for _, st := range steps {
@@ -246,11 +331,11 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 			continue
 		}
 		group.Go(func() error {
-			out, err := site.Apply(ctx, st.kind, st.object.DeepCopy(), in.Force, st.options(true))
+			out, err := st.send(ctx, site, terms, true)
 			switch {
 			case err == nil:
 				st.before = out.Version.ResourceVersion
-				st.done(in.Instance, out, ActionConfigured)
+				st.done(site.Instance, out, ActionConfigured)
 				return nil
 			case st.waitsFor != "" && apierror.Is(err, apierror.CodeNotFound):
 				// What it needs is not there yet, so nobody can say more.
@@ -267,35 +352,49 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 	return group.Wait()
 }
 
+// send writes the document, or tries it.
+func (st *step) send(ctx context.Context, site *write.Site, terms Terms, dryRun bool) (*write.Outcome, error) {
+	object := st.object.DeepCopy()
+	if terms.Create {
+		out, err := site.Create(ctx, st.kind, object, st.options(dryRun))
+		return out, st.explain(err)
+	}
+	if st.previous != nil {
+		// What is restored later is what was changed, and nothing in between.
+		object.SetResourceVersion(st.previous.GetResourceVersion())
+	}
+	out, err := site.Apply(ctx, st.kind, object, terms.Force, st.options(dryRun))
+	return out, st.explain(err)
+}
+
 // perform writes the documents, one after the other.
-func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, in ApplyInput) ([]*write.Outcome, error) {
-	var outcomes []*write.Outcome
-	for _, st := range steps {
-		out, err := s.write(ctx, site, st, in)
+func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, terms Terms) error {
+	for i, st := range steps {
+		out, err := s.write(ctx, site, st, terms)
 		if err != nil {
-			if len(outcomes) == 0 && away(err) {
-				return nil, err
+			if i == 0 && away(err) {
+				return err
 			}
 			st.fail(err)
-			return outcomes, nil
+			return nil
 		}
 		action := ActionConfigured
 		if st.before == out.Version.ResourceVersion {
 			action = ActionUnchanged
 		}
 		st.result.Message = nil
-		st.done(in.Instance, out, action)
-		outcomes = append(outcomes, out)
+		st.done(site.Instance, out, action)
+		st.out = out
 	}
-	return outcomes, nil
+	return nil
 }
 
 // servedWithin is how long a new kind may take until it is served.
 const servedWithin = 8 * time.Second
 
-func (s *Service) write(ctx context.Context, site *write.Site, st *step, in ApplyInput) (*write.Outcome, error) {
+func (s *Service) write(ctx context.Context, site *write.Site, st *step, terms Terms) (*write.Outcome, error) {
 	for deadline := time.Now().Add(servedWithin); ; {
-		out, err := site.Apply(ctx, st.kind, st.object.DeepCopy(), in.Force, st.options(false))
+		out, err := s.attempt(ctx, site, st, terms)
 		if err == nil || st.result.Action != ActionUnverified || !apierror.Is(err, apierror.CodeNotFound) || time.Now().After(deadline) {
 			return out, err
 		}
@@ -305,10 +404,6 @@ func (s *Service) write(ctx context.Context, site *write.Site, st *step, in Appl
 		case <-time.After(100 * time.Millisecond):
 		}
 	}
-}
-
-func (st *step) options(dryRun bool) write.Options {
-	return write.Options{DryRun: dryRun, Paths: write.Paths{"": st.argument()}}
 }
 
 // done notes what the instance made of the document.

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
 // MaxDocuments is how many objects one call may apply.
@@ -20,15 +21,48 @@ const MaxDocuments = 200
 // manifestsArgument is the input that holds the documents.
 const manifestsArgument = "input.manifests"
 
-// document is one object of a text of manifests.
+// document is one object of a text of manifests, or of another input.
 type document struct {
 	// number is its place in the text, from 0. Items of a List share the List's.
 	number int
 	object *unstructured.Unstructured
+	// given is what another input says of an object; nil for manifests.
+	given *Given
+}
+
+// Given is an object that comes from an input which is no manifest.
+type Given struct {
+	// Argument is the path of the input, and Paths those of its fields.
+	Argument string
+	Paths    write.Paths
+	Object   *unstructured.Unstructured
+	// Explain says better what the instance refused; nil where nothing is to say.
+	Explain func(error) error
 }
 
 // argument is the path of a document's input.
-func (d document) argument() string { return fmt.Sprintf("%s[%d]", manifestsArgument, d.number) }
+func (d document) argument() string {
+	if d.given != nil {
+		return d.given.Argument
+	}
+	return fmt.Sprintf("%s[%d]", manifestsArgument, d.number)
+}
+
+// options are those of a request about the document.
+func (d document) options(dryRun bool) write.Options {
+	if d.given != nil {
+		return write.Options{DryRun: dryRun, Paths: d.given.Paths}
+	}
+	return write.Options{DryRun: dryRun, Paths: write.Paths{"": d.argument()}}
+}
+
+// explain is an error about the document in the words of its input.
+func (d document) explain(err error) error {
+	if d.given != nil && d.given.Explain != nil && err != nil {
+		return d.given.Explain(err)
+	}
+	return err
+}
 
 // parseDocuments reads YAML or JSON with one or many documents. Lists are taken
 // apart. Documents that hold nothing count, and are left out.

@@ -1,0 +1,86 @@
+// Package applications holds the mutation that writes an application: its
+// resources together with the policies that send them to member clusters.
+package applications
+
+import (
+	"context"
+	"fmt"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+)
+
+// Service writes applications.
+type Service struct {
+	Writer    *write.Writer
+	Resources *resources.Service
+	Policies  *policy.Writes
+}
+
+// DeployInput is the input of deployApplication.
+type DeployInput struct {
+	Instance  string
+	Manifests string
+	// Namespace is for manifests and policies that say none.
+	Namespace           *string
+	PropagationPolicies []policy.CreateInput[policyv1alpha1.PropagationSpec]
+	OverridePolicies    []policy.CreateInput[policyv1alpha1.OverrideSpec]
+	Force               bool
+	Rollback            bool
+	DryRun              bool
+}
+
+// DeployPayload is the answer of deployApplication.
+type DeployPayload struct {
+	// Deployed tells that everything was written, or in a dry run could be.
+	Deployed         bool
+	Results          []resources.Result
+	ConsistencyToken *string
+}
+
+// Deploy writes an application: everything is tried by dry runs on the instance,
+// and only when nothing is refused is any of it written. What fails later ends it;
+// what was written until then is told, and undone where that is asked for.
+func (s *Service) Deploy(ctx context.Context, in DeployInput) (*DeployPayload, error) {
+	site, err := s.Writer.To(ctx, in.Instance)
+	if err != nil {
+		return nil, err
+	}
+	if in.Manifests == "" && len(in.PropagationPolicies)+len(in.OverridePolicies) == 0 {
+		return nil, apierror.Invalid("input.manifests", "there is nothing to deploy: give manifests or policies")
+	}
+	given, err := drafts(s.Policies.Override, "input.overridePolicies", in.OverridePolicies, nil)
+	if err == nil {
+		given, err = drafts(s.Policies.Propagation, "input.propagationPolicies", in.PropagationPolicies, given)
+	}
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Resources.Write(ctx, site, in.Manifests, given, resources.Terms{
+		Namespace: in.Namespace, Force: in.Force, Rollback: in.Rollback, DryRun: in.DryRun,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &DeployPayload{Deployed: t.Done, Results: t.Results, ConsistencyToken: t.ConsistencyToken}, nil
+}
+
+// drafts appends the policies that inputs say.
+func drafts[T, S any](of *policy.Changes[T, S], argument string, inputs []policy.CreateInput[S], to []resources.Given) ([]resources.Given, error) {
+	for i, in := range inputs {
+		at := fmt.Sprintf("%s[%d]", argument, i)
+		u, err := of.Manifest(at, in)
+		if err != nil {
+			return nil, err
+		}
+		to = append(to, resources.Given{
+			Argument: at, Paths: policy.Paths(at), Object: u,
+			Explain: func(err error) error { return policy.Explain(err, at) },
+		})
+	}
+	return to, nil
+}

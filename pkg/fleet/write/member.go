@@ -1,0 +1,74 @@
+package write
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// PermitSecrets refuses what would tell the caller values of Secrets in a namespace
+// of the instance.
+func (s *Site) PermitSecrets(ctx context.Context, namespace string) error {
+	if s.grant.Can(authz.VerbReadSecrets, namespace) {
+		return nil
+	}
+	audit.From(ctx).Refuse(s.Instance)
+	return apierror.In(apierror.New(apierror.CodeForbidden, "your roles do not let you read the values of Secrets in namespace %q of instance %q",
+		namespace, s.Instance), s.Instance)
+}
+
+// FromMember reads an object from a member cluster of the instance, through
+// Karmada's proxy and as the caller: the instance decides whether they may reach
+// the member (clusters/proxy), and the member what they may read there. cluster is
+// the argument of the input that names the member.
+func (s *Site) FromMember(ctx context.Context, member, argument string, k Kind, namespace, name string, paths Paths) (*unstructured.Unstructured, error) {
+	if err := CheckName(member, argument); err != nil {
+		return nil, err
+	}
+	at := append([]string{"apis", "cluster.karmada.io", "v1alpha1", "clusters", member, "proxy"}, path(k, namespace, name)...)
+	raw, err := answer(s.rest().Get().AbsPath(at...).Do(ctx))
+	if err == nil {
+		u := &unstructured.Unstructured{}
+		if err := u.UnmarshalJSON(raw); err != nil {
+			return nil, apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "member cluster %q did not answer as expected", member), s.Instance)
+		}
+		return u, nil
+	}
+	var status apierrors.APIStatus
+	if _, ours := errors.AsType[*apierror.Error](err); ours || !errors.As(err, &status) {
+		return nil, s.translate(ctx, call{verb: http.MethodGet, kind: k, namespace: namespace, name: name, options: Options{Paths: paths}}, err)
+	}
+	e := fromMember(s.Instance, member, argument, k, namespace, name, paths, status.Status())
+	e.Cause = err
+	return nil, apierror.In(e, s.Instance)
+}
+
+// fromMember tells what Karmada's proxy refused from what the member did.
+func fromMember(instance, member, argument string, k Kind, namespace, name string, paths Paths, status metav1.Status) *apierror.Error {
+	proxy := status.Details != nil && status.Details.Group == "cluster.karmada.io"
+	switch status.Reason {
+	case metav1.StatusReasonNotFound:
+		e := apierror.NotFound("Cluster", member)
+		e.Argument = argument
+		if !proxy {
+			e = subject{instance: instance, verb: http.MethodGet, kind: k, namespace: namespace, name: name, paths: paths}.notFound(&status)
+			e.Message += " in member cluster " + quote(member)
+		}
+		return e
+	case metav1.StatusReasonForbidden, metav1.StatusReasonUnauthorized:
+		if proxy {
+			return apierror.New(apierror.CodeForbidden, "the roles that you have inside instance %q do not let you reach its member cluster %q (clusters/proxy)", instance, member)
+		}
+		return apierror.New(apierror.CodeForbidden, "the roles that you have inside member cluster %q do not let you get %s", member, k.GroupResource())
+	default:
+		return apierror.New(apierror.CodeInstanceUnavailable, "member cluster %q does not answer through instance %q", member, instance)
+	}
+}

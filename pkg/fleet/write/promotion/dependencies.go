@@ -1,0 +1,103 @@
+package promotion
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+)
+
+// dependencies are what an object names.
+type dependencies struct {
+	// given are to be written.
+	given []resources.Given
+	// settled are those that nothing is to be done about.
+	settled []resources.Result
+}
+
+// dependencies finds what an object names, reads it from the member and compares
+// it with what the instance has.
+func (s *Service) dependencies(ctx context.Context, site *write.Site, member string, live *unstructured.Unstructured) (dependencies, error) {
+	named, err := references(live)
+	if err != nil {
+		return dependencies{}, err
+	}
+	var found dependencies
+	for _, r := range named {
+		k, err := site.Kind(ctx, schema.GroupVersionKind{Version: "v1", Kind: r.Kind})
+		if err != nil {
+			return dependencies{}, err
+		}
+		if isSecret(k) {
+			if err := site.PermitSecrets(ctx, r.Namespace); err != nil {
+				return dependencies{}, apierror.At(err, dependenciesArgument)
+			}
+		}
+		given, settled, err := dependency(ctx, site, member, k, r)
+		switch {
+		case err != nil:
+			return dependencies{}, err
+		case settled != nil:
+			found.settled = append(found.settled, *settled)
+		default:
+			found.given = append(found.given, *given)
+		}
+	}
+	return found, nil
+}
+
+// inDependencies are the inputs that the fields of a dependency come from.
+var inDependencies = write.Paths{"": dependenciesArgument + "!", "metadata.namespace": "input.namespace"}
+
+// dependency is one dependency as it is to be written, or what is said of one that
+// is left alone.
+func dependency(ctx context.Context, site *write.Site, member string, k write.Kind, r reference) (*resources.Given, *resources.Result, error) {
+	live, err := site.FromMember(ctx, member, clusterArgument, k, r.Namespace, r.Name, inDependencies)
+	if apierror.Is(err, apierror.CodeNotFound) {
+		return nil, settled(r, resources.ActionSkipped, "member cluster %q has none: the pods can do without it, or wait for it", member), nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind, _, _ := unstructured.NestedString(live.Object, "type"); isSecret(k) && kind == string(corev1.SecretTypeServiceAccountToken) {
+		return nil, settled(r, resources.ActionSkipped, "it is a token of member cluster %q, which makes it itself", member), nil
+	}
+	template := clean(live)
+	there, err := site.Get(ctx, k, r.Namespace, r.Name, inDependencies)
+	if apierror.Is(err, apierror.CodeNotFound) {
+		return &resources.Given{Argument: dependenciesArgument, Paths: inDependencies, Object: template}, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	there = clean(there)
+	if !same(template, there) {
+		e := apierror.New(apierror.CodeConflict, "instance %q has a %s %q in namespace %q that says something else than the one in member cluster %q, which would be overwritten; make them equal, or promote without dependencies",
+			site.Instance, r.Kind, r.Name, r.Namespace, member)
+		return nil, nil, apierror.In(apierror.At(e, dependenciesArgument), site.Instance)
+	}
+	return nil, settled(r, resources.ActionUnchanged, "instance %q has the same already", site.Instance), nil
+}
+
+// same tells that two objects say the same, whatever is noted about them.
+func same(a, b *unstructured.Unstructured) bool {
+	a, b = a.DeepCopy(), b.DeepCopy()
+	delete(a.Object, "metadata")
+	delete(b.Object, "metadata")
+	return reflect.DeepEqual(a.Object, b.Object)
+}
+
+func settled(r reference, action resources.Action, format string, args ...any) *resources.Result {
+	message := fmt.Sprintf(format, args...)
+	return &resources.Result{
+		Argument: dependenciesArgument, APIVersion: "v1", Kind: r.Kind, Namespace: &r.Namespace, Name: r.Name,
+		Action: action, Message: &message,
+	}
+}
