@@ -172,7 +172,7 @@ func (s *Service) together(ctx context.Context, site *write.Site, documents []do
 		return nil, err
 	}
 	if !terms.DryRun && !failed(steps) {
-		if err = s.perform(ctx, site, steps, terms); err != nil {
+		if err := s.perform(ctx, site, steps, terms); err != nil {
 			return nil, err
 		}
 	}
