@@ -134,7 +134,7 @@ func (s *Service) cordon(ctx context.Context, in CordonInput, want bool) (*Paylo
 // change changes a member cluster from what it is. Without a version that the
 // change is based on, it is made anew of what is there when something else came
 // between.
-func (s *Service) change(ctx context.Context, instance, name string, version *string, dryRun bool, make func(*unstructured.Unstructured) error) (*Payload, error) {
+func (s *Service) change(ctx context.Context, instance, name string, version *string, dryRun bool, edit func(*unstructured.Unstructured) error) (*Payload, error) {
 	site, err := s.Writer.To(ctx, instance)
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (s *Service) change(ctx context.Context, instance, name string, version *st
 		if err != nil {
 			return nil, err
 		}
-		if err := make(u); err != nil {
+		if err := edit(u); err != nil {
 			return nil, apierror.In(err, instance)
 		}
 		if version != nil {
