@@ -386,7 +386,7 @@ func (ec *executionContext) _Cluster_labels(ctx context.Context, field graphql.C
 			return obj.LabelPairs(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,

@@ -146,7 +146,7 @@ func (ec *executionContext) _Namespace_labels(ctx context.Context, field graphql
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -178,7 +178,7 @@ func (ec *executionContext) _Namespace_annotations(ctx context.Context, field gr
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,

@@ -247,7 +247,7 @@ func (ec *executionContext) _ClusterOverridePolicy_labels(ctx context.Context, f
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -279,7 +279,7 @@ func (ec *executionContext) _ClusterOverridePolicy_annotations(ctx context.Conte
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -829,7 +829,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_labels(ctx context.Context
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -861,7 +861,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_annotations(ctx context.Co
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -1455,7 +1455,7 @@ func (ec *executionContext) _OverridePolicy_labels(ctx context.Context, field gr
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -1487,7 +1487,7 @@ func (ec *executionContext) _OverridePolicy_annotations(ctx context.Context, fie
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -2037,7 +2037,7 @@ func (ec *executionContext) _PropagationPolicy_labels(ctx context.Context, field
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -2069,7 +2069,7 @@ func (ec *executionContext) _PropagationPolicy_annotations(ctx context.Context, 
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,

@@ -215,7 +215,7 @@ func (ec *executionContext) _Resource_labels(ctx context.Context, field graphql.
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -247,7 +247,7 @@ func (ec *executionContext) _Resource_annotations(ctx context.Context, field gra
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,

@@ -2017,11 +2017,11 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNAnnotation2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPair(ctx context.Context, sel ast.SelectionSet, v object.Annotation) graphql.Marshaler {
+func (ec *executionContext) marshalNAnnotation2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPair(ctx context.Context, sel ast.SelectionSet, v object.Pair) graphql.Marshaler {
 	return ec._Annotation(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx context.Context, sel ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+func (ec *executionContext) marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx context.Context, sel ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -2138,11 +2138,11 @@ func (ec *executionContext) marshalNJSON2map(ctx context.Context, sel ast.Select
 	return res
 }
 
-func (ec *executionContext) marshalNLabel2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPair(ctx context.Context, sel ast.SelectionSet, v object.Label) graphql.Marshaler {
+func (ec *executionContext) marshalNLabel2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPair(ctx context.Context, sel ast.SelectionSet, v object.Pair) graphql.Marshaler {
 	return ec._Label(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx context.Context, sel ast.SelectionSet, v []object.Label) graphql.Marshaler {
+func (ec *executionContext) marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx context.Context, sel ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]

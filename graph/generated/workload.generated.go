@@ -361,7 +361,7 @@ func (ec *executionContext) _CronJob_labels(ctx context.Context, field graphql.C
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -393,7 +393,7 @@ func (ec *executionContext) _CronJob_annotations(ctx context.Context, field grap
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -1047,7 +1047,7 @@ func (ec *executionContext) _DaemonSet_labels(ctx context.Context, field graphql
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -1079,7 +1079,7 @@ func (ec *executionContext) _DaemonSet_annotations(ctx context.Context, field gr
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -1710,7 +1710,7 @@ func (ec *executionContext) _Deployment_labels(ctx context.Context, field graphq
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -1742,7 +1742,7 @@ func (ec *executionContext) _Deployment_annotations(ctx context.Context, field g
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -2373,7 +2373,7 @@ func (ec *executionContext) _Job_labels(ctx context.Context, field graphql.Colle
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -2405,7 +2405,7 @@ func (ec *executionContext) _Job_annotations(ctx context.Context, field graphql.
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -3151,7 +3151,7 @@ func (ec *executionContext) _StatefulSet_labels(ctx context.Context, field graph
 			return obj.Labels(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Label) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNLabel2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,
@@ -3183,7 +3183,7 @@ func (ec *executionContext) _StatefulSet_annotations(ctx context.Context, field 
 			return obj.Annotations(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []object.Annotation) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []object.Pair) graphql.Marshaler {
 			return ec.marshalNAnnotation2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, selections, v)
 		},
 		true,

@@ -84,7 +84,7 @@ func (c *Cluster) CredentialsExpireTime() *time.Time {
 }
 
 // LabelPairs are its labels.
-func (c *Cluster) LabelPairs() []object.Label { return object.Pairs(c.Labels) }
+func (c *Cluster) LabelPairs() []object.Pair { return object.Pairs(c.Labels) }
 
 // CreatedAt is when it was registered.
 func (c *Cluster) CreatedAt() time.Time { return c.CreationTimestamp.UTC() }

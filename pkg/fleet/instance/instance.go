@@ -64,7 +64,7 @@ func (i *Instance) KarmadaVersion() *string { return object.Optional(i.Status.Ka
 func (i *Instance) KubernetesVersion() *string { return object.Optional(i.Status.KubernetesVersion) }
 
 // LabelPairs are its labels.
-func (i *Instance) LabelPairs() []object.Label { return object.Pairs(i.Labels) }
+func (i *Instance) LabelPairs() []object.Pair { return object.Pairs(i.Labels) }
 
 // CreatedAt is when it was registered.
 func (i *Instance) CreatedAt() time.Time { return i.CreationTimestamp.UTC() }

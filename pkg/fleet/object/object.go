@@ -46,10 +46,10 @@ func (o *Object) Namespace() string { return o.Indexed.Meta.Namespace }
 func (o *Object) UID() string { return string(o.Indexed.Meta.UID) }
 
 // Labels of the object, by key.
-func (o *Object) Labels() []Label { return Pairs(o.Indexed.Meta.Labels) }
+func (o *Object) Labels() []Pair { return Pairs(o.Indexed.Meta.Labels) }
 
 // Annotations of the object, by key.
-func (o *Object) Annotations() []Annotation { return Pairs(o.Indexed.Meta.Annotations) }
+func (o *Object) Annotations() []Pair { return Pairs(o.Indexed.Meta.Annotations) }
 
 // CreatedAt is when it was created.
 func (o *Object) CreatedAt() time.Time { return o.Indexed.Meta.CreationTimestamp.UTC() }

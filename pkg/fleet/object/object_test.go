@@ -91,7 +91,7 @@ func TestObject(t *testing.T) {
 	got := []any{o.InstanceName(), o.APIVersion(), o.ObjectKind(), o.Name(), o.Namespace(), o.UID(), o.CreatedAt(), o.Deleting(), o.Labels(), o.Annotations(), o.Freshness()}
 	want := []any{
 		"alpha", "work.karmada.io/v1alpha2", "ResourceBinding", "web", "shop", "u-1", row.CreatedAt, false,
-		[]object.Label{{Key: "a", Value: "2"}, {Key: "b", Value: "1"}}, []object.Annotation{{Key: "note", Value: "x"}}, fresh,
+		[]object.Pair{{Key: "a", Value: "2"}, {Key: "b", Value: "1"}}, []object.Pair{{Key: "note", Value: "x"}}, fresh,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

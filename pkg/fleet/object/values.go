@@ -9,16 +9,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pair is a label or an annotation.
+// Pair is a label or an annotation. There is no alias for either: the generator of
+// the GraphQL server would write now the one, now the other name.
 type Pair struct {
 	Key, Value string
 }
-
-// Label is a Pair that selects.
-type Label = Pair
-
-// Annotation is a Pair that only tells.
-type Annotation = Pair
 
 // Pairs lists a map in the order of its keys.
 func Pairs(m map[string]string) []Pair {
