@@ -13,8 +13,8 @@ import (
 )
 
 // serveMetrics serves what Prometheus reads, until the context ends. It has a
-// listener of its own, which need not be reachable for users: metrics name the
-// instances, and nobody logs in to read them.
+// listener of its own, on the loopback interface: metrics name the instances, and
+// nobody logs in to read them.
 func serveMetrics(ctx context.Context, address string, logger *slog.Logger) error {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.Handler())

@@ -4,7 +4,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -83,7 +82,7 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long requests in progress may last after SIGTERM or SIGINT")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info or debug")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
-			f.StringVar(&o.metricsAddress, "metrics-bind-address", "", "`host:port` to serve metrics on, at /metrics over plain HTTP; off when empty")
+			f.StringVar(&o.metricsAddress, "metrics-bind-address", "", "`host:port` on the loopback interface to serve metrics on, at /metrics over plain HTTP; off when empty")
 			f.StringVar(&o.pprofAddress, "pprof-address", "", "`host:port` on the loopback interface to serve Go's profiles on, at /debug/pprof/; off when empty")
 			f.BoolVar(&o.printVersion, "version", false, "print the version and exit")
 		}),
@@ -120,10 +119,8 @@ func (o *options) validate() error {
 	}
 	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
 	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
-	namespace, name, _ := strings.Cut(o.collectorLease, "/")
-	check(namespace != "" && name != "" && !strings.Contains(name, "/"), "--index-collector-lease: must be namespace/name, not %q", o.collectorLease)
-	namespace, name, _ = strings.Cut(o.consistencySecret, "/")
-	check(namespace != "" && name != "" && !strings.Contains(name, "/"), "--consistency-secret: must be namespace/name, not %q", o.consistencySecret)
+	problems.NamespacedName("--index-collector-lease", o.collectorLease)
+	problems.NamespacedName("--consistency-secret", o.consistencySecret)
 	check(o.indexQPS > 0, "--index-qps: must be more than 0, not %v", o.indexQPS)
 	check(o.indexBurst >= 1, "--index-burst: must be at least 1, not %d", o.indexBurst)
 	check(o.maxBodyBytes >= 1024, "--max-body-bytes: must be at least 1024, not %d", o.maxBodyBytes)
@@ -145,8 +142,9 @@ func (o *options) validate() error {
 			"--listen-address: bearer tokens must not travel in the clear; give --tls-cert-file and --tls-private-key-file, or an address of the loopback interface instead of %q", host)
 	}
 	if o.metricsAddress != "" {
-		_, _, err := net.SplitHostPort(o.metricsAddress)
+		host, _, err := net.SplitHostPort(o.metricsAddress)
 		check(err == nil, "--metrics-bind-address: %v", err)
+		check(err != nil || flags.Loopback(host), "--metrics-bind-address: metrics name the instances and are served to whoever asks, so on the loopback interface only, not on %q; a proxy beside Kairship can ask who wants them", host)
 	}
 	if o.pprofAddress != "" {
 		host, _, err := net.SplitHostPort(o.pprofAddress)

@@ -173,8 +173,7 @@ func (o *options) validateWebhook(problems *flags.Problems) {
 	check(o.webhookKeyFile != "", "--webhook-key-file: must be given, because the webhook is served by HTTPS only")
 	problems.File("--webhook-cert-file", o.webhookCertFile)
 	problems.File("--webhook-key-file", o.webhookKeyFile)
-	secret := o.webhookSecretName()
-	check(secret.Namespace != "" && secret.Name != "" && !strings.Contains(secret.Name, "/"), "--webhook-secret: must be namespace/name, not %q", o.webhookSecret)
+	problems.NamespacedName("--webhook-secret", o.webhookSecret)
 }
 
 func (o *options) webhookSecretName() types.NamespacedName {

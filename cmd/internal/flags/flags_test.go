@@ -69,6 +69,7 @@ func TestProblems(t *testing.T) {
 	none.Checkf(true, "--a: is fine")
 	none.File("--b", "")
 	none.File("--c", t.TempDir())
+	none.NamespacedName("--d", "kairship-system/key")
 	if err := none.Err(); err != nil {
 		t.Errorf("nothing is wrong, and yet: %v", err)
 	}
@@ -79,6 +80,16 @@ func TestProblems(t *testing.T) {
 	want := "these flags cannot be used:\n--a: stat /does/not/exist: no such file or directory\n--b: must be more than 0"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
+	}
+}
+
+func TestNamespacedName(t *testing.T) {
+	for _, value := range []string{"", "key", "/key", "kairship-system/", "a/b/c"} {
+		var p Problems
+		p.NamespacedName("--d", value)
+		if p.Err() == nil {
+			t.Errorf("%q passes for namespace/name", value)
+		}
 	}
 }
 

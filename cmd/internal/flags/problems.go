@@ -30,6 +30,12 @@ func (p *Problems) File(flag, path string) {
 	p.Checkf(err == nil, "%s: %v", flag, err)
 }
 
+// NamespacedName notes a problem unless the value is namespace/name.
+func (p *Problems) NamespacedName(flag, value string) {
+	namespace, name, _ := strings.Cut(value, "/")
+	p.Checkf(namespace != "" && name != "" && !strings.Contains(name, "/"), "%s: must be namespace/name, not %q", flag, value)
+}
+
 // Err is all that was found, sorted by flag; nil when nothing was.
 func (p *Problems) Err() error {
 	if len(p.found) == 0 {
