@@ -69,8 +69,6 @@ func kindOf(t index.Type, namespaced bool) write.Kind {
 var paths = write.Paths{
 	"": "input", "spec": "input.spec", "metadata.name": "input.name", "metadata.namespace": "input.namespace",
 	"metadata.resourceVersion": "input.resourceVersion", "metadata.labels": "input.labels!", "metadata.annotations": "input.annotations!",
-	// Karmada names this field so.
-	"spec.suspension.suspension": "input.spec.suspension",
 }
 
 // site finds the instance, and whether the caller may do this there. What it
@@ -104,7 +102,7 @@ func (c *Changes[T, S]) Create(ctx context.Context, in CreateInput[S]) (*Written
 	}
 	out, err := site.Create(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	return c.written(ctx, in.Instance, out)
 }
@@ -164,7 +162,7 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	u.SetManagedFields(nil)
 	out, err := site.Update(ctx, c.kind, u, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	return c.written(ctx, in.Instance, out)
 }
@@ -196,7 +194,7 @@ func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T]
 	}
 	out, err := site.Delete(ctx, c.kind, in.Namespace, in.Name, deletion, write.Options{DryRun: in.DryRun, Paths: paths})
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	deleted := &Deleted[T]{UsedBy: use, ConsistencyToken: c.writer.Token(ctx, out)}
 	if out.Object != nil {

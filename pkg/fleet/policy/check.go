@@ -1,13 +1,8 @@
 package policy
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"regexp"
-	"strings"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -91,88 +86,4 @@ func invalid(wrong []apierror.Field) *apierror.Error {
 	}
 	e.Fields = wrong
 	return e
-}
-
-// denied is what the API server says when a webhook of Karmada refuses an object.
-var denied = regexp.MustCompile(`^admission webhook "[a-z.-]*karmada[a-z.-]*" denied the request: `)
-
-// explain says which inputs a webhook of Karmada found fault with. Karmada says it
-// in words and with the status of what is forbidden; but what is wrong is the
-// input, not who gives it. Other errors are returned as they are.
-func explain(err error) error {
-	e, ours := errors.AsType[*apierror.Error](err)
-	var status apierrors.APIStatus
-	if !ours || !errors.As(e.Cause, &status) {
-		return err
-	}
-	message := status.Status().Message
-	mark := denied.FindString(message)
-	if mark == "" {
-		return err
-	}
-	wrong := said(strings.TrimPrefix(message, mark))
-	if len(wrong) == 0 {
-		return err
-	}
-	better := invalid(wrong)
-	better.Instance, better.Cause = e.Instance, e.Cause
-	return better
-}
-
-// fieldStart is where a field's part of a webhook's text begins.
-var fieldStart = regexp.MustCompile(`(?:^\[?|, )((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]]*\])*): `)
-
-// rules are what Karmada says in words of its own, and the field that each is about.
-var rules = []struct{ words, field string }{
-	{"schedulerName should not be updated", "spec.schedulerName"},
-	{"permanent-id is immutable", "metadata.labels"},
-}
-
-// said are the faults that a webhook of Karmada names: one, or a list in brackets.
-// The values that it quotes are left out: the caller knows them, and nobody else
-// should.
-func said(text string) []apierror.Field {
-	for _, rule := range rules {
-		if strings.Contains(text, rule.words) {
-			return []apierror.Field{{Argument: paths.Argument(rule.field), Message: text}}
-		}
-	}
-	if strings.HasPrefix(text, "[") {
-		text = strings.TrimSuffix(text, "]")
-	}
-	starts := fieldStart.FindAllStringSubmatchIndex(text, -1)
-	if len(starts) == 0 || starts[0][0] != 0 {
-		return nil
-	}
-	var wrong []apierror.Field
-	for i, at := range starts {
-		end := len(text)
-		if i+1 < len(starts) {
-			end = starts[i+1][0]
-		}
-		wrong = append(wrong, apierror.Field{Argument: paths.Argument(text[at[2]:at[3]]), Message: detail(text[at[1]:end])})
-	}
-	return wrong
-}
-
-// detail is what Kubernetes says of a field without the value: the text is the kind
-// of fault, for most kinds the value as JSON, and the words.
-func detail(text string) string {
-	kind, rest, ok := strings.Cut(text, ": ")
-	if !ok {
-		return text
-	}
-	switch kind {
-	case "Required value", "Forbidden", "Too long":
-		return rest
-	}
-	value := json.NewDecoder(strings.NewReader(rest))
-	var skipped json.RawMessage
-	if err := value.Decode(&skipped); err != nil {
-		return kind
-	}
-	if words, ok := strings.CutPrefix(rest[value.InputOffset():], ": "); ok {
-		return words
-	}
-	return kind
 }

@@ -1,20 +1,14 @@
 package policy
 
 import (
-	"errors"
-	"net/http"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/write"
-	"github.com/kairship-io/kairship/pkg/index"
 )
 
 func specOf[S any](t *testing.T, text string) *S {
@@ -87,77 +81,6 @@ overrideRules:
 	} {
 		if diff := cmp.Diff(tt.want, arguments(overrideContradictions(specOf[policyv1alpha1.OverrideSpec](t, tt.spec)))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
-		}
-	}
-}
-
-// refused is the error of a write that the instance answered with a status.
-func refused(reason metav1.StatusReason, code int32, message string) error {
-	status := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Reason: reason, Code: code, Message: message}}
-	return write.Translate("alpha", status, kindOf(index.PropagationPolicies, true), http.MethodPost, "shop", "web", paths)
-}
-
-func TestExplain(t *testing.T) {
-	const by = `admission webhook "propagationpolicy.karmada.io" denied the request: `
-	for _, tt := range []struct {
-		reason, message string
-		want            []apierror.Field
-	}{
-		{
-			"one fault", by + `spec.propagateDeps: Invalid value: false: application failover is set, propagateDeps must be true`,
-			[]apierror.Field{{Argument: "input.spec.propagateDeps", Message: "application failover is set, propagateDeps must be true"}},
-		},
-		{
-			"several, with values that hold colons, commas and what looks like a field",
-			by + `[spec.placement: Invalid value: {"clusterAffinity":{"clusterNames":["a: b"]}}: clusterAffinities cannot co-exist with clusterAffinity, spec.resourceSelectors[0].namespace: Invalid value: "o\"ps: x": namespace of resource selector must be the same as the namespace of the policy, metadata.name: Required value: give one]`,
-			[]apierror.Field{
-				{Argument: "input.spec.placement", Message: "clusterAffinities cannot co-exist with clusterAffinity"},
-				{Argument: "input.spec.resourceSelectors[0].namespace", Message: "namespace of resource selector must be the same as the namespace of the policy"},
-				{Argument: "input.name", Message: "give one"},
-			},
-		},
-		{
-			"a field that Karmada names twice", by + `spec.suspension.suspension: Invalid value: {"dispatching":true}: suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames`,
-			[]apierror.Field{{Argument: "input.spec.suspension", Message: "suspension dispatching cannot co-exist with dispatchingOnClusters.clusterNames"}},
-		},
-		{
-			"a value that is not supported", by + `spec.placement.clusterTolerations[0].operator: Unsupported value: "Lt": supported values: "", "Exists", "Equal"`,
-			[]apierror.Field{{Argument: "input.spec.placement.clusterTolerations[0].operator", Message: `supported values: "", "Exists", "Equal"`}},
-		},
-		{
-			"no more than the kind of fault", by + `spec.placement: Duplicate value: "x"`,
-			[]apierror.Field{{Argument: "input.spec.placement", Message: "Duplicate value"}},
-		},
-		{
-			"in words alone", by + `the schedulerName should not be updated`,
-			[]apierror.Field{{Argument: "input.spec.schedulerName", Message: "the schedulerName should not be updated"}},
-		},
-		{
-			"a label of Karmada's", by + `label propagationpolicy.karmada.io/permanent-id is immutable, it can only be set by the system during creation`,
-			[]apierror.Field{{Argument: "input.labels", Message: "label propagationpolicy.karmada.io/permanent-id is immutable, it can only be set by the system during creation"}},
-		},
-	} {
-		e, ok := errors.AsType[*apierror.Error](explain(refused(metav1.StatusReasonForbidden, http.StatusForbidden, tt.message)))
-		if !ok || e.Code != apierror.CodeInvalid || e.Argument != tt.want[0].Argument || e.Instance != "alpha" || e.Cause == nil {
-			t.Errorf("%s: got %#v", tt.reason, e)
-			continue
-		}
-		if diff := cmp.Diff(tt.want, e.Fields); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
-		}
-	}
-}
-
-func TestExplainLeavesTheRest(t *testing.T) {
-	for reason, err := range map[string]error{
-		"who may not do it is not at fault":             refused(metav1.StatusReasonForbidden, http.StatusForbidden, `propagationpolicies.policy.karmada.io is forbidden: User "bob" cannot create`),
-		"a platform's own webhook says who may do what": refused(metav1.StatusReasonForbidden, http.StatusForbidden, `admission webhook "validate.kyverno.svc" denied the request: spec.placement: Forbidden: ask the platform team`),
-		"words of Karmada that name no field":           refused(metav1.StatusReasonForbidden, http.StatusForbidden, `admission webhook "propagationpolicy.karmada.io" denied the request: no`),
-		"an error of Kairship's own":                    apierror.New(apierror.CodeInstanceUnavailable, "away"),
-		"an error that is not for callers":              errors.New("bug"),
-	} {
-		if got := explain(err); got != err { //nolint:errorlint // The very same.
-			t.Errorf("%s: got %v, want %v as it is", reason, got, err)
 		}
 	}
 }

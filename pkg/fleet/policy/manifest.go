@@ -31,16 +31,6 @@ func Paths(at string) write.Paths {
 	return below
 }
 
-// Explain says which inputs below a path a webhook of Karmada found fault with.
-// Other errors are returned as they are.
-func Explain(err error, at string) error {
-	better := explain(err)
-	if errors.Is(better, err) {
-		return err
-	}
-	return under(better, at)
-}
-
 // under is an error about an input that is below a path.
 func under(err error, at string) error {
 	e, ours := errors.AsType[*apierror.Error](err)

@@ -81,6 +81,9 @@ func Translate(instance string, err error, kind Kind, verb, namespace, name stri
 }
 
 func (s subject) of(status *metav1.Status) *apierror.Error {
+	if e := s.deniedByKarmada(status); e != nil {
+		return e
+	}
 	switch status.Reason {
 	case metav1.StatusReasonNotFound:
 		return s.notFound(status)
@@ -157,6 +160,11 @@ func (s subject) invalid(status *metav1.Status) *apierror.Error {
 	for i, cause := range found {
 		fields[i] = apierror.Field{Argument: s.paths.Argument(fieldOf(cause.Field)), Message: s.text(cause)}
 	}
+	return invalid(fields)
+}
+
+// invalid is the error of some inputs, of which there is at least one.
+func invalid(fields []apierror.Field) *apierror.Error {
 	e := apierror.Invalid(fields[0].Argument, "%s", summary(fields))
 	if len(fields) == 1 {
 		e.Message = fields[0].Message

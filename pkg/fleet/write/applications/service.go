@@ -77,10 +77,7 @@ func drafts[T, S any](of *policy.Changes[T, S], argument string, inputs []policy
 		if err != nil {
 			return nil, err
 		}
-		to = append(to, resources.Given{
-			Argument: at, Paths: policy.Paths(at), Object: u,
-			Explain: func(err error) error { return policy.Explain(err, at) },
-		})
+		to = append(to, resources.Given{Argument: at, Paths: policy.Paths(at), Object: u})
 	}
 	return to, nil
 }

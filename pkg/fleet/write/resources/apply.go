@@ -356,15 +356,13 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 func (st *step) send(ctx context.Context, site *write.Site, terms Terms, dryRun bool) (*write.Outcome, error) {
 	object := st.object.DeepCopy()
 	if terms.Create {
-		out, err := site.Create(ctx, st.kind, object, st.options(dryRun))
-		return out, st.explain(err)
+		return site.Create(ctx, st.kind, object, st.options(dryRun))
 	}
 	if st.previous != nil {
 		// What is restored later is what was changed, and nothing in between.
 		object.SetResourceVersion(st.previous.GetResourceVersion())
 	}
-	out, err := site.Apply(ctx, st.kind, object, terms.Force, st.options(dryRun))
-	return out, st.explain(err)
+	return site.Apply(ctx, st.kind, object, terms.Force, st.options(dryRun))
 }
 
 // perform writes the documents, one after the other.

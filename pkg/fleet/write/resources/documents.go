@@ -36,8 +36,6 @@ type Given struct {
 	Argument string
 	Paths    write.Paths
 	Object   *unstructured.Unstructured
-	// Explain says better what the instance refused; nil where nothing is to say.
-	Explain func(error) error
 }
 
 // argument is the path of a document's input.
@@ -54,14 +52,6 @@ func (d document) options(dryRun bool) write.Options {
 		return write.Options{DryRun: dryRun, Paths: d.given.Paths}
 	}
 	return write.Options{DryRun: dryRun, Paths: write.Paths{"": d.argument()}}
-}
-
-// explain is an error about the document in the words of its input.
-func (d document) explain(err error) error {
-	if d.given != nil && d.given.Explain != nil && err != nil {
-		return d.given.Explain(err)
-	}
-	return err
 }
 
 // parseDocuments reads YAML or JSON with one or many documents. Lists are taken
