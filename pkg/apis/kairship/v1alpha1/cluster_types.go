@@ -72,10 +72,16 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https', 'socks5'] && url(self).getHostname() != '' && !self.contains('@')",message="must be an http, https or socks5 URL without credentials, such as http://proxy.example.com:3128"
 	ProxyURL string `json:"proxyURL,omitempty"`
 
-	// InstanceRef is the instance that the cluster is joined to; empty when it is
-	// free. For a Virtual cluster it is the instance that it stands for.
+	// InstanceRef is the instance that the cluster is to be joined to; empty when
+	// it is to be free. When it changes, the cluster leaves the former instance
+	// before it joins this one. For a Virtual cluster it is the instance that it
+	// stands for.
 	// +optional
 	InstanceRef *InstanceReference `json:"instanceRef,omitempty"`
+
+	// Join says how the cluster is joined to its instance, and how it leaves it.
+	// +optional
+	Join *ClusterJoin `json:"join,omitempty"`
 }
 
 // ClusterCredentialsReference names the Secret of a Cluster.
@@ -101,6 +107,11 @@ type InstanceReference struct {
 
 // ClusterSummary counts what a cluster offers.
 type ClusterSummary struct {
+	// StaleSince is when the figures stopped to be reported: they are as they were
+	// then. It is absent while they are current.
+	// +optional
+	StaleSince *metav1.Time `json:"staleSince,omitempty"`
+
 	// Nodes of the cluster.
 	// +optional
 	Nodes ReadyCount `json:"nodes"`
@@ -120,7 +131,7 @@ type ClusterSummary struct {
 
 // ClusterStatus is what was observed of an inventory cluster.
 type ClusterStatus struct {
-	// Conditions say how the cluster is: Reachable, Ready and Indexed.
+	// Conditions say how the cluster is: Reachable, Ready, Indexed and Joined.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -140,7 +151,14 @@ type ClusterStatus struct {
 	// +optional
 	KubeSystemID string `json:"kubeSystemID,omitempty"`
 
-	// Summary counts nodes and resources. It is absent until somebody counted.
+	// Membership is the instance in which something was made for the cluster, or
+	// is about to be: it is written before anything is, and removed after
+	// everything was. It is absent while the cluster is free.
+	// +optional
+	Membership *ClusterMembership `json:"membership,omitempty"`
+
+	// Summary counts nodes and resources, as the instance that the cluster is joined
+	// to reports them. It is absent for a cluster that is joined to none.
 	// +optional
 	Summary *ClusterSummary `json:"summary,omitempty"`
 
@@ -156,10 +174,13 @@ type ClusterStatus struct {
 // +kubebuilder:resource:path=clusters,singular=cluster,scope=Cluster,shortName=kcl,categories={kairship}
 // +kubebuilder:printcolumn:name="Type",type=string,JSONPath=`.spec.type`,description="Physical or Virtual"
 // +kubebuilder:printcolumn:name="Instance",type=string,JSONPath=`.spec.instanceRef.name`,description="The instance it is joined to, or stands for"
+// +kubebuilder:printcolumn:name="Joined",type=string,JSONPath=`.status.conditions[?(@.type=="Joined")].reason`,description="Whether it is a member of the instance, or why not"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether it can be worked with"
 // +kubebuilder:printcolumn:name="Indexed",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].status`,description="Whether its resources are being collected"
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.summary.nodes.total`,description="Its nodes, when it is joined"
 // +kubebuilder:printcolumn:name="Kubernetes",type=string,JSONPath=`.status.kubernetesVersion`,description="Version of its apiserver"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Nodes Ready",type=integer,JSONPath=`.status.summary.nodes.ready`,priority=1,description="Its nodes that are ready"
 // +kubebuilder:printcolumn:name="Alias",type=string,JSONPath=`.spec.alias`,priority=1,description="The name people see"
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.spec.apiEndpoint`,priority=1,description="URL of its apiserver"
 // +kubebuilder:printcolumn:name="Provider",type=string,JSONPath=`.spec.provider`,priority=1

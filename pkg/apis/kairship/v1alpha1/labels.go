@@ -31,6 +31,9 @@ const (
 	// ClusterIndexFinalizer keeps a Cluster until its PediaCluster and that
 	// one's rows in the index are gone.
 	ClusterIndexFinalizer = GroupName + "/cluster-index"
+	// ClusterImportFinalizer keeps a Cluster until nothing is left that was made to
+	// join it: in its instance, and in the cluster itself.
+	ClusterImportFinalizer = GroupName + "/cluster-import"
 	// RoleBindingFinalizer keeps an InstanceRoleBinding until its access rules are
 	// gone from the global cluster.
 	RoleBindingFinalizer = GroupName + "/role-binding"
@@ -38,6 +41,18 @@ const (
 	// are gone from the instance, and an Instance until all access rules are that
 	// it was given.
 	InstanceAccessFinalizer = GroupName + "/instance-access"
+	// LifecycleFinalizer keeps an Instance while clusters are joined to it, and a
+	// Managed one until its Karmada is uninstalled, or let go.
+	LifecycleFinalizer = GroupName + "/instance-lifecycle"
+
+	// ForceDeleteAnnotation, with the value "true", lets an Instance be deleted
+	// although clusters are joined to it, or although its Karmada cannot be
+	// uninstalled. Neither the clusters nor what runs in them are touched.
+	ForceDeleteAnnotation = GroupName + "/force-delete"
+	// RetainedAnnotation is on a Karmada whose Instance was deleted with
+	// deletionPolicy Retain: the name of that Instance. The next Managed Instance
+	// of the name takes it over.
+	RetainedAnnotation = GroupName + "/retained-from"
 )
 
 // SystemNamespace is where Kairship keeps its own namespaced objects in the
