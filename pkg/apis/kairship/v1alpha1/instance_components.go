@@ -1,23 +1,152 @@
 package v1alpha1
 
 import (
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // InstanceComponents are the settings of a Managed instance's components. What
-// is left out keeps Karmada's own default.
+// is left out keeps the default of Karmada, or of its operator.
 type InstanceComponents struct {
+	// Etcd is what the instance stores its objects in. It cannot change: the
+	// operator can neither move the data nor change the number of members.
+	// +optional
+	Etcd *EtcdSettings `json:"etcd,omitempty"`
+
+	// APIServer is the instance's own apiserver.
+	// +optional
+	APIServer *APIServerSettings `json:"apiServer,omitempty"`
+
+	// AggregatedAPIServer is karmada-aggregated-apiserver.
+	// +optional
+	AggregatedAPIServer *ComponentSettings `json:"aggregatedAPIServer,omitempty"`
+
+	// KubeControllerManager is the instance's kube-controller-manager.
+	// +optional
+	KubeControllerManager *ComponentSettings `json:"kubeControllerManager,omitempty"`
+
+	// ControllerManager is karmada-controller-manager.
+	// +optional
+	ControllerManager *ComponentSettings `json:"controllerManager,omitempty"`
+
+	// Scheduler is karmada-scheduler.
+	// +optional
+	Scheduler *ComponentSettings `json:"scheduler,omitempty"`
+
+	// Webhook is karmada-webhook.
+	// +optional
+	Webhook *ComponentSettings `json:"webhook,omitempty"`
+
 	// Failover moves workloads off clusters that have failed.
 	// +optional
 	Failover *FailoverSettings `json:"failover,omitempty"`
 
-	// Descheduler moves replicas that a cluster cannot run.
+	// Descheduler moves replicas that a cluster cannot run. Once given it can be
+	// disabled but not left out: the operator removes no component.
 	// +optional
 	Descheduler *DeschedulerSettings `json:"descheduler,omitempty"`
 
 	// MetricsAdapter serves the metrics API over all member clusters.
 	// +optional
 	MetricsAdapter *MetricsAdapterSettings `json:"metricsAdapter,omitempty"`
+
+	// FeatureGates turn features of Karmada on and off, by name. Failover has a
+	// setting of its own.
+	// +optional
+	// +kubebuilder:validation:MaxProperties=32
+	// +kubebuilder:validation:XValidation:rule="self.all(name, size(name) <= 64 && name.matches('^[A-Z][A-Za-z0-9]*$'))",message="must be names of feature gates, such as PropagateDeps"
+	// +kubebuilder:validation:XValidation:rule="!('Failover' in self)",message="the gate Failover is set by components.failover.enabled"
+	FeatureGates map[string]bool `json:"featureGates,omitempty"`
+
+	// ImageRegistry is where all images are pulled from, with a path if it has
+	// one: registry.example.com/mirror. The images keep their names, such as
+	// karmada-scheduler, kube-apiserver and etcd.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9]([-._a-z0-9]*[a-z0-9])?)*$')",message="must be a registry, such as registry.example.com/mirror"
+	ImageRegistry string `json:"imageRegistry,omitempty"`
+
+	// CRDTarballURL is where the operator downloads Karmada's CRDs from; the
+	// release of karmadaVersion on GitHub when it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
+	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != '' && !self.contains('@')",message="must be an http or https URL without credentials, such as https://files.example.com/karmada/v1.18.2/crds.tar.gz"
+	CRDTarballURL string `json:"crdTarballURL,omitempty"`
+}
+
+// ComponentSettings are what can be said of every component.
+type ComponentSettings struct {
+	// Replicas of the component. The operator's default is 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Replicas *int32 `json:"replicas,omitempty"`
+}
+
+// EtcdSettings are the settings of a Managed instance's etcd.
+type EtcdSettings struct {
+	// Replicas are the members of etcd. The operator's default is 1.
+	// +optional
+	// +kubebuilder:validation:Enum=1;3;5
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// Storage is the volume of each member. Without it the data is lost with the
+	// pod that holds it, which is good for trials only.
+	// +optional
+	Storage *EtcdStorage `json:"storage,omitempty"`
+}
+
+// EtcdStorage is the persistent volume of an etcd member.
+type EtcdStorage struct {
+	// Size of the volume, such as 10Gi.
+	// +required
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('100Mi')) >= 0",message="must be at least 100Mi"
+	Size resource.Quantity `json:"size"`
+
+	// StorageClassName is the class of the volume in the host cluster; that
+	// cluster's default class when it is empty.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="must be the name of a StorageClass: lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
+	StorageClassName string `json:"storageClassName,omitempty"`
+}
+
+// ServiceType is how an instance's apiserver can be reached from outside of its
+// host cluster.
+// +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+type ServiceType string
+
+const (
+	// ServiceTypeClusterIP is for an instance that runs where Kairship and the
+	// operator do: nobody outside of that cluster reaches it.
+	ServiceTypeClusterIP ServiceType = "ClusterIP"
+	// ServiceTypeNodePort is a port on each node.
+	ServiceTypeNodePort ServiceType = "NodePort"
+	// ServiceTypeLoadBalancer is a load balancer that the host cluster has to have.
+	ServiceTypeLoadBalancer ServiceType = "LoadBalancer"
+)
+
+// APIServerSettings are the settings of a Managed instance's apiserver.
+type APIServerSettings struct {
+	// Replicas of the apiserver. The operator's default is 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Replicas *int32 `json:"replicas,omitempty"`
+
+	// ServiceType is how it can be reached: NodePort unless told, or ClusterIP
+	// where the host is the global cluster itself. It cannot change, because the
+	// serving certificate is issued for the addresses once.
+	// +optional
+	ServiceType ServiceType `json:"serviceType,omitempty"`
+
+	// CertSANs are further names and addresses that the serving certificate is
+	// issued for. They cannot change: the operator issues it once.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=253
+	CertSANs []string `json:"certSANs,omitempty"`
 }
 
 // FailoverSettings are the failover switch of karmada-controller-manager and
@@ -79,10 +208,16 @@ type FailoverSettings struct {
 
 // DeschedulerSettings are the settings of karmada-descheduler.
 type DeschedulerSettings struct {
-	// Enabled installs the descheduler.
+	// Enabled runs the descheduler. Disabled, it has no replicas.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
+
+	// Replicas of the descheduler. The operator's default is 1.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=10
+	Replicas *int32 `json:"replicas,omitempty"`
 
 	// Interval between two runs. Karmada's default is 2m.
 	// +optional
@@ -100,14 +235,15 @@ type DeschedulerSettings struct {
 	UnschedulableThreshold *metav1.Duration `json:"unschedulableThreshold,omitempty"`
 }
 
-// MetricsAdapterSettings are the settings of karmada-metrics-adapter.
+// MetricsAdapterSettings are the settings of karmada-metrics-adapter. The
+// operator always registers its APIs with the instance.
 type MetricsAdapterSettings struct {
-	// Enabled installs the metrics adapter.
+	// Enabled runs the metrics adapter. Disabled, it has no replicas.
 	// +optional
 	// +kubebuilder:default=false
 	Enabled bool `json:"enabled"`
 
-	// Replicas of the adapter. Karmada's default is 1.
+	// Replicas of the adapter. The operator's default is 2.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10

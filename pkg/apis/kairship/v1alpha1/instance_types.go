@@ -53,6 +53,11 @@ const (
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || has(self.hostCluster)",message="mode Managed needs hostCluster: the Physical cluster to install Karmada on",fieldPath=".hostCluster",reason=FieldValueRequired
 // +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || !has(self.kubeconfigSecretRef)",message="kubeconfigSecretRef is for mode External: the credentials of a Managed Karmada come from its installation",fieldPath=".kubeconfigSecretRef",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.hostCluster) || (has(self.hostCluster) && self.hostCluster == oldSelf.hostCluster)",message="hostCluster cannot change: a control plane does not move",fieldPath=".hostCluster"
+// +kubebuilder:validation:XValidation:rule="self.?components.?etcd == oldSelf.?components.?etcd",message="etcd cannot change: neither its members nor its volumes can be changed in place",fieldPath=".components.etcd"
+// +kubebuilder:validation:XValidation:rule="self.?components.?apiServer.?serviceType == oldSelf.?components.?apiServer.?serviceType",message="serviceType cannot change: the serving certificate was issued for the addresses that the instance has",fieldPath=".components.apiServer.serviceType"
+// +kubebuilder:validation:XValidation:rule="self.?components.?apiServer.?certSANs.orValue([]) == oldSelf.?components.?apiServer.?certSANs.orValue([])",message="certSANs cannot change: the serving certificate is issued once",fieldPath=".components.apiServer.certSANs"
+// +kubebuilder:validation:XValidation:rule="!has(oldSelf.components) || !has(oldSelf.components.descheduler) || (has(self.components) && has(self.components.descheduler))",message="descheduler cannot be left out any more, because the operator removes no component: set its enabled to false",fieldPath=".components.descheduler"
+// +kubebuilder:validation:XValidation:rule="self.mode != 'Managed' || !has(self.karmadaVersion) || !has(oldSelf.karmadaVersion) || int(self.karmadaVersion.substring(1).split('.')[0]) > int(oldSelf.karmadaVersion.substring(1).split('.')[0]) || (int(self.karmadaVersion.substring(1).split('.')[0]) == int(oldSelf.karmadaVersion.substring(1).split('.')[0]) && int(self.karmadaVersion.split('.')[1]) >= int(oldSelf.karmadaVersion.split('.')[1]))",message="karmadaVersion cannot go back to an earlier minor version: Karmada does not take back what a later one stored",fieldPath=".karmadaVersion"
 type InstanceSpec struct {
 	// Alias is the name people see. The object's own name is used where it is empty.
 	// +optional
@@ -96,8 +101,32 @@ type InstanceSpec struct {
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
 
-// InstanceSummary counts what an instance holds.
+// StaleCluster is a member cluster whose figures are old.
+type StaleCluster struct {
+	// Name of the member cluster.
+	// +required
+	Name string `json:"name"`
+
+	// Since is when the instance noticed that the cluster does not report any more.
+	// +required
+	Since metav1.Time `json:"since"`
+}
+
+// InstanceSummary counts what an instance holds. Its figures follow the instance
+// within the statistics interval, unless it says that they are old.
 type InstanceSummary struct {
+	// StaleSince is when the connection to the instance was lost: everything here
+	// is as it was then. It is absent while the instance is followed.
+	// +optional
+	StaleSince *metav1.Time `json:"staleSince,omitempty"`
+
+	// StaleClusters are the member clusters that do not report. The figures count
+	// them with what they reported last, and none of their nodes as ready.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	StaleClusters []StaleCluster `json:"staleClusters,omitempty"`
+
 	// Clusters joined to the instance.
 	// +optional
 	Clusters ReadyCount `json:"clusters"`
@@ -145,7 +174,8 @@ type InstanceStatus struct {
 	// +optional
 	State InstanceState `json:"state,omitempty"`
 
-	// Conditions say it in detail: Reachable, Ready and Indexed.
+	// Conditions say it in detail: Reachable, APIServerHealthy,
+	// ControlPlaneHealthy, Ready, Indexed and Registered.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -185,15 +215,25 @@ type InstanceStatus struct {
 // +kubebuilder:printcolumn:name="Mode",type=string,JSONPath=`.spec.mode`,description="External or Managed"
 // +kubebuilder:printcolumn:name="State",type=string,JSONPath=`.status.state`,description="The one word about the instance"
 // +kubebuilder:printcolumn:name="Indexed",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].status`,description="Whether its resources are being collected"
+// +kubebuilder:printcolumn:name="Clusters",type=integer,JSONPath=`.status.summary.clusters.total`,description="Member clusters"
+// +kubebuilder:printcolumn:name="Clusters Ready",type=integer,JSONPath=`.status.summary.clusters.ready`,description="Member clusters that are ready"
+// +kubebuilder:printcolumn:name="Nodes",type=integer,JSONPath=`.status.summary.nodes.total`,description="Nodes of the member clusters"
+// +kubebuilder:printcolumn:name="Nodes Ready",type=integer,JSONPath=`.status.summary.nodes.ready`,priority=1,description="Nodes that are ready"
 // +kubebuilder:printcolumn:name="Karmada",type=string,JSONPath=`.status.karmadaVersion`,description="Version of Karmada"
 // +kubebuilder:printcolumn:name="Kubernetes",type=string,JSONPath=`.status.kubernetesVersion`,description="Version of its apiserver"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name="Alias",type=string,JSONPath=`.spec.alias`,priority=1,description="The name people see"
 // +kubebuilder:printcolumn:name="Endpoint",type=string,JSONPath=`.status.apiEndpoint`,priority=1,description="URL of its apiserver"
 // +kubebuilder:printcolumn:name="Reachable",type=string,JSONPath=`.status.conditions[?(@.type=="Reachable")].reason`,priority=1,description="Whether its apiserver answers, or why not"
+// +kubebuilder:printcolumn:name="API Server",type=string,JSONPath=`.status.conditions[?(@.type=="APIServerHealthy")].reason`,priority=1,description="Whether its apiserver is ready, or why not"
+// +kubebuilder:printcolumn:name="Control Plane",type=string,JSONPath=`.status.conditions[?(@.type=="ControlPlaneHealthy")].reason`,priority=1,description="Whether Karmada works as far as it can be seen, or why not"
 // +kubebuilder:printcolumn:name="Index",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].reason`,priority=1,description="How the collection is, or why there is none"
+// +kubebuilder:printcolumn:name="Registered",type=string,JSONPath=`.status.conditions[?(@.type=="Registered")].status`,priority=1,description="Whether global management can learn of it"
+// +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.conditions[?(@.type=="Ready")].lastTransitionTime`,priority=1,description="How long it has been ready, or not"
+// +kubebuilder:printcolumn:name="Stale",type=date,JSONPath=`.status.summary.staleSince`,priority=1,description="How old the figures are; empty while they are current"
 // +kubebuilder:selectablefield:JSONPath=`.spec.mode`
 // +kubebuilder:selectablefield:JSONPath=`.status.state`
+// +kubebuilder:validation:XValidation:rule="self.spec.mode != 'Managed' || size(self.metadata.name) <= 34",message="the name of a Managed Instance has at most 34 characters, because the operator makes names of Services from it",fieldPath=".metadata"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 50 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name of an Instance has at most 50 characters: lower-case letters, digits and '-', beginning and ending with a letter or digit",fieldPath=".metadata"
 type Instance struct {
 	metav1.TypeMeta `json:",inline"`
