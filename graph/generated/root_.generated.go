@@ -10549,10 +10549,10 @@ type CronJob implements Node & Workload {
   ): SetImagePayload! @guard(by: INSTANCE, argument: "input.instance")
 
   """
-  Give a Deployment an earlier pod template. An instance keeps no revisions; its
-  members do, of what was sent to them. So the revision is taken from a member, and
-  only from one to which the Deployment is sent without overrides: other templates
-  were never the instance's. Other kinds have no revisions that Kairship collects.
+  Give a Deployment, StatefulSet or DaemonSet an earlier pod template. An instance
+  keeps no revisions; its members do, of what was sent to them. So the revision is
+  taken from a member, and only from one to which the workload is sent without
+  overrides: other templates were never the instance's. Other kinds have no revisions.
   """
   rollbackWorkload(
     "What to roll back."

@@ -10,6 +10,9 @@ var (
 	Jobs         = Type{"batch", "v1", "jobs", "Job"}
 	CronJobs     = Type{"batch", "v1", "cronjobs", "CronJob"}
 
+	// ControllerRevisions are the earlier templates of StatefulSets and DaemonSets.
+	ControllerRevisions = Type{"apps", "v1", "controllerrevisions", "ControllerRevision"}
+
 	Pods       = Type{"", "v1", "pods", "Pod"}
 	Namespaces = Type{"", "v1", "namespaces", "Namespace"}
 	Events     = Type{"", "v1", "events", "Event"}

@@ -119,7 +119,7 @@ func TestResources(t *testing.T) {
 		t.Errorf("of a virtual cluster (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{
-		"cronjobs.batch ", "daemonsets.apps ", "deployments.apps ", "events ", "jobs.batch ", "namespaces ", "nodes ", "pods ",
+		"controllerrevisions.apps ", "cronjobs.batch ", "daemonsets.apps ", "deployments.apps ", "events ", "jobs.batch ", "namespaces ", "nodes ", "pods ",
 		"replicasets.apps ", "services ", "statefulsets.apps ",
 	}, flat(resources(v1alpha1.ClusterTypePhysical))); diff != "" {
 		t.Errorf("of a physical cluster (-want +got):\n%s", diff)

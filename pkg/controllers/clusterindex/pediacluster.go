@@ -69,7 +69,7 @@ func virtualResources() []pediav1alpha2.ClusterGroupResources {
 func physicalResources() []pediav1alpha2.ClusterGroupResources {
 	return []pediav1alpha2.ClusterGroupResources{
 		{Group: "", Resources: []string{"pods", "nodes", "services", "namespaces", "events"}},
-		{Group: "apps", Resources: []string{"deployments", "statefulsets", "daemonsets", "replicasets"}},
+		{Group: "apps", Resources: []string{"deployments", "statefulsets", "daemonsets", "replicasets", "controllerrevisions"}},
 		{Group: "batch", Resources: []string{"jobs", "cronjobs"}},
 	}
 }

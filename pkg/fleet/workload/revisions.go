@@ -14,17 +14,17 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Revision is a pod template that a Deployment had before, as a member keeps it.
+// Revision is a pod template that a workload had before, as a member keeps it.
 //
-// An instance keeps none: no controller there makes ReplicaSets of templates. A
-// member's are of what Karmada sent to it, and so hold what override policies
-// changed on the way.
+// An instance keeps none: no controller there makes ReplicaSets or
+// ControllerRevisions of templates. A member's are of what Karmada sent to it, and
+// so hold what override policies changed on the way.
 type Revision struct {
 	// Cluster is the member.
 	Cluster string
 	// Number is the member's own number for it. Members count for themselves.
 	Number int64
-	// Template is the pod template, without the label that tells ReplicaSets apart.
+	// Template is the pod template, as the workload itself would have it.
 	Template map[string]any
 }
 
@@ -40,13 +40,35 @@ type MemberRevisions struct {
 // revisionAnnotation is the number that the deployment controller gives.
 const revisionAnnotation = "deployment.kubernetes.io/revision"
 
-// maxRevisions is how many ReplicaSets of a namespace are looked through.
+// maxRevisions is how many objects with revisions are looked through in a namespace.
 const maxRevisions = 500
 
-// Revisions tells which revisions the members keep of a Deployment, by cluster;
+// record is how the controllers of a kind of workload keep its revisions: in
+// objects that belong to it.
+type record struct {
+	of   index.Type
+	read func(*index.Object) (number int64, template map[string]any, err error)
+}
+
+var (
+	replicaSets         = record{index.ReplicaSets, replicaSet}
+	controllerRevisions = record{index.ControllerRevisions, controllerRevision}
+	records             = map[Kind]record{
+		KindDeployment: replicaSets, KindStatefulSet: controllerRevisions, KindDaemonSet: controllerRevisions,
+	}
+)
+
+// KindsWithRevisions are the kinds that members keep revisions of.
+func KindsWithRevisions() []Kind { return []Kind{KindDeployment, KindStatefulSet, KindDaemonSet} }
+
+// Revisions tells which revisions the members keep of a workload, by cluster;
 // nothing where it runs nowhere.
-func (s *Service) Revisions(ctx context.Context, instanceName, namespace, name string) ([]MemberRevisions, error) {
-	found, err := s.Get(ctx, instanceName, KindDeployment, namespace, name, Needs{Template: index.Whole, Status: true, Overrides: true})
+func (s *Service) Revisions(ctx context.Context, instanceName string, kind Kind, namespace, name string) ([]MemberRevisions, error) {
+	kept, ok := records[kind]
+	if !ok {
+		return nil, nil
+	}
+	found, err := s.Get(ctx, instanceName, kind, namespace, name, Needs{Template: index.Whole, Status: true, Overrides: true})
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -68,7 +90,7 @@ func (s *Service) Revisions(ctx context.Context, instanceName, namespace, name s
 		if err != nil {
 			return nil, err
 		}
-		revisions, err := s.revisionsIn(ctx, p.Cluster, o.Indexed)
+		revisions, err := s.revisionsIn(ctx, kept, p.Cluster, o.Indexed)
 		if err != nil {
 			return nil, apierror.In(err, instanceName)
 		}
@@ -78,50 +100,80 @@ func (s *Service) Revisions(ctx context.Context, instanceName, namespace, name s
 	return all, nil
 }
 
-func (s *Service) revisionsIn(ctx context.Context, cluster string, deployment *index.Object) ([]Revision, error) {
+func (s *Service) revisionsIn(ctx context.Context, kept record, cluster string, workload *index.Object) ([]Revision, error) {
 	page, err := s.lister.Reader.List(ctx, index.ListQuery{
-		Types: []index.Type{index.ReplicaSets}, Clusters: []string{cluster}, Namespaces: []string{deployment.Meta.Namespace},
+		Types: []index.Type{kept.of}, Clusters: []string{cluster}, Namespaces: []string{workload.Meta.Namespace},
 		Order: index.Order{Field: index.OrderByCreation, Desc: true}, Limit: maxRevisions, Detail: index.Whole,
 	})
 	if err != nil {
 		return nil, err
 	}
+	return revisionsOf(kept, cluster, workload, page.Items)
+}
+
+// revisionsOf are the revisions among some objects that belong to a workload.
+func revisionsOf(kept record, cluster string, workload *index.Object, objects []*index.Object) ([]Revision, error) {
 	var revisions []Revision
-	for _, o := range page.Items {
+	for _, o := range objects {
 		owner := metav1.GetControllerOfNoCopy(&o.Meta)
-		number, err := strconv.ParseInt(o.Meta.Annotations[revisionAnnotation], 10, 64)
-		if err != nil || owner == nil || owner.UID != deployment.Meta.UID {
+		if owner == nil || owner.UID != workload.Meta.UID {
 			continue
 		}
-		template, err := templateOf(o)
+		number, template, err := kept.read(o)
 		if err != nil {
 			return nil, err
 		}
-		revisions = append(revisions, Revision{Cluster: cluster, Number: number, Template: template})
+		if template != nil {
+			revisions = append(revisions, Revision{Cluster: cluster, Number: number, Template: template})
+		}
 	}
 	slices.SortFunc(revisions, func(a, b Revision) int { return cmp.Compare(a.Number, b.Number) })
 	return revisions, nil
 }
 
-func templateOf(o *index.Object) (map[string]any, error) {
-	replicaSet, err := index.Decode[struct {
+// replicaSet reads the revision in a ReplicaSet; nil when it is none.
+func replicaSet(o *index.Object) (int64, map[string]any, error) {
+	number, err := strconv.ParseInt(o.Meta.Annotations[revisionAnnotation], 10, 64)
+	if err != nil {
+		return 0, nil, nil //nolint:nilerr // The controller has not numbered it yet.
+	}
+	r, err := index.Decode[struct {
 		Spec struct {
 			Template json.RawMessage `json:"template"`
 		} `json:"spec"`
 	}](o)
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	template := map[string]any{}
-	if err := json.Unmarshal(replicaSet.Spec.Template, &template); err != nil {
-		return nil, err
+	if err := json.Unmarshal(r.Spec.Template, &template); err != nil {
+		return 0, nil, err
 	}
 	if meta, ok := template["metadata"].(map[string]any); ok {
 		if labels, ok := meta["labels"].(map[string]any); ok {
 			delete(labels, appsv1.DefaultDeploymentUniqueLabelKey)
 		}
 	}
-	return template, nil
+	return number, template, nil
+}
+
+// controllerRevision reads the revision in a ControllerRevision; nil when it holds
+// no template. Its data is a patch that puts the template in the place of another.
+func controllerRevision(o *index.Object) (int64, map[string]any, error) {
+	r, err := index.Decode[struct {
+		Revision int64 `json:"revision"`
+		Data     struct {
+			Spec struct {
+				Template map[string]any `json:"template"`
+			} `json:"spec"`
+		} `json:"data"`
+	}](o)
+	if err != nil {
+		return 0, nil, err
+	}
+	template := r.Data.Spec.Template
+	delete(template, "$patch")
+	return r.Revision, template, nil
 }
 
 // Written is a workload that was just written, as the instance stored it.

@@ -30,11 +30,11 @@ type RollbackPayload struct {
 	Revision int
 }
 
-// Rollback gives a Deployment an earlier pod template. An instance keeps no
+// Rollback gives a workload an earlier pod template. An instance keeps no
 // revisions; its members do, of what was sent to them. Only a member to which it
 // is sent without overrides has templates that were the instance's.
 func (s *Service) Rollback(ctx context.Context, in RollbackInput) (*RollbackPayload, error) {
-	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "rolled back", workload.KindDeployment)
+	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "rolled back", workload.KindsWithRevisions()...)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (s *Service) rollback(ctx context.Context, site *write.Site, in RollbackInp
 	if paused, _ := spec["paused"].(bool); paused {
 		return nil, apierror.Invalid("input.name", "the Deployment is paused, and no revision would be rolled out: resume it first")
 	}
-	members, err := s.Workloads.Revisions(ctx, in.Instance, in.Namespace, in.Name)
+	members, err := s.Workloads.Revisions(ctx, in.Instance, in.Kind, in.Namespace, in.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,12 +92,12 @@ func choose(members []workload.MemberRevisions, cluster *string) (*workload.Memb
 	}
 	switch {
 	case len(members) == 0:
-		return nil, apierror.Invalid("input.name", "no member that Kairship knows runs this Deployment, so nobody has revisions of it")
+		return nil, apierror.Invalid("input.name", "no member that Kairship knows runs this workload, so nobody has revisions of it")
 	case cluster != nil:
-		return nil, apierror.Invalid("input.cluster", "the Deployment does not run in %q; it does in %s", *cluster, strings.Join(names, ", "))
+		return nil, apierror.Invalid("input.cluster", "the workload does not run in %q; it does in %s", *cluster, strings.Join(names, ", "))
 	}
 	return nil, apierror.Invalid("input.name",
-		"override policies change what is sent to every cluster that runs this Deployment (%s): their revisions hold the changes, and are none of the template", strings.Join(names, ", "))
+		"override policies change what is sent to every cluster that runs this workload (%s): their revisions hold the changes, and are none of the template", strings.Join(names, ", "))
 }
 
 // pick finds a revision: the one of a number, or the newest that differs from
