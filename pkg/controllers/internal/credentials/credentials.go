@@ -3,7 +3,9 @@
 //
 // Of the global cluster's Secrets only the names are cached. The content is
 // read when it is needed: the manager never holds Secrets that do not concern
-// it, and what it acts on is never older than the event that woke it.
+// it, and what it acts on is never older than the event that woke it. What was
+// read once is remembered, under the version of its Secret: an apiserver that is
+// looked at every few seconds does not cost a read of the same Secret each time.
 package credentials
 
 import (
@@ -20,9 +22,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 )
 
-// Reader reads credentials. The client must not answer from a cache.
+// Reader reads credentials.
 type Reader struct {
+	// Secrets reads Secrets. It must not answer from a cache.
 	Secrets client.Reader
+	// Memory, when it is given, saves reading the same version of a Secret twice.
+	Memory *Memory
 }
 
 // OfInstance is how the instance is reached. The error is connection.ErrMissing
@@ -49,18 +54,25 @@ func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (conne
 }
 
 func (r Reader) read(ctx context.Context, name types.NamespacedName, source connection.Source) (connection.Connection, error) {
+	version := r.Memory.version(ctx, name)
+	if known, found := r.Memory.recall(name, source, version); found {
+		return known.connection, known.err
+	}
 	secret := &corev1.Secret{}
 	if err := r.Secrets.Get(ctx, name, secret); err != nil {
 		if apierrors.IsNotFound(err) {
+			r.Memory.forget(name)
 			return connection.Connection{}, fmt.Errorf("%w: there is no Secret %s", connection.ErrMissing, name)
 		}
 		return connection.Connection{}, fmt.Errorf("read the Secret %s: %w", name, err)
 	}
 	found, err := connection.Parse(secret.Data, source)
 	if err != nil {
-		return connection.Connection{}, fmt.Errorf("the Secret %s: %w", name, err)
+		err = fmt.Errorf("the Secret %s: %w", name, err)
+		found = connection.Connection{}
 	}
-	return found, nil
+	r.Memory.remember(name, source, parsed{version: secret.ResourceVersion, connection: found, err: err})
+	return found, err
 }
 
 // Metadata is a Secret as the caches know it: without its content.
