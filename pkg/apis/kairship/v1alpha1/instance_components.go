@@ -1,7 +1,6 @@
 package v1alpha1
 
 import (
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -11,6 +10,7 @@ type InstanceComponents struct {
 	// Etcd is what the instance stores its objects in. It cannot change: the
 	// operator can neither move the data nor change the number of members.
 	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="etcd cannot change: neither its members nor its volumes can be changed in place"
 	Etcd *EtcdSettings `json:"etcd,omitempty"`
 
 	// APIServer is the instance's own apiserver.
@@ -100,8 +100,9 @@ type EtcdSettings struct {
 type EtcdStorage struct {
 	// Size of the volume, such as 10Gi.
 	// +required
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).compareTo(quantity('100Mi')) >= 0",message="must be at least 100Mi"
-	Size resource.Quantity `json:"size"`
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="isQuantity(self) && quantity(self).compareTo(quantity('100Mi')) >= 0",message="must be a quantity of at least 100Mi, such as 10Gi"
+	Size string `json:"size"`
 
 	// StorageClassName is the class of the volume in the host cluster; that
 	// cluster's default class when it is empty.
@@ -114,6 +115,7 @@ type EtcdStorage struct {
 // ServiceType is how an instance's apiserver can be reached from outside of its
 // host cluster.
 // +kubebuilder:validation:Enum=ClusterIP;NodePort;LoadBalancer
+// +kubebuilder:validation:MaxLength=16
 type ServiceType string
 
 const (

@@ -26,8 +26,51 @@ deletionPolicy: Delete
 components:
   failover: {enabled: true, clusterStatusUpdateFrequency: 10s, clusterMonitorPeriod: 5s, clusterMonitorGracePeriod: 1m30s,
     clusterFailureThreshold: 30s, clusterSuccessThreshold: 30s, gracefulEvictionTimeout: 10m}
-  descheduler: {enabled: true, interval: 2m, unschedulableThreshold: 1.5m}
-  metricsAdapter: {enabled: true, replicas: 2}`},
+  descheduler: {enabled: true, replicas: 2, interval: 2m, unschedulableThreshold: 1.5m}
+  metricsAdapter: {enabled: true, replicas: 2}
+  etcd: {replicas: 3, storage: {size: 10Gi, storageClassName: fast.ssd}}
+  apiServer: {replicas: 2, serviceType: LoadBalancer, certSANs: [karmada.example.com, 10.0.0.1]}
+  aggregatedAPIServer: {replicas: 2}
+  kubeControllerManager: {replicas: 2}
+  controllerManager: {replicas: 2}
+  scheduler: {replicas: 2}
+  webhook: {replicas: 2}
+  featureGates: {PropagateDeps: false, CustomizedClusterResourceModeling: true}
+  imageRegistry: registry.example.com:5000/mirror
+  crdTarballURL: https://files.example.com/crds.tar.gz`},
+		{name: strings.Repeat("a", 34), reason: "a Managed name of 34 characters is accepted", spec: managed},
+		{
+			name: strings.Repeat("a", 35), reason: "the operator makes longer names from a Managed one", spec: managed,
+			want: []string{"metadata: Invalid value", "at most 34 characters"},
+		},
+		{
+			name: "alpha", reason: "etcd needs a majority", spec: managed + "\ncomponents: {etcd: {replicas: 2}}",
+			want: []string{"spec.components.etcd.replicas", `supported values: "1", "3", "5"`},
+		},
+		{
+			name: "alpha", reason: "a volume has a size", spec: managed + "\ncomponents: {etcd: {storage: {size: 1Mi}}}",
+			want: []string{"spec.components.etcd.storage.size", "must be a quantity of at least 100Mi"},
+		},
+		{
+			name: "alpha", reason: "a Service has a known type", spec: managed + "\ncomponents: {apiServer: {serviceType: ExternalName}}",
+			want: []string{"spec.components.apiServer.serviceType", "supported values"},
+		},
+		{
+			name: "alpha", reason: "failover is switched in one place", spec: managed + "\ncomponents: {featureGates: {Failover: true}}",
+			want: []string{"spec.components.featureGates", "components.failover.enabled"},
+		},
+		{
+			name: "alpha", reason: "the name of a gate becomes part of an argument", spec: managed + "\ncomponents: {featureGates: {'A=true,B': true}}",
+			want: []string{"spec.components.featureGates", "must be names of feature gates"},
+		},
+		{
+			name: "alpha", reason: "a registry is no URL", spec: managed + "\ncomponents: {imageRegistry: 'https://registry.example.com'}",
+			want: []string{"spec.components.imageRegistry", "must be a registry"},
+		},
+		{
+			name: "alpha", reason: "the tarball's URL holds no credentials", spec: managed + "\ncomponents: {crdTarballURL: 'https://me:pw@files.example.com/crds.tar.gz'}",
+			want: []string{"spec.components.crdTarballURL", "without credentials"},
+		},
 		{name: "k-alpha", reason: "the prefix k- is free for instances: theirs get another one", spec: external},
 		{name: strings.Repeat("a", 50), reason: "a name of 50 characters is accepted", spec: external},
 		{

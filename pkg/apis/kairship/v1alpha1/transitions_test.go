@@ -30,6 +30,55 @@ func TestTransitions(t *testing.T) {
 			path: []string{"spec", "hostCluster"}, to: "m2", want: []string{"spec.hostCluster", "hostCluster cannot change"},
 		},
 		{
+			reason: "etcd does not move to other volumes", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\ncomponents: {etcd: {replicas: 3}}",
+			path: []string{"spec", "components", "etcd", "storage"}, to: map[string]any{"size": "10Gi"}, want: []string{"spec.components.etcd", "etcd cannot change"},
+		},
+		{
+			reason: "etcd keeps its members", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\ncomponents: {etcd: {replicas: 1}}",
+			path: []string{"spec", "components", "etcd", "replicas"}, to: int64(3), want: []string{"spec.components.etcd", "etcd cannot change"},
+		},
+		{
+			reason: "what etcd was installed with cannot be left out", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\ncomponents: {etcd: {replicas: 3}}",
+			path: []string{"spec", "components"}, to: nil, want: []string{"spec.components.etcd", "etcd cannot change"},
+		},
+		{
+			reason: "etcd cannot be said later", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1",
+			path: []string{"spec", "components"}, to: map[string]any{"etcd": map[string]any{"replicas": int64(3)}}, want: []string{"spec.components.etcd", "etcd cannot change"},
+		},
+		{
+			reason: "the certificate is issued once", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1",
+			path: []string{"spec", "components"}, to: map[string]any{"apiServer": map[string]any{"certSANs": []any{"a.example.com"}}},
+			want: []string{"spec.components.apiServer.certSANs", "certSANs cannot change"},
+		},
+		{
+			reason: "the Service keeps its type", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\ncomponents: {apiServer: {serviceType: NodePort, replicas: 1}}",
+			path: []string{"spec", "components", "apiServer", "serviceType"}, to: "LoadBalancer", want: []string{"spec.components.apiServer.serviceType", "serviceType cannot change"},
+		},
+		{
+			reason: "more apiservers are fine", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\ncomponents: {apiServer: {serviceType: NodePort, replicas: 1}}",
+			path: []string{"spec", "components", "apiServer", "replicas"}, to: int64(3),
+		},
+		{
+			reason: "a descheduler that was left out would go on running", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\ncomponents: {descheduler: {enabled: true}}",
+			path: []string{"spec", "components"}, to: nil, want: []string{"spec.components.descheduler", "set its enabled to false"},
+		},
+		{
+			reason: "a later version is fine", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\nkarmadaVersion: v1.9.2",
+			path: []string{"spec", "karmadaVersion"}, to: "v1.18.0",
+		},
+		{
+			reason: "an earlier patch is fine", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\nkarmadaVersion: v1.18.2",
+			path: []string{"spec", "karmadaVersion"}, to: "v1.18.0-rc.1",
+		},
+		{
+			reason: "an earlier minor version is not", kind: "Instance", object: "moved", before: "mode: Managed\nhostCluster: m1\nkarmadaVersion: v1.18.2",
+			path: []string{"spec", "karmadaVersion"}, to: "v1.9.5", want: []string{"spec.karmadaVersion", "cannot go back"},
+		},
+		{
+			reason: "a declaration may be corrected", kind: "Instance", object: "moved", before: "mode: External\nkubeconfigSecretRef: {name: a}\nkarmadaVersion: v1.18.2",
+			path: []string{"spec", "karmadaVersion"}, to: "v1.9.5",
+		},
+		{
 			reason: "another Secret is fine", kind: "Instance", object: "moved", before: "mode: External\nkubeconfigSecretRef: {name: a}",
 			path: []string{"spec", "kubeconfigSecretRef", "name"}, to: "b",
 		},
