@@ -157,3 +157,49 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// The ID of an operation is its user's, and no consistency token.
+func TestOperations(t *testing.T) {
+	type operation struct{ Kind string }
+	now := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	tokens := replicas(t, 1, &now)[0]
+	alice, bob := as(t, "alice"), as(t, "bob")
+	id, err := SealOperation(alice, tokens, operation{"JOIN_CLUSTER"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := tokens.Issue(alice, Version{Instance: "alpha"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name  string
+		ctx   context.Context
+		id    string
+		after time.Duration
+		want  apierror.Code
+	}{
+		{"its user reads it", alice, id, 0, ""},
+		{"it lasts", alice, id, OperationLifetime, ""},
+		{"not for ever", alice, id, OperationLifetime + time.Second, apierror.CodeNotFound},
+		{"another user's is none", bob, id, 0, apierror.CodeNotFound},
+		{"a changed one is none", alice, id[:len(id)-2] + "AA", 0, apierror.CodeNotFound},
+		{"text is none", alice, "none-such", 0, apierror.CodeNotFound},
+		{"nothing is none", alice, "", 0, apierror.CodeNotFound},
+		{"a consistency token is none", alice, token, 0, apierror.CodeNotFound},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			later := &Tokens{Keys: tokens.Keys, Now: func() time.Time { return now.Add(tt.after) }}
+			got, err := OpenOperation[operation](tt.ctx, later, tt.id)
+			if tt.want == "" && (err != nil || got.Kind != "JOIN_CLUSTER") {
+				t.Errorf("got %v, %v", got, err)
+			}
+			if tt.want != "" && !apierror.Is(err, tt.want) {
+				t.Errorf("got %v, want %s", err, tt.want)
+			}
+		})
+	}
+	if _, err := tokens.Read(alice, id); !apierror.Is(err, apierror.CodeInvalid) {
+		t.Errorf("the ID of an operation is a consistency token: %v", err)
+	}
+}
