@@ -60,15 +60,11 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 		f = &Filter{}
 	}
 	return listing.Memory(listing.MemoryRequest[*Cluster]{
-		Noun:   TypeName,
-		Args:   args,
-		Filter: listing.Filter{Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
-		Order:  order.Index(index.Order{Field: index.OrderByName}),
-		Match: func(c *Cluster) bool {
-			return (f.IncludeHidden || !c.Hidden()) &&
-				(f.Type == nil || slices.Contains(f.Type, c.Type())) &&
-				(f.Instances == nil || slices.Contains(f.Instances, c.InstanceName()))
-		},
+		Noun:          TypeName,
+		Args:          args,
+		Filter:        f.listing(),
+		Order:         order.Index(index.Order{Field: index.OrderByName}),
+		Match:         f.matches,
 		MatchIdentity: f,
 		Items:         all,
 		Now:           s.freshness.Now(),

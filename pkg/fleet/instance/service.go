@@ -58,13 +58,11 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 		f = &Filter{}
 	}
 	return listing.Memory(listing.MemoryRequest[*Instance]{
-		Noun:   TypeName,
-		Args:   args,
-		Filter: listing.Filter{Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
-		Order:  order.Index(index.Order{Field: index.OrderByName}),
-		Match: func(i *Instance) bool {
-			return (f.Mode == nil || slices.Contains(f.Mode, i.Mode())) && (f.State == nil || slices.Contains(f.State, i.State()))
-		},
+		Noun:          TypeName,
+		Args:          args,
+		Filter:        f.listing(),
+		Order:         order.Index(index.Order{Field: index.OrderByName}),
+		Match:         f.matches,
 		MatchIdentity: f,
 		Items:         all,
 		Now:           s.freshness.Now(),

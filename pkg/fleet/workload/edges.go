@@ -113,11 +113,20 @@ func (s *Service) Policy(ctx context.Context, w *Workload, detail index.Detail) 
 
 // Binding returns Karmada's record of where the workload goes; nil when there is none.
 func (s *Service) Binding(ctx context.Context, w *Workload) (*binding.Binding, error) {
-	o, err := s.optional(ctx, bindingKey(w.Indexed), index.Whole)
+	o, err := s.bindingOf(ctx, w)
 	if err != nil || o == nil {
 		return nil, apierror.In(err, w.Instance)
 	}
 	return binding.New(w.Instance, o, w.Fresh)
+}
+
+// bindingOf is the binding of a workload: the one that its state was computed from,
+// where it is watched. Nil when there is none.
+func (s *Service) bindingOf(ctx context.Context, w *Workload) (*index.Object, error) {
+	if w.observed != nil {
+		return w.observed.Binding, nil
+	}
+	return s.optional(ctx, bindingKey(w.Indexed), index.Whole)
 }
 
 // OverridePolicies returns so much of the override policies that were applied in at least one cluster.
@@ -167,7 +176,10 @@ func (s *Service) Placements(ctx context.Context, w *Workload) ([]Placement, err
 	if err != nil || len(status.Placements) == 0 {
 		return []Placement{}, err
 	}
-	o, err := s.lister.Reader.Get(ctx, bindingKey(w.Indexed), index.Whole)
+	o, err := s.bindingOf(ctx, w)
+	if err == nil && o == nil {
+		err = bindingKey(w.Indexed).NotFound()
+	}
 	if err != nil {
 		return nil, apierror.In(err, w.Instance)
 	}

@@ -45,6 +45,8 @@ type Workload struct {
 	object.Object
 	kind    Kind
 	setting *setting
+	// observed is what the watches on the instance show; nil for what was read.
+	observed *Observed
 
 	// status is computed by the first field that needs it; the others wait for it.
 	statusOnce sync.Once

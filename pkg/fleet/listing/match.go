@@ -1,0 +1,45 @@
+package listing
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Matcher tells one by one which objects a filter lets through: those that a list
+// with the same filter has. Its errors name the argument.
+func (f Filter) Matcher() (func(metav1.Object) bool, error) {
+	selector, err := f.parse(index.ParseSelector)
+	if err != nil {
+		return nil, err
+	}
+	return f.matcher(selector), nil
+}
+
+// MemoryMatcher is Matcher for what is at hand, where labels compare as numbers too.
+func (f Filter) MemoryMatcher() (func(metav1.Object) bool, error) {
+	selector, err := f.parse(func(text string) (labels.Selector, error) { return labels.Parse(text) })
+	if err != nil {
+		return nil, err
+	}
+	return f.matcher(selector), nil
+}
+
+func (f Filter) matcher(selector labels.Selector) func(metav1.Object) bool {
+	if selector == nil {
+		selector = labels.Everything()
+	}
+	return func(o metav1.Object) bool {
+		return (f.Namespaces == nil || slices.Contains(f.Namespaces, o.GetNamespace())) && f.matches(o, selector)
+	}
+}
+
+// Nothing tells that a filter lets nothing through: an empty list of values is
+// not the same as no list.
+func (f Filter) Nothing() bool {
+	excludes := func(values []string) bool { return values != nil && len(values) == 0 }
+	return excludes(f.Name) || excludes(f.Namespaces)
+}
