@@ -66,6 +66,18 @@ func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentia
 	})
 }
 
+// Recheck is Authenticate, but asks anew whatever is remembered of a token; a
+// token that is refused now is refused to everybody at once. A certificate proves
+// the same as before until it expires.
+func (a *TokenReviewAuthenticator) Recheck(ctx context.Context, c Credentials) (User, error) {
+	if c.certificate != nil || c.token == "" {
+		return a.Authenticate(ctx, c)
+	}
+	return a.tokens.renew(ctx, a.hash(c.token), func(ctx context.Context) (answer[User], error) {
+		return a.review(ctx, c.token)
+	})
+}
+
 func (a *TokenReviewAuthenticator) hash(token string) [32]byte {
 	mac := hmac.New(sha256.New, a.key[:])
 	mac.Write([]byte(token))

@@ -69,6 +69,14 @@ func (c *ttlCache[K, V]) remove(el *list.Element) {
 	delete(c.entries, el.Value.(*ttlEntry[K, V]).key)
 }
 
+func (c *ttlCache[K, V]) drop(key K) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if el, ok := c.entries[key]; ok {
+		c.remove(el)
+	}
+}
+
 func (c *ttlCache[K, V]) clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

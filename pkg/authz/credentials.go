@@ -1,10 +1,14 @@
 package authz
 
 import (
+	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Credentials are what a request brought to prove who sends it. They print and
@@ -31,6 +35,50 @@ func RequestCredentials(r *http.Request) Credentials {
 	}
 	return c
 }
+
+// Expires tells when the credentials stop to be valid by their own word: the end
+// of the certificate, or the claim exp of a token that is a JWT. It is zero where
+// they do not say. A token's word counts for nothing unless the global cluster
+// has found it valid.
+func (c Credentials) Expires() time.Time {
+	if c.certificate != nil {
+		return c.certificate.NotAfter
+	}
+	_, rest, ok := strings.Cut(c.token, ".")
+	payload, _, signed := strings.Cut(rest, ".")
+	if !ok || !signed {
+		return time.Time{}
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(payload)
+	if err != nil {
+		return time.Time{}
+	}
+	var claims struct {
+		Exp float64 `json:"exp"`
+	}
+	if json.Unmarshal(raw, &claims) != nil || claims.Exp <= 0 || claims.Exp > maxUnixTime {
+		return time.Time{}
+	}
+	return time.Unix(int64(claims.Exp), 0)
+}
+
+// maxUnixTime is the end of the year 9999, after which moments can't be written down.
+const maxUnixTime = 253402300799
+
+// Same tells that two credentials are the same.
+func (c Credentials) Same(other Credentials) bool { return c.key() == other.key() }
+
+// key stands for the credentials without showing them.
+func (c Credentials) key() [sha256.Size]byte {
+	if c.certificate != nil {
+		return sha256.Sum256(c.certificate.Raw)
+	}
+	return sha256.Sum256([]byte(c.token))
+}
+
+// Token is the bearer token; empty for a certificate alone. It is for what hands
+// the caller's own token back to them, and for nothing else.
+func (c Credentials) Token() string { return c.token }
 
 // Empty tells that the request brought nothing to check.
 func (c Credentials) Empty() bool { return c.token == "" && c.certificate == nil }

@@ -33,6 +33,8 @@ type decisions[V any] struct {
 	positive *ttlCache[decisionKey, V]
 	negative *ttlCache[decisionKey, error]
 	flight   singleflight.Group
+	// renewals are apart from flight: who renews must not be given what was remembered.
+	renewals singleflight.Group
 	// flushes counts the calls of flush.
 	flushes atomic.Uint64
 	// subject names what is being asked about, for the error: "your token".
@@ -86,24 +88,41 @@ func (d *decisions[V]) decide(ctx context.Context, of [32]byte, ask func(context
 	if refusal, ok := d.negative.get(key); ok {
 		return zero, refusal
 	}
-	result := d.flight.DoChan(key.String(), func() (any, error) {
+	return d.wait(ctx, d.flight.DoChan(key.String(), func() (any, error) {
 		// The answer may have come between the look above and now.
 		if v, ok := d.positive.get(key); ok {
 			return answer[V]{value: v}, nil
 		}
-		reviewCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
-		defer cancel()
-		a, err := ask(reviewCtx)
-		if err != nil {
-			return nil, err
-		}
-		if a.refusal != nil {
-			d.negative.put(key, a.refusal)
-		} else {
-			d.positive.put(key, a.value)
-		}
-		return a, nil
-	})
+		return d.ask(ctx, key, ask)
+	}))
+}
+
+// renew asks whatever is remembered, and remembers the new answer in its place.
+// Callers with the same key share one question.
+func (d *decisions[V]) renew(ctx context.Context, of [32]byte, ask func(context.Context) (answer[V], error)) (V, error) {
+	key := decisionKey{flushes: d.flushes.Load(), key: of}
+	return d.wait(ctx, d.renewals.DoChan(key.String(), func() (any, error) { return d.ask(ctx, key, ask) }))
+}
+
+func (d *decisions[V]) ask(ctx context.Context, key decisionKey, ask func(context.Context) (answer[V], error)) (any, error) {
+	reviewCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
+	defer cancel()
+	a, err := ask(reviewCtx)
+	if err != nil {
+		return nil, err
+	}
+	if a.refusal != nil {
+		d.positive.drop(key)
+		d.negative.put(key, a.refusal)
+	} else {
+		d.negative.drop(key)
+		d.positive.put(key, a.value)
+	}
+	return a, nil
+}
+
+func (d *decisions[V]) wait(ctx context.Context, result <-chan singleflight.Result) (V, error) {
+	var zero V
 	select {
 	case <-ctx.Done():
 		return zero, d.undecided(ctx.Err())

@@ -172,3 +172,18 @@ func (g Grant) Key() string {
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
+
+// readingFacts are those that decide what a stream carries.
+const readingFacts = seeInstance | getObjects | listObjects | watchObjects | getSecrets
+
+// forReading is what the grant permits to read, and nothing else.
+func (g Grant) forReading() Grant {
+	g.whole &= readingFacts
+	g.every &= readingFacts
+	namespaces := make(map[string]facts, len(g.namespaces))
+	for name, f := range g.namespaces {
+		namespaces[name] = f & readingFacts
+	}
+	g.namespaces = namespaces
+	return g
+}

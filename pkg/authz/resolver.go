@@ -60,7 +60,11 @@ func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, e
 		return nil, apierror.New(apierror.CodeUnauthenticated,
 			"no credentials: send a bearer token of the global cluster in the Authorization header")
 	}
-	return r.Visibility(ctx, u, instances...)
+	v, err := r.Visibility(ctx, u, instances...)
+	if err == nil {
+		standingFrom(ctx).depend(v, instances)
+	}
+	return v, err
 }
 
 // Visibility tells what a user may do on some instances.
@@ -79,6 +83,22 @@ func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) 
 	if err != nil {
 		return nil, err
 	}
+	return r.visibility(ctx, u, id, known, instances)
+}
+
+// Review is Visibility, but asks anew whatever is remembered; everybody who asks
+// after it gets the new answer too. Where the rules can't be listed, what is known
+// of single instances may be 1.5 seconds old.
+func (r *Resolver) Review(ctx context.Context, u User, instances ...string) (*Visibility, error) {
+	id := u.identity()
+	known, err := r.known.renew(ctx, id, func(ctx context.Context) (answer[ruling], error) { return r.review(ctx, u) })
+	if err != nil {
+		return nil, err
+	}
+	return r.visibility(ctx, u, id, known, instances)
+}
+
+func (r *Resolver) visibility(ctx context.Context, u User, id identity, known ruling, instances []string) (*Visibility, error) {
 	if known.unlisted == nil {
 		return &Visibility{rules: known.rules, all: known.rules.everything.has(seeInstance)}, nil
 	}
