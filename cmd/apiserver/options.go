@@ -29,9 +29,15 @@ type options struct {
 	consistencySecret string
 
 	listenAddress string
-	tlsCertFile   string
-	tlsKeyFile    string
-	clientCAFile  string
+	// tlsListenAddress is where TLS is served beside plain HTTP; empty for one address only.
+	tlsListenAddress string
+	tlsCertFile      string
+	tlsKeyFile       string
+	clientCAFile     string
+	externalURL      string
+	externalCAFile   string
+
+	instances instanceOptions
 
 	requestTimeout time.Duration
 	maxBodyBytes   int64
@@ -68,10 +74,14 @@ func (o *options) flags() []flags.Group {
 		}),
 		flags.NewGroup("Endpoint", func(f *pflag.FlagSet) {
 			f.StringVar(&o.listenAddress, "listen-address", "127.0.0.1:8080", "`host:port` to serve on; plain HTTP is served on loopback only")
+			f.StringVar(&o.tlsListenAddress, "tls-listen-address", "", "`host:port` to serve TLS on, beside plain HTTP at --listen-address; when empty, a certificate has TLS served at --listen-address instead")
 			f.StringVar(&o.tlsCertFile, "tls-cert-file", "", "`file` with the serving certificate and its chain, in PEM")
 			f.StringVar(&o.tlsKeyFile, "tls-private-key-file", "", "`file` with the serving certificate's key, in PEM")
 			f.StringVar(&o.clientCAFile, "client-ca-file", "", "`file` with the authorities whose client certificates are accepted beside bearer tokens, in PEM; needs TLS")
+			f.StringVar(&o.externalURL, "external-url", "", "`URL` under which clients reach this server, for the kubeconfigs it hands out; when empty, the address that each request was sent to")
+			f.StringVar(&o.externalCAFile, "external-ca-file", "", "`file` with the authorities that clients need to verify that URL, in PEM, for the same kubeconfigs; when empty, clients have to trust it already")
 		}),
+		flags.NewGroup("Instances", o.instances.define),
 		flags.NewGroup("Requests", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.requestTimeout, "request-timeout", server.DefaultRequestTimeout, "how long one operation may take; what is done by then is returned")
 			f.Int64Var(&o.maxBodyBytes, "max-body-bytes", server.DefaultMaxBodyBytes, "size of the largest request body, in bytes")
@@ -113,7 +123,7 @@ func (o *options) validate() error {
 	check := problems.Checkf
 	for flag, path := range map[string]string{
 		"--kubeconfig": o.kubeconfig, "--tls-cert-file": o.tlsCertFile,
-		"--tls-private-key-file": o.tlsKeyFile, "--client-ca-file": o.clientCAFile,
+		"--tls-private-key-file": o.tlsKeyFile, "--client-ca-file": o.clientCAFile, "--external-ca-file": o.externalCAFile,
 	} {
 		problems.File(flag, path)
 	}
@@ -133,14 +143,8 @@ func (o *options) validate() error {
 	} {
 		check(f.value > 0, "%s: must be more than 0, not %s", f.flag, f.value)
 	}
-	check((o.tlsCertFile == "") == (o.tlsKeyFile == ""), "--tls-cert-file and --tls-private-key-file: give both or neither")
-	check(o.clientCAFile == "" || o.tlsCertFile != "", "--client-ca-file: client certificates need TLS; give --tls-cert-file too")
-	if host, _, err := net.SplitHostPort(o.listenAddress); err != nil {
-		check(false, "--listen-address: %v", err)
-	} else {
-		check(o.tlsCertFile != "" || flags.Loopback(host),
-			"--listen-address: bearer tokens must not travel in the clear; give --tls-cert-file and --tls-private-key-file, or an address of the loopback interface instead of %q", host)
-	}
+	o.instances.validate(&problems)
+	o.validateEndpoint(&problems)
 	if o.metricsAddress != "" {
 		host, _, err := net.SplitHostPort(o.metricsAddress)
 		check(err == nil, "--metrics-bind-address: %v", err)

@@ -24,3 +24,51 @@ func TestWhatNobodyLogsInForStaysOnLoopback(t *testing.T) {
 		}
 	}
 }
+
+// TestFlags says what is refused, and by what name.
+func TestFlags(t *testing.T) {
+	const certificate = "--tls-cert-file=options.go"
+	for _, tt := range []struct {
+		args []string
+		says []string // of the error; none when the flags are accepted
+		why  string
+	}{
+		{nil, nil, "the defaults are accepted"},
+		{[]string{"--tls-listen-address=127.0.0.1:8443", certificate, "--tls-private-key-file=options.go"}, nil, "TLS beside plain HTTP on loopback"},
+		{[]string{"--tls-listen-address=:8443", certificate, "--tls-private-key-file=options.go"}, nil, "TLS may be anywhere"},
+		{
+			[]string{"--listen-address=:8080", "--tls-listen-address=:8443", certificate, "--tls-private-key-file=options.go"},
+			[]string{"--listen-address: bearer tokens must not travel in the clear"}, "the certificate is for the other address",
+		},
+		{[]string{"--tls-listen-address=8443"}, []string{"--tls-listen-address: address 8443", "--tls-listen-address: TLS needs --tls-cert-file"}, "no host, no certificate"},
+		{[]string{"--external-url=https://kairship.example.com/platform"}, nil, "a path is below a proxy's"},
+		{[]string{"--external-url=kairship.example.com"}, []string{"--external-url: must be an address such as"}, "no scheme"},
+		{[]string{"--external-url=https://user:password@kairship.example.com"}, []string{"--external-url: must be"}, "it is handed out to everybody"},
+		{[]string{"--external-url=https://kairship.example.com?x=1"}, []string{"--external-url: must be"}, "a path is appended to it"},
+		{[]string{"--external-ca-file=/does/not/exist"}, []string{"--external-ca-file: stat"}, "a file that is not there"},
+		{
+			[]string{
+				"--instance-qps=0", "--instance-burst=0", "--instance-dial-timeout=0", "--instance-response-timeout=-1s", "--instance-ping-after=1ms",
+				"--instance-drain-timeout=0", "--instance-breaker-failures=0", "--instance-breaker-interval=0",
+			},
+			[]string{
+				"--instance-qps: must be more than 0", "--instance-burst: must be at least 1", "--instance-dial-timeout: must be at least 10ms",
+				"--instance-response-timeout: must be", "--instance-ping-after: must be", "--instance-drain-timeout: must be",
+				"--instance-breaker-failures: must be at least 1", "--instance-breaker-interval: must be",
+			},
+			"everything at once",
+		},
+		{[]string{"--instance-breaker-interval=50"}, []string{"--instance-breaker-interval"}, "a duration has a unit"},
+	} {
+		_, err := parse(tt.args, io.Discard)
+		if (err == nil) != (len(tt.says) == 0) {
+			t.Errorf("%v: %v: %s", tt.args, err, tt.why)
+			continue
+		}
+		for _, part := range tt.says {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%v: the error does not say %q: %v: %s", tt.args, part, err, tt.why)
+			}
+		}
+	}
+}

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
@@ -12,19 +14,29 @@ import (
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 )
 
 // reachInstances makes the clients of all instances. They live as long as the
 // process: requests in progress need them when it stops.
-func reachInstances(ctx context.Context, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger) (*instanceproxy.Collection, error) {
+func reachInstances(ctx context.Context, o instanceOptions, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger) (*instanceproxy.Collection, error) {
 	return instanceproxy.New(ctx, instanceproxy.Options{
-		Instances:  inventory,
-		Secrets:    kube.CoreV1(),
-		UserAgent:  program + "/" + version,
-		Registerer: prometheus.DefaultRegisterer,
-		Logger:     logger,
+		Instances:     inventory,
+		Secrets:       kube.CoreV1(),
+		QPS:           o.qps,
+		Burst:         o.burst,
+		DialTimeout:   o.dialTimeout,
+		HeaderTimeout: o.responseTimeout,
+		PingAfter:     o.pingAfter,
+		DrainTimeout:  o.drainTimeout,
+		Failures:      o.failures,
+		RetryInterval: o.retryInterval,
+		UserAgent:     program + "/" + version,
+		Registerer:    prometheus.DefaultRegisterer,
+		Logger:        logger,
 	})
 }
 
@@ -54,6 +66,22 @@ func withPassthrough(
 			traced.ServeHTTP(w, r)
 			return
 		}
-		api.ServeHTTP(w, r)
+		api.ServeHTTP(w, kubeconfig.WithAddress(r))
 	}), nil
+}
+
+// kubeconfigs makes what hands out the files with which kubectl comes back here.
+func (o *options) kubeconfigs(allowed *access.Access) (*kubeconfig.Service, error) {
+	s := &kubeconfig.Service{Access: allowed, ExternalURL: o.externalURL}
+	if o.externalCAFile == "" {
+		return s, nil
+	}
+	pem, err := os.ReadFile(o.externalCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("--external-ca-file: %w", err)
+	}
+	if s.CertificateAuthority, err = kubeconfig.Certificates(pem); err != nil {
+		return nil, fmt.Errorf("--external-ca-file: %s: %w", o.externalCAFile, err)
+	}
+	return s, nil
 }

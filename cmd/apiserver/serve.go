@@ -2,16 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/http"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -49,7 +43,7 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	tlsConfig, err := o.tlsConfig()
+	endpoints, err := o.endpoints()
 	if err != nil {
 		return err
 	}
@@ -63,43 +57,7 @@ func serve(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	var lc net.ListenConfig
-	listener, err := lc.Listen(ctx, "tcp", o.listenAddress)
-	if err != nil {
-		return fmt.Errorf("--listen-address: %w", err)
-	}
-	srv := &http.Server{
-		Handler:           handler,
-		TLSConfig:         tlsConfig,
-		ReadHeaderTimeout: 10 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-	}
-	failed := make(chan error, 1)
-	go func() {
-		if tlsConfig == nil {
-			failed <- srv.Serve(listener)
-			return
-		}
-		failed <- srv.ServeTLS(listener, "", "")
-	}()
-	logger.Info("serving", "address", listener.Addr().String(), "tls", tlsConfig != nil, "version", version)
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serving on %s: %w", o.listenAddress, err)
-	case <-ctx.Done():
-	}
-	logger.Info("stopping: requests in progress are finished")
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), o.shutdownTimeout)
-	defer cancel()
-	if err := srv.Shutdown(drain); err != nil {
-		return fmt.Errorf("some requests were cut off after %s: %w", o.shutdownTimeout, err)
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return serveEndpoints(ctx, endpoints, handler, o.shutdownTimeout, logger)
 }
 
 // restConfig is how the global cluster is reached.
@@ -112,31 +70,5 @@ func (o *options) restConfig() (*rest.Config, error) {
 	}
 	config.UserAgent = program + "/" + version
 	config.QPS, config.Burst = o.kubeAPIQPS, o.kubeAPIBurst
-	return config, nil
-}
-
-// tlsConfig is the TLS of the endpoint; nil for plain HTTP.
-func (o *options) tlsConfig() (*tls.Config, error) {
-	if o.tlsCertFile == "" {
-		return nil, nil //nolint:nilnil // Nil is plain HTTP.
-	}
-	cert, err := tls.LoadX509KeyPair(o.tlsCertFile, o.tlsKeyFile)
-	if err != nil {
-		return nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
-	}
-	config := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
-	if o.clientCAFile == "" {
-		return config, nil
-	}
-	pem, err := os.ReadFile(o.clientCAFile) //nolint:gosec // The administrator names the file.
-	if err != nil {
-		return nil, fmt.Errorf("--client-ca-file: %w", err)
-	}
-	config.ClientCAs = x509.NewCertPool()
-	if !config.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--client-ca-file: %s holds no certificate in PEM", o.clientCAFile)
-	}
-	// A certificate is one way to say who you are, a token the other.
-	config.ClientAuth = tls.VerifyClientCertIfGiven
 	return config, nil
 }

@@ -77,13 +77,16 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if err := flushOnRoleChanges(ctx, inventory, permissions.Flush); err != nil {
 		return nil, err
 	}
-	clients, err := reachInstances(ctx, inventory, kube, logger)
+	clients, err := reachInstances(ctx, o.instances, inventory, kube, logger)
 	if err != nil {
 		return nil, err
 	}
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
 	tokens := newTokens(o, kube)
 	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
+	if fleet.Kubeconfigs, err = o.kubeconfigs(fleet.Access); err != nil {
+		return nil, err
+	}
 	fleet.Write = newWrites(fleet, inventory, kube, clients, tokens, logger)
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},

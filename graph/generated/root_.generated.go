@@ -496,6 +496,7 @@ type ComplexityRoot struct {
 		Freshness                  func(childComplexity int) int
 		ID                         func(childComplexity int) int
 		KarmadaVersion             func(childComplexity int) int
+		Kubeconfig                 func(childComplexity int) int
 		KubernetesVersion          func(childComplexity int) int
 		LabelPairs                 func(childComplexity int) int
 		MemberCluster              func(childComplexity int, name string) int
@@ -528,6 +529,12 @@ type ComplexityRoot struct {
 	InstanceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	InstanceKubeconfig struct {
+		CertificateAuthority func(childComplexity int) int
+		Server               func(childComplexity int) int
+		YAML                 func(childComplexity int) int
 	}
 
 	InstanceSummary struct {
@@ -2993,6 +3000,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.KarmadaVersion(childComplexity), true
+	case "Instance.kubeconfig":
+		if e.ComplexityRoot.Instance.Kubeconfig == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.Kubeconfig(childComplexity), true
 	case "Instance.kubernetesVersion":
 		if e.ComplexityRoot.Instance.KubernetesVersion == nil {
 			break
@@ -3211,6 +3224,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceEdge.Node(childComplexity), true
+
+	case "InstanceKubeconfig.certificateAuthority":
+		if e.ComplexityRoot.InstanceKubeconfig.CertificateAuthority == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceKubeconfig.CertificateAuthority(childComplexity), true
+	case "InstanceKubeconfig.server":
+		if e.ComplexityRoot.InstanceKubeconfig.Server == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceKubeconfig.Server(childComplexity), true
+	case "InstanceKubeconfig.yaml":
+		if e.ComplexityRoot.InstanceKubeconfig.YAML == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceKubeconfig.YAML(childComplexity), true
 
 	case "InstanceSummary.cpu":
 		if e.ComplexityRoot.InstanceSummary.CPU == nil {
@@ -7293,6 +7325,30 @@ type InstanceSummary {
   policies: [KindCount!]!
   "Other resources by kind."
   resources: [KindCount!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/kubeconfig.graphqls", Input: `"A kubeconfig with which kubectl reaches an instance through Kairship."
+type InstanceKubeconfig @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/kubeconfig.Kubeconfig") {
+  """
+  The file. There is no secret in it: its user, ` + "`" + `kairship` + "`" + `, has no credentials, and
+  kubectl sends none until it gets some. Give it a token of the global cluster with
+  each call, ` + "`" + `kubectl --token` + "`" + `, or once for all, ` + "`" + `kubectl config set-credentials
+  kairship --token …` + "`" + `, or name the plugin that logs you in, ` + "`" + `--exec-command …` + "`" + `.
+  """
+  yaml: String!
+  "Address of the instance's native API, as in the file."
+  server: String!
+  "Authorities that verify Kairship's certificate, in PEM, as in the file; null where clients trust it anyway."
+  certificateAuthority: String
+}
+
+extend type Instance {
+  """
+  A kubeconfig for the instance's native API, as the caller: what they may do there,
+  the instance decides. Null, with an error FORBIDDEN, for those who may not use the
+  native API, which ` + "`" + `viewerCan { proxy }` + "`" + ` tells beforehand.
+  """
+  kubeconfig: InstanceKubeconfig
 }
 `, BuiltIn: false},
 	{Name: "../schema/membercluster.graphqls", Input: `extend type Instance {
@@ -11458,6 +11514,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_viewerCan(ctx, field)
 	case "events":
 		return ec.fieldContext_Instance_events(ctx, field)
+	case "kubeconfig":
+		return ec.fieldContext_Instance_kubeconfig(ctx, field)
 	case "memberCluster":
 		return ec.fieldContext_Instance_memberCluster(ctx, field)
 	case "memberClusters":
@@ -11518,6 +11576,18 @@ func (ec *executionContext) childFields_InstanceEdge(ctx context.Context, field 
 		return ec.fieldContext_InstanceEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceKubeconfig(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "yaml":
+		return ec.fieldContext_InstanceKubeconfig_yaml(ctx, field)
+	case "server":
+		return ec.fieldContext_InstanceKubeconfig_server(ctx, field)
+	case "certificateAuthority":
+		return ec.fieldContext_InstanceKubeconfig_certificateAuthority(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceKubeconfig", field.Name)
 }
 
 func (ec *executionContext) childFields_InstanceSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

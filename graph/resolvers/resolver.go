@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
@@ -40,6 +41,7 @@ type Fleet struct {
 	Policies       *policy.Service
 	Events         *event.Service
 	Resources      *resource.Service
+	Kubeconfigs    *kubeconfig.Service
 
 	// Write changes what is in instances.
 	Write Write

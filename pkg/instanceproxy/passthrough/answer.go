@@ -93,5 +93,5 @@ func (c *call) inside(sent *http.Request, location string) (string, error) {
 		return "", errElsewhere
 	}
 	address := url.URL{RawQuery: to.RawQuery, Fragment: to.Fragment, RawFragment: to.RawFragment}
-	return Prefix + c.instance + "/proxy" + rest + address.String(), nil
+	return PathOf(c.instance) + rest + address.String(), nil
 }

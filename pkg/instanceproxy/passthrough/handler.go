@@ -72,6 +72,9 @@ func New(config Config) (*Handler, error) {
 	return &Handler{Config: config, origins: http.NewCrossOriginProtection()}, nil
 }
 
+// PathOf is the path of an instance's API, without a slash at its end.
+func PathOf(instance string) string { return Prefix + instance + "/proxy" }
+
 // Serves tells whether a request is the passthrough's. It stands before any
 // http.ServeMux, which would redirect paths that it finds unclean.
 func Serves(r *http.Request) bool {

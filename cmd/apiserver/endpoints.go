@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// endpoint is an address that the API is served on.
+type endpoint struct {
+	flag, address string
+	// tls is nil for plain HTTP.
+	tls *tls.Config
+}
+
+// endpoints are where the API is served: at one address, or over plain HTTP for
+// what runs beside the process, and over TLS for everybody else.
+func (o *options) endpoints() ([]endpoint, error) {
+	config, err := o.tlsConfig()
+	if err != nil {
+		return nil, err
+	}
+	const usual = "--listen-address"
+	if o.tlsListenAddress == "" {
+		return []endpoint{{usual, o.listenAddress, config}}, nil
+	}
+	return []endpoint{{usual, o.listenAddress, nil}, {"--tls-listen-address", o.tlsListenAddress, config}}, nil
+}
+
+// serveEndpoints serves the API until the context ends, and then for as long as
+// it takes to finish what is in progress. It listens at all addresses before it
+// serves at any.
+func serveEndpoints(ctx context.Context, endpoints []endpoint, handler http.Handler, patience time.Duration, logger *slog.Logger) error {
+	listeners := make([]net.Listener, 0, len(endpoints))
+	for _, e := range endpoints {
+		var lc net.ListenConfig
+		listener, err := lc.Listen(ctx, "tcp", e.address)
+		if err != nil {
+			for _, l := range listeners {
+				_ = l.Close()
+			}
+			return fmt.Errorf("%s: %w", e.flag, err)
+		}
+		listeners = append(listeners, listener)
+	}
+	ended := make(chan error, len(endpoints))
+	servers := make([]*http.Server, len(endpoints))
+	for i, e := range endpoints {
+		srv := &http.Server{
+			Handler:           handler,
+			TLSConfig:         e.tls,
+			ReadHeaderTimeout: 10 * time.Second,
+			IdleTimeout:       2 * time.Minute,
+			MaxHeaderBytes:    64 << 10,
+			ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		}
+		servers[i] = srv
+		go func() {
+			if e.tls == nil {
+				ended <- srv.Serve(listeners[i])
+				return
+			}
+			ended <- srv.ServeTLS(listeners[i], "", "")
+		}()
+		logger.Info("serving", "address", listeners[i].Addr().String(), "tls", e.tls != nil, "version", version)
+	}
+	select {
+	case err := <-ended:
+		return fmt.Errorf("the API is served no longer: %w", err)
+	case <-ctx.Done():
+	}
+	logger.Info("stopping: requests in progress are finished")
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	drained := make(chan error, len(servers))
+	for _, srv := range servers {
+		go func() { drained <- srv.Shutdown(drain) }()
+	}
+	var problems []error
+	for range servers {
+		if err := <-drained; err != nil {
+			problems = append(problems, fmt.Errorf("some requests were cut off after %s: %w", patience, err))
+			continue
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// tlsConfig is the TLS of the endpoint; nil for plain HTTP.
+func (o *options) tlsConfig() (*tls.Config, error) {
+	if o.tlsCertFile == "" {
+		return nil, nil //nolint:nilnil // Nil is plain HTTP.
+	}
+	cert, err := tls.LoadX509KeyPair(o.tlsCertFile, o.tlsKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	if o.clientCAFile == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(o.clientCAFile) //nolint:gosec // The administrator names the file.
+	if err != nil {
+		return nil, fmt.Errorf("--client-ca-file: %w", err)
+	}
+	config.ClientCAs = x509.NewCertPool()
+	if !config.ClientCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--client-ca-file: %s holds no certificate in PEM", o.clientCAFile)
+	}
+	// A certificate is one way to say who you are, a token the other.
+	config.ClientAuth = tls.VerifyClientCertIfGiven
+	return config, nil
+}
