@@ -62,6 +62,16 @@ type ClusterMembership struct {
 	// +optional
 	MemberUID types.UID `json:"memberUID,omitempty"`
 
+	// KubeSystemID is the UID of the namespace kube-system of the cluster that was
+	// joined: a cluster is a member of one instance at most, by whatever name.
+	// +optional
+	KubeSystemID string `json:"kubeSystemID,omitempty"`
+
+	// Credentials is what the instance was given; it tells whether something was
+	// made in the cluster.
+	// +optional
+	Credentials JoinCredentials `json:"credentials,omitempty"`
+
 	// LeavingSince is when the cluster began to leave the instance; absent while
 	// it stays. From then on things are removed, whatever happens.
 	// +optional

@@ -1,0 +1,162 @@
+package clusterimport
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
+)
+
+// discoveryName is the name of the second controller of this package.
+const discoveryName = Name + "-discovery"
+
+// membersPage is how many members are read at a time.
+const membersPage = 200
+
+// discovery looks at the members of one instance, again and again: one request
+// finds who was joined by others, and which of ours somebody changed or removed.
+// The Clusters that this concerns are woken.
+type discovery struct {
+	*Reconciler
+	wake chan event.GenericEvent
+}
+
+// Reconcile looks at the members of one instance.
+func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	instance := &v1alpha1.Instance{}
+	err := d.Client.Get(ctx, request.NamespacedName, instance)
+	if apierrors.IsNotFound(err) {
+		d.instances.forget(request.Name)
+		foreign.DeleteLabelValues(request.Name)
+		return ctrl.Result{}, d.tell(ctx, d.roster.forget(request.Name))
+	}
+	if err != nil {
+		return ctrl.Result{}, fmt.Errorf("read instance %q: %w", request.Name, err)
+	}
+	begun := time.Now()
+	seen, err := d.look(ctx, instance)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctrl.Result{}, ctx.Err()
+		}
+		// That it does not answer is told by its own conditions. What was seen last counts.
+		d.roster.tried(instance.Name)
+		return ctrl.Result{RequeueAfter: probe.Next(d.Interval)}, nil
+	}
+	changed := d.roster.put(instance.Name, begun, seen)
+	strangers := 0
+	for _, m := range seen {
+		if !m.managed {
+			strangers++
+		}
+	}
+	foreign.WithLabelValues(instance.Name).Set(float64(strangers))
+	return ctrl.Result{RequeueAfter: probe.Next(d.Interval)}, d.tell(ctx, changed)
+}
+
+func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]member, error) {
+	to, err := d.Credentials.OfInstance(ctx, instance)
+	if err != nil {
+		return nil, err
+	}
+	control, err := d.instances.of(inInstance, instance.Name, to, d.Timeout)
+	if err != nil {
+		return nil, err
+	}
+	var seen []member
+	list := &clusterv1alpha1.ClusterList{}
+	for {
+		if err := control.List(ctx, list, client.Limit(membersPage), client.Continue(list.Continue)); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			seen = append(seen, memberOf(instance.Name, &list.Items[i]))
+		}
+		if list.Continue == "" {
+			return seen, nil
+		}
+	}
+}
+
+// tell wakes the Clusters that members are about: by name, by mark, and by what
+// cluster they are.
+func (d *discovery) tell(ctx context.Context, members []member) error {
+	if len(members) == 0 {
+		return nil
+	}
+	list := &v1alpha1.ClusterList{}
+	if err := d.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list clusters: %w", err)
+	}
+	for i := range list.Items {
+		cluster := &list.Items[i]
+		if !concerns(cluster, members) {
+			continue
+		}
+		named := &v1alpha1.Cluster{}
+		named.Name = cluster.Name
+		select {
+		case d.wake <- event.GenericEvent{Object: named}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func concerns(cluster *v1alpha1.Cluster, members []member) bool {
+	for _, m := range members {
+		if m.name == cluster.Name || m.owner == string(cluster.UID) || m.id != "" && m.id == cluster.Status.KubeSystemID {
+			return true
+		}
+	}
+	return false
+}
+
+// discovered tells whether every instance was looked at, if only in vain.
+func (r *Reconciler) discovered(ctx context.Context) (bool, error) {
+	list := &v1alpha1.InstanceList{}
+	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list instances: %w", err)
+	}
+	var names []string
+	for i := range list.Items {
+		names = append(names, list.Items[i].Name)
+	}
+	return r.roster.knows(names), nil
+}
+
+// recover finds in the instances what a record that got lost, as when the Cluster
+// was restored from a backup without its status, had said.
+func (r *Reconciler) recover(s *scope) {
+	if s.membership != nil {
+		return
+	}
+	found := r.roster.ours(s.marks)
+	if found == nil {
+		return
+	}
+	instance := found.instance
+	if found.madeFor != "" { // The same control plane may be registered twice.
+		instance = found.madeFor
+	}
+	s.membership = &v1alpha1.ClusterMembership{
+		Instance: instance, MemberUID: types.UID(found.uid), KubeSystemID: found.id,
+		Credentials: v1alpha1.JoinWithServiceAccount, // To clean up where nothing was made does no harm.
+	}
+	s.marks.instance = instance
+}
+
+func requestFor(_ context.Context, object client.Object) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: client.ObjectKeyFromObject(object)}}
+}

@@ -1,0 +1,104 @@
+package clusterimport
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// ensure makes an object in an instance or a member, or puts right the one that
+// is there, which adjust does. What is somebody else's is an error, *taken, and
+// stays as it is.
+func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted client.Object, adjust func(stored, wanted client.Object)) (client.Object, error) {
+	kind := kindOf(wanted)
+	stored, _ := wanted.DeepCopyObject().(client.Object)
+	err := in.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
+	if apierrors.IsNotFound(err) {
+		created, _ := wanted.DeepCopyObject().(client.Object)
+		s.marks.put(created)
+		err := in.Create(ctx, created, client.FieldOwner(Name))
+		return created, r.failed(in, err, "create %s %q", kind, wanted.GetName())
+	}
+	if err != nil {
+		return nil, r.failed(in, err, "read %s %q", kind, wanted.GetName())
+	}
+	if !stored.GetDeletionTimestamp().IsZero() {
+		return nil, &outcome.Stop{Retry: whileBusy} // It is made again when it is gone.
+	}
+	if err := r.takeOver(ctx, s, in, stored); err != nil {
+		return nil, err
+	}
+	updated, _ := stored.DeepCopyObject().(client.Object)
+	s.marks.put(updated)
+	adjust(updated, wanted)
+	if equality.Semantic.DeepEqual(stored, updated) {
+		return stored, nil
+	}
+	err = in.Patch(ctx, updated, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name))
+	return updated, r.failed(in, err, "change %s %q", kind, wanted.GetName())
+}
+
+// takeOver makes sure that an object is ours, or was left behind by a Cluster that
+// is gone. A token that was left behind may be known to somebody, so that one and
+// its account are made anew.
+func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored client.Object) error {
+	whose := s.marks.of(stored)
+	if whose == ownedByUs {
+		return nil
+	}
+	if whose == ownedByAnother {
+		orphaned, err := r.orphaned(ctx, stored)
+		if err != nil {
+			return err
+		}
+		if orphaned {
+			_, account := stored.(*corev1.ServiceAccount)
+			secret, token := stored.(*corev1.Secret)
+			if !account && !(token && secret.Type == corev1.SecretTypeServiceAccountToken) {
+				return nil
+			}
+			if err := r.delete(ctx, in, stored); err != nil {
+				return err
+			}
+			return &outcome.Stop{Retry: whileBusy}
+		}
+	}
+	return &taken{by: whose, place: in.place, object: stored, kind: kindOf(stored)}
+}
+
+// remove deletes an object in an instance or a member, if it is ours.
+func (r *Reconciler) remove(ctx context.Context, s *scope, in *remote, object client.Object) error {
+	stored, _ := object.DeepCopyObject().(client.Object)
+	err := in.Get(ctx, client.ObjectKeyFromObject(object), stored)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return r.failed(in, err, "read %s %q", kindOf(object), object.GetName())
+	case s.marks.of(stored) != ownedByUs:
+		return nil // It is somebody else's, and stays.
+	}
+	return r.delete(ctx, in, stored)
+}
+
+// delete deletes what was read, and nothing that took its place since.
+func (r *Reconciler) delete(ctx context.Context, in *remote, stored client.Object) error {
+	uid := stored.GetUID()
+	err := in.Delete(ctx, stored, client.Preconditions{UID: &uid})
+	return r.failed(in, client.IgnoreNotFound(err), "delete %s %q", kindOf(stored), stored.GetName())
+}
+
+func kindOf(object client.Object) string {
+	gvk, err := apiutil.GVKForObject(object, remoteScheme)
+	if err != nil {
+		return fmt.Sprintf("%T", object)
+	}
+	return gvk.Kind
+}

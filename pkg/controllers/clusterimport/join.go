@@ -1,0 +1,222 @@
+package clusterimport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// findInstance reads the Instance that the cluster is to be joined to. Without it
+// nothing is touched: a control plane that is no longer registered goes on with
+// its members.
+func (r *Reconciler) findInstance(ctx context.Context, s *scope) error {
+	instance, err := r.readInstance(ctx, s.wants())
+	switch {
+	case err != nil:
+		return err
+	case instance == nil && s.membership != nil:
+		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonNoInstance, fmt.Sprintf(
+			"Instance %q is not registered any more. What was made in it and in the cluster stays, and is taken up again with an Instance of this name; clear spec.instanceRef to have the cluster cleaned.", s.wants()))}
+	case instance == nil:
+		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonNoInstance,
+			fmt.Sprintf("There is no Instance %q. The cluster is joined once there is one.", s.wants()))}
+	case !instance.DeletionTimestamp.IsZero() && s.membership == nil:
+		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonInstanceDeleting,
+			fmt.Sprintf("Instance %q is being deleted: nothing is joined to it.", s.wants()))}
+	}
+	s.instance = instance
+	s.marks.instance = instance.Name
+	return nil
+}
+
+// readInstance reads an Instance; nil when there is none.
+func (r *Reconciler) readInstance(ctx context.Context, name string) (*v1alpha1.Instance, error) {
+	instance := &v1alpha1.Instance{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, instance)
+	if apierrors.IsNotFound(err) {
+		// A cache that has not seen it yet must not have a member forgotten.
+		err = r.Live.Get(ctx, client.ObjectKey{Name: name}, instance)
+	}
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // None is an answer here, not an error.
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read instance %q: %w", name, err)
+	}
+	return instance, nil
+}
+
+// connectInstance reads the credentials of the instance.
+func (r *Reconciler) connectInstance(ctx context.Context, s *scope) error {
+	to, err := r.Credentials.OfInstance(ctx, s.instance)
+	switch {
+	case errors.Is(err, connection.ErrMissing), errors.Is(err, connection.ErrInvalid):
+		return s.wait(v1alpha1.ReasonInstanceUnreachable, fmt.Sprintf("Instance %q cannot be reached: %v", s.instance.Name, err))
+	case err != nil:
+		return fmt.Errorf("connect to instance %q: %w", s.instance.Name, err)
+	}
+	s.control, err = r.instances.of(inInstance, s.instance.Name, to, r.Timeout)
+	return err
+}
+
+// connectMember reads the credentials of the cluster.
+func (r *Reconciler) connectMember(ctx context.Context, s *scope) error {
+	to, err := r.Credentials.OfCluster(ctx, s.cluster)
+	switch {
+	case errors.Is(err, connection.ErrMissing):
+		return s.wait(v1alpha1.ReasonCredentialsMissing, err.Error())
+	case errors.Is(err, connection.ErrInvalid):
+		return s.wait(v1alpha1.ReasonCredentialsInvalid, err.Error())
+	case err != nil:
+		return fmt.Errorf("connect to cluster %q: %w", s.cluster.Name, err)
+	}
+	if problem := unfit(to, s.cluster.Spec.JoinCredentials()); problem != "" {
+		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonCredentialsInvalid, problem)}
+	}
+	s.to = to
+	s.member, err = r.members.of(inMember, s.cluster.Name, to, r.Timeout)
+	return err
+}
+
+// wait stops for something that a person has to bring. It is no news about a
+// cluster that was joined as its spec is now: the instance has what it needs.
+func (s *scope) wait(reason, message string) error {
+	if s.steady() {
+		return &outcome.Stop{}
+	}
+	return &outcome.Stop{Condition: v1alpha1.NotJoined(reason, message)}
+}
+
+// unfit says why Karmada could not reach the cluster with what there is; empty
+// when it can. Karmada knows a token, a CA and a proxy, and nothing else.
+func unfit(to connection.Connection, credentials v1alpha1.JoinCredentials) string {
+	switch {
+	case to.ServerName != "":
+		return "The kubeconfig has a tls-server-name, which Karmada knows nothing of: the serving certificate has to fit the host of apiEndpoint."
+	case credentials == v1alpha1.JoinWithGiven && to.Token == "":
+		return "Karmada takes no client certificates: put a token into the Secret, or set spec.join.credentials to ServiceAccount."
+	}
+	return ""
+}
+
+// identify asks the cluster which one it is.
+func (r *Reconciler) identify(ctx context.Context, s *scope) error {
+	system := &corev1.Namespace{}
+	if err := s.member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return r.failed(s.member, err, "read namespace kube-system")
+	}
+	s.systemID = string(system.UID)
+	if s.membership != nil && s.membership.KubeSystemID == "" {
+		s.membership.KubeSystemID = s.systemID
+	}
+	if s.membership != nil && s.membership.KubeSystemID != "" && s.membership.KubeSystemID != s.systemID {
+		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonOtherCluster, fmt.Sprintf(
+			"%s is another cluster (%s) than the one that was joined (%s), so the instance is not told of it. Correct the endpoint; or have the former one leave by clearing spec.instanceRef, and set it again.",
+			s.to.Endpoint, s.systemID, s.membership.KubeSystemID))}
+	}
+	return nil
+}
+
+// claim makes sure that the cluster is nobody else's, and writes down that it is
+// becoming a member, before anything is made elsewhere. One Cluster at a time
+// does so: two for the same cluster would else each find it free.
+func (r *Reconciler) claim(ctx context.Context, s *scope) error {
+	if s.membership != nil {
+		return r.hold(ctx, s)
+	}
+	r.claims.Lock()
+	defer r.claims.Unlock()
+	others := &v1alpha1.ClusterList{}
+	if err := r.Live.List(ctx, others); err != nil {
+		return fmt.Errorf("list clusters: %w", err)
+	}
+	for i := range others.Items {
+		other := &others.Items[i]
+		if other.Name != s.cluster.Name && other.Status.Membership != nil && other.Status.Membership.KubeSystemID == s.systemID {
+			return &outcome.Stop{Retry: whileElsewhere, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoinedElsewhere, fmt.Sprintf(
+				"It is the same cluster as %q (namespace kube-system has UID %s), which is a member of instance %q. A cluster is a member of one instance at most.",
+				other.Name, s.systemID, other.Status.Membership.Instance))}
+		}
+	}
+	known, err := r.discovered(ctx)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, "Kairship is finding out what members the instances have.")}
+	}
+	if r.recover(s); s.membership != nil {
+		return &outcome.Stop{Retry: whileBusy} // It is a member already, and its record was lost.
+	}
+	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.systemID); found != nil {
+		return &outcome.Stop{Retry: whileElsewhere, Condition: found.condition()}
+	}
+	if err := r.hold(ctx, s); err != nil {
+		return err
+	}
+	s.membership = &v1alpha1.ClusterMembership{Instance: s.instance.Name, InstanceUID: s.instance.UID, KubeSystemID: s.systemID}
+	joining := v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The cluster is being joined to instance %q.", s.instance.Name))
+	s.joined = &joining
+	clocks.begin(s.cluster.Name, "join")
+	r.note(s, corev1.EventTypeNormal, "Joining", "The cluster begins to join instance %q", s.instance.Name)
+	return s.save(ctx, r)
+}
+
+// hold keeps the Cluster from vanishing before what is made for it.
+func (r *Reconciler) hold(ctx context.Context, s *scope) error {
+	if controllerutil.ContainsFinalizer(s.cluster, v1alpha1.ClusterImportFinalizer) {
+		return nil
+	}
+	held := s.cluster.DeepCopy()
+	controllerutil.AddFinalizer(held, v1alpha1.ClusterImportFinalizer)
+	patch := client.MergeFromWithOptions(s.cluster, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, held, patch); err != nil {
+		return fmt.Errorf("add the finalizer to cluster %q: %w", s.cluster.Name, err)
+	}
+	s.cluster = held
+	return nil
+}
+
+// confirm says that the cluster is a member, once Karmada has reached it. That it
+// is not reached later says nothing about the join.
+func (r *Reconciler) confirm(_ context.Context, s *scope) error {
+	ready := readiness(s.karmada)
+	how := "with a service account of its own"
+	if s.membership.Credentials == v1alpha1.JoinWithGiven {
+		how = "with the credentials of the inventory"
+	}
+	switch {
+	case ready == nil || ready.Status != metav1.ConditionTrue && !s.steady():
+		said := "It has not looked yet."
+		if ready != nil && ready.Message != "" {
+			said = "It says: " + ready.Message
+		}
+		return &outcome.Stop{Retry: min(r.pauses.next(s.cluster.Name), longestUnready), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
+			fmt.Sprintf("Everything is in place; Karmada has not reached the cluster. %s", brief(said)))}
+	default:
+		joined := v1alpha1.Joined(fmt.Sprintf("The cluster is a member of instance %q, which reaches it %s.", s.membership.Instance, how))
+		s.joined = &joined
+	}
+	clocks.end(s.cluster.Name, "join")
+	r.pauses.forget(s.cluster.Name)
+	return &outcome.Stop{Retry: r.again()}
+}
+
+// brief bounds what others say.
+func brief(message string) string {
+	const most = 300
+	if len(message) <= most {
+		return message
+	}
+	return message[:most] + "…"
+}

@@ -1,0 +1,295 @@
+package clusterimport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// whileRemoving is when to look again whether Karmada has taken its workloads out
+// of a member.
+const whileRemoving = time.Second
+
+// findFormer reads the instance that the cluster is to leave, as far as it is there.
+func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
+	name := s.membership.Instance
+	if s.cluster.Spec.RemovalPolicy() == v1alpha1.RemovalForce {
+		if err := r.beginToLeave(ctx, s); err != nil { // Nothing can hold it back.
+			return err
+		}
+	}
+	instance, err := r.readInstance(ctx, name)
+	if err != nil {
+		return err
+	}
+	if instance == nil {
+		s.leave("everything in the control plane that was Instance %q, which is not registered any more", name)
+		return nil
+	}
+	s.instance = instance
+	to, err := r.Credentials.OfInstance(ctx, instance)
+	switch {
+	case errors.Is(err, connection.ErrMissing), errors.Is(err, connection.ErrInvalid):
+		if r.lost(s) {
+			s.leave("everything in instance %q, which has no usable credentials", name)
+			return nil
+		}
+		return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+			fmt.Sprintf("The cluster cannot leave instance %q, which has no usable credentials: %v", name, err))}
+	case err != nil:
+		return fmt.Errorf("connect to instance %q: %w", name, err)
+	}
+	s.control, err = r.instances.of(inInstance, name, to, r.Timeout)
+	return err
+}
+
+// lost tells that the instance was waited for long enough: a person said that the
+// cluster is to leave whatever happens.
+func (r *Reconciler) lost(s *scope) bool {
+	return s.cluster.Spec.RemovalPolicy() == v1alpha1.RemovalForce && r.patienceIsOver(s)
+}
+
+func (r *Reconciler) patienceIsOver(s *scope) bool {
+	return s.membership.LeavingSince != nil && time.Since(s.membership.LeavingSince.Time) > r.Patience
+}
+
+// lookInFormer reads what the instance has of the cluster.
+func (r *Reconciler) lookInFormer(ctx context.Context, s *scope) error {
+	if s.control == nil {
+		return nil
+	}
+	karmada := &clusterv1alpha1.Cluster{}
+	err := s.control.Get(ctx, client.ObjectKey{Name: s.cluster.Name}, karmada)
+	switch {
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+		return nil
+	case err != nil && r.lost(s):
+		s.leave("everything in instance %q, which does not answer", s.membership.Instance)
+		s.control = nil
+		r.roster.drop(s.marks.uid) // Until it is seen again.
+		return nil
+	case err != nil:
+		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
+	case s.isOurs(karmada):
+		s.karmada = karmada
+	}
+	return nil
+}
+
+// beginToLeave writes down that the cluster leaves, from which there is no way back.
+func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
+	if s.membership.LeavingSince != nil {
+		return nil
+	}
+	now := metav1.Now().Rfc3339Copy()
+	s.membership.LeavingSince = &now
+	leaving := v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf("The cluster is leaving instance %q.", s.membership.Instance))
+	s.joined = &leaving
+	clocks.begin(s.cluster.Name, "leave")
+	r.note(s, corev1.EventTypeNormal, "Leaving", "The cluster begins to leave instance %q", s.membership.Instance)
+	return s.save(ctx, r)
+}
+
+// leaveInstance removes the cluster from the instance: first Karmada's object, with
+// which Karmada takes its workloads out of the cluster, then what that needed.
+func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
+	if s.control == nil {
+		return nil
+	}
+	if s.karmada != nil {
+		if s.karmada.DeletionTimestamp.IsZero() {
+			if err := r.delete(ctx, s.control, s.karmada); err != nil {
+				return err
+			}
+		}
+		r.roster.drop(s.marks.uid)
+		if !r.lost(s) {
+			return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
+				"Karmada is taking its workloads out of the cluster, which is leaving instance %q. If this lasts, see whether karmada-controller-manager and karmada-scheduler are up there.", s.membership.Instance))}
+		}
+		s.leave("Cluster %q in instance %q, which Karmada is still removing", s.cluster.Name, s.membership.Instance)
+	} else if err := r.leaveExecutionSpace(ctx, s); err != nil {
+		return err
+	}
+	for _, secret := range secretsFor(s.cluster.Name, handover{}) {
+		if err := r.remove(ctx, s, s.control, secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// leaveExecutionSpace waits until the namespace is gone in which Karmada keeps what
+// it does in the member. Karmada removes it before its own object; should somebody
+// have forced that one away, it is removed here.
+func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(s.cluster.Name)}}
+	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return r.failed(s.control, err, "read namespace %q", space.Name)
+	}
+	// A member of this name that is somebody else's has it too.
+	err = s.control.Get(ctx, client.ObjectKey{Name: s.cluster.Name}, &clusterv1alpha1.Cluster{})
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
+	}
+	if r.lost(s) {
+		s.leave("namespace %q in instance %q", space.Name, s.membership.Instance)
+		return nil
+	}
+	if space.DeletionTimestamp.IsZero() {
+		if err := r.delete(ctx, s.control, space); err != nil {
+			return err
+		}
+	}
+	return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, space.Name))}
+}
+
+// leaveMember removes from the cluster what was made there for the instance. A
+// cluster that cannot be reached is waited for; but not for long when the entry of
+// the inventory is being deleted, because then it may be gone for good.
+func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
+	if s.membership.Credentials != v1alpha1.JoinWithServiceAccount {
+		return nil
+	}
+	to, err := r.Credentials.OfCluster(ctx, s.cluster)
+	missing := errors.Is(err, connection.ErrMissing) || errors.Is(err, connection.ErrInvalid)
+	if err != nil && !missing {
+		return fmt.Errorf("connect to cluster %q: %w", s.cluster.Name, err)
+	}
+	if err == nil {
+		if s.member, err = r.members.of(inMember, s.cluster.Name, to, r.Timeout); err != nil {
+			return err
+		}
+		err = r.cleanRightMember(ctx, s)
+	}
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if s.deleting() && r.patienceIsOver(s) {
+		s.leave("in the cluster the service accounts karmada-* in namespace %q, with their ClusterRole and its binding (%s)", joinNamespace, why(err))
+		return nil
+	}
+	if missing {
+		return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+			fmt.Sprintf("The cluster has left instance %q, and cannot be cleaned: %v", s.membership.Instance, err))}
+	}
+	return err
+}
+
+// cleanRightMember cleans the member, if it is still the one that was joined.
+func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
+	if err := r.cleanMember(ctx, s); err != nil || s.membership.KubeSystemID == "" {
+		return err
+	}
+	system := &corev1.Namespace{}
+	if err := s.member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return r.failed(s.member, err, "read namespace kube-system")
+	}
+	if string(system.UID) != s.membership.KubeSystemID {
+		s.leave("what was made in the cluster that was joined (%s), to which the endpoint does not lead any more", s.membership.KubeSystemID)
+	}
+	return nil
+}
+
+// why says an error that is being given up on to a person.
+func why(err error) string {
+	var failed *fault
+	var stop *outcome.Stop
+	switch {
+	case errors.As(err, &failed):
+		return failed.condition().Message
+	case errors.As(err, &stop) && stop.Condition.Message != "":
+		return stop.Condition.Message
+	}
+	return err.Error()
+}
+
+// forgetMembership notes that nothing is left, or nothing that anybody waits for.
+func (r *Reconciler) forgetMembership(_ context.Context, s *scope) error {
+	if behind := s.behind(); behind != "" {
+		r.note(s, corev1.EventTypeWarning, "LeftBehind", "The cluster left instance %q.%s", s.membership.Instance, behind)
+	} else {
+		r.note(s, corev1.EventTypeNormal, "Left", "The cluster left instance %q, and nothing of it remains", s.membership.Instance)
+	}
+	clocks.end(s.cluster.Name, "leave")
+	r.members.forget(s.cluster.Name)
+	s.departed = true
+	s.membership, s.instance, s.control, s.member, s.karmada = nil, nil, nil, nil, nil
+	return nil
+}
+
+// forsake takes the member away from a control plane whose Instance is gone, by
+// revoking the tokens that it has, and begins anew.
+func (r *Reconciler) forsake(ctx context.Context, s *scope) error {
+	if err := r.connectMember(ctx, s); err != nil {
+		return err
+	}
+	if s.membership.Credentials == v1alpha1.JoinWithServiceAccount {
+		if err := r.cleanMember(ctx, s); err != nil {
+			return err
+		}
+	}
+	s.leave("everything in the control plane that was Instance %q before", s.membership.Instance)
+	if err := r.forgetMembership(ctx, s); err != nil {
+		return err
+	}
+	return &outcome.Stop{Retry: whileBusy}
+}
+
+// release lets the Cluster go: nothing is left of it elsewhere.
+func (r *Reconciler) release(ctx context.Context, s *scope) error {
+	if controllerutil.ContainsFinalizer(s.cluster, v1alpha1.ClusterImportFinalizer) {
+		if !s.deleting() && s.cluster.Status.Membership != nil {
+			// The record goes first: without the finalizer nobody would have to look at it.
+			return errors.Join(r.rest(ctx, s), &outcome.Stop{Retry: whileBusy})
+		}
+		free := s.cluster.DeepCopy()
+		controllerutil.RemoveFinalizer(free, v1alpha1.ClusterImportFinalizer)
+		patch := client.MergeFromWithOptions(s.cluster, client.MergeFromWithOptimisticLock{})
+		if err := r.Client.Patch(ctx, free, patch); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("remove the finalizer from cluster %q: %w", s.cluster.Name, err)
+		}
+		s.cluster = free
+	}
+	if s.deleting() {
+		s.gone = true
+		states.forget(s.cluster.Name)
+	}
+	return nil
+}
+
+// rest says that the cluster is free, or whose it is when Kairship did not join it.
+func (r *Reconciler) rest(_ context.Context, s *scope) error {
+	if s.gone {
+		return nil
+	}
+	free := v1alpha1.NotJoined(v1alpha1.ReasonFree, "The cluster is a member of no instance."+s.behind())
+	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.cluster.Status.KubeSystemID); found != nil {
+		free = found.condition()
+	} else if !s.departed && s.wasLeftBehind() {
+		return nil // What was left behind stays said until the cluster is joined again.
+	}
+	s.joined = &free
+	return nil
+}

@@ -1,0 +1,231 @@
+package clusterimport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	karmadautil "github.com/karmada-io/karmada/pkg/util"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// joinNamespace is where Karmada keeps what belongs to its members, in the
+// instance and, because it looks for its impersonator there, in the member.
+const joinNamespace = names.NamespaceKarmadaCluster
+
+// impersonator is the service account that Karmada grants the right to
+// impersonate people: the name is Karmada's.
+var impersonator = names.GenerateServiceAccountName("impersonator")
+
+// accounts are what is made in the member, in the order of making.
+func accounts(cluster string) []client.Object {
+	account := names.GenerateServiceAccountName(cluster)
+	role := names.GenerateRoleName(account)
+	system := map[string]string{karmadautil.KarmadaSystemLabel: karmadautil.KarmadaSystemLabelValue}
+	within := func(name string) metav1.ObjectMeta {
+		return metav1.ObjectMeta{Namespace: joinNamespace, Name: name, Labels: system}
+	}
+	return []client.Object{
+		&corev1.ServiceAccount{ObjectMeta: within(impersonator)},
+		tokenOf(within(impersonator)),
+		&corev1.ServiceAccount{ObjectMeta: within(account)},
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role, Labels: system}, Rules: karmadautil.ClusterPolicyRules},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: role, Labels: system},
+			Subjects:   karmadautil.BuildRoleBindingSubjects(account, joinNamespace),
+			RoleRef:    karmadautil.BuildClusterRoleReference(role),
+		},
+		tokenOf(within(account)),
+	}
+}
+
+// tokenOf is the Secret that the member fills with a token of the service account
+// of the same name; it does not expire.
+func tokenOf(meta metav1.ObjectMeta) *corev1.Secret {
+	meta.Annotations = map[string]string{corev1.ServiceAccountNameKey: meta.Name}
+	return &corev1.Secret{ObjectMeta: meta, Type: corev1.SecretTypeServiceAccountToken}
+}
+
+// prepare makes in the member what Karmada needs there, and reads the tokens.
+func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
+	s.given.ca = s.to.CAData
+	if s.cluster.Spec.JoinCredentials() == v1alpha1.JoinWithGiven {
+		s.given.token, s.given.impersonator = []byte(s.to.Token), []byte(s.to.Token)
+		return nil
+	}
+	if s.membership.Credentials != v1alpha1.JoinWithServiceAccount {
+		// Written before, so that whoever comes next knows where to clean.
+		s.membership.Credentials = v1alpha1.JoinWithServiceAccount
+		if err := s.save(ctx, r); err != nil {
+			return err
+		}
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: joinNamespace, Labels: map[string]string{karmadautil.KarmadaSystemLabel: karmadautil.KarmadaSystemLabelValue},
+	}}
+	if err := r.ensureNamespace(ctx, s, s.member, namespace); err != nil {
+		return err
+	}
+	for _, wanted := range accounts(s.cluster.Name) {
+		stored, err := r.ensure(ctx, s, s.member, wanted, adjustAccount)
+		if err != nil {
+			return err
+		}
+		secret, is := stored.(*corev1.Secret)
+		if !is {
+			continue
+		}
+		token := secret.Data[corev1.ServiceAccountTokenKey]
+		if len(token) == 0 {
+			return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+				"The cluster has not issued the token of service account %s/%s yet. Its kube-controller-manager does that: is it running?", joinNamespace, secret.Name))}
+		}
+		if secret.Name == impersonator {
+			s.given.impersonator = token
+		} else {
+			s.given.token = token
+		}
+	}
+	return nil
+}
+
+// adjustAccount puts right what somebody changed in the member, and leaves alone
+// what Karmada does not need.
+func adjustAccount(stored, wanted client.Object) {
+	switch stored := stored.(type) {
+	case *rbacv1.ClusterRole:
+		stored.Rules = wanted.(*rbacv1.ClusterRole).Rules //nolint:forcetypeassert // Both are of one kind.
+	case *rbacv1.ClusterRoleBinding:
+		stored.Subjects = wanted.(*rbacv1.ClusterRoleBinding).Subjects //nolint:forcetypeassert // Both are of one kind.
+	}
+}
+
+// ensureNamespace makes a namespace, or uses the one that is there whoever made it.
+func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, wanted *corev1.Namespace) error {
+	stored := &corev1.Namespace{}
+	err := in.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
+	if err == nil && s.marks.of(stored) == ownedBySomebody {
+		return nil
+	}
+	if err != nil && !apierrors.IsNotFound(err) {
+		return r.failed(in, err, "read namespace %q", wanted.Name)
+	}
+	_, err = r.ensure(ctx, s, in, wanted, func(client.Object, client.Object) {})
+	return err
+}
+
+// cleanMember removes from the member what was made there for this cluster, and
+// nothing else. It says with a Stop that something is not gone yet.
+func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
+	made := accounts(s.cluster.Name)
+	slices.Reverse(made)
+	for _, object := range made {
+		if err := r.remove(ctx, s, s.member, object); err != nil {
+			return err
+		}
+	}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: joinNamespace}}
+	err := s.member.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return r.failed(s.member, err, "read namespace %q", joinNamespace)
+	case s.marks.of(namespace) != ownedByUs:
+		return nil
+	}
+	if namespace.DeletionTimestamp.IsZero() {
+		used, err := r.used(ctx, s)
+		if err != nil {
+			return err
+		}
+		if used {
+			s.leave("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
+			return nil
+		}
+		if err := r.remove(ctx, s, s.member, namespace); err != nil {
+			return err
+		}
+	}
+	return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+		fmt.Sprintf("The cluster is removing namespace %q. Its kube-controller-manager does that: is it running?", joinNamespace))}
+}
+
+// used tells whether somebody else has something in our namespace. Kubernetes
+// itself puts the account default and the ConfigMap kube-root-ca.crt into each.
+func (r *Reconciler) used(ctx context.Context, s *scope) (bool, error) {
+	for _, list := range []client.ObjectList{&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}} {
+		if err := s.member.List(ctx, list, client.InNamespace(joinNamespace)); err != nil {
+			return false, r.failed(s.member, err, "list what is in namespace %q", joinNamespace)
+		}
+		var strangers int
+		switch list := list.(type) {
+		case *corev1.ServiceAccountList:
+			for i := range list.Items {
+				if list.Items[i].Name != "default" && s.marks.of(&list.Items[i]) != ownedByUs {
+					strangers++
+				}
+			}
+		case *corev1.SecretList:
+			for i := range list.Items {
+				if account := list.Items[i].Annotations[corev1.ServiceAccountNameKey]; account != "default" && s.marks.of(&list.Items[i]) != ownedByUs {
+					strangers++
+				}
+			}
+		case *corev1.ConfigMapList:
+			for i := range list.Items {
+				if list.Items[i].Name != "kube-root-ca.crt" {
+					strangers++
+				}
+			}
+		}
+		if strangers > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// tidy removes from the member what an earlier join made there, when it is not
+// needed any more because the credentials are now used as they are.
+func (r *Reconciler) tidy(ctx context.Context, s *scope) error {
+	wanted := s.cluster.Spec.JoinCredentials()
+	if s.membership.Credentials == v1alpha1.JoinWithServiceAccount && wanted == v1alpha1.JoinWithGiven {
+		var busy *outcome.Stop
+		if err := r.cleanMember(ctx, s); errors.As(err, &busy) {
+			return &outcome.Stop{Retry: busy.Retry} // It is a member, whatever is being removed.
+		} else if err != nil {
+			return err
+		}
+	}
+	s.membership.Credentials = wanted
+	return nil
+}
+
+// secretsFor are the two Secrets of a member in its instance.
+func secretsFor(cluster string, given handover) []*corev1.Secret {
+	secret := func(name string, token []byte) *corev1.Secret {
+		return &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: joinNamespace, Name: name,
+				Labels: map[string]string{karmadautil.KarmadaSystemLabel: karmadautil.KarmadaSystemLabelValue},
+			},
+			Data: map[string][]byte{
+				clusterv1alpha1.SecretTokenKey: token,
+				// Karmada wants the key in any case; the host's trust store counts when it is empty.
+				clusterv1alpha1.SecretCADataKey: slices.Concat([]byte{}, given.ca),
+			},
+		}
+	}
+	return []*corev1.Secret{secret(cluster, given.token), secret(names.GenerateImpersonationSecretName(cluster), given.impersonator)}
+}

@@ -1,0 +1,195 @@
+package clusterimport
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	karmadautil "github.com/karmada-io/karmada/pkg/util"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// Labels of Karmada's object that policies can select members by, beside its
+// fields.
+const (
+	providerLabel = v1alpha1.GroupName + "/provider"
+	regionLabel   = "topology.kubernetes.io/region"
+	zoneLabel     = "topology.kubernetes.io/zone"
+)
+
+// whereAnnotation remembers on Karmada's object which provider, region and zone it
+// was given last. They are given again only when the inventory's change: what
+// somebody set in the instance meanwhile stays.
+const whereAnnotation = v1alpha1.GroupName + "/applied-topology"
+
+// where is a cluster's place in the world.
+type where struct {
+	Provider string `json:"provider,omitempty"`
+	Region   string `json:"region,omitempty"`
+	Zone     string `json:"zone,omitempty"`
+}
+
+func whereIs(spec *v1alpha1.ClusterSpec) where {
+	return where{Provider: spec.Provider, Region: spec.Region, Zone: spec.Zone}
+}
+
+// put gives a place to Karmada's object, unless it was given this very one before.
+func (w where) put(karmada *clusterv1alpha1.Cluster) {
+	text, err := json.Marshal(w)
+	if err != nil {
+		panic(err) // Three strings.
+	}
+	if karmada.Annotations[whereAnnotation] == string(text) {
+		return
+	}
+	if karmada.Annotations == nil {
+		karmada.Annotations = map[string]string{}
+	}
+	karmada.Annotations[whereAnnotation] = string(text)
+	karmada.Spec.Provider, karmada.Spec.Region = w.Provider, w.Region
+	karmada.Spec.Zone, karmada.Spec.Zones = "", nil // The older field and the newer exclude each other.
+	if w.Zone != "" {
+		karmada.Spec.Zones = []string{w.Zone}
+	}
+	if karmada.Labels == nil {
+		karmada.Labels = map[string]string{}
+	}
+	for label, value := range map[string]string{providerLabel: w.Provider, regionLabel: w.Region, zoneLabel: w.Zone} {
+		delete(karmada.Labels, label)
+		if value != "" {
+			karmada.Labels[label] = value
+		}
+	}
+}
+
+// shape makes Karmada's object what the inventory says, and leaves alone what that
+// says nothing about, such as taints.
+func shape(karmada *clusterv1alpha1.Cluster, to connection.Connection, id string, place where) {
+	spec := &karmada.Spec
+	spec.ID = id
+	spec.SyncMode = clusterv1alpha1.Push
+	spec.APIEndpoint = to.Endpoint
+	spec.ProxyURL = to.ProxyURL
+	spec.InsecureSkipTLSVerification = to.Insecure
+	spec.SecretRef = &clusterv1alpha1.LocalSecretReference{Namespace: joinNamespace, Name: karmada.Name}
+	spec.ImpersonatorSecretRef = &clusterv1alpha1.LocalSecretReference{Namespace: joinNamespace, Name: names.GenerateImpersonationSecretName(karmada.Name)}
+	place.put(karmada)
+}
+
+// lookInInstance reads what the instance has under the cluster's name. What is not
+// ours ends the join.
+func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
+	karmada := &clusterv1alpha1.Cluster{}
+	err := s.control.Get(ctx, client.ObjectKey{Name: s.cluster.Name}, karmada)
+	switch {
+	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
+	case err != nil:
+		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
+	case !karmada.DeletionTimestamp.IsZero():
+		return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+			"Karmada is removing the former member %q. The cluster is joined when it is gone.", s.cluster.Name))}
+	case s.isOurs(karmada):
+		s.karmada = karmada
+	default:
+		if err := r.takeOver(ctx, s, s.control, karmada); err != nil {
+			return err
+		}
+		s.karmada = karmada
+	}
+	if s.membership == nil || s.membership.InstanceUID == s.instance.UID {
+		return nil
+	}
+	if s.karmada != nil {
+		s.membership.InstanceUID = s.instance.UID // Registered again, and the same control plane as before.
+		return nil
+	}
+	// Another control plane took the name. The former one must not go on with a
+	// cluster that becomes a member of this one.
+	return r.forsake(ctx, s)
+}
+
+// publishSecrets gives the instance the tokens and the CA.
+func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: joinNamespace, Labels: map[string]string{karmadautil.KarmadaSystemLabel: karmadautil.KarmadaSystemLabelValue},
+	}}
+	// All members share it, so it is nobody's, and stays.
+	if err := s.control.Get(ctx, client.ObjectKeyFromObject(namespace), &corev1.Namespace{}); apierrors.IsNotFound(err) {
+		if err := s.control.Create(ctx, namespace, client.FieldOwner(Name)); err != nil {
+			return r.failed(s.control, err, "create namespace %q", joinNamespace)
+		}
+	} else if err != nil {
+		return r.failed(s.control, err, "read namespace %q", joinNamespace)
+	}
+	rotated := false
+	for _, wanted := range secretsFor(s.cluster.Name, s.given) {
+		_, err := r.ensure(ctx, s, s.control, wanted, func(stored, wanted client.Object) {
+			was, is := stored.(*corev1.Secret), wanted.(*corev1.Secret) //nolint:forcetypeassert // Both are Secrets.
+			rotated = rotated || !equality.Semantic.DeepEqual(was.Data, is.Data)
+			was.Data = is.Data
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if rotated {
+		r.note(s, corev1.EventTypeNormal, "MemberCredentialsChanged",
+			"Gave instance %q the new credentials. Karmada looks at the cluster with them from now on; watches that it has stay with the former ones until karmada-controller-manager restarts", s.membership.Instance)
+	}
+	return nil
+}
+
+// publish makes Karmada's object, or brings it up to date.
+func (r *Reconciler) publish(ctx context.Context, s *scope) error {
+	place := whereIs(&s.cluster.Spec)
+	if s.karmada == nil {
+		created := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: s.cluster.Name}}
+		s.marks.put(created)
+		shape(created, s.to, s.systemID, place)
+		if err := s.control.Create(ctx, created, client.FieldOwner(Name)); err != nil {
+			return r.failed(s.control, err, "create Cluster %q", s.cluster.Name)
+		}
+		s.karmada = created
+	} else {
+		updated := s.karmada.DeepCopy()
+		s.marks.put(updated)
+		shape(updated, s.to, s.systemID, place)
+		if moved := karmadautil.ClusterAccessCredentialChanged(updated.Spec, s.karmada.Spec); moved {
+			r.note(s, corev1.EventTypeNormal, "MemberMoved",
+				"Told instance %q of the new endpoint or proxy. Karmada looks at the cluster there from now on; watches that it has stay with the former one until karmada-controller-manager restarts", s.membership.Instance)
+		}
+		if err := r.patch(ctx, s, updated); err != nil {
+			return err
+		}
+	}
+	s.membership.MemberUID = s.karmada.UID
+	return nil
+}
+
+func (r *Reconciler) patch(ctx context.Context, s *scope, updated *clusterv1alpha1.Cluster) error {
+	patch := client.MergeFromWithOptions(s.karmada, client.MergeFromWithOptimisticLock{})
+	if equality.Semantic.DeepEqual(s.karmada, updated) {
+		return nil
+	}
+	if err := s.control.Patch(ctx, updated, patch, client.FieldOwner(Name)); err != nil {
+		return r.failed(s.control, err, "change Cluster %q", updated.Name)
+	}
+	s.karmada = updated
+	return nil
+}
+
+// readiness is what Karmada says of reaching the member; nil when it said nothing.
+func readiness(karmada *clusterv1alpha1.Cluster) *metav1.Condition {
+	return meta.FindStatusCondition(karmada.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
+}

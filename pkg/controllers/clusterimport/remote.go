@@ -1,0 +1,123 @@
+package clusterimport
+
+import (
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/connection"
+)
+
+// The limit for one instance or member, which have others to serve.
+const (
+	requestsPerSecond = 50
+	burst             = 100
+)
+
+// remoteScheme knows what is read and written outside the global cluster.
+var remoteScheme = func() *runtime.Scheme {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	utilruntime.Must(rbacv1.AddToScheme(scheme))
+	utilruntime.Must(clusterv1alpha1.Install(scheme))
+	utilruntime.Must(workv1alpha2.Install(scheme))
+	return scheme
+}()
+
+// remoteMapper maps those kinds without asking the other side, which would cost
+// a discovery for each instance and member.
+var remoteMapper = func() meta.RESTMapper {
+	mapper := meta.NewDefaultRESTMapper(nil)
+	add := func(group schema.GroupVersion, scope meta.RESTScope, kinds ...string) {
+		for _, kind := range kinds {
+			mapper.Add(group.WithKind(kind), scope)
+		}
+	}
+	add(corev1.SchemeGroupVersion, meta.RESTScopeRoot, "Namespace")
+	add(corev1.SchemeGroupVersion, meta.RESTScopeNamespace, "ServiceAccount", "Secret", "ConfigMap")
+	add(rbacv1.SchemeGroupVersion, meta.RESTScopeRoot, "ClusterRole", "ClusterRoleBinding")
+	add(schema.GroupVersion(clusterv1alpha1.GroupVersion), meta.RESTScopeRoot, "Cluster")
+	add(schema.GroupVersion(workv1alpha2.GroupVersion), meta.RESTScopeRoot, "ClusterResourceBinding")
+	add(schema.GroupVersion(workv1alpha2.GroupVersion), meta.RESTScopeNamespace, "ResourceBinding")
+	return mapper
+}()
+
+// remote is an instance or a member.
+type remote struct {
+	client.Client
+	place    place
+	endpoint string
+}
+
+// place says on which side of a join something is.
+type place string
+
+const (
+	inInstance place = "instance"
+	inMember   place = "cluster"
+)
+
+// remotes are the clients of instances or of members, by name. One is replaced
+// when the credentials change. The zero value is ready for use.
+type remotes struct {
+	mu     sync.Mutex
+	byName map[string]cachedRemote
+}
+
+type cachedRemote struct {
+	fingerprint string
+	http        *http.Client
+	kube        client.Client
+}
+
+// of is the client of an instance or a member. Nothing is dialled here.
+func (c *remotes) of(where place, name string, to connection.Connection, timeout time.Duration) (*remote, error) {
+	fingerprint := to.Fingerprint()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	old, found := c.byName[name]
+	if found && old.fingerprint == fingerprint {
+		return &remote{Client: old.kube, place: where, endpoint: to.Endpoint}, nil
+	}
+	transport, err := to.HTTPClient()
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s %q: %w", where, name, err)
+	}
+	transport.Timeout = timeout
+	config := to.RESTConfig()
+	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "kairship-controller-manager/"+Name
+	kube, err := client.New(config, client.Options{HTTPClient: transport, Scheme: remoteScheme, Mapper: remoteMapper})
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s %q: %w", where, name, err)
+	}
+	if found {
+		old.http.CloseIdleConnections()
+	}
+	if c.byName == nil {
+		c.byName = map[string]cachedRemote{}
+	}
+	c.byName[name] = cachedRemote{fingerprint: fingerprint, http: transport, kube: kube}
+	return &remote{Client: kube, place: where, endpoint: to.Endpoint}, nil
+}
+
+// forget closes the connections to what nothing is left to do in.
+func (c *remotes) forget(name string) {
+	c.mu.Lock()
+	old, found := c.byName[name]
+	delete(c.byName, name)
+	c.mu.Unlock()
+	if found {
+		old.http.CloseIdleConnections()
+	}
+}

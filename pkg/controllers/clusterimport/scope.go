@@ -1,0 +1,134 @@
+package clusterimport
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+)
+
+// scope is what the phases of one reconciliation hand to each other.
+type scope struct {
+	cluster *v1alpha1.Cluster
+	marks   marks
+	// membership is the record as it is to be stored; nil for a free cluster.
+	membership *v1alpha1.ClusterMembership
+	// stored is what the status says now, as far as it is ours.
+	stored v1alpha1.ClusterStatus
+
+	// instance is the Instance that is being joined or left, and control its client;
+	// both nil when it is gone, and control also when it has no credentials.
+	instance *v1alpha1.Instance
+	control  *remote
+	// to is how the cluster is reached, and member its client.
+	to     connection.Connection
+	member *remote
+
+	// systemID is the UID of the member's namespace kube-system; set by identify.
+	systemID string
+	// karmada is Karmada's object for the cluster; nil when there is none of ours.
+	karmada *clusterv1alpha1.Cluster
+	// given is what the instance is to have; set by prepare.
+	given handover
+
+	// departed says that the cluster has just left an instance.
+	departed bool
+	// left is what could not be removed, for people.
+	left []string
+	// joined is the condition to write; nil leaves the one that is there.
+	joined *metav1.Condition
+	// gone means that the Cluster has been released: there is nothing to write to.
+	gone bool
+}
+
+// handover is what an instance is given to reach a member with.
+type handover struct {
+	token, impersonator, ca []byte
+}
+
+func newScope(cluster *v1alpha1.Cluster, global string) *scope {
+	s := &scope{
+		cluster:    cluster,
+		marks:      marks{cluster: cluster.Name, uid: string(cluster.UID), global: global},
+		membership: cluster.Status.Membership.DeepCopy(),
+	}
+	s.stored = v1alpha1.ClusterStatus{
+		Conditions: status.Pick(cluster.Status.Conditions, v1alpha1.ConditionJoined),
+		Membership: cluster.Status.Membership.DeepCopy(),
+	}
+	if s.membership != nil {
+		s.marks.instance = s.membership.Instance
+	}
+	return s
+}
+
+// wants is the instance that the cluster is to be joined to; empty for none.
+func (s *scope) wants() string { return s.cluster.Wants() }
+
+// deleting tells that the Cluster is on its way out.
+func (s *scope) deleting() bool { return !s.cluster.DeletionTimestamp.IsZero() }
+
+// leaves tells that the cluster is recorded where it is not to be, or has begun
+// to leave, which is always done to the end.
+func (s *scope) leaves() bool {
+	return s.membership != nil && (s.membership.Instance != s.wants() || s.membership.LeavingSince != nil)
+}
+
+// isOurs tells whether Karmada's object was made for this Cluster: by its labels,
+// or by the record when somebody took those off.
+func (s *scope) isOurs(karmada *clusterv1alpha1.Cluster) bool {
+	return s.marks.of(karmada) == ownedByUs || s.membership != nil && s.membership.MemberUID != "" && s.membership.MemberUID == karmada.UID
+}
+
+// steady tells that the cluster was joined as its spec is now, so that not
+// reaching the other side for a while is no news about the join.
+func (s *scope) steady() bool {
+	was := meta.FindStatusCondition(s.stored.Conditions, v1alpha1.ConditionJoined)
+	return was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == s.cluster.Generation && !s.leaves()
+}
+
+// leave notes that something could not be removed.
+func (s *scope) leave(format string, args ...any) {
+	s.left = append(s.left, fmt.Sprintf(format, args...))
+}
+
+const leftBehind = " Left behind: "
+
+// behind says what was left behind; empty when nothing was.
+func (s *scope) behind() string {
+	if len(s.left) == 0 {
+		return ""
+	}
+	return leftBehind + strings.Join(s.left, "; ") + "."
+}
+
+// wasLeftBehind tells that the condition says of something that it could not be
+// removed.
+func (s *scope) wasLeftBehind() bool {
+	was := meta.FindStatusCondition(s.stored.Conditions, v1alpha1.ConditionJoined)
+	return was != nil && was.Reason == v1alpha1.ReasonFree && strings.Contains(was.Message, leftBehind)
+}
+
+// save writes the record and the condition, if they changed.
+func (s *scope) save(ctx context.Context, r *Reconciler) error {
+	if s.gone {
+		return nil
+	}
+	next := v1alpha1.ClusterStatus{Conditions: s.stored.Conditions, Membership: s.membership.DeepCopy()}
+	if s.joined != nil {
+		next.Conditions = status.Conditions(s.stored.Conditions, s.cluster.Generation, *s.joined)
+	}
+	if err := status.Apply(ctx, r.Client, s.cluster, Name, &s.stored, &next); err != nil {
+		return err
+	}
+	r.announce(s, s.stored.Conditions, next.Conditions)
+	s.stored = next
+	return nil
+}
