@@ -37,6 +37,7 @@ type options struct {
 	probeInterval time.Duration
 	probeTimeout  time.Duration
 
+	importInterval   time.Duration
 	accessInterval   time.Duration
 	revokedRetention time.Duration
 
@@ -74,6 +75,9 @@ func (o *options) flags() []flags.Group {
 		flags.NewGroup("Instances and clusters", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.probeInterval, "probe-interval", 10*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 5*time.Second, "how long an instance or cluster may take to answer before it counts as unavailable")
+		}),
+		flags.NewGroup("Members", func(f *pflag.FlagSet) {
+			f.DurationVar(&o.importInterval, "import-interval", controllers.DefaultImportInterval, "time between two looks at the members of the same instance")
 		}),
 		flags.NewGroup("Access", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.accessInterval, "access-interval", controllers.DefaultAccessInterval, "time between two looks at the access rules inside the same instance")
@@ -147,6 +151,7 @@ func (o *options) validate() error {
 	}
 	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
+	check(o.importInterval >= time.Second, "--import-interval: must be at least 1s, not %s", o.importInterval)
 	check(o.accessInterval >= time.Second, "--access-interval: must be at least 1s, not %s", o.accessInterval)
 	check(o.revokedRetention >= time.Minute, "--revoked-binding-retention: must be at least 1m, not %s", o.revokedRetention)
 	o.validateWebhook(&problems)
@@ -184,7 +189,7 @@ func (o *options) webhookSecretName() types.NamespacedName {
 // settings are what the controllers are set up with.
 func (o *options) settings() controllers.Settings {
 	return controllers.Settings{
-		ProbeInterval: o.probeInterval, ProbeTimeout: o.probeTimeout, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
+		ProbeInterval: o.probeInterval, ProbeTimeout: o.probeTimeout, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
 		Webhook: globalmanagementwebhook.Options{
 			Address: o.webhookAddress, CertFile: o.webhookCertFile, KeyFile: o.webhookKeyFile,
 			Secret: o.webhookSecretName(), ShutdownTimeout: o.shutdownTimeout,

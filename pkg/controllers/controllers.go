@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/clusterimport"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterindex"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
 	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
@@ -47,6 +48,9 @@ type Settings struct {
 	// AccessInterval is the time between two looks at the access rules inside the
 	// same instance; DefaultAccessInterval when it is zero.
 	AccessInterval time.Duration
+	// ImportInterval is the time between two looks at the members of the same
+	// instance; DefaultImportInterval when it is zero.
+	ImportInterval time.Duration
 	// RevokedRetention is how long a revoked InstanceRoleBinding is kept, so that
 	// an event that arrives late cannot give the role back;
 	// DefaultRevokedRetention when it is zero.
@@ -56,13 +60,18 @@ type Settings struct {
 	Webhook globalmanagementwebhook.Options
 }
 
+// importTimeout bounds one request about joining a cluster: Karmada's admission
+// takes part in some of them.
+const importTimeout = 10 * time.Second
+
 // patience is how long an Instance that is being deleted is kept when the access
-// rules inside cannot be removed.
+// rules inside cannot be removed, and a Cluster when what was made in it cannot.
 const patience = 30 * time.Second
 
 // The defaults of Settings.
 const (
 	DefaultAccessInterval   = 30 * time.Second
+	DefaultImportInterval   = 30 * time.Second
 	DefaultRevokedRetention = 7 * 24 * time.Hour
 )
 
@@ -120,6 +129,9 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	if settings.AccessInterval == 0 {
 		settings.AccessInterval = DefaultAccessInterval
 	}
+	if settings.ImportInterval == 0 {
+		settings.ImportInterval = DefaultImportInterval
+	}
 	if settings.RevokedRetention == 0 {
 		settings.RevokedRetention = DefaultRevokedRetention
 	}
@@ -144,6 +156,13 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Recorder: mgr.GetEventRecorder(clusterstatus.Name),
 			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout},
 			Interval: settings.ProbeInterval,
+		},
+		clusterimport.Name: &clusterimport.Reconciler{
+			Client: kube, Live: live, Credentials: secrets,
+			Recorder: mgr.GetEventRecorder(clusterimport.Name),
+			Interval: settings.ImportInterval,
+			Timeout:  importTimeout,
+			Patience: patience,
 		},
 		instanceregistry.Name: &instanceregistry.Reconciler{
 			Client:   kube,
