@@ -73,8 +73,8 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.retryPeriod, "leader-election-retry-period", 2*time.Second, "time between two attempts to get or to renew the Lease")
 		}),
 		flags.NewGroup("Instances and clusters", func(f *pflag.FlagSet) {
-			f.DurationVar(&o.probeInterval, "probe-interval", 10*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
-			f.DurationVar(&o.probeTimeout, "probe-timeout", 5*time.Second, "how long an instance or cluster may take to answer before it counts as unavailable")
+			f.DurationVar(&o.probeInterval, "probe-interval", 5*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
+			f.DurationVar(&o.probeTimeout, "probe-timeout", 3*time.Second, "how long an instance or cluster may take to answer at one look; it counts as unreachable after 6s of looks in vain")
 		}),
 		flags.NewGroup("Members", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.importInterval, "import-interval", controllers.DefaultImportInterval, "time between two looks at the members of the same instance")

@@ -96,7 +96,7 @@ func TestFlagsOfTheContract(t *testing.T) {
 	want := &options{
 		kubeAPIQPS: 50, kubeAPIBurst: 100, metricsAddress: ":8080", healthAddress: ":8081",
 		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: 2 * time.Second,
-		probeInterval: 10 * time.Second, probeTimeout: 5 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,
+		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,
 		webhookSecret: "kairship-system/kairship-global-management", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}

@@ -19,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterimport"
@@ -29,8 +30,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instanceregistry"
 	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
 	"github.com/kairship-io/kairship/pkg/informers"
 )
@@ -43,7 +46,7 @@ import (
 type Settings struct {
 	// ProbeInterval is the time between two looks at the same apiserver.
 	ProbeInterval time.Duration
-	// ProbeTimeout bounds one look, and one request about access rules.
+	// ProbeTimeout bounds one look.
 	ProbeTimeout time.Duration
 	// AccessInterval is the time between two looks at the access rules inside the
 	// same instance; DefaultAccessInterval when it is zero.
@@ -59,6 +62,13 @@ type Settings struct {
 	// is empty.
 	Webhook globalmanagementwebhook.Options
 }
+
+// requestTimeout bounds one request about access rules.
+const requestTimeout = 5 * time.Second
+
+// lookAtOnce is how many instances may wait to be looked at because their
+// connection broke. What does not fit is looked at when its turn comes.
+const lookAtOnce = 4096
 
 // importTimeout bounds one request about joining a cluster: Karmada's admission
 // takes part in some of them.
@@ -135,7 +145,9 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	if settings.RevokedRetention == 0 {
 		settings.RevokedRetention = DefaultRevokedRetention
 	}
-	secrets := credentials.Reader{Secrets: live}
+	secrets := credentials.Reader{Secrets: live, Memory: &credentials.Memory{Names: kube}}
+	connected := &connections.Pool{}
+	lost := make(chan event.GenericEvent, lookAtOnce)
 	controllers := map[string]setup{
 		virtualclustersync.Name: &virtualclustersync.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,
@@ -148,13 +160,16 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		instancestatus.Name: &instancestatus.Reconciler{
 			Client: kube, Credentials: secrets,
 			Recorder: mgr.GetEventRecorder(instancestatus.Name),
-			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout},
+			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
+			Judge:    &steady.Judge{Limits: steady.Default},
 			Interval: settings.ProbeInterval,
+			Look:     lost,
 		},
 		clusterstatus.Name: &clusterstatus.Reconciler{
 			Client: kube, Credentials: secrets,
 			Recorder: mgr.GetEventRecorder(clusterstatus.Name),
-			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout},
+			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
+			Judge:    &steady.Judge{Limits: steady.Default},
 			Interval: settings.ProbeInterval,
 		},
 		clusterimport.Name: &clusterimport.Reconciler{
@@ -177,7 +192,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Live: live, Credentials: secrets,
 			Recorder: mgr.GetEventRecorder(instanceaccess.Name),
 			Interval: settings.AccessInterval,
-			Timeout:  settings.ProbeTimeout,
+			Timeout:  requestTimeout,
 			Patience: patience,
 		},
 	}

@@ -22,6 +22,15 @@ func (w *world) register(name string) {
 	w.must(err)
 }
 
+// wantRegistered checks what the Instance says of its registration.
+func (w *world) wantRegistered(name, want string) {
+	w.Helper()
+	found := meta.FindStatusCondition(get(w, name, &v1alpha1.Instance{}).Status.Conditions, v1alpha1.ConditionRegistered)
+	if found == nil || string(found.Status)+"/"+found.Reason != want {
+		w.Errorf("Registered of %s is %+v, want %s", name, found, want)
+	}
+}
+
 func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
 	w := newWorld(t)
 	w.register("missing")
@@ -69,6 +78,7 @@ func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
 		t.Errorf("%d writes where nothing changed", now-before)
 	}
 
+	get(w, "offered", instance)
 	instance.Spec.Alias = ""
 	w.must(w.kube.Update(t.Context(), instance))
 	running.Alias = "offered"
@@ -79,6 +89,8 @@ func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
 	w.must(w.kube.Update(t.Context(), registration))
 	check("what somebody changed is put right", running, v1alpha1.InstanceStateRunning)
 
+	w.wantRegistered("offered", "True/Registered")
+	get(w, "offered", instance)
 	instance.Finalizers = []string{"example.com/test"}
 	w.must(w.kube.Update(t.Context(), instance))
 	w.must(w.kube.Delete(t.Context(), instance))
@@ -86,6 +98,7 @@ func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
 	w.must(w.kube.Delete(t.Context(), registration))
 	w.register("offered")
 	w.gone("offered", registration) // A new one would only be offered for a moment.
+	w.wantRegistered("offered", "False/Deleting")
 
 	get(w, "offered", instance)
 	instance.Finalizers = nil
@@ -111,6 +124,7 @@ func TestForeignRegistrationIsLeftAlone(t *testing.T) {
 	default:
 		t.Error("nobody is told")
 	}
+	w.wantRegistered("claimed", "False/NameTaken")
 	w.must(w.kube.Delete(t.Context(), foreign))
 	w.register("claimed")
 	stored := get(w, "claimed", &v1alpha1.InstanceRegistration{})

@@ -1,32 +1,55 @@
 // Package clusterstatus keeps the versions, the identity and the conditions
-// Reachable and Ready of every Cluster of the inventory true, by looking at its
-// apiserver again and again.
+// Reachable and Ready of every Cluster of the inventory true. A Physical one is
+// looked at again and again. A Virtual one is an instance's own apiserver, which
+// package instancestatus looks at already: its status repeats that.
 package clusterstatus
 
 import (
 	"context"
+	"errors"
+	"strings"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
 const Name = "cluster-status"
 
-// concurrency is how many clusters are looked at in parallel. A look may last a
-// whole timeout, and one cluster must not make the others wait.
-const concurrency = 64
+const (
+	// concurrency is how many clusters are looked at in parallel. A look may last a
+	// whole timeout, and clusters that hang must not make the others wait.
+	concurrency = 256
+	// wholeInterval is the time between two looks that ask for everything while all
+	// is well, give or take a quarter; those in between are glances.
+	wholeInterval = 30 * time.Second
+	// soon is when to look again to make sure of what a look has shown, and whileAway
+	// when to look again at a cluster that cannot be reached.
+	soon, whileAway = time.Second, 2 * time.Second
+	// withoutLook is when to look again where nobody can, or need not, look: what
+	// changes that is watched.
+	withoutLook = time.Minute
+)
 
 // Reconciler looks at one Cluster and says how it is.
 type Reconciler struct {
@@ -35,8 +58,14 @@ type Reconciler struct {
 	Recorder    events.EventRecorder
 	// Prober looks at the apiservers.
 	Prober *probe.Prober
+	// Judge decides when to believe it.
+	Judge *steady.Judge
 	// Interval is the time between two looks at the same cluster, ±10 %.
 	Interval time.Duration
+
+	mu sync.Mutex
+	// whole is when the next whole look is due, by name.
+	whole map[string]time.Time
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -45,6 +74,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(Name).
 		// Our own status writes must not lead to the next look.
 		For(&v1alpha1.Cluster{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(
+			func(_ context.Context, instance client.Object) []reconcile.Request {
+				return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: v1alpha1.VirtualClusterName(instance.GetName())}}}
+			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
 		Complete(r)
@@ -53,6 +86,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // What the controller may do; the chart's role is generated from it.
 // +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kairship.io,resources=clusters/status,verbs=patch
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -60,25 +94,105 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	cluster := &v1alpha1.Cluster{}
 	if err := r.Client.Get(ctx, request.NamespacedName, cluster); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.Prober.Forget(request.Name)
+		if apierrors.IsNotFound(err) && !strings.HasPrefix(request.Name, v1alpha1.VirtualClusterPrefix) {
+			r.forget(request.Name)
+			r.Prober.Connections.Forget(connections.Cluster(request.Name))
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-
-	to, err := r.Credentials.OfCluster(ctx, cluster)
-	found, err := r.Prober.Find(ctx, cluster, to, err, r.Prober.Cluster)
+	before := own(cluster.Status)
+	after, next, err := r.observe(ctx, cluster)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	before := own(cluster.Status)
-	after := decide(cluster, found)
 	if err := status.Apply(ctx, r.Client, cluster, Name, &before, &after); err != nil {
 		return ctrl.Result{}, err
 	}
 	status.Announce(r.Recorder, cluster, "Look", before.Conditions, after.Conditions)
-	if found.Deleting {
-		return ctrl.Result{}, nil // Nothing can change any more that anybody would look at.
+	return ctrl.Result{RequeueAfter: next}, nil
+}
+
+// observe is the status as it should be, and when to look again.
+func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1alpha1.ClusterStatus, time.Duration, error) {
+	to, credentialsErr := r.Credentials.OfCluster(ctx, cluster)
+	if cluster.Spec.Type == v1alpha1.ClusterTypeVirtual && cluster.DeletionTimestamp.IsZero() {
+		return r.observeVirtual(ctx, cluster, to, credentialsErr)
 	}
-	return ctrl.Result{RequeueAfter: probe.Next(r.Interval)}, nil
+	key, began := connections.Cluster(cluster.Name), r.Judge.Time()
+	f, err := probe.Find(ctx, cluster, to, credentialsErr, func() probe.Observation {
+		depth := r.depth(cluster, began)
+		id := ""
+		seen := r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, ask probe.Asker) { id = probe.KubeSystemID(ctx, ask) })
+		seen.KubeSystemID = id
+		return seen
+	})
+	if err != nil {
+		return v1alpha1.ClusterStatus{}, 0, err
+	}
+	if f.Seen == nil {
+		r.forget(cluster.Name)
+	}
+	after, pending := decide(cluster, f, began, r.Judge)
+	switch {
+	case f.Deleting:
+		return after, 0, nil // Nothing can change any more that anybody would look at.
+	case f.Credentials != nil:
+		r.Prober.Connections.Forget(key)
+		return after, probe.Next(withoutLook), nil
+	case pending:
+		return after, min(soon, r.Interval), nil
+	case !meta.IsStatusConditionTrue(after.Conditions, v1alpha1.ConditionReachable):
+		return after, min(probe.Next(whileAway), r.Interval), nil
+	}
+	return after, probe.Next(r.Interval), nil
+}
+
+// observeVirtual repeats what is known of the instance, and asks it once which
+// cluster it is.
+func (r *Reconciler) observeVirtual(ctx context.Context, cluster *v1alpha1.Cluster, to connection.Connection, credentialsErr error) (v1alpha1.ClusterStatus, time.Duration, error) {
+	if credentialsErr != nil && !errors.Is(credentialsErr, connection.ErrMissing) && !errors.Is(credentialsErr, connection.ErrInvalid) {
+		return v1alpha1.ClusterStatus{}, 0, credentialsErr
+	}
+	instance := &v1alpha1.Instance{}
+	err := r.Client.Get(ctx, client.ObjectKey{Name: strings.TrimPrefix(cluster.Name, v1alpha1.VirtualClusterPrefix)}, instance)
+	if client.IgnoreNotFound(err) != nil {
+		return v1alpha1.ClusterStatus{}, 0, err
+	}
+	if err != nil || !ownership.ByInstance(instance).Owns(cluster) {
+		after := own(cluster.Status)
+		const why = "There is no Instance that Kairship made this virtual cluster for."
+		after.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation,
+			v1alpha1.ReachableUnknown(v1alpha1.ReasonNoInstance, why), v1alpha1.ReadyUnknown(v1alpha1.ReasonNoInstance, why))
+		return after, 0, nil
+	}
+	id, next := "", time.Duration(0)
+	if cluster.Status.KubeSystemID == "" && credentialsErr == nil && meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionReachable) {
+		r.Prober.Look(ctx, connections.Instance(instance.Name), to, probe.Whole, func(ctx context.Context, ask probe.Asker) { id = probe.KubeSystemID(ctx, ask) })
+		if id == "" {
+			next = probe.Next(withoutLook) // It may be permitted to read it some day.
+		}
+	}
+	return repeat(cluster, instance, id, to.ExpireTime()), next, nil
+}
+
+// depth is how much the next look has to ask.
+func (r *Reconciler) depth(cluster *v1alpha1.Cluster, now time.Time) probe.Depth {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Before(r.whole[cluster.Name]) && cluster.Status.ObservedGeneration == cluster.Generation &&
+		meta.IsStatusConditionTrue(cluster.Status.Conditions, v1alpha1.ConditionReady) {
+		return probe.Glance
+	}
+	if r.whole == nil {
+		r.whole = map[string]time.Time{}
+	}
+	r.whole[cluster.Name] = now.Add(probe.Next(wholeInterval))
+	return probe.Whole
+}
+
+func (r *Reconciler) forget(name string) {
+	r.Judge.Forget(name)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.whole, name)
 }

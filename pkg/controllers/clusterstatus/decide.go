@@ -1,11 +1,15 @@
 package clusterstatus
 
 import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // own is the part of the status that this controller writes.
@@ -21,8 +25,9 @@ func own(all v1alpha1.ClusterStatus) v1alpha1.ClusterStatus {
 
 // decide turns a finding into the status. What was true at the last successful
 // look and is not known any better now, such as the version, is kept.
-func decide(cluster *v1alpha1.Cluster, found probe.Finding) v1alpha1.ClusterStatus {
-	next := own(cluster.Status)
+// It is pending when more looks have to tell whether something changed.
+func decide(cluster *v1alpha1.Cluster, found probe.Finding, began time.Time, judge *steady.Judge) (next v1alpha1.ClusterStatus, pending bool) {
+	next = own(cluster.Status)
 	next.ObservedGeneration = cluster.Generation
 	if found.Seen != nil {
 		if found.Seen.Version != "" {
@@ -39,6 +44,51 @@ func decide(cluster *v1alpha1.Cluster, found probe.Finding) v1alpha1.ClusterStat
 		}
 	}
 	reachable, ready := found.Judge()
-	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, reachable, ready)
+	settled, pending := judge.Settle(cluster.Name, began, cluster.Status.Conditions, reachable, ready)
+	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, settled...)
+	return next, pending
+}
+
+// repeat is the status of a virtual Cluster: it is the instance's own apiserver,
+// which is looked at already.
+func repeat(cluster *v1alpha1.Cluster, instance *v1alpha1.Instance, id string, expires time.Time) v1alpha1.ClusterStatus {
+	next := own(cluster.Status)
+	next.ObservedGeneration = cluster.Generation
+	next.KubernetesVersion = instance.Status.KubernetesVersion
+	if id != "" {
+		next.KubeSystemID = id
+	}
+	if !expires.IsZero() {
+		end := metav1.NewTime(expires).Rfc3339Copy()
+		next.CredentialsExpireTime = &end
+	} else {
+		next.CredentialsExpireTime = nil
+	}
+	reachable := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionReachable)
+	apiserver := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionAPIServerHealthy)
+	now := []metav1.Condition{
+		v1alpha1.ReachableUnknown(v1alpha1.ReasonPending, "The instance has not been looked at yet."),
+		v1alpha1.ReadyUnknown(v1alpha1.ReasonPending, "The instance has not been looked at yet."),
+	}
+	if reachable != nil && apiserver != nil {
+		now = []metav1.Condition{*reachable, readyOf(*reachable, *apiserver)}
+	}
+	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, now...)
 	return next
+}
+
+// readyOf says of an apiserver whether it is ready. Whether it works as a Karmada,
+// its Instance says.
+func readyOf(reachable, apiserver metav1.Condition) metav1.Condition {
+	switch {
+	case reachable.Reason == v1alpha1.ReasonDeleting:
+		return v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted.")
+	case reachable.Status == metav1.ConditionFalse:
+		return v1alpha1.NotReady(v1alpha1.ReasonUnreachable, "It cannot be reached, see condition Reachable.")
+	case apiserver.Status == metav1.ConditionTrue:
+		return v1alpha1.Ready("It answers and says that it is ready.")
+	case apiserver.Status == metav1.ConditionFalse:
+		return v1alpha1.NotReady(apiserver.Reason, apiserver.Message)
+	}
+	return v1alpha1.ReadyUnknown(apiserver.Reason, apiserver.Message)
 }

@@ -8,7 +8,6 @@ import (
 	"context"
 	"fmt"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,6 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // What the controller may do; the chart's role is generated from it.
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/finalizers,verbs=update
 // +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations/status,verbs=patch
@@ -63,8 +63,26 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	current := &scope{instance: instance, owner: ownership.ByInstance(instance)}
-	_, result, err := outcome.Of(ctx, outcome.Run(ctx, current, r.register, r.report))
-	return result, err
+	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, r.register, r.report))
+	if condition == nil && err == nil && current.registration != nil {
+		registered := v1alpha1.Registered("Global management is told of it by the InstanceRegistration of the same name.")
+		condition = &registered
+	}
+	if condition == nil {
+		return result, err
+	}
+	return result, r.tell(ctx, instance, *condition)
+}
+
+// tell says on the Instance whether it is registered.
+func (r *Reconciler) tell(ctx context.Context, instance *v1alpha1.Instance, registered metav1.Condition) error {
+	before := v1alpha1.InstanceStatus{Conditions: status.Pick(instance.Status.Conditions, v1alpha1.ConditionRegistered)}
+	after := v1alpha1.InstanceStatus{Conditions: status.Conditions(before.Conditions, instance.Generation, registered)}
+	if err := status.Apply(ctx, r.Client, instance, Name, &before, &after); err != nil {
+		return err
+	}
+	status.Announce(r.Recorder, instance, "Register", before.Conditions, after.Conditions)
+	return nil
 }
 
 // scope is what the phases of one reconciliation hand to each other.
@@ -82,7 +100,8 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored)
 	switch {
 	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
-		return &outcome.Stop{} // Nobody should bind a role on it any more.
+		// Nobody should bind a role on it any more.
+		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonDeleting, "It is being deleted.")}
 	case apierrors.IsNotFound(err):
 		created := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		s.shape(created)
@@ -94,12 +113,10 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("read the registration of instance %q: %w", name, err)
 	case !s.owner.Owns(stored):
-		// An Instance has no condition for this: it works all the same.
-		taken := s.owner.Taken(v1alpha1.InstanceRegistrationKind, stored)
-		r.Recorder.Eventf(s.instance, stored, corev1.EventTypeWarning, v1alpha1.ReasonNameTaken, "Register", "%s", taken)
-		return &outcome.Stop{}
+		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.InstanceRegistrationKind, stored))}
 	case !stored.DeletionTimestamp.IsZero():
-		return &outcome.Stop{} // It is made again when it is gone, of which we hear.
+		// It is made again when it is gone, of which we hear.
+		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonPending, "Its InstanceRegistration is being deleted, and made again when it is gone.")}
 	}
 
 	updated := stored.DeepCopy()

@@ -1,6 +1,10 @@
 // Package instancestatus keeps the state, the versions and the conditions
-// Reachable and Ready of every Instance true, by looking at its apiserver again
-// and again.
+// Reachable, APIServerHealthy, ControlPlaneHealthy and Ready of every Instance
+// true, by looking at its apiserver again and again.
+//
+// Most looks are glances: one request. Every half minute, and whenever something
+// is not well, a look asks for all that can be seen of Karmada. What one look
+// shows is not believed at once (package steady).
 package instancestatus
 
 import (
@@ -8,25 +12,31 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
 const Name = "instance-status"
 
 // concurrency is how many instances are looked at in parallel. A look may last a
-// whole timeout, and one instance must not make the others wait.
-const concurrency = 64
+// whole timeout, and instances that hang must not make the others wait.
+const concurrency = 256
 
 // Reconciler looks at one Instance and says how it is.
 type Reconciler struct {
@@ -35,22 +45,50 @@ type Reconciler struct {
 	Recorder    events.EventRecorder
 	// Prober looks at the apiservers.
 	Prober *probe.Prober
+	// Judge decides when to believe it.
+	Judge *steady.Judge
 	// Interval is the time between two looks at the same instance, ±10 %.
 	Interval time.Duration
+	// Look brings instances to look at now, because something else noticed that
+	// their connection broke. It may be nil.
+	Look <-chan event.GenericEvent
+
+	histories histories
 }
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	building := ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		// Our own status writes must not lead to the next look.
-		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, installedOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
-		Complete(r)
+		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency})
+	if r.Look != nil {
+		building = building.WatchesRawSource(source.Channel(r.Look, &handler.EnqueueRequestForObject{}))
+	}
+	return building.Complete(r)
 }
 
-// What the controller may do; the chart's role is generated from it.
+// installedOtherwise lets through what the installation of a Managed instance says
+// in the status: that it is installed, and where its credentials are.
+func installedOtherwise() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1alpha1.Instance)
+		after, also := e.ObjectNew.(*v1alpha1.Instance)
+		if !ok || !also || after.Spec.Mode != v1alpha1.InstanceModeManaged {
+			return false
+		}
+		installed := func(i *v1alpha1.Instance) bool {
+			return meta.IsStatusConditionTrue(i.Status.Conditions, v1alpha1.ConditionInstalled)
+		}
+		was, is := before.CredentialsRef(), after.CredentialsRef()
+		return installed(before) != installed(after) || (was == nil) != (is == nil) || (was != nil && *was != *is)
+	}}
+}
+
+// What the controller may do; the chart's role is generated from it. Inside the
+// instances it reads, and asks with a dry run whether policies are admitted.
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
@@ -61,24 +99,91 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	instance := &v1alpha1.Instance{}
 	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.Prober.Forget(request.Name)
+			r.forget(request.Name)
+			states.forget(request.Name)
+			r.Prober.Connections.Forget(connections.Instance(request.Name))
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 
-	to, err := r.Credentials.OfInstance(ctx, instance)
-	found, err := r.Prober.Find(ctx, instance, to, err, r.Prober.Instance)
+	f, err := r.find(ctx, instance)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	before := own(instance.Status)
-	after := decide(instance, found)
+	after, pending := decide(instance, f, r.Judge)
 	if err := status.Apply(ctx, r.Client, instance, Name, &before, &after); err != nil {
 		return ctrl.Result{}, err
 	}
 	status.Announce(r.Recorder, instance, "Look", before.Conditions, after.Conditions)
-	if found.Deleting {
-		return ctrl.Result{}, nil // Nothing can change any more that anybody would look at.
+	states.set(request.Name, after.State)
+	return ctrl.Result{RequeueAfter: r.next(instance, f, after, pending)}, nil
+}
+
+// find looks at the instance, unless there is a reason not to.
+func (r *Reconciler) find(ctx context.Context, instance *v1alpha1.Instance) (found, error) {
+	f := found{Began: r.Judge.Time()}
+	key := connections.Instance(instance.Name)
+	to, err := r.Credentials.OfInstance(ctx, instance)
+	f.Finding, err = probe.Find(ctx, instance, to, err, func() probe.Observation {
+		h := r.histories.of(instance.Name)
+		depth := probe.Glance
+		if !f.Began.Before(h.whole) || instance.Status.ObservedGeneration != instance.Generation ||
+			!meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionReady) {
+			depth = probe.Whole
+		}
+		return r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, to probe.Asker) {
+			f.Karmada = r.karmada(ctx, instance.Name, h, to, f)
+		})
+	})
+	switch {
+	case err != nil:
+		return found{}, err
+	case f.Credentials != nil:
+		r.Prober.Connections.Forget(key)
 	}
-	return ctrl.Result{RequeueAfter: probe.Next(r.Interval)}, nil
+	if f.Seen == nil {
+		r.forget(instance.Name)
+	}
+	return f, nil
+}
+
+// karmada asks what a whole look asks of Karmada.
+func (r *Reconciler) karmada(ctx context.Context, name string, h history, to probe.Asker, f found) *facts {
+	admission := !f.Began.Before(h.admission) || h.rejected
+	seen := ask(ctx, to, to.Endpoint(), admission)
+	switch {
+	case ctx.Err() != nil && seen.aggregated == nil && seen.policies == nil:
+		return nil // The time was over before everything had been asked.
+	case admission:
+		h.rejected = seen.admission != nil
+		h.admission = f.Began.Add(spread(admissionInterval))
+	}
+	h.whole = f.Began.Add(spread(wholeInterval))
+	r.histories.keep(name, h)
+	return seen
+}
+
+// next is when to look again.
+func (r *Reconciler) next(instance *v1alpha1.Instance, f found, after v1alpha1.InstanceStatus, pending bool) time.Duration {
+	switch {
+	case f.Deleting:
+		return 0 // Nothing can change any more that anybody would look at.
+	case f.Credentials != nil:
+		return spread(withoutCredentials)
+	case pending:
+		// A glance does not tell how Karmada is.
+		h := r.histories.of(instance.Name)
+		h.whole = time.Time{}
+		r.histories.keep(instance.Name, h)
+		return min(soon, r.Interval)
+	case !meta.IsStatusConditionTrue(after.Conditions, v1alpha1.ConditionReachable):
+		return min(spread(whileAway), r.Interval)
+	}
+	return probe.Next(r.Interval)
+}
+
+func (r *Reconciler) forget(name string) {
+	r.Judge.Forget(name)
+	r.histories.forget(name)
 }

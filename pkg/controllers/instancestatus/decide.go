@@ -1,18 +1,27 @@
 package instancestatus
 
 import (
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
+
+// ours are the conditions that this controller writes.
+var ours = []string{
+	v1alpha1.ConditionReachable, v1alpha1.ConditionAPIServerHealthy, v1alpha1.ConditionControlPlaneHealthy, v1alpha1.ConditionReady,
+}
 
 // own is the part of the status that this controller writes.
 func own(all v1alpha1.InstanceStatus) v1alpha1.InstanceStatus {
 	return v1alpha1.InstanceStatus{
 		State:              all.State,
-		Conditions:         status.Pick(all.Conditions, v1alpha1.ConditionReachable, v1alpha1.ConditionReady),
+		Conditions:         status.Pick(all.Conditions, ours...),
 		ObservedGeneration: all.ObservedGeneration,
 		KarmadaVersion:     all.KarmadaVersion,
 		KubernetesVersion:  all.KubernetesVersion,
@@ -20,38 +29,112 @@ func own(all v1alpha1.InstanceStatus) v1alpha1.InstanceStatus {
 	}
 }
 
-// decide turns a finding into the status. What was true at the last successful
-// look and is not known any better now, such as the version, is kept.
-func decide(instance *v1alpha1.Instance, found probe.Finding) v1alpha1.InstanceStatus {
-	next := own(instance.Status)
-	next.ObservedGeneration = instance.Generation
-	// Karmada does not tell its version: /version is that of the kube-apiserver in
-	// front, and the one of karmada-aggregated-apiserver is not proxied.
-	next.KarmadaVersion = instance.Spec.KarmadaVersion
-	if found.Seen != nil {
-		next.APIEndpoint = found.Seen.Endpoint
-		if found.Seen.Version != "" {
-			next.KubernetesVersion = found.Seen.Version
-		}
-	}
-	reachable, ready := found.Judge()
-	next.State = state(instance, found, ready)
-	next.Conditions = status.Conditions(instance.Status.Conditions, instance.Generation, reachable, ready)
-	return next
+// found is what is known of an instance after a look, or instead of one.
+type found struct {
+	probe.Finding
+	// Karmada is what the look showed of Karmada; nil when it did not ask.
+	Karmada *facts
+	// Began is when the look began.
+	Began time.Time
 }
 
-// state is the one word about the instance.
-func state(instance *v1alpha1.Instance, found probe.Finding, ready metav1.Condition) v1alpha1.InstanceState {
-	switch {
-	case found.Deleting:
-		return v1alpha1.InstanceStateTerminating
-	case found.Credentials != nil && instance.Spec.Mode == v1alpha1.InstanceModeManaged && instance.CredentialsRef() == nil:
-		// Its installation is what will bring them.
-		return v1alpha1.InstanceStateInProcess
-	case found.Credentials != nil:
-		return v1alpha1.InstanceStateUnknown
-	case ready.Status == metav1.ConditionTrue:
-		return v1alpha1.InstanceStateRunning
+// decide turns what was found into the status. What was true at the last
+// successful look and is not known any better now, such as the version, is kept.
+// It is pending when more looks have to tell whether something changed.
+func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (next v1alpha1.InstanceStatus, pending bool) {
+	next = own(instance.Status)
+	next.ObservedGeneration = instance.Generation
+	next.KarmadaVersion = karmadaVersion(instance)
+	if f.Seen != nil {
+		next.APIEndpoint = f.Seen.Endpoint
+		if f.Seen.Version != "" {
+			next.KubernetesVersion = f.Seen.Version
+		}
 	}
-	return v1alpha1.InstanceStateUnavailable
+	now, pending := conditions(instance, f, judge)
+	next.Conditions = status.Conditions(instance.Status.Conditions, instance.Generation, now...)
+	all := append(status.Pick(instance.Status.Conditions, v1alpha1.ConditionInstalled), now...)
+	next.State = State(instance.Spec.Mode, f.Deleting, all)
+	return next, pending
+}
+
+// conditions are ours, in their order.
+func conditions(instance *v1alpha1.Instance, f found, judge *steady.Judge) (now []metav1.Condition, pending bool) {
+	stored := instance.Status.Conditions
+	shown, _ := f.Judge()
+	settled, pending := judge.Settle(instance.Name, f.Began, stored, shown)
+	reachable := settled[0]
+
+	apiserver, karmada := unasked(reachable)
+	if reachable.Status != metav1.ConditionTrue {
+		// What is known anew after an outage contradicts nothing.
+		judge.Forget(instance.Name, v1alpha1.ConditionAPIServerHealthy, v1alpha1.ConditionControlPlaneHealthy)
+		return []metav1.Condition{reachable, apiserver, karmada, ready(reachable, apiserver, karmada)}, pending
+	}
+
+	apiserver, waits := settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionAPIServerHealthy, f.apiserver())
+	pending = pending || waits
+	karmada, waits = settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionControlPlaneHealthy, f.karmada())
+	pending = pending || waits
+	return []metav1.Condition{reachable, apiserver, karmada, ready(reachable, apiserver, karmada)}, pending
+}
+
+// settleOne settles a condition, or keeps the stored one when the look has shown
+// nothing of it.
+func settleOne(judge *steady.Judge, name string, f found, stored []metav1.Condition, kind string, shown *metav1.Condition) (settled metav1.Condition, pending bool) {
+	if shown == nil {
+		if old := meta.FindStatusCondition(stored, kind); old != nil && old.Status != metav1.ConditionUnknown {
+			return *old, false
+		}
+		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, Message: "It has not been asked yet."}, false
+	}
+	all, pending := judge.Settle(name, f.Began, stored, *shown)
+	return all[0], pending
+}
+
+// unasked are the conditions of what can't be asked of an instance that is not
+// reached, or not looked at.
+func unasked(reachable metav1.Condition) (apiserver, karmada metav1.Condition) {
+	reason, message := reachable.Reason, reachable.Message
+	if reachable.Status == metav1.ConditionFalse {
+		reason, message = v1alpha1.ReasonUnreachable, "It cannot be reached, see condition Reachable."
+	}
+	return v1alpha1.APIServerUnknown(reason, message), v1alpha1.ControlPlaneUnknown(reason, message)
+}
+
+// apiserver is what the look showed of the apiserver; nil when nothing.
+func (f found) apiserver() *metav1.Condition {
+	switch {
+	case f.Seen == nil || f.Seen.Err != nil:
+		return nil
+	case f.Seen.Health != nil:
+		c := v1alpha1.APIServerUnhealthy(v1alpha1.ReasonUnhealthy, probe.Unhealthy(f.Seen.Health))
+		return &c
+	}
+	c := v1alpha1.APIServerHealthy("It says that it is ready.")
+	return &c
+}
+
+// karmada is what the look showed of Karmada; nil when nothing.
+func (f found) karmada() *metav1.Condition {
+	if f.Karmada == nil {
+		return nil
+	}
+	c := f.Karmada.judge()
+	return &c
+}
+
+// karmadaVersion is the version that is known to run. Karmada does not tell it:
+// /version is that of the kube-apiserver in front, and the one of
+// karmada-aggregated-apiserver is not proxied. So for an External instance it is
+// what somebody declared, and for a Managed one what was last installed.
+func karmadaVersion(instance *v1alpha1.Instance) string {
+	if instance.Spec.Mode != v1alpha1.InstanceModeManaged {
+		return instance.Spec.KarmadaVersion
+	}
+	installed := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionInstalled)
+	if installed != nil && installed.Status == metav1.ConditionTrue && installed.ObservedGeneration == instance.Generation {
+		return instance.Spec.KarmadaVersion
+	}
+	return instance.Status.KarmadaVersion
 }

@@ -3,6 +3,7 @@ package instancestatus
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -11,95 +12,185 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
+
+// words are status and reason of Reachable, APIServerHealthy, ControlPlaneHealthy
+// and Ready.
+func words(four ...string) []metav1.Condition {
+	var all []metav1.Condition
+	for i, word := range four {
+		var status, reason string
+		for at := range word {
+			if word[at] == '/' {
+				status, reason = word[:at], word[at+1:]
+			}
+		}
+		all = append(all, metav1.Condition{Type: ours[i], Status: metav1.ConditionStatus(status), Reason: reason})
+	}
+	return all
+}
 
 func TestDecide(t *testing.T) {
 	external := v1alpha1.InstanceSpec{Mode: v1alpha1.InstanceModeExternal, KarmadaVersion: "v1.18.2", KubeconfigSecretRef: &v1alpha1.SecretKeyReference{}}
-	managed := v1alpha1.InstanceSpec{Mode: v1alpha1.InstanceModeManaged}
-	installed := v1alpha1.InstanceStatus{KubeconfigSecretRef: &v1alpha1.SecretKeyReference{}}
+	well := words("True/Answering", "True/Healthy", "True/Serving", "True/Available")
 	known := v1alpha1.InstanceStatus{
 		State: v1alpha1.InstanceStateRunning, KarmadaVersion: "v1.17.0", KubernetesVersion: "v1.34.0", APIEndpoint: "https://old",
-		Conditions: []metav1.Condition{v1alpha1.Indexed("not ours"), v1alpha1.Ready("old")},
+		Conditions: append([]metav1.Condition{v1alpha1.Indexed("not ours")}, well...),
 		Summary:    &v1alpha1.InstanceSummary{},
 	}
-	seen := func(o probe.Observation) probe.Finding {
+	down := known
+	down.Conditions = words("False/NotAnswering", "Unknown/Unreachable", "Unknown/Unreachable", "False/Unreachable")
+	seen := func(o probe.Observation, karmada *facts) found {
 		o.Endpoint = "https://new"
-		return probe.Finding{Seen: &o}
+		return found{Finding: probe.Finding{Seen: &o}, Karmada: karmada}
 	}
+	gone := seen(probe.Observation{Err: fmt.Errorf("down")}, nil)
 	for _, c := range []struct {
 		reason string
-		spec   v1alpha1.InstanceSpec
 		status v1alpha1.InstanceStatus
-		found  probe.Finding
-		want   v1alpha1.InstanceStatus
+		found  found
+		// looks is how often it is looked, with two seconds in between.
+		looks      int
+		conditions []metav1.Condition
+		want       v1alpha1.InstanceStatus
+		pending    bool
 	}{
 		{
-			reason: "all is well, and what others own is not in it", spec: external, status: known,
-			found: seen(probe.Observation{Version: "v1.35.4"}),
-			want: v1alpha1.InstanceStatus{
-				State: v1alpha1.InstanceStateRunning, KarmadaVersion: "v1.18.2", KubernetesVersion: "v1.35.4", APIEndpoint: "https://new",
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "True", Reason: "Available"}},
-			},
+			reason: "at the first look all is well", found: seen(probe.Observation{Version: "v1.35.4"}, &facts{}),
+			conditions: well,
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateRunning, KubernetesVersion: "v1.35.4", APIEndpoint: "https://new"},
 		},
 		{
-			reason: "an instance that is down keeps its last version", spec: external, status: known,
-			found: seen(probe.Observation{Err: fmt.Errorf("down")}),
-			want: v1alpha1.InstanceStatus{
-				State: v1alpha1.InstanceStateUnavailable, KarmadaVersion: "v1.18.2", KubernetesVersion: "v1.34.0", APIEndpoint: "https://new",
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "False", Reason: "NotAnswering"}, {Type: "Ready", Status: "False", Reason: "Unreachable"}},
-			},
+			reason: "what others own is not in it", status: known, found: seen(probe.Observation{Version: "v1.35.4"}, &facts{}),
+			conditions: well,
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateRunning, KubernetesVersion: "v1.35.4", APIEndpoint: "https://new"},
 		},
 		{
-			reason: "an apiserver without Karmada is not available as an instance", spec: external,
-			found: seen(probe.Observation{Version: "v1.35.4", Karmada: &probe.HTTPError{Status: 404}}),
-			want: v1alpha1.InstanceStatus{
-				State: v1alpha1.InstanceStateUnavailable, KarmadaVersion: "v1.18.2", KubernetesVersion: "v1.35.4", APIEndpoint: "https://new",
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "False", Reason: "KarmadaMissing"}},
-			},
+			reason: "a glance says nothing of versions and of Karmada", status: known, found: seen(probe.Observation{}, nil),
+			conditions: well,
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateRunning, KubernetesVersion: "v1.34.0", APIEndpoint: "https://new"},
 		},
 		{
-			reason: "without credentials nothing is known, and the past is kept", spec: external, status: known,
-			found: probe.Finding{Credentials: connection.ErrMissing},
-			want: v1alpha1.InstanceStatus{
-				State: v1alpha1.InstanceStateUnknown, KarmadaVersion: "v1.18.2", KubernetesVersion: "v1.34.0", APIEndpoint: "https://old",
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "Unknown", Reason: "CredentialsMissing"}, {Type: "Ready", Status: "Unknown", Reason: "CredentialsMissing"}},
-			},
+			reason: "one look in vain changes nothing", status: known, found: gone, conditions: well, pending: true,
+			want: v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateRunning, KubernetesVersion: "v1.34.0", APIEndpoint: "https://new"},
 		},
 		{
-			reason: "a managed instance has none before it is installed", spec: managed,
-			found: probe.Finding{Credentials: connection.ErrMissing},
-			want: v1alpha1.InstanceStatus{
-				State:      v1alpha1.InstanceStateInProcess,
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "Unknown", Reason: "CredentialsMissing"}, {Type: "Ready", Status: "Unknown", Reason: "CredentialsMissing"}},
-			},
+			reason: "an instance that stays down keeps its last version", status: known, found: gone, looks: 4,
+			conditions: down.Conditions,
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnavailable, KubernetesVersion: "v1.34.0", APIEndpoint: "https://new"},
 		},
 		{
-			reason: "a managed instance whose credentials are lost is not being installed", spec: managed, status: installed,
-			found: probe.Finding{Credentials: connection.ErrMissing},
-			want: v1alpha1.InstanceStatus{
-				State:      v1alpha1.InstanceStateUnknown,
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "Unknown", Reason: "CredentialsMissing"}, {Type: "Ready", Status: "Unknown", Reason: "CredentialsMissing"}},
-			},
+			reason: "it is back at once when it was back for a while", status: down, found: seen(probe.Observation{Version: "v1.35.4"}, &facts{}), looks: 3,
+			conditions: well,
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateRunning, KubernetesVersion: "v1.35.4", APIEndpoint: "https://new"},
 		},
 		{
-			reason: "an instance that is being deleted says so", spec: external, status: known,
-			found: probe.Finding{Deleting: true},
-			want: v1alpha1.InstanceStatus{
-				State: v1alpha1.InstanceStateTerminating, KarmadaVersion: "v1.18.2", KubernetesVersion: "v1.34.0", APIEndpoint: "https://old",
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "Unknown", Reason: "Deleting"}, {Type: "Ready", Status: "False", Reason: "Deleting"}},
-			},
+			reason: "one that never answered is unavailable at once", found: gone, conditions: down.Conditions,
+			want: v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnavailable, APIEndpoint: "https://new"},
+		},
+		{
+			reason: "an apiserver without Karmada is not available as an instance",
+			found:  seen(probe.Observation{Version: "v1.35.4"}, &facts{policies: &probe.HTTPError{Status: 404}}),
+			want:   v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnavailable, KubernetesVersion: "v1.35.4", APIEndpoint: "https://new"},
+
+			conditions: words("True/Answering", "True/Healthy", "False/KarmadaMissing", "False/KarmadaMissing"),
+		},
+		{
+			reason: "an apiserver that is not ready is asked no further", found: seen(probe.Observation{Version: "v1.35.4", Health: &probe.HTTPError{Status: 500}}, nil),
+			conditions: words("True/Answering", "False/Unhealthy", "Unknown/Pending", "False/Unhealthy"),
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnavailable, KubernetesVersion: "v1.35.4", APIEndpoint: "https://new"},
+		},
+		{
+			reason: "without credentials nothing is known, and the past is kept", status: known,
+			found:      found{Finding: probe.Finding{Credentials: connection.ErrMissing}},
+			conditions: words("Unknown/CredentialsMissing", "Unknown/CredentialsMissing", "Unknown/CredentialsMissing", "Unknown/CredentialsMissing"),
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnknown, KubernetesVersion: "v1.34.0", APIEndpoint: "https://old"},
+		},
+		{
+			reason: "an instance that is being deleted says so", status: known, found: found{Finding: probe.Finding{Deleting: true}},
+			conditions: words("Unknown/Deleting", "Unknown/Deleting", "Unknown/Deleting", "False/Deleting"),
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateTerminating, KubernetesVersion: "v1.34.0", APIEndpoint: "https://old"},
 		},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			instance := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "alpha", Generation: 3}, Spec: c.spec, Status: c.status}
-			c.want.ObservedGeneration = 3
-			for i := range c.want.Conditions {
-				c.want.Conditions[i].ObservedGeneration = 3
+			instance := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "alpha", Generation: 3}, Spec: external, Status: c.status}
+			c.want.ObservedGeneration, c.want.KarmadaVersion, c.want.Conditions = 3, "v1.18.2", c.conditions
+			now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+			judge := &steady.Judge{Limits: steady.Default, Now: func() time.Time { return now }}
+			var got v1alpha1.InstanceStatus
+			var pending bool
+			for range max(1, c.looks) {
+				now = now.Add(2 * time.Second)
+				c.found.Began = now
+				got, pending = decide(instance, c.found, judge)
 			}
-			got := decide(instance, c.found)
-			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime")); diff != "" {
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime", "ObservedGeneration")); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}
+			if pending != c.pending {
+				t.Errorf("pending is %v, want %v", pending, c.pending)
+			}
 		})
+	}
+}
+
+func TestState(t *testing.T) {
+	installed, not := v1alpha1.Installed(""), v1alpha1.NotInstalled(v1alpha1.ReasonInstalling, "")
+	ready, notReady := v1alpha1.Ready(""), v1alpha1.NotReady(v1alpha1.ReasonUnreachable, "")
+	nobody := v1alpha1.ReadyUnknown(v1alpha1.ReasonCredentialsMissing, "")
+	const external, managed = v1alpha1.InstanceModeExternal, v1alpha1.InstanceModeManaged
+	for _, c := range []struct {
+		reason     string
+		mode       v1alpha1.InstanceMode
+		deleting   bool
+		conditions []metav1.Condition
+		want       v1alpha1.InstanceState
+	}{
+		{"nobody has looked yet", external, false, nil, v1alpha1.InstanceStateUnknown},
+		{"nobody can look", external, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateUnknown},
+		{"all is well", external, false, []metav1.Condition{ready}, v1alpha1.InstanceStateRunning},
+		{"all is well, and it is collected badly", external, false, []metav1.Condition{v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, ""), ready}, v1alpha1.InstanceStateRunning},
+		{"something is not well", external, false, []metav1.Condition{notReady}, v1alpha1.InstanceStateUnavailable},
+		{"it is being deleted, whatever else", external, true, []metav1.Condition{ready}, v1alpha1.InstanceStateTerminating},
+		{"an External instance is not installed by us", external, false, []metav1.Condition{not, ready}, v1alpha1.InstanceStateRunning},
+		{"nobody has begun to install it", managed, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateInProcess},
+		{"it is being installed", managed, false, []metav1.Condition{not, nobody}, v1alpha1.InstanceStateInProcess},
+		{"it answers, and is still being installed", managed, false, []metav1.Condition{not, ready}, v1alpha1.InstanceStateInProcess},
+		{"it is installed and works", managed, false, []metav1.Condition{installed, ready}, v1alpha1.InstanceStateRunning},
+		{"it is installed and does not work", managed, false, []metav1.Condition{installed, notReady}, v1alpha1.InstanceStateUnavailable},
+		{"it is installed and its credentials are lost", managed, false, []metav1.Condition{installed, nobody}, v1alpha1.InstanceStateUnknown},
+		{"it is being removed", managed, true, []metav1.Condition{not, notReady}, v1alpha1.InstanceStateTerminating},
+	} {
+		if got := State(c.mode, c.deleting, c.conditions); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
+		}
+	}
+}
+
+func TestKarmadaVersion(t *testing.T) {
+	at := func(generation int64, c metav1.Condition) []metav1.Condition {
+		c.ObservedGeneration = generation
+		return []metav1.Condition{c}
+	}
+	for _, c := range []struct {
+		reason     string
+		mode       v1alpha1.InstanceMode
+		conditions []metav1.Condition
+		want       string
+	}{
+		{"an External one is believed what was declared", v1alpha1.InstanceModeExternal, nil, "v2.0.0"},
+		{"a Managed one that is not installed has none yet but what was", v1alpha1.InstanceModeManaged, nil, "v1.0.0"},
+		{"while it is updated the old one counts", v1alpha1.InstanceModeManaged, at(3, v1alpha1.NotInstalled(v1alpha1.ReasonUpdating, "")), "v1.0.0"},
+		{"what was installed for an older spec says nothing about this one", v1alpha1.InstanceModeManaged, at(2, v1alpha1.Installed("")), "v1.0.0"},
+		{"once it is installed the new one counts", v1alpha1.InstanceModeManaged, at(3, v1alpha1.Installed("")), "v2.0.0"},
+	} {
+		instance := &v1alpha1.Instance{
+			ObjectMeta: metav1.ObjectMeta{Generation: 3}, Spec: v1alpha1.InstanceSpec{Mode: c.mode, KarmadaVersion: "v2.0.0"},
+			Status: v1alpha1.InstanceStatus{KarmadaVersion: "v1.0.0", Conditions: c.conditions},
+		}
+		if got := karmadaVersion(instance); got != c.want {
+			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
+		}
 	}
 }

@@ -26,23 +26,18 @@ type Finding struct {
 	Expires time.Time
 }
 
-// Looker is Prober.Instance or Prober.Cluster.
-type Looker func(ctx context.Context, name string, to connection.Connection) Observation
-
-// Find looks at the apiserver of an object. Its error is not about the
+// Find says what is known without looking, or looks. Its error is not about the
 // apiserver but about us, who could not look: the next attempt may do better.
-func (p *Prober) Find(ctx context.Context, object client.Object, to connection.Connection, err error, look Looker) (Finding, error) {
+func Find(ctx context.Context, object client.Object, to connection.Connection, err error, look func() Observation) (Finding, error) {
 	switch {
 	case !object.GetDeletionTimestamp().IsZero():
-		p.Forget(object.GetName())
 		return Finding{Deleting: true}, nil
 	case errors.Is(err, connection.ErrMissing), errors.Is(err, connection.ErrInvalid):
-		p.Forget(object.GetName())
 		return Finding{Credentials: err}, nil
 	case err != nil:
 		return Finding{}, err
 	}
-	seen := look(ctx, object.GetName(), to)
+	seen := look()
 	if ctx.Err() != nil {
 		return Finding{}, ctx.Err() // We are being stopped, which says nothing about the apiserver.
 	}

@@ -26,11 +26,8 @@ func Judge(seen Observation) (reachable, ready metav1.Condition) {
 			v1alpha1.NotReady(v1alpha1.ReasonUnreachable, "It cannot be reached, see condition Reachable.")
 	}
 	reachable = v1alpha1.Reachable(fmt.Sprintf("%s answers.", seen.Endpoint))
-	switch {
-	case seen.Health != nil:
-		return reachable, v1alpha1.NotReady(v1alpha1.ReasonUnhealthy, unhealthy(seen.Health))
-	case seen.Karmada != nil:
-		return reachable, withoutKarmada(seen)
+	if seen.Health != nil {
+		return reachable, v1alpha1.NotReady(v1alpha1.ReasonUnhealthy, Unhealthy(seen.Health))
 	}
 	return reachable, v1alpha1.Ready("It answers and says that it is ready.")
 }
@@ -107,8 +104,8 @@ func innermost(err error) error {
 	}
 }
 
-// unhealthy names the checks of /readyz that fail.
-func unhealthy(err error) string {
+// Unhealthy names the checks of /readyz that fail.
+func Unhealthy(err error) string {
 	var answer *HTTPError
 	if !errors.As(err, &answer) {
 		return "It answers, but not to /readyz."
@@ -128,21 +125,4 @@ func unhealthy(err error) string {
 		failing = append(failing[:most], "…")
 	}
 	return fmt.Sprintf("It says that it is not ready; failing checks: %s.", strings.Join(failing, ", "))
-}
-
-func withoutKarmada(seen Observation) metav1.Condition {
-	var answer *HTTPError
-	if !errors.As(seen.Karmada, &answer) {
-		return v1alpha1.NotReady(v1alpha1.ReasonUnhealthy, "It answers, but not in time for Karmada's APIs.")
-	}
-	switch answer.Status {
-	case http.StatusNotFound:
-		return v1alpha1.NotReady(v1alpha1.ReasonKarmadaMissing,
-			fmt.Sprintf("%s does not serve %s: it is no Karmada control plane.", seen.Endpoint, answer.Path))
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return v1alpha1.NotReady(v1alpha1.ReasonRefused,
-			fmt.Sprintf("The credentials may not read %s (HTTP %d).", answer.Path, answer.Status))
-	}
-	return v1alpha1.NotReady(v1alpha1.ReasonUnhealthy,
-		fmt.Sprintf("%s answers with HTTP %d: is karmada-aggregated-apiserver running?", answer.Path, answer.Status))
 }

@@ -2,19 +2,21 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"sync"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 )
 
 const (
@@ -24,23 +26,17 @@ const (
 	maxVersion = 64
 )
 
-// karmadaPaths are the API groups without which an apiserver is no Karmada. The
-// first is served by karmada-aggregated-apiserver, so it also tells whether
-// that one works; the second comes with Karmada's CRDs.
-var karmadaPaths = []string{"/apis/cluster.karmada.io/v1alpha1", "/apis/policy.karmada.io/v1alpha1"}
-
 // Observation is what one look at an apiserver showed.
 type Observation struct {
-	// Version is what /version says; empty when Err is set.
+	// Version is what /version says; empty when it was not asked, or Err is set.
 	Version string
-	// KubeSystemID is the UID of the namespace kube-system, as far as it may be read.
+	// KubeSystemID is the UID of the namespace kube-system, as far as it was asked
+	// for and may be read.
 	KubeSystemID string
-	// Err is why /version gave no version: a transport error, or an *HTTPError.
+	// Err is why it does not answer as an apiserver: a transport error, or an *HTTPError.
 	Err error
 	// Health is why /readyz is not content; nil as well when we may not ask.
 	Health error
-	// Karmada is why Karmada's APIs cannot be used; nil as well for a plain cluster.
-	Karmada error
 	// Endpoint and Timeout are for messages.
 	Endpoint string
 	Timeout  time.Duration
@@ -55,139 +51,149 @@ type HTTPError struct {
 
 func (e *HTTPError) Error() string { return fmt.Sprintf("HTTP %d for %s", e.Status, e.Path) }
 
-// Prober looks at apiservers. It keeps a connection to each, by name, which is
-// replaced when the credentials change. The zero value has no timeout and is of
-// no use. One Prober serves one kind of object.
+// Depth is how much a look asks.
+type Depth bool
+
+const (
+	// Glance asks /readyz, and more only when that is not content.
+	Glance Depth = false
+	// Whole asks for everything.
+	Whole Depth = true
+)
+
+// Prober looks at apiservers.
 type Prober struct {
 	// Timeout bounds one look, all its requests together.
 	Timeout time.Duration
-
-	mu      sync.Mutex
-	clients map[string]cachedClient
+	// Connections are those to look through.
+	Connections *connections.Pool
 }
 
-type cachedClient struct {
-	fingerprint string
-	http        *http.Client
-}
-
-// Instance looks at a Karmada control plane. The name is that of the Instance.
-func (p *Prober) Instance(ctx context.Context, name string, to connection.Connection) Observation {
-	return p.look(ctx, name, to, func(ctx context.Context, get getter, seen *Observation) {
-		for _, path := range karmadaPaths {
-			if _, err := get(ctx, path); err != nil {
-				seen.Karmada = err
-				return
-			}
-		}
-	})
-}
-
-// Cluster looks at a Kubernetes cluster. The name is that of the Cluster resource.
-func (p *Prober) Cluster(ctx context.Context, name string, to connection.Connection) Observation {
-	return p.look(ctx, name, to, func(ctx context.Context, get getter, seen *Observation) {
-		body, err := get(ctx, "/api/v1/namespaces/kube-system")
-		if err != nil {
-			return // It is nice to know, and not everybody may read it.
-		}
-		namespace := &metav1.PartialObjectMetadata{}
-		if json.Unmarshal(body, namespace) == nil && len(namespace.UID) <= maxVersion {
-			seen.KubeSystemID = string(namespace.UID)
-		}
-	})
-}
-
-// Forget closes the connection of an object that is gone.
-func (p *Prober) Forget(name string) {
-	p.mu.Lock()
-	old, found := p.clients[name]
-	delete(p.clients, name)
-	p.mu.Unlock()
-	if found {
-		old.http.CloseIdleConnections()
-	}
-}
-
-type getter func(ctx context.Context, path string) ([]byte, error)
-
-func (p *Prober) look(ctx context.Context, name string, to connection.Connection, more func(context.Context, getter, *Observation)) Observation {
+// Look looks at an apiserver. When it answers and is ready, more asks what is
+// asked besides, within the same timeout.
+func (p *Prober) Look(ctx context.Context, key connections.Key, to connection.Connection, depth Depth, more func(context.Context, Asker)) Observation {
 	seen := Observation{Endpoint: to.Endpoint, Timeout: p.Timeout}
-	client, err := p.client(name, to)
+	conn, err := p.Connections.Of(key, to)
 	if err != nil {
 		seen.Err = err
 		return seen
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
-	get := func(ctx context.Context, path string) ([]byte, error) { return get(ctx, client, to.Endpoint, path) }
+	ask := NewAsker(conn)
 
-	body, err := get(ctx, "/version")
-	if err != nil {
+	_, err = ask.Get(ctx, "/readyz")
+	answer, answered := errors.AsType[*HTTPError](err)
+	switch {
+	case err != nil && (!answered || answer.Status == http.StatusUnauthorized):
 		seen.Err = err
 		return seen
-	}
-	info := version.Info{}
-	if json.Unmarshal(body, &info) != nil || info.GitVersion == "" || len(info.GitVersion) > maxVersion {
-		seen.Err = errNotKubernetes
-		return seen
-	}
-	seen.Version = info.GitVersion
-
-	if _, err := get(ctx, "/readyz"); err != nil {
-		var refused *HTTPError
-		if !errors.As(err, &refused) || refused.Status >= http.StatusInternalServerError {
+	case err != nil:
+		depth = Whole // Whether a gateway says so or the apiserver, its version tells.
+		if answer.Status >= http.StatusInternalServerError {
 			seen.Health = err
-			return seen
 		}
 		// Who may not ask, or asks something without /readyz, learns nothing from it.
 	}
-	more(ctx, get, &seen)
+	if depth == Glance {
+		return seen
+	}
+	if seen.Version, seen.Err = ask.version(ctx); seen.Err != nil {
+		seen.Health = nil
+		return seen
+	}
+	if seen.Health == nil && more != nil {
+		more(ctx, ask)
+	}
 	return seen
+}
+
+// KubeSystemID asks for the UID of the namespace kube-system. It is empty when
+// that may not be read: it is nice to know, and not everybody may.
+func KubeSystemID(ctx context.Context, ask Asker) string {
+	answer, err := ask.Get(ctx, "/api/v1/namespaces/kube-system")
+	if err != nil {
+		return ""
+	}
+	namespace := &metav1.PartialObjectMetadata{}
+	if json.Unmarshal(answer.Body, namespace) != nil || len(namespace.UID) > maxVersion {
+		return ""
+	}
+	return string(namespace.UID)
 }
 
 // errNotKubernetes means that something else answers at the endpoint.
 var errNotKubernetes = errors.New("what answers is not a Kubernetes apiserver")
 
-func (p *Prober) client(name string, to connection.Connection) (*http.Client, error) {
-	fingerprint := to.Fingerprint()
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	old, found := p.clients[name]
-	if found && old.fingerprint == fingerprint {
-		return old.http, nil
-	}
-	client, err := to.HTTPClient()
-	if err != nil {
-		return nil, err
-	}
-	if found {
-		old.http.CloseIdleConnections()
-	}
-	if p.clients == nil {
-		p.clients = map[string]cachedClient{}
-	}
-	p.clients[name] = cachedClient{fingerprint: fingerprint, http: client}
-	return client, nil
+// Asker sends single requests to an apiserver.
+type Asker struct {
+	client   *http.Client
+	endpoint string
 }
 
-func get(ctx context.Context, client *http.Client, endpoint, path string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, endpoint+path, http.NoBody)
+// NewAsker asks through a connection.
+func NewAsker(conn *connections.Conn) Asker {
+	return Asker{client: conn.HTTP, endpoint: conn.To.Endpoint}
+}
+
+// Endpoint is where it asks.
+func (a Asker) Endpoint() string { return a.endpoint }
+
+// Answer is an answer of status 2xx.
+type Answer struct {
+	Body []byte
+	// Date is when the other side says that it answered; zero when it does not say.
+	Date time.Time
+}
+
+// Get reads a path. Any answer but 2xx is an *HTTPError.
+func (a Asker) Get(ctx context.Context, path string) (Answer, error) {
+	return a.send(ctx, http.MethodGet, path, http.NoBody)
+}
+
+// Post sends a JSON document, with the same errors as Get.
+func (a Asker) Post(ctx context.Context, path string, body []byte) (Answer, error) {
+	return a.send(ctx, http.MethodPost, path, bytes.NewReader(body))
+}
+
+func (a Asker) send(ctx context.Context, method, path string, body io.Reader) (Answer, error) {
+	request, err := http.NewRequestWithContext(ctx, method, a.endpoint+path, body)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", "kairship-controller-manager")
-	response, err := client.Do(request)
+	request.Header.Set("User-Agent", connections.UserAgent)
+	if method == http.MethodPost {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	response, err := a.client.Do(request)
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
+	content, err := io.ReadAll(io.LimitReader(response.Body, maxBody))
 	if err != nil {
-		return nil, err
+		return Answer{}, err
 	}
-	if response.StatusCode != http.StatusOK {
-		return nil, &HTTPError{Path: path, Status: response.StatusCode, Body: body}
+	if response.StatusCode < http.StatusOK || response.StatusCode >= http.StatusMultipleChoices {
+		path, _, _ = strings.Cut(path, "?")
+		return Answer{}, &HTTPError{Path: path, Status: response.StatusCode, Body: content}
 	}
-	return body, nil
+	date, err := http.ParseTime(response.Header.Get("Date"))
+	if err != nil {
+		date = time.Time{}
+	}
+	return Answer{Body: content, Date: date}, nil
+}
+
+func (a Asker) version(ctx context.Context) (string, error) {
+	answer, err := a.Get(ctx, "/version")
+	if err != nil {
+		return "", err
+	}
+	info := version.Info{}
+	if json.Unmarshal(answer.Body, &info) != nil || info.GitVersion == "" || len(info.GitVersion) > maxVersion {
+		return "", errNotKubernetes
+	}
+	return info.GitVersion, nil
 }

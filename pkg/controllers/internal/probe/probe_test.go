@@ -24,6 +24,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
 
@@ -37,14 +38,12 @@ type answer struct {
 	body   string
 }
 
-// karmada is a control plane where everything works.
-func karmada(changes answers) answers {
+// cluster is one where everything works.
+func cluster(changes answers) answers {
 	all := answers{
-		"/version":                          {200, `{"gitVersion":"v1.35.4"}`},
-		"/readyz":                           {200, "ok"},
-		"/apis/cluster.karmada.io/v1alpha1": {200, "{}"},
-		"/apis/policy.karmada.io/v1alpha1":  {200, "{}"},
-		"/api/v1/namespaces/kube-system":    {200, `{"metadata":{"uid":"1234"}}`},
+		"/version":                       {200, `{"gitVersion":"v1.35.4"}`},
+		"/readyz":                        {200, "ok"},
+		"/api/v1/namespaces/kube-system": {200, `{"metadata":{"uid":"1234"}}`},
 	}
 	maps.Copy(all, changes)
 	return all
@@ -87,7 +86,7 @@ func judge(seen probe.Observation) (verdict, string) {
 	return verdict{word(reachable), word(ready), seen.Version}, reachable.Message + " " + ready.Message
 }
 
-func TestInstance(t *testing.T) {
+func TestLook(t *testing.T) {
 	const answering = "True/Answering"
 	unreachable := func(reason string) verdict { return verdict{"False/" + reason, "False/Unreachable", ""} }
 	for _, c := range []struct {
@@ -97,25 +96,25 @@ func TestInstance(t *testing.T) {
 		want    verdict
 		says    string
 	}{
-		{reason: "everything works", handler: karmada(nil), want: verdict{answering, "True/Available", "v1.35.4"}, says: "answers"},
+		{reason: "everything works", handler: cluster(nil), want: verdict{answering, "True/Available", "v1.35.4"}, says: "answers"},
 		{
-			reason: "a wrong token is refused", handler: karmada(nil), change: func(c *connection.Connection) { c.Token = "other" },
+			reason: "a wrong token is refused", handler: cluster(nil), change: func(c *connection.Connection) { c.Token = "other" },
 			want: unreachable(v1alpha1.ReasonRefused), says: "does not accept the credentials (HTTP 401)",
 		},
 		{
-			reason: "403 is a refusal too", handler: karmada(answers{"/version": {403, ""}}),
+			reason: "403 is a refusal too", handler: cluster(answers{"/version": {403, ""}}),
 			want: unreachable(v1alpha1.ReasonRefused), says: "HTTP 403",
 		},
 		{
-			reason: "an unknown CA is not trusted", handler: karmada(nil), change: func(c *connection.Connection) { c.CAData = nil },
+			reason: "an unknown CA is not trusted", handler: cluster(nil), change: func(c *connection.Connection) { c.CAData = nil },
 			want: unreachable(v1alpha1.ReasonNotTrusted), says: "unknown authority",
 		},
 		{
-			reason: "a certificate for another host is not trusted", handler: karmada(nil), change: func(c *connection.Connection) { c.ServerName = "kube.invalid" },
+			reason: "a certificate for another host is not trusted", handler: cluster(nil), change: func(c *connection.Connection) { c.ServerName = "kube.invalid" },
 			want: unreachable(v1alpha1.ReasonNotTrusted), says: "is not for the host kube.invalid",
 		},
 		{
-			reason: "nobody listens", handler: karmada(nil), change: func(c *connection.Connection) { c.Endpoint = "https://" + closedPort(t) },
+			reason: "nobody listens", handler: cluster(nil), change: func(c *connection.Connection) { c.Endpoint = "https://" + closedPort(t) },
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "connecting failed (connection refused)",
 		},
 		{
@@ -130,40 +129,24 @@ func TestInstance(t *testing.T) {
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "the connection broke",
 		},
 		{
-			reason: "a gateway without a backend is no answer", handler: karmada(answers{"/version": {503, ""}}),
+			reason: "a gateway without a backend is no answer", handler: cluster(answers{"/version": {503, ""}}),
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "HTTP 503",
 		},
 		{
-			reason: "a web site is no apiserver", handler: karmada(answers{"/version": {200, "<html>"}}),
+			reason: "a web site is no apiserver", handler: cluster(answers{"/version": {200, "<html>"}}),
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "not a Kubernetes apiserver",
 		},
 		{
-			reason: "a version may not be a novel", handler: karmada(answers{"/version": {200, `{"gitVersion":"` + strings.Repeat("v", 100) + `"}`}}),
+			reason: "a version may not be a novel", handler: cluster(answers{"/version": {200, `{"gitVersion":"` + strings.Repeat("v", 100) + `"}`}}),
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "not a Kubernetes apiserver",
 		},
 		{
-			reason: "an apiserver that is not ready says why", handler: karmada(answers{"/readyz": {500, "[+]ping ok\n[-]etcd failed: reason withheld\n[-]poststarthook/x failed\n"}}),
+			reason: "an apiserver that is not ready says why", handler: cluster(answers{"/readyz": {500, "[+]ping ok\n[-]etcd failed: reason withheld\n[-]poststarthook/x failed\n"}}),
 			want: verdict{answering, "False/Unhealthy", "v1.35.4"}, says: "failing checks: etcd, poststarthook/x.",
 		},
 		{
-			reason: "who may not ask for the health goes without it", handler: karmada(answers{"/readyz": {403, ""}}),
+			reason: "who may not ask for the health goes without it", handler: cluster(answers{"/readyz": {403, ""}}),
 			want: verdict{answering, "True/Available", "v1.35.4"}, says: "ready",
-		},
-		{
-			reason: "a plain cluster is no instance", handler: karmada(answers{"/apis/cluster.karmada.io/v1alpha1": {404, ""}}),
-			want: verdict{answering, "False/KarmadaMissing", "v1.35.4"}, says: "it is no Karmada control plane",
-		},
-		{
-			reason: "Karmada's CRDs are part of it", handler: karmada(answers{"/apis/policy.karmada.io/v1alpha1": {404, ""}}),
-			want: verdict{answering, "False/KarmadaMissing", "v1.35.4"}, says: "policy.karmada.io",
-		},
-		{
-			reason: "the aggregated apiserver is part of it", handler: karmada(answers{"/apis/cluster.karmada.io/v1alpha1": {503, ""}}),
-			want: verdict{answering, "False/Unhealthy", "v1.35.4"}, says: "is karmada-aggregated-apiserver running?",
-		},
-		{
-			reason: "the credentials may be too small", handler: karmada(answers{"/apis/policy.karmada.io/v1alpha1": {403, ""}}),
-			want: verdict{answering, "False/Refused", "v1.35.4"}, says: "may not read",
 		},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -176,15 +159,15 @@ func TestInstance(t *testing.T) {
 			if strings.Contains(c.says, "300ms") {
 				timeout = 300 * time.Millisecond
 			}
-			prober := &probe.Prober{Timeout: timeout}
-			got, message := judge(prober.Instance(t.Context(), "alpha", to))
+			prober := newProber(timeout)
+			got, message := judge(prober.Look(t.Context(), connections.Instance("alpha"), to, probe.Whole, nil))
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s\n%s", diff, message)
 			}
 			if !strings.Contains(message, c.says) {
 				t.Errorf("the message does not say %q: %s", c.says, message)
 			}
-			if _, again := judge(prober.Instance(t.Context(), "alpha", to)); again != message {
+			if _, again := judge(prober.Look(t.Context(), connections.Instance("alpha"), to, probe.Whole, nil)); again != message {
 				t.Errorf("the same state has another message at the second look:\n%s\n%s", message, again)
 			}
 		})
@@ -234,25 +217,64 @@ func closedPort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func TestClusterNeedsNoKarmada(t *testing.T) {
-	plain := karmada(answers{"/apis/cluster.karmada.io/v1alpha1": {404, ""}})
-	prober := &probe.Prober{Timeout: 10 * time.Second}
+func newProber(timeout time.Duration) *probe.Prober {
+	return &probe.Prober{Timeout: timeout, Connections: &connections.Pool{}}
+}
 
-	seen := prober.Cluster(t.Context(), "m1", start(t, plain))
-	if got, message := judge(seen); got.Ready != "True/Available" || seen.KubeSystemID != "1234" {
-		t.Errorf("got %+v with kube-system %q: %s", got, seen.KubeSystemID, message)
+func TestKubeSystemID(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		answer answer
+		want   string
+	}{
+		{"it is the UID of kube-system", answer{200, `{"metadata":{"uid":"1234"}}`}, "1234"},
+		{"not everybody may read it", answer{403, ""}, ""},
+		{"an answer that is none says nothing", answer{200, "<html>"}, ""},
+		{"an ID may not be a novel", answer{200, `{"metadata":{"uid":"` + strings.Repeat("1", 100) + `"}}`}, ""},
+	} {
+		got := "never asked"
+		to := start(t, cluster(answers{"/api/v1/namespaces/kube-system": c.answer}))
+		seen := newProber(10*time.Second).Look(t.Context(), connections.Cluster("m1"), to, probe.Whole, func(ctx context.Context, ask probe.Asker) {
+			got = probe.KubeSystemID(ctx, ask)
+		})
+		if verdict, message := judge(seen); got != c.want || verdict.Ready != "True/Available" {
+			t.Errorf("%s: got %q, want %q; %+v: %s", c.reason, got, c.want, verdict, message)
+		}
 	}
+}
 
-	plain["/api/v1/namespaces/kube-system"] = answer{403, ""}
-	seen = prober.Cluster(t.Context(), "m1", start(t, plain))
-	if got, message := judge(seen); got.Ready != "True/Available" || seen.KubeSystemID != "" {
-		t.Errorf("who may not read kube-system: got %+v with kube-system %q: %s", got, seen.KubeSystemID, message)
+// TestAGlanceAsksOnce counts what a look costs an apiserver.
+func TestAGlanceAsksOnce(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		depth  probe.Depth
+		answer answers
+		want   []string
+	}{
+		{"a glance at what is well is one request", probe.Glance, nil, []string{"/readyz"}},
+		{"a whole look asks for everything", probe.Whole, nil, []string{"/readyz", "/version", "/more"}},
+		{"a glance at what is not well becomes a whole look", probe.Glance, answers{"/readyz": {500, "[-]etcd failed"}}, []string{"/readyz", "/version"}},
+		{"who may not ask for the health asks for the version", probe.Glance, answers{"/readyz": {403, ""}}, []string{"/readyz", "/version", "/more"}},
+		{"refused credentials are not tried again", probe.Whole, answers{"/readyz": {401, ""}}, []string{"/readyz"}},
+	} {
+		var asked []string
+		handler := cluster(c.answer)
+		to := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			asked = append(asked, r.URL.Path)
+			handler.ServeHTTP(w, r)
+		}))
+		newProber(10*time.Second).Look(t.Context(), connections.Instance("alpha"), to, c.depth, func(ctx context.Context, ask probe.Asker) {
+			_, _ = ask.Get(ctx, "/more")
+		})
+		if diff := cmp.Diff(c.want, asked); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+		}
 	}
 }
 
 func TestProberKeepsAConnectionUntilTheCredentialsChange(t *testing.T) {
 	var opened atomic.Int32
-	server := httptest.NewUnstartedServer(karmada(nil))
+	server := httptest.NewUnstartedServer(cluster(nil))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			opened.Add(1)
@@ -264,8 +286,9 @@ func TestProberKeepsAConnectionUntilTheCredentialsChange(t *testing.T) {
 		Endpoint: server.URL, Token: token,
 		CAData: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 	}
-	prober := &probe.Prober{Timeout: 10 * time.Second}
-	look := func() { prober.Instance(t.Context(), "alpha", to) }
+	prober := newProber(10 * time.Second)
+	key := connections.Instance("alpha")
+	look := func() { prober.Look(t.Context(), key, to, probe.Whole, nil) }
 
 	look()
 	look()
@@ -277,7 +300,7 @@ func TestProberKeepsAConnectionUntilTheCredentialsChange(t *testing.T) {
 	if got := opened.Load(); got != 2 {
 		t.Errorf("after a rotation there were %d connections, want 2: the old one carries the old credentials", got)
 	}
-	prober.Forget("alpha")
+	prober.Connections.Forget(key)
 	look()
 	if got := opened.Load(); got != 3 {
 		t.Errorf("after Forget there were %d connections, want 3", got)
@@ -290,7 +313,7 @@ func TestFind(t *testing.T) {
 	dying := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "alpha", DeletionTimestamp: &now}}
 	ours := errors.New("the global cluster does not answer")
 	looked := 0
-	look := func(context.Context, string, connection.Connection) probe.Observation {
+	look := func() probe.Observation {
 		looked++
 		return probe.Observation{Version: "v1"}
 	}
@@ -311,7 +334,7 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			looked = 0
-			found, err := (&probe.Prober{}).Find(t.Context(), c.object, connection.Connection{}, c.err, look)
+			found, err := probe.Find(t.Context(), c.object, connection.Connection{}, c.err, look)
 			if !errors.Is(err, c.fails) || (err == nil) != (c.fails == nil) {
 				t.Fatalf("got error %v, want %v", err, c.fails)
 			}
@@ -331,7 +354,7 @@ func TestFind(t *testing.T) {
 	t.Run("a stop of the process says nothing about the instance", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if _, err := (&probe.Prober{}).Find(ctx, living, connection.Connection{}, nil, look); !errors.Is(err, context.Canceled) {
+		if _, err := probe.Find(ctx, living, connection.Connection{}, nil, look); !errors.Is(err, context.Canceled) {
 			t.Errorf("got error %v, want that of the context", err)
 		}
 	})

@@ -1,0 +1,48 @@
+package instancestatus
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// State is the one word about an instance. It depends on nothing but what is
+// passed, so that whoever reads the conditions can tell why it is so.
+func State(mode v1alpha1.InstanceMode, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
+	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
+	switch {
+	case deleting:
+		return v1alpha1.InstanceStateTerminating
+	case mode == v1alpha1.InstanceModeManaged && !meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionInstalled):
+		// It may well answer, but it is not what it is to be yet.
+		return v1alpha1.InstanceStateInProcess
+	case ready == nil, ready.Status == metav1.ConditionUnknown:
+		return v1alpha1.InstanceStateUnknown
+	case ready.Status == metav1.ConditionTrue:
+		return v1alpha1.InstanceStateRunning
+	}
+	return v1alpha1.InstanceStateUnavailable
+}
+
+// ready sums up the three conditions that say how an instance is. The first that
+// is not true gives the reason.
+func ready(reachable, apiserver, karmada metav1.Condition) metav1.Condition {
+	switch {
+	case reachable.Reason == v1alpha1.ReasonDeleting:
+		return v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted.")
+	case reachable.Status == metav1.ConditionUnknown:
+		return v1alpha1.ReadyUnknown(reachable.Reason, reachable.Message)
+	case reachable.Status == metav1.ConditionFalse:
+		return v1alpha1.NotReady(v1alpha1.ReasonUnreachable, "It cannot be reached, see condition Reachable.")
+	}
+	for _, part := range []metav1.Condition{apiserver, karmada} {
+		switch part.Status {
+		case metav1.ConditionFalse:
+			return v1alpha1.NotReady(part.Reason, part.Message)
+		case metav1.ConditionUnknown:
+			return v1alpha1.ReadyUnknown(part.Reason, part.Message)
+		}
+	}
+	return v1alpha1.Ready("It answers, is ready and serves Karmada's APIs.")
+}
