@@ -35,6 +35,8 @@ type Fleet struct {
 	Dir string `json:"-"`
 
 	KairshipURL      string            `json:"kairshipURL"`
+	KairshipTLSURL   string            `json:"kairshipTLSURL"`
+	KairshipCAFile   string            `json:"kairshipCAFile"`
 	IndexURL         string            `json:"indexURL"`
 	DB               string            `json:"db"`
 	ParameterizedSQL bool              `json:"parameterizedSQL"`

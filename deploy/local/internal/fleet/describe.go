@@ -9,6 +9,10 @@ import (
 type Description struct {
 	// KairshipURL is empty in a fleet without Kairship.
 	KairshipURL string `json:"kairshipURL,omitempty"`
+	// KairshipTLSURL is its address over TLS, for kubectl and whoever else sends no token in the clear.
+	KairshipTLSURL string `json:"kairshipTLSURL,omitempty"`
+	// KairshipCAFile verifies the certificate behind it.
+	KairshipCAFile string `json:"kairshipCAFile,omitempty"`
 	// KairshipPprof is the address of its profiles.
 	KairshipPprof string `json:"kairshipPprof,omitempty"`
 	// IndexURL is the index's own address; ordinary requests go through the global apiserver.
@@ -59,6 +63,7 @@ func (f *Fleet) describe() error {
 	}
 	if !f.settings.WithoutKairship {
 		d.KairshipURL = "http://" + f.ports.Addr("kairship/api")
+		d.KairshipTLSURL, d.KairshipCAFile = f.ports.URL("kairship/tls"), f.pki("global").File("ca.crt")
 		d.KairshipPprof = f.ports.Addr("kairship/pprof")
 		d.GlobalManagement = &GlobalManagementDescription{
 			URLs: f.webhookURLs(), CAFile: f.pki("global").File("ca.crt"), SecretFile: f.paths.WebhookSecret(),

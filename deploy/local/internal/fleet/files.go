@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
 	"github.com/kairship-io/kairship/deploy/local/internal/pki"
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
@@ -23,6 +26,9 @@ func (f *Fleet) prepareFiles() error {
 		}
 	}
 	if err := f.prepareTokens(); err != nil {
+		return err
+	}
+	if err := f.preparePeople(); err != nil {
 		return err
 	}
 	if err := f.prepareWebhook(); err != nil {
@@ -103,6 +109,50 @@ func newToken() ([]byte, error) {
 		return nil, err
 	}
 	return []byte(hex.EncodeToString(raw)), nil
+}
+
+// kairshipServer is what the certificate of Kairship's API server is called.
+const kairshipServer = "kairship-apiserver"
+
+// preparePeople makes Kairship's serving certificate and, of every person, the kubeconfigs with which
+// they reach the instances through Kairship. Those who may not are refused: that is worth trying, too.
+func (f *Fleet) preparePeople() error {
+	global := f.pki("global")
+	if err := global.EnsureServer(kairshipServer, nil); err != nil {
+		return err
+	}
+	if f.settings.WithoutKairship {
+		return nil
+	}
+	ca, err := global.CA()
+	if err != nil {
+		return err
+	}
+	for _, person := range topology.People() {
+		token, err := os.ReadFile(f.paths.Token(person))
+		if err != nil {
+			return err
+		}
+		for _, instance := range topology.WithRole(topology.Instance) {
+			server := f.ports.URL("kairship/tls") + "/instances/" + instance.Name + "/proxy"
+			text, err := clientcmd.Write(*pki.Kubeconfig(instance.Name, server, ca, person, clientcmdapi.AuthInfo{Token: string(token)}))
+			if err != nil {
+				return err
+			}
+			if err := writeSecret(f.paths.PersonKubeconfig(person, instance.Name), text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// writeSecret writes a file that only its owner may read, in a folder of the same kind.
+func writeSecret(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o600)
 }
 
 // webhookIdentity is what the certificate of the webhook of global management is called.

@@ -162,15 +162,22 @@ func (f *Fleet) index() []process {
 const controllerReplicas = 2
 
 func (f *Fleet) kairship() []process {
+	ownCert, ownKey := f.pki("global").Server(kairshipServer)
 	all := []process{{
 		name:   "kairship-apiserver",
 		binary: f.paths.Binary("kairship-apiserver"),
-		ports:  []string{"kairship/api", "kairship/pprof"},
+		ports:  []string{"kairship/api", "kairship/tls", "kairship/pprof"},
 		needs:  []string{"global/setup"},
 		ready:  probe{url: "http://" + f.ports.Addr("kairship/api") + "/readyz"},
 		args: []string{
 			"--kubeconfig=" + f.paths.ComponentKubeconfig("global", apiserverIdentity),
 			"--listen-address=" + f.ports.Addr("kairship/api"),
+			// kubectl sends no token over plain HTTP.
+			"--tls-listen-address=" + f.ports.Addr("kairship/tls"),
+			"--tls-cert-file=" + ownCert,
+			"--tls-private-key-file=" + ownKey,
+			"--external-url=" + f.ports.URL("kairship/tls"),
+			"--external-ca-file=" + f.pki("global").File("ca.crt"),
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
 		},
 	}}

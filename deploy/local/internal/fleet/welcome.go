@@ -24,9 +24,10 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 	for _, c := range topology.Clusters() {
 		names = append(names, c.Name)
 	}
-	kubectl := func(cluster, args string) string {
-		return fmt.Sprintf("KUBECONFIG=%s %s %s", quoted(f.paths.Kubeconfig(cluster)), quoted(f.paths.Binary("kubectl")), args)
+	kubectlWith := func(kubeconfig, args string) string {
+		return fmt.Sprintf("KUBECONFIG=%s %s %s", quoted(kubeconfig), quoted(f.paths.Binary("kubectl")), args)
 	}
+	kubectl := func(cluster, args string) string { return kubectlWith(f.paths.Kubeconfig(cluster), args) }
 	printf(out, "\nClusters   %s, for example\n           %s\n", strings.Join(names, ", "), kubectl("alpha", "get clusters,deployments -A"))
 	printf(out, "People     %s\n           their bearer tokens are in %s\n", people(f.settings.WithoutKairship), f.paths.Token(""))
 	if f.settings.WithoutKairship {
@@ -34,6 +35,8 @@ func (f *Fleet) PrintWelcome(ctx context.Context, out io.Writer, ask bool) {
 		return
 	}
 	url := "http://" + f.ports.Addr("kairship/api")
+	printf(out, "kubectl    as a person, through Kairship (%s), for example\n           %s\n",
+		f.ports.URL("kairship/tls"), kubectlWith(f.paths.PersonKubeconfig("alice", "alpha"), "get deployments -n shop"))
 	printf(out, "GraphQL    %s/graphql\nGraphiQL   %s/graphiql\n\nA first query:\n\n", url, url)
 	printf(out, "  curl -s %s/graphql \\\n    -H \"Authorization: Bearer $(cat %s)\" \\\n    -H 'Content-Type: application/json' \\\n    -d '{\"query\": \"%s\"}'\n",
 		url, quoted(f.paths.Token("admin")), firstQuery)

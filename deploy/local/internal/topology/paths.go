@@ -29,6 +29,11 @@ func (p Paths) ComponentKubeconfig(cluster, identity string) string {
 	return filepath.Join(p.Root, "kubeconfig", "components", cluster+"-"+identity+".yaml")
 }
 
+// PersonKubeconfig is the kubeconfig with which a person reaches an instance through Kairship.
+func (p Paths) PersonKubeconfig(person, instance string) string {
+	return filepath.Join(p.Root, "kubeconfig", "people", person+"-"+instance+".yaml")
+}
+
 // Token is the file with a person's bearer token of the global cluster.
 func (p Paths) Token(person string) string { return filepath.Join(p.Root, "tokens", person) }
 

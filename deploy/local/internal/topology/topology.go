@@ -62,8 +62,11 @@ func MembersOf(instance string) []Cluster {
 const NodesPerMember = 3
 
 // DefaultPortBase is the port base of a fleet that names none. Kairship itself then listens on
-// 8080; in any other fleet its port follows the base like all others.
+// ports that people remember; in any other fleet they follow the base like all others.
 const DefaultPortBase = 16400
+
+// memorable are those ports.
+var memorable = map[string]int{"kairship/api": 8080, "kairship/tls": 8443}
 
 // PortSpan is how many ports from the base on belong to a fleet.
 const PortSpan = 100
@@ -113,6 +116,7 @@ var ports = map[string]int{
 	"clusterpedia/api":     91,
 	"clusterpedia/metrics": 92,
 	"kairship/api":         80,
+	"kairship/tls":         90,
 	"kairship-0/metrics":   93,
 	"kairship-0/health":    94,
 	"kairship-1/metrics":   95,
@@ -131,8 +135,8 @@ func (p Ports) Of(purpose string) int {
 	if !ok {
 		panic("topology: no port is set aside for " + purpose)
 	}
-	if purpose == "kairship/api" && p.Base == DefaultPortBase {
-		return 8080
+	if fixed, ok := memorable[purpose]; ok && p.Base == DefaultPortBase {
+		return fixed
 	}
 	return p.Base + offset
 }

@@ -22,6 +22,9 @@ func TestKairshipsPort(t *testing.T) {
 	if got := (Ports{Base: 17400}).Addr("kairship/api"); got != "127.0.0.1:17480" {
 		t.Errorf("another fleet serves Kairship on %s: two fleets could not run beside each other", got)
 	}
+	if got := (Ports{Base: DefaultPortBase}).URL("kairship/tls"); got != "https://127.0.0.1:8443" {
+		t.Errorf("the default fleet serves Kairship with TLS at %s, want the documented https://127.0.0.1:8443", got)
+	}
 	if got := (Ports{Base: DefaultPortBase}).URL("global/api"); got != "https://127.0.0.1:16443" {
 		t.Errorf("the global apiserver is at %s, want the documented port", got)
 	}
