@@ -1,0 +1,126 @@
+package live
+
+import (
+	"errors"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Source is one resource of one cluster.
+type Source struct {
+	// Instance is the name of an instance; empty for the global cluster.
+	Instance string
+	// Resource is what is followed, in the version that objects are wanted in.
+	Resource schema.GroupVersionResource
+}
+
+// String is for logs and errors.
+func (s Source) String() string {
+	var b strings.Builder
+	b.WriteString(s.Resource.Resource)
+	if s.Resource.Group != "" {
+		b.WriteString("." + s.Resource.Group)
+	}
+	if s.Instance == "" {
+		return b.String() + " of the global cluster"
+	}
+	return b.String() + " of instance " + s.Instance
+}
+
+// Key names an object of a source.
+type Key struct {
+	// Namespace is empty for objects without one.
+	Namespace, Name string
+}
+
+// Filter says which objects of a source a subscriber follows. All parts must hold;
+// the zero value is everything.
+type Filter struct {
+	// Namespaces and Names are the ones wanted; nil for all. A list that is empty and
+	// not nil is for none: what a caller may see can be nothing.
+	Namespaces, Names []string
+	// Labels is nil for everything.
+	Labels labels.Selector
+	// Match decides what the other parts can't. It must depend on the object (its
+	// joined value included) alone, may be called often and from any goroutine, and
+	// must not block. Nil for everything.
+	Match func(*Object) bool
+}
+
+// Interest is a source, and what a subscriber wants of it.
+type Interest struct {
+	Source Source
+	// Join is set when each object comes with a value made of other sources' objects.
+	Join   *Join
+	Filter Filter
+}
+
+// Subscription is what one subscriber follows.
+type Subscription struct {
+	// Interests name each Source at most once.
+	Interests []Interest
+	// Identity is what a cursor is good for: the kind of subscription, its filters and
+	// its user, in any unambiguous text. Instances that come and go do not belong to it.
+	Identity string
+	// After is the cursor to go on from; empty to begin with what is there.
+	After string
+	// MaxPending is how many objects of one source may wait to be read before the
+	// source starts again with a GAP; 0 for Options.MaxPending.
+	MaxPending int
+}
+
+// Type is what an event says.
+type Type string
+
+// The types of events.
+const (
+	// Added is an object that is there, or begins to match the filter.
+	Added Type = "ADDED"
+	// Modified is an object that changed.
+	Modified Type = "MODIFIED"
+	// Deleted is an object that is gone, or no longer matches the filter.
+	Deleted Type = "DELETED"
+	// Synced: everything that was there has been told. It comes once for the stream
+	// (Source is zero), when all sources that answer are told; again after each GAP,
+	// and for a source that comes later (Source is set).
+	Synced Type = "SYNCED"
+	// Gap: changes of the source were lost. Forget its objects; what is there now follows.
+	Gap Type = "GAP"
+	// Interrupted: the source does not answer. What was told may be outdated. Err says why.
+	Interrupted Type = "INTERRUPTED"
+	// Restored: the source answers again, and everything that changed meanwhile has been told.
+	Restored Type = "RESTORED"
+	// Ended: the source is gone for good, and so are its objects, which are told as
+	// DELETED before. Err says why. A stream without sources ends with that error.
+	Ended Type = "ENDED"
+)
+
+// Event is what a stream says.
+type Event struct {
+	Type Type
+	// Source is what the event is about; zero for a Synced of the whole stream.
+	Source Source
+	// Object is the object as it is now or, when Deleted, as it was last; nil for events
+	// about sources. It is shared: do not change it.
+	Object *Object
+	// Old is, for Modified and Deleted, the object as this subscriber knew it.
+	Old *Object
+	// Err says for a person why a source is Interrupted or Ended.
+	Err error
+
+	position position
+	stream   *Stream
+}
+
+// Errors that end a stream. Others are *apierror.Error: NOT_FOUND when all
+// instances that were followed are gone, INVALID for a cursor of another subscription.
+var (
+	// ErrSlow is for a subscriber that did not read for Options.MaxSilence though there was something to read.
+	ErrSlow = errors.New("the subscriber did not read for too long")
+	// ErrStopped is for everybody when Kairship stops. Resume at another replica.
+	ErrStopped = errors.New("Kairship is being stopped; resume with the last cursor")
+	// ErrClosed is for who reads a stream that was closed.
+	ErrClosed = errors.New("the stream is closed")
+)
