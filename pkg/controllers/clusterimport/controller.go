@@ -31,9 +31,6 @@ const (
 	// whileBusy is when to look again whether the other side has done its part: it
 	// issues a token, or finishes removing something.
 	whileBusy = 500 * time.Millisecond
-	// longestUnready is when to look again, at the latest, whether Karmada has reached
-	// a new member.
-	longestUnready = 5 * time.Second
 	// whileElsewhere is when to look again whether a cluster became free that
 	// another instance has.
 	whileElsewhere = 10 * time.Second

@@ -201,7 +201,7 @@ func (r *Reconciler) confirm(_ context.Context, s *scope) error {
 		if ready != nil && ready.Message != "" {
 			said = "It says: " + ready.Message
 		}
-		return &outcome.Stop{Retry: min(r.pauses.next(s.cluster.Name), longestUnready), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
+		return &outcome.Stop{Retry: clocks.pause(s.cluster.Name, "join"), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
 			fmt.Sprintf("Everything is in place; Karmada has not reached the cluster. %s", brief(said)))}
 	default:
 		joined := v1alpha1.Joined(fmt.Sprintf("The cluster is a member of instance %q, which reaches it %s.", s.membership.Instance, how))

@@ -75,6 +75,19 @@ func (w *stopwatch) end(cluster, operation string) {
 	}
 }
 
+// pause is how long to wait before looking again whether somebody else has done
+// their part: not long at first, and longer when it lasts.
+func (w *stopwatch) pause(cluster, operation string) time.Duration {
+	const longest, part = 10 * time.Second, 10
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	begun, found := w.begun[[2]string{cluster, operation}]
+	if !found {
+		return longest / 2
+	}
+	return min(max(time.Since(begun)/part, whileBusy), longest)
+}
+
 // states counts the clusters by the reason of their condition.
 var states = &census{reasons: map[string]string{}}
 

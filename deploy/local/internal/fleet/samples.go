@@ -25,7 +25,8 @@ func (f *Fleet) applySamples(ctx context.Context, instance string) error {
 			return err
 		}
 		for _, s := range samples.All() {
-			if s.Instance != instance {
+			// Without Kairship nothing joins members, and the applications stay where they are.
+			if s.Instance != instance || f.settings.WithoutKairship {
 				continue
 			}
 			if err := client.WaitFor(ctx, s.GVK, s.Namespace, s.Name, s.Settled); err != nil {

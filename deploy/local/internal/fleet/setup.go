@@ -35,7 +35,10 @@ func (f *Fleet) setupTasks() []task {
 	for _, c := range topology.WithRole(topology.Member) {
 		tasks = append(tasks, f.memberTasks(c)...)
 		credentials = append(credentials, c.Name+"/credentials")
-		joins = append(joins, c.Name+"/join")
+		if !f.settings.WithoutKairship {
+			tasks = append(tasks, f.joinTask(c))
+			joins = append(joins, c.Name+"/join")
+		}
 	}
 	if f.settings.DB == Postgres {
 		tasks = append(tasks, task{name: "postgres/database", needs: []string{postgresProcess}, run: f.postgres.createDatabase})

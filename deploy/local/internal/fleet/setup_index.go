@@ -144,6 +144,9 @@ func (f *Fleet) awaitCollected(ctx context.Context) error {
 			return fmt.Errorf("the index does not collect from %s: %w", c.Name, err)
 		}
 	}
+	if f.settings.WithoutKairship {
+		return nil // Nothing joins the members then, and the applications do not settle.
+	}
 	return f.once("index/samples", samples.Hash(), func() error {
 		for _, sample := range samples.All() {
 			if err := f.awaitIndexed(ctx, sample); err != nil {

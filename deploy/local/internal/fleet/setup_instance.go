@@ -16,7 +16,7 @@ import (
 const (
 	// karmadaNamespace is reserved by Karmada: it is not propagated to members.
 	karmadaNamespace = "karmada-system"
-	// joinNamespace holds the credentials of an instance's members, and Karmada's accounts in a member.
+	// joinNamespace holds the credentials of an instance's members.
 	joinNamespace = "karmada-cluster"
 	// kairshipAccount is the service account that Kairship uses in an instance or in a member.
 	kairshipAccount = "kairship"
@@ -25,7 +25,10 @@ const (
 func (f *Fleet) instanceTasks(name string) []task {
 	var joins []string
 	for _, m := range topology.MembersOf(name) {
-		joins = append(joins, m.Name+"/join", m.Name+"/nodes")
+		joins = append(joins, m.Name+"/nodes")
+		if !f.settings.WithoutKairship {
+			joins = append(joins, m.Name+"/join")
+		}
 	}
 	return []task{
 		{name: name + "/setup", needs: []string{name + "-apiserver"}, run: func(ctx context.Context) error { return f.setUpInstance(ctx, name) }},

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -14,8 +15,8 @@ import (
 
 var (
 	nodeGVK           = schema.GroupVersionKind{Version: "v1", Kind: "Node"}
-	namespaceGVK      = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
 	serviceAccountGVK = schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}
+	inventoryGVK      = schema.GroupVersionKind{Group: "kairship.io", Version: "v1alpha1", Kind: "Cluster"}
 	karmadaClusterGVK = schema.GroupVersionKind{Group: "cluster.karmada.io", Version: "v1alpha1", Kind: "Cluster"}
 )
 
@@ -23,8 +24,16 @@ func (f *Fleet) memberTasks(c topology.Cluster) []task {
 	return []task{
 		{name: c.Name + "/nodes", needs: []string{c.Name + "-kcm", c.Name + "-scheduler", c.Name + "-kwok"}, run: func(ctx context.Context) error { return f.setUpNodes(ctx, c) }},
 		{name: c.Name + "/credentials", needs: []string{c.Name + "-kcm"}, run: func(ctx context.Context) error { return f.setUpAccounts(ctx, c) }},
-		{name: c.Name + "/join", needs: []string{c.Name + "/credentials", c.Instance + "/api", c.Instance + "-controller-manager"}, run: func(ctx context.Context) error { return f.join(ctx, c) }},
 	}
+}
+
+// joinTask waits for what Kairship does with a member.
+func (f *Fleet) joinTask(c topology.Cluster) task {
+	needs := []string{"global/registration", "kairship-controller-manager-0", "kairship-controller-manager-1"}
+	for _, instance := range topology.WithRole(topology.Instance) { // It may be a member of any by now.
+		needs = append(needs, instance.Name+"/api", instance.Name+"-controller-manager")
+	}
+	return task{name: c.Name + "/join", needs: needs, run: func(ctx context.Context) error { return f.awaitJoined(ctx, c) }}
 }
 
 // setUpNodes creates the simulated nodes and waits until pods can run on them.
@@ -89,75 +98,62 @@ func nodeReady(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// setUpAccounts makes what a join makes in the member: an account for Karmada and one with which
-// Karmada impersonates users; and an account for Kairship's inventory.
+// setUpAccounts makes an account for Kairship's inventory. What Karmada needs in the member, Kairship
+// makes when it joins it.
 func (f *Fleet) setUpAccounts(ctx context.Context, c topology.Cluster) error {
-	objects := []*unstructured.Unstructured{namespace(joinNamespace), namespace(topology.SystemNamespace)}
-	objects = append(objects, serviceAccount(joinNamespace, "karmada-"+c.Name, "cluster-admin")...)
-	// Karmada itself grants this one what it needs.
-	objects = append(objects, serviceAccount(joinNamespace, "karmada-impersonator", "")...)
-	// Administrator, because joining a cluster to an instance creates the two accounts above.
-	objects = append(objects, serviceAccount(topology.SystemNamespace, kairshipAccount, "cluster-admin")...)
+	// Administrator, because joining a cluster to an instance creates an administrator for Karmada.
+	objects := append([]*unstructured.Unstructured{namespace(topology.SystemNamespace)},
+		serviceAccount(topology.SystemNamespace, kairshipAccount, "cluster-admin")...)
 	return f.applyOnce(ctx, c.Name+"/credentials", c.Name, objects)
 }
 
-// join makes a member known to its instance, as `karmadactl join` does, and waits until Karmada
-// reaches it.
-func (f *Fleet) join(ctx context.Context, c topology.Cluster) error {
+// awaitJoined waits until Kairship has joined a member to the instance that its Cluster names, and
+// Karmada reaches it there.
+func (f *Fleet) awaitJoined(ctx context.Context, c topology.Cluster) error {
 	ctx, cancel := stepContext(ctx)
 	defer cancel()
-	instance, member := f.clients[c.Instance], f.clients[c.Name]
-	err := f.once(c.Name+"/join", "v1", func() error {
-		ca, err := f.pki(c.Name).CA()
-		if err != nil {
-			return err
-		}
-		token, err := f.serviceAccountToken(ctx, c.Name, joinNamespace, "karmada-"+c.Name)
-		if err != nil {
-			return err
-		}
-		impersonator, err := f.serviceAccountToken(ctx, c.Name, joinNamespace, "karmada-impersonator")
-		if err != nil {
-			return err
-		}
-		system, err := member.Get(ctx, namespaceGVK, "", "kube-system")
-		if err != nil {
-			return err
-		}
-		return instance.Apply(ctx, kube.MustParse(`
-apiVersion: v1
-kind: Secret
-metadata: {name: %[1]s, namespace: %[2]s}
-data: {token: %[3]s, caBundle: %[5]s}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: %[1]s-impersonator, namespace: %[2]s}
-data: {token: %[4]s, caBundle: %[5]s}
----
-apiVersion: cluster.karmada.io/v1alpha1
-kind: Cluster
-metadata: {name: %[1]s}
-spec:
-  id: %[7]s
-  syncMode: Push
-  apiEndpoint: %[6]s
-  secretRef: {namespace: %[2]s, name: %[1]s}
-  impersonatorSecretRef: {namespace: %[2]s, name: %[1]s-impersonator}
-  provider: %[8]s
-  region: %[9]s
-  zones: [%[10]s]
-`, c.Name, joinNamespace, base64([]byte(token)), base64([]byte(impersonator)), base64(ca), f.ports.URL(c.Name+"/api"), system.GetUID(), c.Provider, c.Region, c.Zone)...)
+	// Somebody may have taken the member away or somewhere else since; that is not ours to undo.
+	inventory, err := f.clients["global"].Get(ctx, inventoryGVK, "", c.Name)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return err
+	}
+	instance := ""
+	if err == nil {
+		instance, _, _ = unstructured.NestedString(inventory.Object, "spec", "instanceRef", "name")
+	}
+	if f.clients[instance] == nil || inventory.GetDeletionTimestamp() != nil {
+		f.report.Sayf("%-32s is not to be a member of an instance any more; left so", c.Name)
+		return nil
+	}
+	if instance != c.Instance {
+		f.report.Sayf("%-32s is a member of %s now; left so", c.Name, instance)
+	}
+	begun := time.Now()
+	err = f.clients["global"].WaitFor(ctx, inventoryGVK, "", c.Name, func(o *unstructured.Unstructured) string {
+		return kube.ConditionIs(o, "Joined", "True")
 	})
 	if err != nil {
 		return err
 	}
-	// Somebody may have taken the member out of the instance since; that is not ours to undo.
-	if _, err := instance.Get(ctx, karmadaClusterGVK, "", c.Name); apierrors.IsNotFound(err) {
-		f.report.Sayf("%-32s is no longer joined to %s; left so", c.Name, c.Instance)
-		return nil
-	}
-	return instance.WaitFor(ctx, karmadaClusterGVK, "", c.Name, func(o *unstructured.Unstructured) string {
+	err = f.clients[instance].WaitFor(ctx, karmadaClusterGVK, "", c.Name, func(o *unstructured.Unstructured) string {
 		return kube.ConditionIs(o, "Ready", "True")
 	})
+	if waited := time.Since(begun); err == nil && waited > time.Second {
+		f.report.Step(c.Name+"/join", "joined to "+instance, waited)
+	}
+	return err
+}
+
+// checkMembers finds a fleet whose members an earlier version of this program joined by hand.
+// Kairship leaves alone what it did not join, and they would never become its own.
+func (f *Fleet) checkMembers() error {
+	if f.settings.WithoutKairship {
+		return nil
+	}
+	for _, c := range topology.WithRole(topology.Member) {
+		if _, byHand := f.state.Steps[c.Name+"/join"]; byHand {
+			return fmt.Errorf("the members of this fleet were joined by an earlier version of this program, and Kairship, which joins them now, leaves alone what it did not join: remove the fleet with `down --purge`, and start it anew")
+		}
+	}
+	return nil
 }

@@ -105,8 +105,14 @@ func (f *Fleet) clusterStatus(ctx context.Context, c topology.Cluster) ClusterSt
 		if status.State == "ready" {
 			status.Nodes = f.nodeCount(ctx, c)
 		}
-		joined, err := f.clients[c.Instance].Get(ctx, karmadaClusterGVK, "", c.Name)
-		status.Joined = c.Instance + ": " + summary(joined, err, "Ready")
+		joined, err := f.clients["global"].Get(ctx, inventoryGVK, "", c.Name)
+		instance := "-"
+		if err == nil {
+			if name, _, _ := unstructured.NestedString(joined.Object, "spec", "instanceRef", "name"); name != "" {
+				instance = name
+			}
+		}
+		status.Joined = instance + ": " + summary(joined, err, "Joined")
 	}
 	if c.Role != topology.Global {
 		collected, err := f.clients["global"].Get(ctx, pediaClusterGVK, "", indexedName(c))

@@ -20,6 +20,9 @@ func (f *Fleet) Up(ctx context.Context, repository string) error {
 	}
 	defer unlock()
 	f.repository = repository
+	if err := f.checkMembers(); err != nil {
+		return err
+	}
 	f.report.Sayf("fleet in %s, ports from %d on, index on %s", f.paths.Root, f.settings.PortBase, f.settings.DB)
 	if err := f.state.save(f.paths); err != nil {
 		return err
