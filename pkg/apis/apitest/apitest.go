@@ -55,6 +55,22 @@ func WithPediaClusters() Option {
 	}
 }
 
+// WithKarmadas installs the CRD of the Karmada operator, from the module whose
+// types the controllers use.
+func WithKarmadas() Option {
+	return func(env *envtest.Environment) error {
+		list := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/karmada-io/karmada")
+		list.Dir = root()
+		out, err := list.Output()
+		if err != nil {
+			return fmt.Errorf("find the Karmada module: %w", err)
+		}
+		env.CRDInstallOptions.Paths = append(env.CRDInstallOptions.Paths,
+			filepath.Join(strings.TrimSpace(string(out)), "operator", "config", "crds", "operator.karmada.io_karmadas.yaml"))
+		return nil
+	}
+}
+
 // Run starts the apiserver, runs the tests of a package and stops it. Its
 // result is the exit code for os.Exit. The tests find the server through
 // Config; where the binaries are missing, Config skips them.

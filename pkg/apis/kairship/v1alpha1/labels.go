@@ -50,9 +50,9 @@ const (
 	// uninstalled. Neither the clusters nor what runs in them are touched.
 	ForceDeleteAnnotation = GroupName + "/force-delete"
 	// RetainedAnnotation is on a Karmada whose Instance was deleted with
-	// deletionPolicy Retain: the name of that Instance. The next Managed Instance
-	// of the name takes it over.
-	RetainedAnnotation = GroupName + "/retained-from"
+	// deletionPolicy Retain. Its value is the host cluster: the next Managed
+	// Instance of the same name and host takes the Karmada over.
+	RetainedAnnotation = GroupName + "/retained-on"
 )
 
 // SystemNamespace is where Kairship keeps its own namespaced objects in the

@@ -61,7 +61,13 @@ func InstancesOf(all cache.Cache) source.Source {
 
 // ClustersOf wakes the Clusters whose Secret changed.
 func ClustersOf(all cache.Cache) source.Source {
-	return source.Kind(all, Metadata(), handler.TypedEnqueueRequestsFromMapFunc(users(all, func() client.ObjectList { return &v1alpha1.ClusterList{} })))
+	return source.Kind(all, Metadata(), handler.TypedEnqueueRequestsFromMapFunc(ClustersUsing(all)))
+}
+
+// ClustersUsing finds the Clusters that refer to a Secret, for a controller whose
+// objects are others.
+func ClustersUsing(reader client.Reader) handler.TypedMapFunc[*metav1.PartialObjectMetadata, reconcile.Request] {
+	return users(reader, func() client.ObjectList { return &v1alpha1.ClusterList{} })
 }
 
 // users finds who refers to a Secret, among the objects of one kind.

@@ -19,6 +19,12 @@ var silent = map[string]bool{
 	v1alpha1.ReasonUnreachable: true,
 	v1alpha1.ReasonPending:     true,
 	v1alpha1.ReasonRevoking:    true,
+
+	v1alpha1.ReasonInstalling:      true,
+	v1alpha1.ReasonUpdating:        true,
+	v1alpha1.ReasonUninstalling:    true,
+	v1alpha1.ReasonCleaningUpFirst: true,
+	v1alpha1.ReasonRemovable:       true,
 }
 
 // Announce leaves an event for every condition that turned or has another

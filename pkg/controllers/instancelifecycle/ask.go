@@ -1,0 +1,171 @@
+package instancelifecycle
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
+)
+
+// Annotations of a Karmada.
+const (
+	// appliedAnnotation is a digest of what was applied last: it tells when a field
+	// is to be taken away, which the stored object cannot.
+	appliedAnnotation = v1alpha1.GroupName + "/applied"
+	// judgedAnnotation is when the operator's judgement was made that the last change
+	// came after. Until the operator writes another one, it is about the past: the
+	// operator writes no observedGeneration.
+	judgedAnnotation = v1alpha1.GroupName + "/judged-before-change"
+)
+
+// ask asks the operator for what the Instance says, unless it has been asked for
+// exactly that.
+func (r *Reconciler) ask(ctx context.Context, s *scope) error {
+	wanted, err := conversion.Object(conversion.Karmada(s.instance, s.host))
+	if err != nil {
+		return err
+	}
+	if s.cluster == nil && s.karmada != nil && s.karmada.Spec.HostCluster != nil {
+		// Nobody knows the endpoint any more; what the operator has been told stays.
+		if err := unstructured.SetNestedField(wanted.Object, s.karmada.Spec.HostCluster.APIEndpoint, "spec", "hostCluster", "apiEndpoint"); err != nil {
+			return err
+		}
+	}
+	digest, err := digestOf(wanted)
+	if err != nil {
+		return err
+	}
+	stored := s.karmada
+	if stored != nil {
+		same, err := asked(stored, wanted, digest)
+		if err != nil || same {
+			return err
+		}
+	}
+	var since string
+	if stored != nil {
+		since = judged(stored)
+	}
+	applied, err := r.apply(ctx, wanted, digest, since)
+	if err != nil {
+		return err
+	}
+	if since != "" && applied.Generation == stored.Generation {
+		// Nothing changed that the operator would look at: its judgement stands.
+		if applied, err = r.apply(ctx, wanted, digest, ""); err != nil {
+			return err
+		}
+	}
+	if stored != nil && stored.Annotations[v1alpha1.RetainedAnnotation] != "" {
+		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.RetainedAnnotation+`":null}}}`))
+		if err := r.Client.Patch(ctx, applied, patch); err != nil {
+			return fmt.Errorf("take over the Karmada of instance %q: %w", s.instance.Name, err)
+		}
+	}
+	// The answer to the write is newer than the cache.
+	s.karmada = applied
+	r.tellChange(s, stored)
+	return nil
+}
+
+// apply writes what is wanted, and gives what is stored then.
+func (r *Reconciler) apply(ctx context.Context, wanted *unstructured.Unstructured, digest, since string) (*operatorv1alpha1.Karmada, error) {
+	annotations := map[string]string{appliedAnnotation: digest}
+	if since != "" {
+		annotations[judgedAnnotation] = since
+	}
+	object := wanted.DeepCopy()
+	object.SetAnnotations(annotations)
+	if err := r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(object), client.FieldOwner(Name), client.ForceOwnership); err != nil {
+		return nil, fmt.Errorf("apply the Karmada %s/%s: %w", wanted.GetNamespace(), wanted.GetName(), err)
+	}
+	applied := &operatorv1alpha1.Karmada{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, applied); err != nil {
+		return nil, fmt.Errorf("read the Karmada %s/%s: %w", wanted.GetNamespace(), wanted.GetName(), err)
+	}
+	return applied, nil
+}
+
+func (r *Reconciler) tellChange(s *scope, stored *operatorv1alpha1.Karmada) {
+	name := s.karmada.Namespace + "/" + s.karmada.Name
+	switch {
+	case stored == nil:
+		changes.WithLabelValues("created").Inc()
+		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaCreated", "Manage", "Asked the operator to install Karmada %s on cluster %q", name, s.instance.Spec.HostCluster)
+	case !s.owner.Owns(stored):
+		changes.WithLabelValues("taken-over").Inc()
+		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaTakenOver", "Manage", "Took over Karmada %s, which an earlier Instance of this name had retained", name)
+	case stored.Generation != s.karmada.Generation:
+		changes.WithLabelValues("changed").Inc()
+		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaChanged", "Manage", "Asked the operator to change Karmada %s", name)
+	}
+}
+
+// asked tells whether the operator has been asked for exactly this.
+func asked(stored *operatorv1alpha1.Karmada, wanted *unstructured.Unstructured, digest string) (bool, error) {
+	if stored.Annotations[appliedAnnotation] != digest {
+		return false, nil
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(stored)
+	if err != nil {
+		return false, fmt.Errorf("read the Karmada %s/%s: %w", stored.Namespace, stored.Name, err)
+	}
+	return covers(fields["spec"], wanted.Object["spec"]) && covers(fields["metadata"], map[string]any{"labels": asMap(wanted.GetLabels())}), nil
+}
+
+// covers tells whether everything that is wanted is there. What is there besides
+// is somebody else's, such as the operator's defaults.
+func covers(there, wanted any) bool {
+	fields, nested := wanted.(map[string]any)
+	if !nested {
+		return equality.Semantic.DeepEqual(there, wanted)
+	}
+	stored, _ := there.(map[string]any)
+	for key, value := range fields {
+		if !covers(stored[key], value) {
+			return false
+		}
+	}
+	return true
+}
+
+func asMap(labels map[string]string) map[string]any {
+	out := make(map[string]any, len(labels))
+	for key, value := range labels {
+		out[key] = value
+	}
+	return out
+}
+
+// digestOf is the same for the same spec and tells nothing else.
+func digestOf(wanted *unstructured.Unstructured) (string, error) {
+	text, err := json.Marshal(wanted.Object["spec"])
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
+}
+
+// judged is when the operator made its judgement; empty while it has made none.
+func judged(karmada *operatorv1alpha1.Karmada) string {
+	ready := meta.FindStatusCondition(karmada.Status.Conditions, string(operatorv1alpha1.Ready))
+	if ready == nil {
+		return ""
+	}
+	return ready.LastTransitionTime.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,75 @@
+package instancelifecycle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// What an Instance lets go, with deletionPolicy Retain, loses the label with the
+// UID of its owner and keeps the others. The next Instance of the name finds by
+// them what it may take over.
+
+// letGo tells that an object was made for an Instance of this name and let go.
+func letGo(object client.Object, instance *v1alpha1.Instance) bool {
+	labels := object.GetLabels()
+	return labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue &&
+		labels[v1alpha1.InstanceLabel] == instance.Name && labels[v1alpha1.OwnerUIDLabel] == ""
+}
+
+// retainedFor tells that a Karmada was let go and that the Instance may take it
+// over: the host has to be the same.
+func retainedFor(karmada *operatorv1alpha1.Karmada, instance *v1alpha1.Instance) bool {
+	return letGo(karmada, instance) && karmada.Annotations[v1alpha1.RetainedAnnotation] == instance.Spec.HostCluster
+}
+
+// mark makes an object the Instance's. It gets no owner reference: the garbage
+// collector would take away what is to be retained.
+func (s *scope) mark(object client.Object) {
+	labels := maps.Clone(object.GetLabels())
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	maps.Copy(labels, s.owner.Labels())
+	object.SetLabels(labels)
+}
+
+// takeOver makes an object that was let go the Instance's.
+func (r *Reconciler) takeOver(ctx context.Context, s *scope, object client.Object) error {
+	before, ok := object.DeepCopyObject().(client.Object)
+	if !ok {
+		return fmt.Errorf("%T is no object", object)
+	}
+	s.mark(object)
+	if err := r.Client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
+		return fmt.Errorf("take over %s: %w", object.GetName(), err)
+	}
+	return nil
+}
+
+// leave lets an object go that is the Instance's.
+func (r *Reconciler) leave(ctx context.Context, s *scope, object client.Object, key client.ObjectKey, annotations map[string]any) error {
+	err := r.Live.Get(ctx, key, object)
+	if err != nil || !s.owner.Owns(object) {
+		return client.IgnoreNotFound(err)
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"resourceVersion": object.GetResourceVersion(),
+		"labels":          map[string]any{v1alpha1.OwnerUIDLabel: nil},
+		"annotations":     annotations,
+	}})
+	if err != nil {
+		return err
+	}
+	if err := r.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("let go of %s: %w", key, err)
+	}
+	return nil
+}

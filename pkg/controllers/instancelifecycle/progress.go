@@ -1,0 +1,76 @@
+package instancelifecycle
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+)
+
+// progressBegins begins the sentence about the host cluster.
+const progressBegins = "So far"
+
+// progress tells what there is of the instance in the host cluster: the operator
+// itself says no more than that it is at work. It is no failure when nobody can
+// look; then nothing is told.
+func (r *Reconciler) progress(ctx context.Context, s *scope) string {
+	if s.cluster == nil || r.Connections == nil {
+		return ""
+	}
+	to, err := r.Credentials.OfCluster(ctx, s.cluster)
+	if err != nil {
+		return ""
+	}
+	conn, err := r.Connections.Of(connections.Cluster(s.cluster.Name), to)
+	if err != nil {
+		return ""
+	}
+	kube, err := kubernetes.NewForConfigAndClient(conn.RESTConfig(), conn.HTTP)
+	if err != nil {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	namespace := conversion.Namespace(s.instance.Name)
+	of := metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=karmada-operator"}
+	sets, err := kube.AppsV1().StatefulSets(namespace).List(ctx, of)
+	if err != nil {
+		return fmt.Sprintf("%s nobody knows what runs on cluster %q: it does not answer.", progressBegins, s.cluster.Name)
+	}
+	deployments, err := kube.AppsV1().Deployments(namespace).List(ctx, of)
+	if err != nil {
+		return fmt.Sprintf("%s nobody knows what runs on cluster %q: it does not answer.", progressBegins, s.cluster.Name)
+	}
+	return soFar(s.cluster.Name, s.instance.Name, sets.Items, deployments.Items)
+}
+
+// soFar lists components and how many of their replicas are ready.
+func soFar(cluster, instance string, sets []appsv1.StatefulSet, deployments []appsv1.Deployment) string {
+	var parts []string
+	add := func(name string, wanted *int32, ready int32) {
+		replicas := int32(1)
+		if wanted != nil {
+			replicas = *wanted
+		}
+		short := strings.TrimPrefix(strings.TrimPrefix(name, instance+"-"), "karmada-")
+		parts = append(parts, fmt.Sprintf("%s %d/%d", short, ready, replicas))
+	}
+	for i := range sets {
+		add(sets[i].Name, sets[i].Spec.Replicas, sets[i].Status.ReadyReplicas)
+	}
+	for i := range deployments {
+		add(deployments[i].Name, deployments[i].Spec.Replicas, deployments[i].Status.ReadyReplicas)
+	}
+	if len(parts) == 0 {
+		return fmt.Sprintf("%s there is none of its components on cluster %q.", progressBegins, cluster)
+	}
+	slices.Sort(parts)
+	return fmt.Sprintf("%s on cluster %q, with replicas ready: %s.", progressBegins, cluster, strings.Join(parts, ", "))
+}
