@@ -7330,10 +7330,10 @@ type InstanceSummary {
 	{Name: "../schema/kubeconfig.graphqls", Input: `"A kubeconfig with which kubectl reaches an instance through Kairship."
 type InstanceKubeconfig @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/kubeconfig.Kubeconfig") {
   """
-  The file. There is no secret in it: its user, ` + "`" + `kairship` + "`" + `, has no credentials, and
-  kubectl sends none until it gets some. Give it a token of the global cluster with
-  each call, ` + "`" + `kubectl --token` + "`" + `, or once for all, ` + "`" + `kubectl config set-credentials
-  kairship --token …` + "`" + `, or name the plugin that logs you in, ` + "`" + `--exec-command …` + "`" + `.
+  The file. There is no secret in it. Its user, ` + "`" + `kairship` + "`" + `, reads your token of the
+  global cluster from the file ` + "`" + `kairship-token` + "`" + ` beside it; ` + "`" + `kubectl --token` + "`" + ` goes
+  before that, and what is written at the head of the file tells how to name a plugin
+  that logs you in.
   """
   yaml: String!
   "Address of the instance's native API, as in the file."

@@ -14,8 +14,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
-
-	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
 const (
@@ -30,7 +28,7 @@ const (
 //
 //	KAIRSHIP_FLEET=… go test -run '^$' -bench . -benchtime 1x ./test/proxy
 func BenchmarkPassthrough(b *testing.B) {
-	w := openFor(b)
+	w := open(b)
 	admin := w.Kubernetes(b, "alpha")
 	ctx := b.Context()
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: benchSpace}}
@@ -173,12 +171,4 @@ func inParallelBy(b *testing.B, by, times int, do func(n int) error) {
 		})
 	}
 	all.Wait()
-}
-
-// openFor is open for a benchmark.
-func openFor(b *testing.B) *world {
-	b.Helper()
-	f := fleet.Open(b)
-	worldOnce.Do(func() { theWorld = start(b, f) })
-	return theWorld
 }

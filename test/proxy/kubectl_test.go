@@ -140,7 +140,7 @@ func TestKubectlInAMember(t *testing.T) {
 	create(m1, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
 		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}})
 
-	k := w.kubectlAt(t, "alice", w.instanceURL("alpha")+"/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy")
+	k := w.kubectl(t, "alice", "alpha").at(w.instanceURL("alpha") + "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy")
 	// Karmada learns of the permission, and tells m1 whom it may impersonate, in its own time.
 	var out string
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(500 * time.Millisecond) {

@@ -3,153 +3,44 @@ package proxy
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"fmt"
 	"io"
-	"math/big"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// world is the fleet with an API server of Kairship that speaks TLS: kubectl
-// sends no token over plain HTTP.
+// world is the fleet, asked over TLS: kubectl sends no token over plain HTTP.
 type world struct {
 	*fleet.Fleet
 	url string
 	ca  []byte
-	// log is what the API server writes.
-	log string
-	// run starts the API server, at the same address each time.
-	run  func(t testing.TB)
-	stop func()
+}
+
+// open gives the fleet to a test.
+func open(t testing.TB) *world {
+	t.Helper()
+	f := fleet.Open(t)
+	ca, err := os.ReadFile(f.KairshipCAFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &world{Fleet: f, url: f.KairshipTLSURL, ca: ca}
 }
 
 // restart replaces the API server, as a rollout does.
 func (w *world) restart(t *testing.T) {
 	t.Helper()
-	w.stop()
-	w.run(t)
-}
-
-var (
-	worldOnce sync.Once
-	theWorld  *world
-)
-
-// open gives the fleet to a test; the API server is started for the first.
-func open(t *testing.T) *world {
-	t.Helper()
-	f := fleet.Open(t)
-	worldOnce.Do(func() { theWorld = start(t, f) })
-	if theWorld == nil {
-		t.Fatal("Kairship with TLS did not start")
-	}
-	return theWorld
-}
-
-func start(t testing.TB, f *fleet.Fleet) *world {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "kairship-proxy-") //nolint:usetesting // It outlives the test that began it.
-	if err != nil {
-		t.Fatal(err)
-	}
-	fleet.AtEnd(func() { _ = os.RemoveAll(dir) })
-	certFile, keyFile, ca := certificate(t, dir)
-	var listening net.ListenConfig
-	listener, err := listening.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	_ = listener.Close()
-	log, err := os.Create(filepath.Join(dir, "kairship.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{Fleet: f, url: "https://" + address, ca: ca, log: log.Name()}
-	var cmd *exec.Cmd
-	w.run = func(t testing.TB) {
-		t.Helper()
-		cmd = exec.Command(filepath.Join(f.Bin, "kairship-apiserver"),
-			"--kubeconfig="+filepath.Join(f.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"),
-			"--listen-address="+address, "--tls-cert-file="+certFile, "--tls-private-key-file="+keyFile)
-		cmd.Stdout, cmd.Stderr = log, log
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		w.ready(t)
-	}
-	w.stop = func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
-	}
-	fleet.AtEnd(func() {
-		w.stop()
-		_ = log.Close()
-	})
-	w.run(t)
-	return w
-}
-
-// ready waits until the API server is.
-func (w *world) ready(t testing.TB) {
-	t.Helper()
-	poll.Until(t, 60*time.Second, "Kairship with TLS is ready", func(ctx context.Context) error {
-		status, _, err := w.get(ctx, "", "/readyz")
-		if err == nil && status != http.StatusOK {
-			err = fmt.Errorf("HTTP %d", status)
-		}
-		return err
-	})
-}
-
-func certificate(t testing.TB, dir string) (certFile, keyFile string, ca []byte) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "kairship"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	private, err := x509.MarshalECPrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	certFile, keyFile = filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")
-	for path, content := range map[string][]byte{certFile: ca, keyFile: pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private})} {
-		if err := os.WriteFile(path, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return certFile, keyFile, ca
+	w.Restart(t, "kairship-apiserver")
 }
 
 // instanceURL is the address of an instance's native API.
@@ -200,33 +91,32 @@ func (w *world) get(ctx context.Context, token, path string, header ...string) (
 	return response.StatusCode, string(raw), err
 }
 
-// kubectl is the real kubectl of a person, in front of one instance.
+// kubectl is the real kubectl with some kubeconfig.
 type kubectl struct {
 	program, kubeconfig, home string
+	flags                     []string
 }
 
-func (w *world) kubectl(t *testing.T, person, instance string) kubectl {
-	t.Helper()
-	return w.kubectlAt(t, person, w.instanceURL(instance))
-}
-
-func (w *world) kubectlAt(t *testing.T, person, server string) kubectl {
-	t.Helper()
-	home := t.TempDir()
-	config := clientcmdapi.NewConfig()
-	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: w.ca}
-	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: w.Token(t, person)}
-	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
-	config.CurrentContext = "x"
-	k := kubectl{program: filepath.Join(w.Bin, "kubectl"), kubeconfig: filepath.Join(home, "config"), home: home}
-	if err := clientcmd.WriteToFile(*config, k.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
+// at asks another server than that of the kubeconfig, as the same person.
+func (k kubectl) at(server string) kubectl {
+	k.flags = append(slices.Clone(k.flags), "--server="+server)
 	return k
 }
 
+// kubectl is that of a person in front of one instance, with the kubeconfig that
+// the fleet made for them.
+func (w *world) kubectl(t *testing.T, person, instance string) kubectl {
+	t.Helper()
+	return w.kubectlWith(t, filepath.Join(w.Dir, "kubeconfig", "people", person+"-"+instance+".yaml"))
+}
+
+func (w *world) kubectlWith(t *testing.T, kubeconfig string) kubectl {
+	t.Helper()
+	return kubectl{program: filepath.Join(w.Bin, "kubectl"), kubeconfig: kubeconfig, home: t.TempDir()}
+}
+
 func (k kubectl) command(ctx context.Context, stdin string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, k.program, args...)
+	cmd := exec.CommandContext(ctx, k.program, append(slices.Clone(k.flags), args...)...)
 	cmd.Env = append(os.Environ(), "KUBECONFIG="+k.kubeconfig, "HOME="+k.home)
 	cmd.Stdin = strings.NewReader(stdin)
 	return cmd

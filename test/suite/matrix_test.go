@@ -49,6 +49,10 @@ var rootMatrix = []struct {
 	{"instance", `instance(name: "alpha:shop") { name }`, outcomes{"null", "null", "null", "null"}},
 	{"instance", `instance(name: "") { name }`, outcomes{"null", "null", "null", "null"}},
 
+	{"instance", `instance(name: "alpha") { kubeconfig { __typename } }`, outcomes{"InstanceKubeconfig", "InstanceKubeconfig", "null", "null"}},
+	{"instance", `instance(name: "beta") { kubeconfig { __typename } }`, outcomes{"InstanceKubeconfig", "null", "FORBIDDEN", "null"}},
+	{"instance", `instance(name: "none-such") { kubeconfig { __typename } }`, outcomes{"null", "null", "null", "null"}},
+
 	{"instances", `instances { totalCount nodes { name } }`, outcomes{"*", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["alpha", "beta", "none-such"]}) { totalCount nodes { name } }`, outcomes{"2: alpha beta", "1: alpha", "1: beta", "0:"}},
 	{"instances", `instances(filter: {name: ["beta"]}) { totalCount nodes { name } }`, outcomes{"1: beta", "0:", "1: beta", "0:"}},

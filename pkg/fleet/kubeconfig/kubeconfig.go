@@ -28,6 +28,10 @@ import (
 // instances logs in once for all.
 const UserName = "kairship"
 
+// TokenFile is where the user's token is read from, beside the kubeconfig itself. A
+// user without any credentials would have kubectl ask for a name and a password.
+const TokenFile = "kairship-token"
+
 // Kubeconfig is such a file.
 type Kubeconfig struct {
 	// Server is the address of the instance's native API at Kairship.
@@ -89,7 +93,7 @@ func (s *Service) write(instance, server string) (*Kubeconfig, error) {
 	name := "kairship-" + instance // Unique among what else a person has in one file.
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: s.CertificateAuthority}
-	config.AuthInfos[UserName] = &clientcmdapi.AuthInfo{}
+	config.AuthInfos[UserName] = &clientcmdapi.AuthInfo{TokenFile: TokenFile}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: UserName}
 	config.CurrentContext = name
 	body, err := clientcmd.Write(*config)
@@ -109,12 +113,13 @@ func (s *Service) write(instance, server string) (*Kubeconfig, error) {
 
 // head begins the file, for whoever opens it.
 const head = `# The native Kubernetes API of instance %[1]s, through Kairship.
-# There are no credentials in here. Bring a token of Kairship's global cluster each time,
+# There is no secret in here. Your token of Kairship's global cluster is read from the file ` + TokenFile + `
+# beside this one, whenever it changes; or bring it yourself:
 #   kubectl --kubeconfig FILE --token "$TOKEN" get deployments -A
-# or have kubectl remember one, or the plugin that gets you one:
-#   kubectl --kubeconfig FILE config set-credentials ` + UserName + ` --token "$TOKEN"
-#   kubectl --kubeconfig FILE config set-credentials ` + UserName + ` \
-#     --exec-api-version client.authentication.k8s.io/v1 --exec-interactive-mode IfAvailable --exec-command PLUGIN
+# Where a plugin logs you in, have kubectl use that:
+#   kubectl --kubeconfig FILE config delete-user ` + UserName + `
+#   kubectl --kubeconfig FILE config set-credentials ` + UserName + ` --exec-command PLUGIN \
+#     --exec-api-version client.authentication.k8s.io/v1 --exec-interactive-mode IfAvailable
 `
 
 // Certificates keeps of a file what anybody may read: its certificates, in PEM. A

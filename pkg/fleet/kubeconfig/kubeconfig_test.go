@@ -95,7 +95,7 @@ func TestFile(t *testing.T) {
 	want := clientcmdapi.NewConfig()
 	want.Clusters["kairship-alpha"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}
 	want.Contexts["kairship-alpha"] = &clientcmdapi.Context{Cluster: "kairship-alpha", AuthInfo: "kairship"}
-	want.AuthInfos["kairship"] = &clientcmdapi.AuthInfo{} // No credentials of any sort.
+	want.AuthInfos["kairship"] = &clientcmdapi.AuthInfo{TokenFile: "kairship-token"} // And no credentials.
 	want.CurrentContext = "kairship-alpha"
 	if diff := cmp.Diff(*want, *config, cmp.FilterPath(func(p cmp.Path) bool { return p.Last().String() == ".Extensions" }, cmp.Ignore())); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -158,6 +158,12 @@ func (f *Fleet) Start(t testing.TB, name string) {
 	f.run(t, "start", name)
 }
 
+// Restart ends one process as a rollout does, and waits until its successor is ready.
+func (f *Fleet) Restart(t testing.TB, name string) {
+	t.Helper()
+	f.run(t, "restart", name)
+}
+
 func (f *Fleet) run(t testing.TB, args ...string) {
 	t.Helper()
 	program, err := control()
