@@ -9,4 +9,10 @@ import (
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
-func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }
+func TestMain(m *testing.M) {
+	code := fleet.Main(m)
+	if code == 0 && os.Getenv(fleet.Variable) != "" {
+		code = checkRecord()
+	}
+	os.Exit(code)
+}

@@ -2,26 +2,34 @@ package writes
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
+type memberShown struct {
+	ResourceVersion string
+	Labels          []struct{ Key, Value string }
+	Taints          []struct{ Key, Effect string }
+}
+
 type memberPayload struct {
-	MemberCluster struct {
-		ResourceVersion string
-		Labels          []struct{ Key, Value string }
-		Taints          []struct{ Key, Effect string }
-	}
+	MemberCluster    memberShown
 	ConsistencyToken *string
 }
 
@@ -84,9 +92,99 @@ func TestCordonMemberCluster(t *testing.T) {
 	if _, there := storedIn(t, "m2", namespace, "web", &appsv1.Deployment{}); there {
 		t.Error("it was scheduled to the cordoned member")
 	}
-	must[memberPayload](t, alice, "uncordonMemberCluster", in, memberFields)
+	tried("cordonMemberCluster", tookEffect)
+
+	if p := must[memberPayload](t, alice, "uncordonMemberCluster", but(in, "dryRun", true), memberFields); p.ConsistencyToken != nil || len(p.MemberCluster.Taints) != 0 {
+		t.Errorf("the dry run says %+v", p)
+	}
+	refused(t, alice, "uncordonMemberCluster", but(in, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+	for _, name := range []string{"cordonMemberCluster", "uncordonMemberCluster"} {
+		refused(t, alice, name, but(in, "name", "../m2"), "INVALID", "input.name")
+	}
+	refused(t, alice, "uncordonMemberCluster", but(in, "name", "m9"), "NOT_FOUND", "input.name")
+	p := must[memberPayload](t, alice, "uncordonMemberCluster", in, memberFields)
 	if cordonedIn(karmadaCluster(t, "m2")) {
 		t.Error("m2 is still cordoned")
+	}
+	if shown := memberNow(t, p.ConsistencyToken); len(shown.Taints) != 0 {
+		t.Errorf("who brings the token still reads the taints %v", shown.Taints)
+	}
+	must[memberPayload](t, alice, "uncordonMemberCluster", in, memberFields) // It is not cordoned, and that is fine.
+	second := namespaceIn(t)
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": fmt.Sprintf(application, second)}, applyFields)
+	follows(t, "uncordonMemberCluster", "m2 gets a replica again", func(ctx context.Context) error {
+		var d appsv1.Deployment
+		return f.Client(t, "m2").Get(ctx, client.ObjectKey{Namespace: second, Name: "web"}, &d)
+	})
+}
+
+// memberNow reads m2 over another connection, with a token.
+func memberNow(t *testing.T, token *string) memberShown {
+	t.Helper()
+	if token == nil {
+		t.Fatal("there is no token")
+	}
+	got, _, err := gql.Query[struct {
+		Instance struct{ MemberCluster memberShown }
+	}](t.Context(), reader(t, "alice", *token), `{ instance(name: "alpha") { memberCluster(name: "m2") { resourceVersion labels { key value } taints { key effect } } } }`, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got.Instance.MemberCluster
+}
+
+// Whoever cordons reads it with the next request, every time, although Karmada
+// and the index are busy with the same cluster.
+func TestCordonIsReadAtOnce(t *testing.T) {
+	alice, in := person(t, "alice"), map[string]any{"instance": "alpha", "name": "m2"}
+	for round := range 10 {
+		for _, name := range []string{"cordonMemberCluster", "uncordonMemberCluster"} {
+			p := must[memberPayload](t, alice, name, in, memberFields)
+			if got := memberNow(t, p.ConsistencyToken); len(got.Taints) != len(p.MemberCluster.Taints) {
+				t.Errorf("round %d: after %s the next request reads %v", round, name, got.Taints)
+			}
+		}
+	}
+}
+
+// Many who change the same cluster at the same time all have their way: what a
+// change is based on is read again when something came between.
+func TestCordonWhileOthersWrite(t *testing.T) {
+	f := fleet.Open(t)
+	alpha := f.Client(t, "alpha")
+	stop := make(chan struct{})
+	var others sync.WaitGroup
+	writes := 0
+	others.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				patch := fmt.Sprintf(`{"metadata":{"annotations":{"writes-test":"%d"}}}`, writes)
+				if err := alpha.Patch(context.Background(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m2"}}, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+					t.Error(err)
+				}
+				writes++
+				time.Sleep(20 * time.Millisecond)
+			}
+		}
+	})
+	alice, in := person(t, "alice"), map[string]any{"instance": "alpha", "name": "m2"}
+	failed := 0
+	for range 10 {
+		for _, name := range []string{"cordonMemberCluster", "uncordonMemberCluster"} {
+			if _, errs := mutate[memberPayload](t, alice, name, in, memberFields); len(errs) > 0 {
+				t.Log(errs)
+				failed++
+			}
+		}
+	}
+	close(stop)
+	others.Wait()
+	_ = alpha.Patch(t.Context(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m2"}}, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"writes-test":null}}}`)))
+	if failed > 0 {
+		t.Errorf("%d of 20 changes failed beside %d of somebody else's", failed, writes)
 	}
 }
 
@@ -110,6 +208,9 @@ func TestUpdateMemberCluster(t *testing.T) {
 		}
 	})
 	p := must[memberPayload](t, alice, "updateMemberCluster", input("labels", labels), memberFields)
+	if shown := memberNow(t, p.ConsistencyToken); !slices.ContainsFunc(shown.Labels, func(l struct{ Key, Value string }) bool { return l.Key == "tier" && l.Value == "gold" }) {
+		t.Errorf("who brings the token reads the labels %v", shown.Labels)
+	}
 	if got := karmadaCluster(t, "m2"); got.Labels["tier"] != "gold" || p.ConsistencyToken == nil || got.Spec.Region != before.Spec.Region {
 		t.Errorf("m2 has %v in %q, the payload says %+v", got.Labels, got.Spec.Region, p)
 	}
@@ -118,6 +219,48 @@ func TestUpdateMemberCluster(t *testing.T) {
 	refused(t, alice, "updateMemberCluster", input("taints", taint("dedicated", "Never")), "INVALID", "input.taints[0].effect")
 	refused(t, alice, "updateMemberCluster", input("taints", taint("cluster.karmada.io/not-ready", "NoSchedule")), "INVALID", "input.taints[0].key")
 	refused(t, alice, "updateMemberCluster", input("region", "no region!"), "INVALID", "input.region")
+	refused(t, alice, "updateMemberCluster", input("labels", append(pairs("a", "1"), pairs("a", "2")...)), "INVALID", "input.labels[1].key")
+	refused(t, alice, "updateMemberCluster", input("labels", pairs("a", "not a value")), "INVALID", "input.labels")
+	refused(t, alice, "updateMemberCluster", input("zones", []any{"a", "a b"}), "INVALID", "input.zones")
+
+	// A policy that asks for the label, the provider and the zone sends to m2 alone.
+	must[memberPayload](t, alice, "updateMemberCluster", input("provider", "someone", "zones", []any{"z-1", "z-2"}, "dryRun", true), memberFields)
+	t.Cleanup(func() {
+		raw, err := json.Marshal(map[string]any{"spec": map[string]any{
+			"provider": before.Spec.Provider, "region": before.Spec.Region, "zones": before.Spec.Zones, "taints": before.Spec.Taints,
+		}})
+		if err == nil {
+			err = fleet.Open(t).Client(t, "alpha").Patch(context.Background(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m2"}}, client.RawPatch(types.MergePatchType, raw))
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	must[memberPayload](t, alice, "updateMemberCluster", input("provider", "someone", "region", "", "zones", []any{"z-1", "z-2"}), memberFields)
+	s := newPolicyScene(t)
+	spec := s.to()
+	spec["placement"] = map[string]any{"clusterAffinity": map[string]any{
+		"labelSelector": map[string]any{"matchLabels": pairs("tier", "gold")},
+		"fieldSelector": map[string]any{"matchExpressions": []any{
+			map[string]any{"key": "provider", "operator": "IN", "values": []any{"someone"}}, map[string]any{"key": "zone", "operator": "IN", "values": []any{"z-1", "z-2"}},
+		}},
+	}}
+	mustWrite(t, s.alice, "create", pp, s.input(pp, map[string]any{"spec": spec}))
+	s.color(t, "m2", "blue")
+	s.color(t, "m1", "")
+	tried("updateMemberCluster", tookEffect)
+
+	// A taint of one's own keeps what does not tolerate it away.
+	tainted := must[memberPayload](t, alice, "updateMemberCluster", input("taints", []any{map[string]any{"key": "dedicated", "value": "batch", "effect": "NoExecute"}}), memberFields)
+	if len(tainted.MemberCluster.Taints) != 1 {
+		t.Errorf("the taints are %+v", tainted.MemberCluster.Taints)
+	}
+	must[memberPayload](t, alice, "cordonMemberCluster", map[string]any{"instance": "alpha", "name": "m2"}, memberFields)
+	// Karmada's own stays when the person's own are replaced.
+	if kept := must[memberPayload](t, alice, "updateMemberCluster", input("taints", []any{}), memberFields); len(kept.MemberCluster.Taints) != 1 || !cordonedIn(karmadaCluster(t, "m2")) {
+		t.Errorf("the taints are %+v", kept.MemberCluster.Taints)
+	}
+	must[memberPayload](t, alice, "uncordonMemberCluster", map[string]any{"instance": "alpha", "name": "m2"}, memberFields)
 }
 
 // Joining writes the inventory, for those whom the global cluster lets do it.
@@ -150,9 +293,15 @@ func TestJoinCluster(t *testing.T) {
 	if !must[payload](t, admin, "joinCluster", in, "requested").Requested || joined() != "alpha" {
 		t.Errorf("it is joined to %q", joined())
 	}
+	tried("joinCluster", tookEffect)
 	refused(t, admin, "joinCluster", but(in, "instance", "beta"), "CONFLICT", "input.cluster")
 	refused(t, admin, "unjoinCluster", but(in, "instance", "beta"), "CONFLICT", "input.cluster")
+	refused(t, admin, "unjoinCluster", but(in, "cluster", "../"+name), "INVALID", "input.cluster")
+	if must[payload](t, admin, "unjoinCluster", but(in, "dryRun", true), "requested").Requested || joined() != "alpha" {
+		t.Error("a dry run had it leave")
+	}
 	if !must[payload](t, admin, "unjoinCluster", in, "requested").Requested || joined() != "" {
 		t.Errorf("it is still joined to %q", joined())
 	}
+	tried("unjoinCluster", tookEffect)
 }

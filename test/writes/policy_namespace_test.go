@@ -39,7 +39,7 @@ func editorOf(t *testing.T, s *policyScene) *gql.Client {
 	if err := global.SubResource("token").Create(t.Context(), account, request); err != nil {
 		t.Fatal(err)
 	}
-	editor := gql.New(s.KairshipURL, request.Status.Token)
+	editor := recorded(t, gql.New(s.KairshipURL, request.Status.Token))
 	poll.Until(t, arrives, "the editor of a namespace may create a policy in it", func(context.Context) error {
 		if _, r := write(t, editor, "create", pp, s.input(pp, map[string]any{"spec": s.to("m1"), "dryRun": true})); len(r.Errors) > 0 {
 			return fmt.Errorf("%v", r.Errors)

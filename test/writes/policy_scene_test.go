@@ -56,12 +56,30 @@ func newPolicyScene(t *testing.T) *policyScene {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = alpha.Delete(context.Background(), namespace) })
-	s := &policyScene{Fleet: f, namespace: namespace.Name, alice: gql.New(f.KairshipURL, f.Token(t, "alice"))}
-	data := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "data"}, Data: map[string]string{"color": "blue"}}
+	s := &policyScene{Fleet: f, namespace: namespace.Name, alice: person(t, "alice")}
+	data := s.data()
+	data.Data = map[string]string{"color": "blue"}
 	if err := alpha.Create(t.Context(), data); err != nil {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// data is the name of the ConfigMap of the scene.
+func (s *policyScene) data() *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "data"}}
+}
+
+// pairs is one label or annotation, as inputs have them.
+func pairs(key, value string) []any { return []any{map[string]any{"key": key, "value": value}} }
+
+// says checks the label team and the annotation note of a policy in the instance.
+func (s *policyScene) says(t *testing.T, k policyKind, team, note string) {
+	t.Helper()
+	now := s.stored(t, k)
+	if now == nil || now.GetLabels()["team"] != team || now.GetAnnotations()["note"] != note {
+		t.Errorf("%s: want team %q and note %q, got %v", k.name, team, note, now)
+	}
 }
 
 // name is one that a policy without namespace has to itself.

@@ -13,8 +13,11 @@ import (
 )
 
 // rich are specs that use much of what Karmada accepts, in the words of the API.
-var rich = map[policyKind]string{
-	pp: `{
+var rich = []struct {
+	kind policyKind
+	spec string
+}{
+	{pp, `{
 		"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "data"}, {"apiVersion": "apps/v1", "kind": "Deployment",
 			"labelSelector": {"matchLabels": [{"key": "tier", "value": "web"}, {"key": "empty", "value": ""}], "matchExpressions": [{"key": "env", "operator": "NOT_IN", "values": ["dev"]}, {"key": "x", "operator": "EXISTS"}]}}],
 		"propagateDeps": true, "priority": 3, "preemption": "NEVER", "dependentOverrides": ["a"], "conflictResolution": "OVERWRITE", "activationPreference": "LAZY",
@@ -30,9 +33,32 @@ var rich = map[policyKind]string{
 			"application": {"decisionConditions": {}, "purgeMode": "GRACEFULLY", "statePreservation": {"rules": [{"aliasLabelName": "l", "jsonPath": "{.a}"}]}},
 			"cluster": {"purgeMode": "DIRECTLY"}},
 		"suspension": {"dispatching": false, "dispatchingOnClusters": {"clusterNames": ["m1"]}},
-		"preserveResourcesOnDeletion": true, "schedulePriority": {"priorityClassSource": "KUBE_PRIORITY_CLASS", "priorityClassName": "system-cluster-critical"}}`,
-	cpp: `{"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "no-such"}], "placement": {"clusterAffinity": {}, "spreadConstraints": [{}], "replicaScheduling": {}}}`,
-	op: `{
+		"preserveResourcesOnDeletion": true, "schedulePriority": {"priorityClassSource": "KUBE_PRIORITY_CLASS", "priorityClassName": "system-cluster-critical"}}`},
+	{pp, `{
+		"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "labelSelector": {"matchExpressions": [{"key": "a", "operator": "IN", "values": ["b"]}, {"key": "c", "operator": "DOES_NOT_EXIST"}]}}],
+		"propagateDeps": true,
+		"placement": {
+			"clusterAffinity": {"labelSelector": {"matchLabels": [{"key": "a", "value": "b"}]}, "fieldSelector": {"matchExpressions": [{"key": "zone", "operator": "NOT_IN", "values": ["z"]}, {"key": "provider", "operator": "NOT_IN", "values": ["p"]}]}},
+			"clusterTolerations": [{"key": "a", "operator": "EQUAL", "value": "b", "effect": "NO_SCHEDULE"}],
+			"spreadConstraints": [{"spreadByField": "CLUSTER", "minGroups": 1}, {"spreadByField": "REGION", "minGroups": 1}, {"spreadByField": "ZONE", "minGroups": 1}, {"spreadByField": "PROVIDER", "minGroups": 1}],
+			"replicaScheduling": {"replicaSchedulingType": "DIVIDED", "replicaDivisionPreference": "AGGREGATED"}},
+		"failover": {
+			"application": {"decisionConditions": {"tolerationSeconds": 60}, "purgeMode": "DIRECTLY"},
+			"cluster": {"purgeMode": "GRACEFULLY", "statePreservation": {"rules": [{"aliasLabelName": "l", "jsonPath": "{.a}"}]}}}}`},
+	{pp, `{
+		"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "data"}], "propagateDeps": true,
+		"placement": {
+			"clusterAffinities": [{"affinityName": "near", "clusterNames": ["m1"], "overflowAffinities": [{"affinityName": "far", "exclude": ["m1"], "labelSelector": {"matchLabels": [{"key": "a", "value": "b"}]},
+				"fieldSelector": {"matchExpressions": [{"key": "region", "operator": "IN", "values": ["r"]}]}}]}],
+			"clusterTolerations": [{"operator": "EXISTS", "effect": "NO_SCHEDULE"}],
+			"replicaScheduling": {"replicaSchedulingType": "DIVIDED", "replicaDivisionPreference": "AGGREGATED"}},
+		"failover": {"application": {"decisionConditions": {}, "purgeMode": "NEVER"}, "cluster": {"purgeMode": "DIRECTLY"}}}`},
+	{pp, `{"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "data"}], "propagateDeps": true, "placement": {"replicaScheduling": {"replicaSchedulingType": "DUPLICATED"}},
+		"failover": {"application": {"decisionConditions": {}, "purgeMode": "GRACIOUSLY"}}}`},
+	{pp, `{"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "data"}], "propagateDeps": true, "failover": {"application": {"decisionConditions": {}, "purgeMode": "IMMEDIATELY"}}}`},
+	{pp, `{"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "data"}], "placement": {"clusterTolerations": [{"operator": "EXISTS", "effect": "PREFER_NO_SCHEDULE"}]}}`},
+	{cpp, `{"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "no-such"}], "placement": {"clusterAffinity": {}, "spreadConstraints": [{}], "replicaScheduling": {}}}`},
+	{op, `{
 		"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "data"}],
 		"overrideRules": [{"targetCluster": {"exclude": ["m2"]}, "overriders": {
 			"plaintext": [{"path": "/data/a", "operator": "ADD", "value": {"b": [1, null, 12345, ""]}}, {"path": "/data/b", "operator": "REMOVE"}, {"path": "/data/c", "operator": "REPLACE", "value": false}],
@@ -40,17 +66,25 @@ var rich = map[policyKind]string{
 			"commandOverrider": [{"containerName": "c", "operator": "ADD", "value": ["-v", ""]}], "argsOverrider": [{"containerName": "c", "operator": "REMOVE", "value": ["-q"]}],
 			"labelsOverrider": [{"operator": "ADD", "value": [{"key": "a", "value": ""}, {"key": "b.c/d", "value": "1"}]}], "annotationsOverrider": [{"operator": "REMOVE", "value": [{"key": "a", "value": ""}]}],
 			"fieldOverrider": [{"fieldPath": "/data/x", "json": [{"subPath": "/a", "operator": "REPLACE", "value": 1}]}, {"fieldPath": "/data/y", "yaml": [{"subPath": "/a", "operator": "REMOVE"}]}]}},
-			{"overriders": {}}]}`,
-	cop: `{"targetCluster": {"clusterNames": ["m1"]}, "resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "no-such"}], "overriders": {"imageOverrider": [{"component": "TAG", "operator": "ADD", "value": "2"}]}}`,
+			{"overriders": {}}]}`},
+	{op, `{
+		"resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "data"}],
+		"overrideRules": [{"targetCluster": {"labelSelector": {"matchLabels": [{"key": "a", "value": "b"}]}}, "overriders": {
+			"imageOverrider": [{"component": "REPOSITORY", "operator": "REPLACE", "value": "r"}],
+			"labelsOverrider": [{"operator": "REPLACE", "value": [{"key": "a", "value": "b"}]}],
+			"fieldOverrider": [{"fieldPath": "/data/x", "json": [{"subPath": "/a", "operator": "ADD", "value": {"b": 1}}, {"subPath": "/b", "operator": "REMOVE"}]},
+				{"fieldPath": "/data/y", "yaml": [{"subPath": "/a", "operator": "ADD", "value": [1]}, {"subPath": "/b", "operator": "REPLACE", "value": "c"}]}]}}]}`},
+	{cop, `{"targetCluster": {"clusterNames": ["m1"]}, "resourceSelectors": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "no-such"}], "overriders": {"imageOverrider": [{"component": "TAG", "operator": "ADD", "value": "2"}]}}`},
 }
 
 // What the API shows of a policy, with all that the instance filled in, may be sent
 // back and changes nothing.
 func TestPoliciesMayBeSentBack(t *testing.T) {
-	s := newPolicyScene(t)
 	served := schema.Load()
-	for k, text := range rich {
-		t.Run(k.name, func(t *testing.T) {
+	for number, of := range rich {
+		k, text := of.kind, of.spec
+		t.Run(fmt.Sprintf("%s %d", k.name, number), func(t *testing.T) {
+			s := newPolicyScene(t)
 			s.cleanUp(t, k)
 			typ := "OverrideSpec"
 			if k == pp || k == cpp {

@@ -1,12 +1,18 @@
 package writes
 
 import (
+	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // A policy that is created, moved and deleted does so to what it propagates, and a
@@ -16,7 +22,7 @@ func TestPropagationPoliciesReachMembers(t *testing.T) {
 		t.Run(k.name, func(t *testing.T) {
 			s := newPolicyScene(t)
 			s.cleanUp(t, k)
-			create := s.input(k, map[string]any{"spec": s.to("m1"), "labels": []any{map[string]any{"key": "team", "value": "shop"}}})
+			create := s.input(k, map[string]any{"spec": s.to("m1"), "labels": pairs("team", "shop"), "annotations": pairs("note", "first")})
 			dry := mustWrite(t, s.alice, "create", k, with(create, "dryRun", true))
 			if dry.Policy == nil || dry.ConsistencyToken != nil {
 				t.Errorf("a dry run answers with the policy and without a token, got %+v", dry)
@@ -28,15 +34,17 @@ func TestPropagationPoliciesReachMembers(t *testing.T) {
 			if created.Policy.ResourceVersion != first.GetResourceVersion() && created.Policy.ResourceVersion == "" {
 				t.Errorf("created at version %q", created.Policy.ResourceVersion)
 			}
-			if created.ConsistencyToken == nil || created.Policy.Freshness.Source != "LIVE" || first.GetLabels()["team"] != "shop" {
-				t.Errorf("got %+v of %v", created, first.GetLabels())
+			if created.ConsistencyToken == nil || created.Policy.Freshness.Source != "LIVE" {
+				t.Errorf("got %+v", created)
 			}
+			s.says(t, k, "shop", "first")
 			s.color(t, "m1", "blue")
+			tried("create"+k.name, tookEffect)
 			refusedWrite(t, s.alice, "create", k, create, "ALREADY_EXISTS", "input.name")
 
 			// Karmada may have touched the policy since.
 			first = s.stored(t, k)
-			move := s.input(k, map[string]any{"spec": s.to("m2"), "resourceVersion": first.GetResourceVersion()})
+			move := s.input(k, map[string]any{"spec": s.to("m2"), "annotations": pairs("note", "second"), "resourceVersion": first.GetResourceVersion()})
 			mustWrite(t, s.alice, "update", k, with(move, "dryRun", true))
 			s.unchanged(t, k, first)
 			moved := mustWrite(t, s.alice, "update", k, move)
@@ -44,19 +52,36 @@ func TestPropagationPoliciesReachMembers(t *testing.T) {
 				t.Errorf("got %+v", moved)
 			}
 			second := s.stored(t, k)
-			if second.GetLabels()["team"] != "shop" || !slices.Equal(second.GetFinalizers(), first.GetFinalizers()) {
-				t.Errorf("what the change left out did not stay: labels %v, finalizers %v", second.GetLabels(), second.GetFinalizers())
+			s.says(t, k, "shop", "second")
+			if !slices.Equal(second.GetFinalizers(), first.GetFinalizers()) {
+				t.Errorf("what the change left out did not stay: finalizers %v", second.GetFinalizers())
 			}
 			s.color(t, "m2", "blue")
 			s.color(t, "m1", "")
+			tried("update"+k.name, tookEffect)
 
 			e := refusedWrite(t, s.alice, "update", k, move, "CONFLICT", "input.resourceVersion")
 			if now := s.stored(t, k).GetResourceVersion(); e.Extensions.CurrentResourceVersion != now || !strings.Contains(e.Message, now) {
 				t.Errorf("the conflict tells of version %q, %q; it is %q", e.Extensions.CurrentResourceVersion, e.Message, now)
 			}
 			testDeletion(t, s, k, "ConfigMap "+s.namespace+"/data")
-			// What a policy let go stays where it is.
-			s.color(t, "m2", "blue")
+			// What a policy let go stays where it is, and is what it was: nothing sends changes.
+			if err := s.Client(t, "alpha").Patch(t.Context(), s.data(), client.RawPatch(types.MergePatchType, []byte(`{"data":{"color":"white"}}`))); err != nil {
+				t.Fatal(err)
+			}
+			poll.Until(t, arrives, "the ConfigMap is nobody's", func(ctx context.Context) error {
+				data := s.data()
+				if err := s.Client(t, "alpha").Get(ctx, client.ObjectKeyFromObject(data), data); err != nil {
+					return err
+				}
+				for key := range data.Annotations {
+					if strings.HasPrefix(key, strings.ToLower(k.name)+".karmada.io/") {
+						return fmt.Errorf("it still has %s", key)
+					}
+				}
+				return nil
+			})
+			tried("delete"+k.name, tookEffect)
 		})
 	}
 }
@@ -70,23 +95,31 @@ func TestOverridePoliciesReachMembers(t *testing.T) {
 			mustWrite(t, s.alice, "create", pp, s.input(pp, map[string]any{"spec": s.to("m1", "m2")}))
 			s.color(t, "m1", "blue")
 
-			create := s.input(k, map[string]any{"spec": s.painted("m1", "red")})
+			create := s.input(k, map[string]any{"spec": s.painted("m1", "red"), "labels": pairs("team", "shop"), "annotations": pairs("note", "first")})
 			mustWrite(t, s.alice, "create", k, with(create, "dryRun", true))
 			s.unchanged(t, k, nil)
 			created := mustWrite(t, s.alice, "create", k, create)
+			refusedWrite(t, s.alice, "create", k, create, "ALREADY_EXISTS", "input.name")
+			s.says(t, k, "shop", "first")
 			s.color(t, "m1", "red")
 			s.color(t, "m2", "blue")
+			tried("create"+k.name, tookEffect)
 
-			update := s.input(k, map[string]any{"spec": s.painted("m1", "green"), "resourceVersion": created.Policy.ResourceVersion})
+			update := s.input(k, map[string]any{
+				"spec": s.painted("m1", "green"), "labels": pairs("team", "ops"), "annotations": pairs("note", "second"), "resourceVersion": created.Policy.ResourceVersion,
+			})
 			before := s.stored(t, k)
 			mustWrite(t, s.alice, "update", k, with(update, "dryRun", true))
 			s.unchanged(t, k, before)
 			mustWrite(t, s.alice, "update", k, update)
+			s.says(t, k, "ops", "second")
 			s.color(t, "m1", "green")
+			tried("update"+k.name, tookEffect)
 			refusedWrite(t, s.alice, "update", k, update, "CONFLICT", "input.resourceVersion")
 
 			testDeletion(t, s, k, "ConfigMap "+s.namespace+"/data")
 			s.color(t, "m1", "blue")
+			tried("delete"+k.name, tookEffect)
 		})
 	}
 }
@@ -199,6 +232,86 @@ func TestInvalidPoliciesNameTheInput(t *testing.T) {
 	refusedWrite(t, s.alice, "create", pp, s.input(pp, map[string]any{"namespace": "no-such", "spec": spec(nil)}), "NOT_FOUND", "input.namespace")
 }
 
+// Some values of Karmada's types are none that an instance takes. It says so, and
+// not Kairship: another version of Karmada may take them.
+func TestValuesThatTheInstanceRefuses(t *testing.T) {
+	s := newPolicyScene(t)
+	where := func(path string, value any) map[string]any {
+		spec := map[string]any{"resourceSelectors": s.selector(), "propagateDeps": true}
+		at, names := spec, strings.Split(path, ".")
+		for _, name := range names[:len(names)-1] {
+			below := map[string]any{}
+			at[name], at = below, below
+		}
+		at[names[len(names)-1]] = value
+		return spec
+	}
+	for _, tt := range []struct {
+		kind     policyKind
+		path     string
+		value    any
+		argument string
+	}{
+		{pp, "failover.cluster.purgeMode", "GRACIOUSLY", ""},
+		{pp, "failover.cluster.purgeMode", "IMMEDIATELY", ""},
+		{pp, "failover.cluster.purgeMode", "NEVER", ""},
+		{pp, "schedulePriority", map[string]any{"priorityClassSource": "POD_PRIORITY_CLASS", "priorityClassName": "x"}, ".priorityClassSource"},
+		{pp, "schedulePriority", map[string]any{"priorityClassSource": "FEDERATED_PRIORITY_CLASS", "priorityClassName": "x"}, ".priorityClassSource"},
+		{pp, "placement.clusterTolerations", []any{map[string]any{"key": "a", "operator": "GT", "value": "1", "effect": "NO_SCHEDULE"}}, "[0].operator"},
+		{pp, "placement.clusterTolerations", []any{map[string]any{"key": "a", "operator": "LT", "value": "1", "effect": "NO_SCHEDULE"}}, "[0].operator"},
+		{pp, "placement.clusterAffinity.fieldSelector", selecting("EXISTS"), ""},
+		{pp, "placement.clusterAffinity.fieldSelector", selecting("DOES_NOT_EXIST"), ""},
+		{pp, "placement.clusterAffinity.fieldSelector", selecting("GT", "1"), ""},
+		{pp, "placement.clusterAffinity.fieldSelector", selecting("LT", "1"), ""},
+		{op, "overriders.argsOverrider", []any{map[string]any{"containerName": "c", "operator": "REPLACE", "value": []any{"-v"}}}, "[0].operator"},
+	} {
+		spec := where(tt.path, tt.value)
+		if tt.kind == op {
+			delete(spec, "propagateDeps")
+		}
+		refusedWrite(t, s.alice, "create", tt.kind, s.input(tt.kind, map[string]any{"spec": spec}), "INVALID", "input.spec."+tt.path+tt.argument)
+	}
+}
+
+func selecting(operator string, values ...any) map[string]any {
+	return map[string]any{"matchExpressions": []any{map[string]any{"key": "region", "operator": operator, "values": values}}}
+}
+
+// Every mutation of every kind of policy says which of its inputs is wrong.
+func TestPolicyMutationsNameTheInput(t *testing.T) {
+	s := newPolicyScene(t)
+	for _, k := range []policyKind{pp, cpp, op, cop} {
+		s.cleanUp(t, k)
+		good, bad, at := s.to("m1"), s.to("m1"), "input.spec.placement.spreadConstraints[0].maxGroups"
+		bad["placement"] = map[string]any{"spreadConstraints": []any{map[string]any{"spreadByField": "CLUSTER", "minGroups": 2, "maxGroups": 1}}}
+		if k == op || k == cop {
+			good, bad, at = s.painted("m1", "red"), s.painted("m1", "red"), "input.spec.overriders"
+			bad["overriders"] = map[string]any{"plaintext": []any{map[string]any{"path": "/data/a", "operator": "REMOVE"}}}
+		}
+		created := mustWrite(t, s.alice, "create", k, s.input(k, map[string]any{"spec": good}))
+		update := s.input(k, map[string]any{"resourceVersion": created.Policy.ResourceVersion})
+		twice := append(pairs("a", "1"), pairs("a", "2")...)
+		for _, tt := range []struct {
+			verb     string
+			input    map[string]any
+			argument string
+		}{
+			{"create", s.input(k, map[string]any{"spec": bad}), at},
+			{"create", s.input(k, map[string]any{"spec": good, "annotations": twice}), "input.annotations[1].key"},
+			{"update", with(update, "spec", bad), at},
+			{"update", with(update, "labels", twice), "input.labels[1].key"},
+			{"update", with(update, "annotations", pairs("not a key", "1")), "input.annotations"},
+			{"update", with(update, "name", "a/b"), "input.name"},
+			{"delete", s.input(k, map[string]any{"name": ".."}), "input.name"},
+		} {
+			refusedWrite(t, s.alice, tt.verb, k, tt.input, "INVALID", tt.argument)
+		}
+		if now := s.stored(t, k); now == nil || now.GetUID() == "" || now.GetGeneration() != 1 {
+			t.Errorf("%s: what was refused changed it: %v", k.name, now)
+		}
+	}
+}
+
 // The scheduler and the identity that Karmada gave a policy stay as they are.
 func TestWhatStaysOfAPolicy(t *testing.T) {
 	s := newPolicyScene(t)
@@ -225,7 +338,7 @@ func TestPoliciesOfOthers(t *testing.T) {
 	s := newPolicyScene(t)
 	mustWrite(t, s.alice, "create", pp, s.input(pp, map[string]any{"spec": s.to("m1")}))
 	before := s.stored(t, pp)
-	people := map[string]*gql.Client{"bob": gql.New(s.KairshipURL, s.Token(t, "bob")), "mallory": gql.New(s.KairshipURL, s.Token(t, "mallory"))}
+	people := map[string]*gql.Client{"bob": person(t, "bob"), "mallory": person(t, "mallory")}
 	for _, k := range []policyKind{pp, cpp, op, cop} {
 		spec := s.to("m1")
 		if k == op || k == cop {

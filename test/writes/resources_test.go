@@ -1,7 +1,9 @@
 package writes
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 const applyFields = `applied consistencyToken results { document kind namespace name action message resource { name } error { code message argument fields { argument message } } }`
@@ -23,8 +26,14 @@ type applied struct {
 		Action                string
 		Message               string
 		Resource              *struct{ Name string }
-		Error                 *struct{ Code, Message, Argument string }
+		Error                 *problem
 	}
+}
+
+// problem is why one of several objects was not written.
+type problem struct {
+	Code, Message, Argument string
+	Fields                  []struct{ Argument, Message string }
 }
 
 // actions are what became of the documents, in their order.
@@ -175,7 +184,26 @@ func TestPatchAndDeleteResource(t *testing.T) {
 	alice := person(t, "alice")
 	namespace := namespaceIn(t)
 	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "a", "1")}, applyFields)
-	target := map[string]any{"instance": "alpha", "version": "v1", "resource": "configmaps", "namespace": namespace, "name": "a"}
+	target := map[string]any{"instance": "alpha", "group": "", "version": "v1", "resource": "configmaps", "namespace": namespace, "name": "a"}
+	// It is sent to both members.
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": fmt.Sprintf(`
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: a, namespace: %s}
+spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m1, m2]}}}
+`, namespace)}, applyFields)
+	everywhere := func(mutation, want string) {
+		t.Helper()
+		follows(t, mutation, fmt.Sprintf("the members have it as %q", want), func(context.Context) error {
+			for _, member := range fleet.Open(t).Members("alpha") {
+				if c, _ := storedIn(t, member, namespace, "a", &corev1.ConfigMap{}); c.Data["key"] != want {
+					return fmt.Errorf("%s has %v", member, c.Data)
+				}
+			}
+			return nil
+		})
+	}
+	everywhere("applyManifests", "1")
 	value := func() string {
 		c, _ := stored(t, namespace, "a", &corev1.ConfigMap{})
 		return c.Data["key"]
@@ -193,6 +221,7 @@ func TestPatchAndDeleteResource(t *testing.T) {
 		input map[string]any
 	}{
 		{"merge", merge("merge")},
+		{"Merge", but(merge("Merge"), "type", "MERGE")},
 		{"strategic", but(merge("strategic"), "type", "STRATEGIC")},
 		{"json", but(target, "type", "JSON", "patch", []any{map[string]any{"op": "replace", "path": "/data/key", "value": "json"}})},
 		{"apply", but(merge("apply"), "type", "APPLY", "force", true)},
@@ -203,6 +232,7 @@ func TestPatchAndDeleteResource(t *testing.T) {
 		if value() != tt.name {
 			t.Errorf("after %s it is %q", tt.name, value())
 		}
+		everywhere("patchResource", tt.name)
 	}
 	refused(t, alice, "patchResource", but(merge("x"), "type", "APPLY", "patch", map[string]any{"dta": map[string]any{}}), "INVALID", "input.patch.dta")
 	refused(t, alice, "patchResource", but(target, "patch", "text"), "INVALID", "input.patch")
@@ -215,6 +245,9 @@ func TestPatchAndDeleteResource(t *testing.T) {
 	refused(t, alice, "deleteResource", but(target, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
 	refused(t, alice, "deleteResource", but(target, "uid", "1"), "CONFLICT", "input.uid")
 	refused(t, alice, "deleteResource", but(target, "name", "none"), "NOT_FOUND", "input.name")
+	refused(t, alice, "deleteResource", but(target, "name", "../secrets/a"), "INVALID", "input.name")
+	refused(t, alice, "deleteResource", but(target, "version", "v9"), "INVALID", "input.resource")
+	refused(t, alice, "deleteResource", but(target, "namespace", nil), "INVALID", "input.namespace")
 	strangers(t, "deleteResource", target)
 	must[map[string]any](t, alice, "deleteResource", but(target, "dryRun", true), "deleted")
 	if _, there := stored(t, namespace, "a", &corev1.ConfigMap{}); !there {
@@ -224,6 +257,78 @@ func TestPatchAndDeleteResource(t *testing.T) {
 	if _, there := stored(t, namespace, "a", &corev1.ConfigMap{}); there || !p.Deleted {
 		t.Error("it was not deleted")
 	}
+	everywhere("deleteResource", "")
+}
+
+// What an object owns goes with it, before it, or stays.
+func TestDeletionPropagates(t *testing.T) {
+	alice, namespace := person(t, "alice"), namespaceIn(t)
+	for policy, want := range map[string]struct{ deleted, ownedGoes bool }{
+		"BACKGROUND": {true, true}, "FOREGROUND": {false, true}, "ORPHAN": {false, false},
+	} {
+		name := strings.ToLower(policy)
+		p := must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, name, "1")}, applyFields)
+		owner, _ := stored(t, namespace, name, &corev1.ConfigMap{})
+		if !p.Applied {
+			t.Fatalf("%+v", p)
+		}
+		owned := &corev1.ConfigMap{ObjectMeta: meta(namespace, name+"-owned")}
+		block := true
+		owned.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: owner.UID, BlockOwnerDeletion: &block}}
+		if err := fleet.Open(t).Client(t, "alpha").Create(t.Context(), owned); err != nil {
+			t.Fatal(err)
+		}
+		input := map[string]any{"instance": "alpha", "version": "v1", "resource": "configmaps", "namespace": namespace, "name": name, "propagationPolicy": policy}
+		must[map[string]any](t, alice, "deleteResource", but(input, "dryRun", true), "deleted")
+		got := must[struct{ Deleted bool }](t, alice, "deleteResource", input, "deleted")
+		if got.Deleted != want.deleted {
+			t.Errorf("%s: deleted is %t, want %t", policy, got.Deleted, want.deleted)
+		}
+		poll.Until(t, within, policy+" is done", func(context.Context) error {
+			_, owner := stored(t, namespace, name, &corev1.ConfigMap{})
+			now, there := stored(t, namespace, name+"-owned", &corev1.ConfigMap{})
+			if owner || there == want.ownedGoes || len(now.OwnerReferences) > 0 {
+				return fmt.Errorf("the owner is there: %t; what it owned is there: %t, with owners %v", owner, there, now.OwnerReferences)
+			}
+			return nil
+		})
+	}
+}
+
+// What Karmada's webhooks refuse of a policy is said at the field of the manifest,
+// or of the patch, as the mutations of policies say it.
+func TestKarmadaRefusesManifests(t *testing.T) {
+	alice, namespace := person(t, "alice"), namespaceIn(t)
+	policy := func(name, spec string) string {
+		return fmt.Sprintf("---\napiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: %s, namespace: %s}\nspec: %s\n", name, namespace, spec)
+	}
+	const (
+		good = `{resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], placement: {clusterAffinity: {clusterNames: [m1]}}}`
+		bad  = `{resourceSelectors: [{apiVersion: v1, kind: ConfigMap, namespace: default}], preemption: Always}`
+	)
+	p := must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "a", "1") + policy("p", bad)}, applyFields)
+	if p.Applied || p.Results[1].Error == nil {
+		t.Fatalf("%+v", p)
+	}
+	e := p.Results[1].Error
+	var at []string
+	for _, f := range e.Fields {
+		at = append(at, f.Argument)
+	}
+	want := []string{"input.manifests[1].spec.resourceSelectors[0].namespace", "input.manifests[1].spec.resourceSelectors[0].name"}
+	if e.Code != "INVALID" || e.Argument != want[0] || !slices.Equal(at, want) {
+		t.Errorf("got %+v", e)
+	}
+	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": policy("p", good)}, applyFields)
+	target := map[string]any{"instance": "alpha", "group": "policy.karmada.io", "version": "v1alpha1", "resource": "propagationpolicies", "namespace": namespace, "name": "p"}
+	both := map[string]any{"spec": map[string]any{"suspension": map[string]any{"dispatching": true, "dispatchingOnClusters": map[string]any{"clusterNames": []any{"m1"}}}}}
+	refused(t, alice, "patchResource", but(target, "patch", both), "INVALID", "input.patch.spec.suspension")
+	whole := map[string]any{"spec": but(both["spec"].(map[string]any), "resourceSelectors", []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "a"}})}
+	refused(t, alice, "patchResource", but(target, "patch", whole, "type", "APPLY"), "INVALID", "input.patch.spec.suspension")
+	steps := []any{map[string]any{"op": "add", "path": "/spec/suspension", "value": both["spec"].(map[string]any)["suspension"]}}
+	refused(t, alice, "patchResource", but(target, "patch", steps, "type", "JSON"), "INVALID", "input.patch")
+	refused(t, alice, "patchResource", but(target, "patch", map[string]any{"spec": map[string]any{"schedulerName": "x"}}), "INVALID", "input.patch.spec.schedulerName")
+	refused(t, alice, "patchResource", but(target, "patch", map[string]any{"metadata": map[string]any{"labels": map[string]any{"propagationpolicy.karmada.io/permanent-id": "x"}}}), "INVALID", "input.patch.metadata.labels")
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
@@ -243,7 +348,18 @@ func TestSecretsAreNotShown(t *testing.T) {
 func TestNamespaces(t *testing.T) {
 	alice := person(t, "alice")
 	name := namespaceIn(t) + "-made"
-	input := map[string]any{"instance": "alpha", "name": name, "labels": []any{map[string]any{"key": "team", "value": "a"}}}
+	input := map[string]any{"instance": "alpha", "name": name, "labels": pairs("team", "a"), "annotations": pairs("note", "first")}
+	inMember := func(mutation, what string, is func(*corev1.Namespace, bool) bool) {
+		t.Helper()
+		follows(t, mutation, what, func(context.Context) error {
+			for _, member := range fleet.Open(t).Members("alpha") {
+				if ns, there := storedIn(t, member, "", name, &corev1.Namespace{}); !is(ns, there) {
+					return fmt.Errorf("in %s it is there: %t, with labels %v", member, there, ns.Labels)
+				}
+			}
+			return nil
+		})
+	}
 	fields := "consistencyToken namespace { name labels { key value } resourceVersion }"
 	type payload struct {
 		Namespace struct {
@@ -257,6 +373,11 @@ func TestNamespaces(t *testing.T) {
 		t.Error("a dry run made it")
 	}
 	made := must[payload](t, alice, "createNamespace", input, fields)
+	if ns, _ := stored(t, "", name, &corev1.Namespace{}); ns.Labels["team"] != "a" || ns.Annotations["note"] != "first" {
+		t.Errorf("it has the labels %v and annotations %v", ns.Labels, ns.Annotations)
+	}
+	inMember("createNamespace", "the members have it", func(ns *corev1.Namespace, there bool) bool { return there && ns.Labels["team"] == "a" })
+	refused(t, alice, "createNamespace", but(input, "name", name+"2", "annotations", append(pairs("a", "1"), pairs("a", "2")...)), "INVALID", "input.annotations[1].key")
 	refused(t, alice, "createNamespace", input, "ALREADY_EXISTS", "input.name")
 	refused(t, alice, "createNamespace", but(input, "name", "No"), "INVALID", "input.name")
 	refused(t, alice, "createNamespace", but(input, "name", name+"2", "labels", []any{map[string]any{"key": "-", "value": "a"}}), "INVALID", "input.labels")
@@ -272,6 +393,7 @@ func TestNamespaces(t *testing.T) {
 		t.Errorf("a dry run wrote it: %v", ns.Labels)
 	}
 	must[payload](t, alice, "updateNamespace", update, fields)
+	inMember("updateNamespace", "the members have its label", func(ns *corev1.Namespace, _ bool) bool { return ns.Labels["stage"] == "b" })
 	ns, _ := stored(t, "", name, &corev1.Namespace{})
 	if ns.Labels["stage"] != "b" || ns.Labels["team"] != "" || ns.Labels[corev1.LabelMetadataName] != name {
 		t.Errorf("its labels are %v", ns.Labels)
@@ -280,6 +402,8 @@ func TestNamespaces(t *testing.T) {
 	gone := map[string]any{"instance": "alpha", "name": name}
 	refused(t, alice, "deleteNamespace", but(gone, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
 	refused(t, alice, "deleteNamespace", but(gone, "uid", "1"), "CONFLICT", "input.uid")
+	refused(t, alice, "deleteNamespace", but(gone, "name", "No"), "INVALID", "input.name")
+	refused(t, alice, "deleteNamespace", but(gone, "name", "none"), "NOT_FOUND", "input.name")
 	strangers(t, "deleteNamespace", gone)
 	must[map[string]any](t, alice, "deleteNamespace", but(gone, "dryRun", true), "deleted")
 	if ns, there := stored(t, "", name, &corev1.Namespace{}); !there || ns.DeletionTimestamp != nil {
@@ -289,4 +413,5 @@ func TestNamespaces(t *testing.T) {
 	if ns, there := stored(t, "", name, &corev1.Namespace{}); there && ns.DeletionTimestamp == nil {
 		t.Error("it was not deleted")
 	}
+	inMember("deleteNamespace", "the members have it no longer", func(ns *corev1.Namespace, there bool) bool { return !there || ns.DeletionTimestamp != nil })
 }

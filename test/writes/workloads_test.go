@@ -190,11 +190,12 @@ func TestWorkloads(t *testing.T) {
 		now, _ := stored(t, namespace, "web", template())
 		must[workloadPayload](t, alice, "scaleWorkload", but(web, "replicas", 4, "resourceVersion", now.ResourceVersion), workloadFields)
 		inMembers(t, namespace, "2 ready replicas in each", func(d *appsv1.Deployment) bool { return d.Status.ReadyReplicas == 2 })
+		tried("scaleWorkload", tookEffect)
 	})
 	t.Run("restart", func(t *testing.T) {
 		before := pods(t, namespace)
 		must[workloadPayload](t, alice, "restartWorkload", web, workloadFields)
-		poll.Until(t, within, "all pods are others", func(context.Context) error {
+		follows(t, "restartWorkload", "all pods are others", func(context.Context) error {
 			after := pods(t, namespace)
 			for name := range after {
 				if _, same := before[name]; same {
@@ -222,9 +223,12 @@ func TestWorkloads(t *testing.T) {
 				t.Errorf("%s has %s while the roll-out is paused", name, image)
 			}
 		}
+		tried("pauseWorkload", tookEffect)
 		refused(t, alice, "rollbackWorkload", web, "INVALID", "input.name")
 		must[workloadPayload](t, alice, "resumeWorkload", web, workloadFields)
 		allPods(t, namespace, "registry.example.com/web:2")
+		tried("setImage", tookEffect)
+		tried("resumeWorkload", tookEffect)
 
 		unchanged(t, template(), func() {
 			must[workloadPayload](t, alice, "rollbackWorkload", but(web, "dryRun", true), workloadFields)
@@ -238,6 +242,7 @@ func TestWorkloads(t *testing.T) {
 			t.Errorf("%+v", back)
 		}
 		allPods(t, namespace, "registry.example.com/web:1")
+		tried("rollbackWorkload", tookEffect)
 	})
 	t.Run("a Deployment that is overridden everywhere has no true revisions", func(t *testing.T) {
 		f := fleet.Open(t)
@@ -295,7 +300,7 @@ func trigger(t *testing.T, alice *gql.Client, namespace string) {
 	}
 	must[map[string]any](t, alice, "triggerCronJob", input, "job { name } consistencyToken")
 	f := fleet.Open(t)
-	poll.Until(t, within, "the Job is done in a member", func(ctx context.Context) error {
+	follows(t, "triggerCronJob", "the Job is done in a member", func(ctx context.Context) error {
 		done := 0
 		for _, member := range f.Members("alpha") {
 			var job batchv1.Job

@@ -28,7 +28,7 @@ const within = 60 * time.Second
 func person(t testing.TB, name string) *gql.Client {
 	t.Helper()
 	f := fleet.Open(t)
-	return gql.New(f.KairshipURL, f.Token(t, name))
+	return recorded(t, gql.New(f.KairshipURL, f.Token(t, name)))
 }
 
 var numbers atomic.Int64

@@ -29,7 +29,7 @@ var kind = write.Kind{
 // attempts is how often a change is made anew that is right whatever else
 // changed, when something else did: Karmada writes the status of its clusters
 // every few seconds, and Kairship that of the inventory's.
-const attempts = 5
+const attempts = 10
 
 // Service changes member clusters.
 type Service struct {

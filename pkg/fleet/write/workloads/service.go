@@ -193,7 +193,7 @@ func (s *Service) SetImage(ctx context.Context, in SetImageInput) (*Payload, err
 
 // attempts is how often a change that was based on a version of our own choice is
 // tried: Karmada writes the status of workloads at any time.
-const attempts = 5
+const attempts = 10
 
 // again repeats a change while the object moves, unless the caller said which
 // version it is to be based on.
