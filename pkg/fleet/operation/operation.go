@@ -1,0 +1,203 @@
+package operation
+
+import (
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// Kind is what an operation is to do.
+type Kind string
+
+// The kinds.
+const (
+	KindApplyManifests    Kind = "APPLY_MANIFESTS"
+	KindDeployApplication Kind = "DEPLOY_APPLICATION"
+	KindPromoteResource   Kind = "PROMOTE_RESOURCE"
+	KindJoinCluster       Kind = "JOIN_CLUSTER"
+	KindUnjoinCluster     Kind = "UNJOIN_CLUSTER"
+	KindCreateInstance    Kind = "CREATE_INSTANCE"
+)
+
+// Kinds are all of them, in the order of the schema.
+func Kinds() []Kind {
+	return []Kind{KindApplyManifests, KindDeployApplication, KindPromoteResource, KindJoinCluster, KindUnjoinCluster, KindCreateInstance}
+}
+
+// Object is an object that an operation wrote.
+type Object struct {
+	Group     string `json:"g,omitempty"`
+	Version   string `json:"v"`
+	Resource  string `json:"r"`
+	Kind      string `json:"k"`
+	Namespace string `json:"ns,omitempty"`
+	Name      string `json:"n"`
+}
+
+// Type is its type in the words of the index.
+func (o Object) Type() index.Type {
+	return index.Type{Group: o.Group, Version: o.Version, Resource: o.Resource, Kind: o.Kind}
+}
+
+// Operation is what was asked for: all that is needed to follow it.
+type Operation struct {
+	Kind     Kind   `json:"k"`
+	Instance string `json:"i"`
+	// Cluster of the inventory, for joining and leaving.
+	Cluster string `json:"c,omitempty"`
+	// Objects that were written, for what is propagated.
+	Objects []Object `json:"w,omitempty"`
+	// Began is when it was asked for.
+	Began time.Time `json:"t"`
+}
+
+// State is whether an operation is over.
+type State string
+
+// The states.
+const (
+	Running   State = "RUNNING"
+	Succeeded State = "SUCCEEDED"
+	Failed    State = "FAILED"
+)
+
+// States are all of them, in the order of the schema.
+func States() []State { return []State{Running, Succeeded, Failed} }
+
+// StepName names a step.
+type StepName string
+
+// The steps.
+const (
+	StepWritten     StepName = "WRITTEN"
+	StepScheduled   StepName = "SCHEDULED"
+	StepApplied     StepName = "APPLIED"
+	StepHealthy     StepName = "HEALTHY"
+	StepCredentials StepName = "CREDENTIALS"
+	StepRegistered  StepName = "REGISTERED"
+	StepReady       StepName = "READY"
+	StepLeft        StepName = "LEFT"
+	StepInstalled   StepName = "INSTALLED"
+	StepReachable   StepName = "REACHABLE"
+)
+
+// StepNames are all of them, in the order of the schema.
+func StepNames() []StepName {
+	return []StepName{
+		StepWritten, StepScheduled, StepApplied, StepHealthy, StepCredentials,
+		StepRegistered, StepReady, StepLeft, StepInstalled, StepReachable,
+	}
+}
+
+// StepState is how far a step has come.
+type StepState string
+
+// The states of steps.
+const (
+	StepPending StepState = "PENDING"
+	StepRunning StepState = "RUNNING"
+	StepDone    StepState = "DONE"
+	StepFailed  StepState = "FAILED"
+)
+
+// StepStates are all of them, in the order of the schema.
+func StepStates() []StepState { return []StepState{StepPending, StepRunning, StepDone, StepFailed} }
+
+// Step is a step of an operation.
+type Step struct {
+	Name    StepName
+	State   StepState
+	Message *string
+	// Done and Total count its parts.
+	Done, Total int
+}
+
+// Cluster is an operation in one member cluster.
+type Cluster struct {
+	Name string
+	// Objects are how many are to be there, Applied and Healthy how many are.
+	Objects, Applied, Healthy int
+	Message                   *string
+}
+
+// Progress is how far an operation has come.
+type Progress struct {
+	// Operation is its ID.
+	Operation    string
+	Kind         Kind
+	InstanceName string
+	State        State
+	Reason       *string
+	Message      *string
+	Steps        []Step
+	Clusters     []Cluster
+}
+
+// Reasons of FAILED that no condition has.
+const (
+	ReasonDeleted      = "DELETED"
+	ReasonUnscheduled  = "UNSCHEDULED"
+	ReasonUnpropagated = "UNPROPAGATED"
+	ReasonDegraded     = "DEGRADED"
+	ReasonNotApplied   = "NOT_APPLIED"
+	ReasonWithdrawn    = "WITHDRAWN"
+	ReasonTimedOut     = "TIMED_OUT"
+)
+
+// trouble is why an operation does not get on.
+type trouble struct {
+	reason, message string
+	// final: it will not get on any more. Other trouble may pass, as Karmada and the
+	// controllers try again.
+	final bool
+}
+
+// finding is what was observed at one moment.
+type finding struct {
+	steps    []Step
+	clusters []Cluster
+	// waits is what it waits for, for a person; empty when that is plain.
+	waits string
+	// trouble is the first that was found; nil for none.
+	trouble *trouble
+}
+
+// sequence makes steps of which each begins when the one before is done: until then
+// there is nothing to say of it, and having no parts yet is not being done.
+func sequence(steps ...Step) []Step {
+	reached := true
+	for i := range steps {
+		s := &steps[i]
+		switch {
+		case s.State == StepDone && (reached || s.Total > 0):
+		case !reached:
+			s.State, s.Message = StepPending, nil
+		case s.State == "":
+			s.State = StepRunning
+		}
+		reached = reached && s.State == StepDone
+	}
+	return steps
+}
+
+// one is a step of one part.
+func one(name StepName, done bool, message string) Step {
+	s := Step{Name: name, Total: 1}
+	if done {
+		s.State, s.Done = StepDone, 1
+		return s
+	}
+	if message != "" {
+		s.Message = &message
+	}
+	return s
+}
+
+func (f finding) done() bool {
+	for _, s := range f.steps {
+		if s.State != StepDone {
+			return false
+		}
+	}
+	return true
+}
