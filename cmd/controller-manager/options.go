@@ -37,7 +37,9 @@ type options struct {
 	probeInterval time.Duration
 	probeTimeout  time.Duration
 
-	importInterval   time.Duration
+	importInterval     time.Duration
+	statisticsInterval time.Duration
+
 	accessInterval   time.Duration
 	revokedRetention time.Duration
 
@@ -75,6 +77,7 @@ func (o *options) flags() []flags.Group {
 		flags.NewGroup("Instances and clusters", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.probeInterval, "probe-interval", 5*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 3*time.Second, "how long an instance or cluster may take to answer at one look; it counts as unreachable after 6s of looks in vain")
+			f.DurationVar(&o.statisticsInterval, "statistics-interval", controllers.DefaultStatisticsInterval, "least time between two writes of the figures of the same instance")
 		}),
 		flags.NewGroup("Members", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.importInterval, "import-interval", controllers.DefaultImportInterval, "time between two looks at the members of the same instance")
@@ -145,6 +148,7 @@ func (o *options) validate() error {
 	}
 	check(o.probeInterval >= time.Second, "--probe-interval: must be at least 1s, not %s", o.probeInterval)
 	check(o.probeTimeout >= 100*time.Millisecond, "--probe-timeout: must be at least 100ms, not %s", o.probeTimeout)
+	check(o.statisticsInterval >= time.Second, "--statistics-interval: must be at least 1s, not %s", o.statisticsInterval)
 	for name, address := range map[string]string{"--health-probe-bind-address": o.healthAddress, "--metrics-bind-address": o.metricsAddress} {
 		err := checkAddress(address)
 		check(err == nil, "%s: %v", name, err)

@@ -28,13 +28,13 @@ func TestParse(t *testing.T) {
 		{
 			reason: "everything that is wrong is told at once",
 			args: []string{
-				"--kubeconfig=/does/not/exist", "--kube-api-qps=0", "--kube-api-burst=0", "--wait-for-apis=-1s", "--probe-interval=10ms", "--probe-timeout=0",
+				"--kubeconfig=/does/not/exist", "--kube-api-qps=0", "--kube-api-burst=0", "--wait-for-apis=-1s", "--probe-interval=10ms", "--probe-timeout=0", "--statistics-interval=1ms",
 				"--metrics-bind-address=8080", "--health-probe-bind-address=:99999", "--log-level=loud", "--log-format=xml", "--shutdown-timeout=-1s",
 				"--leader-election-namespace=", "--leader-election-retry-period=0",
 			},
 			says: []string{
 				"--kubeconfig: stat /does/not/exist", "--kube-api-qps: must be more than 0", "--kube-api-burst: must be at least 1", "--wait-for-apis: must not",
-				"--probe-interval: must be at least 1s", "--probe-timeout: must be at least 100ms", `--metrics-bind-address: must be host:port`,
+				"--probe-interval: must be at least 1s", "--probe-timeout: must be at least 100ms", "--statistics-interval: must be at least 1s", `--metrics-bind-address: must be host:port`,
 				"--health-probe-bind-address: the port must be a number", "--log-level: must be error, info, debug", "--log-format: must be json or text",
 				"--shutdown-timeout: must not", "--leader-election-namespace: must not be empty", "--leader-election-retry-period: must be more than 0",
 			},
@@ -96,7 +96,7 @@ func TestFlagsOfTheContract(t *testing.T) {
 	want := &options{
 		kubeAPIQPS: 50, kubeAPIBurst: 100, metricsAddress: ":8080", healthAddress: ":8081",
 		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: 2 * time.Second,
-		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,
+		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, statisticsInterval: 10 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,
 		webhookSecret: "kairship-system/kairship-global-management", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}

@@ -29,6 +29,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instanceaccess"
 	"github.com/kairship-io/kairship/pkg/controllers/instanceregistry"
 	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
+	"github.com/kairship-io/kairship/pkg/controllers/instancestatistics"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
@@ -48,6 +49,9 @@ type Settings struct {
 	ProbeInterval time.Duration
 	// ProbeTimeout bounds one look.
 	ProbeTimeout time.Duration
+	// StatisticsInterval is the least time between two writes of the figures of the
+	// same instance; DefaultStatisticsInterval when it is zero.
+	StatisticsInterval time.Duration
 	// AccessInterval is the time between two looks at the access rules inside the
 	// same instance; DefaultAccessInterval when it is zero.
 	AccessInterval time.Duration
@@ -80,9 +84,10 @@ const patience = 30 * time.Second
 
 // The defaults of Settings.
 const (
-	DefaultAccessInterval   = 30 * time.Second
-	DefaultImportInterval   = 30 * time.Second
-	DefaultRevokedRetention = 7 * 24 * time.Hour
+	DefaultStatisticsInterval = 10 * time.Second
+	DefaultAccessInterval     = 30 * time.Second
+	DefaultImportInterval     = 30 * time.Second
+	DefaultRevokedRetention   = 7 * 24 * time.Hour
 )
 
 // Scheme knows every type that the controllers read or write.
@@ -136,6 +141,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 // all are the controllers by name.
 func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	kube, live := mgr.GetClient(), mgr.GetAPIReader()
+	if settings.StatisticsInterval == 0 {
+		settings.StatisticsInterval = DefaultStatisticsInterval
+	}
 	if settings.AccessInterval == 0 {
 		settings.AccessInterval = DefaultAccessInterval
 	}
@@ -178,6 +186,11 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Interval: settings.ImportInterval,
 			Timeout:  importTimeout,
 			Patience: patience,
+		},
+		instancestatistics.Name: &instancestatistics.Reconciler{
+			Client: kube, Credentials: secrets, Connections: connected,
+			Interval: settings.StatisticsInterval,
+			Lost:     lost,
 		},
 		instanceregistry.Name: &instanceregistry.Reconciler{
 			Client:   kube,

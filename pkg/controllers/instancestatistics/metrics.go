@@ -1,0 +1,122 @@
+package instancestatistics
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// mostSeries bounds how many kinds of propagated resources an instance has series
+// for; the status tells apart more.
+const mostSeries = 20
+
+// summaries are served as metrics.
+var summaries = &summaryMetrics{now: time.Now}
+
+// watches is how many watches on instances there are.
+var watches = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "kairship_instance_watches",
+	Help: "Watches on instances, for their statistics.",
+})
+
+func init() { metrics.Registry.MustRegister(summaries, watches) }
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("kairship_instance_"+name, help, append([]string{"instance"}, labels...), nil)
+}
+
+var (
+	clustersDesc      = desc("clusters", "Member clusters of an instance.")
+	clustersReadyDesc = desc("clusters_ready", "Member clusters of an instance that are ready.")
+	nodesDesc         = desc("nodes", "Nodes of the member clusters.")
+	nodesReadyDesc    = desc("nodes_ready", "Nodes of the member clusters that are ready.")
+	cpuDesc           = desc("cpu_cores", "CPU of the member clusters: allocatable, and allocated by pods' requests.", "figure")
+	memoryDesc        = desc("memory_bytes", "Memory of the member clusters: allocatable, and allocated by pods' requests.", "figure")
+	podsDesc          = desc("pods", "Pods of the member clusters: allocatable, and allocated.", "figure")
+	workloadsDesc     = desc("workloads", "Workloads of an instance.", "kind")
+	workReadyDesc     = desc("workloads_ready", "Workloads of an instance that are ready.", "kind")
+	policiesDesc      = desc("policies", "Policies of an instance.", "kind")
+	resourcesDesc     = desc("resources", "Resources that an instance propagates; the rarest kinds together as Other.", "group", "kind")
+	ageDesc           = desc("statistics_age_seconds", "How old the figures of an instance are: 0 while it is followed.")
+)
+
+// summaryMetrics is a collector and not gauges: all figures of an instance come
+// and go together.
+type summaryMetrics struct {
+	now func() time.Time
+
+	mu     sync.Mutex
+	byName map[string]*v1alpha1.InstanceSummary
+}
+
+func (s *summaryMetrics) set(instance string, summary *v1alpha1.InstanceSummary) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName == nil {
+		s.byName = map[string]*v1alpha1.InstanceSummary{}
+	}
+	s.byName[instance] = summary
+}
+
+func (s *summaryMetrics) forget(instance string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.byName, instance)
+}
+
+// Describe is for prometheus.Collector.
+func (s *summaryMetrics) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{
+		clustersDesc, clustersReadyDesc, nodesDesc, nodesReadyDesc, cpuDesc, memoryDesc, podsDesc,
+		workloadsDesc, workReadyDesc, policiesDesc, resourcesDesc, ageDesc,
+	} {
+		to <- d
+	}
+}
+
+// Collect is for prometheus.Collector.
+func (s *summaryMetrics) Collect(to chan<- prometheus.Metric) {
+	s.mu.Lock()
+	now := maps.Clone(s.byName)
+	s.mu.Unlock()
+	for instance, summary := range now {
+		s.collect(to, instance, summary)
+	}
+}
+
+func (s *summaryMetrics) collect(to chan<- prometheus.Metric, instance string, summary *v1alpha1.InstanceSummary) {
+	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{instance}, labels...)...)
+	}
+	gauge(clustersDesc, float64(summary.Clusters.Total))
+	gauge(clustersReadyDesc, float64(summary.Clusters.Ready))
+	gauge(nodesDesc, float64(summary.Nodes.Total))
+	gauge(nodesReadyDesc, float64(summary.Nodes.Ready))
+	for d, c := range map[*prometheus.Desc]v1alpha1.Capacity{cpuDesc: summary.CPU, memoryDesc: summary.Memory, podsDesc: summary.Pods} {
+		gauge(d, number(c.Allocatable), "allocatable")
+		gauge(d, number(c.Allocated), "allocated")
+	}
+	for _, w := range summary.Workloads {
+		gauge(workloadsDesc, float64(w.Total), w.Kind)
+		gauge(workReadyDesc, float64(w.Ready), w.Kind)
+	}
+	for _, p := range summary.Policies {
+		gauge(policiesDesc, float64(p.Total), p.Kind)
+	}
+	for _, r := range bounded(summary.Resources, mostSeries) {
+		gauge(resourcesDesc, float64(r.Total), r.Group, r.Kind)
+	}
+	age := 0.0
+	if summary.StaleSince != nil {
+		age = max(0, s.now().Sub(summary.StaleSince.Time).Seconds())
+	}
+	gauge(ageDesc, age)
+}
+
+func number(q resource.Quantity) float64 { return q.AsApproximateFloat64() }

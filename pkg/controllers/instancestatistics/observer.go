@@ -1,0 +1,197 @@
+package instancestatistics
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/go-logr/logr"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/klog/v2"
+
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+)
+
+const (
+	// settle is how long changes are collected before somebody looks at them: a
+	// rollout changes many things at once.
+	settle = 500 * time.Millisecond
+	// patience is how long a start may take all kinds together; what is missing then
+	// is left out.
+	patience = 30 * time.Second
+)
+
+// observer watches one instance through one connection.
+type observer struct {
+	conn   *connections.Conn
+	stores []*store
+	begun  time.Time
+
+	end     context.CancelFunc
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	timer *time.Timer
+	ended bool
+	tell  func()
+}
+
+// start begins to watch once there is a slot, which it keeps until it is settled.
+// It tells of what changes, and of every request that failed.
+func start(conn *connections.Conn, slots chan struct{}, tell func(), failed func()) (*observer, error) {
+	ctx, end := context.WithCancel(conn.Context())
+	o := &observer{conn: conn, end: end, tell: tell, begun: time.Now()}
+	var reflectors []*cache.Reflector
+	clients := map[schema.GroupVersion]rest.Interface{}
+	for _, s := range sources {
+		client := clients[s.version]
+		if client == nil {
+			made, err := newClient(conn, s.version)
+			if err != nil {
+				end()
+				return nil, fmt.Errorf("watch %s: %w", conn.To.Endpoint, err)
+			}
+			client, clients[s.version] = made, made
+		}
+		kept := &store{source: s, changed: o.changed}
+		o.stores = append(o.stores, kept)
+		reflectors = append(reflectors, cache.NewReflectorWithOptions(listWatch(client, kept, failed), &item{}, kept,
+			cache.ReflectorOptions{Name: Name, TypeDescription: s.kind}))
+	}
+	// What fails is told by the status of the instance, and not in twelve lines.
+	ctx = klog.NewContext(ctx, logr.Discard())
+	o.running.Go(func() {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		for _, reflector := range reflectors {
+			o.running.Go(func() {
+				watches.Inc()
+				defer watches.Dec()
+				reflector.RunWithContext(ctx)
+			})
+		}
+		o.await(ctx)
+		<-slots
+	})
+	return o, nil
+}
+
+// await waits until everything is known that will be, or patience ends.
+func (o *observer) await(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	tick := time.NewTicker(settle / 5)
+	defer tick.Stop()
+	for !o.complete() {
+		select {
+		case <-ctx.Done():
+			o.changed()
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// complete says that every kind is known, or known to be missing.
+func (o *observer) complete() bool {
+	for _, s := range o.stores {
+		if !s.settled() {
+			return false
+		}
+	}
+	return true
+}
+
+// known says that the figures can be believed: all of them, or those that came in
+// time, the members among them.
+func (o *observer) known() bool {
+	return o.complete() || time.Since(o.begun) > patience && o.stores[0].settled()
+}
+
+// figures are what is known now.
+func (o *observer) figures() figures {
+	f := figures{}
+	for _, s := range o.stores {
+		if entries := s.entries(); entries != nil {
+			f[s.source.kind] = entries
+		}
+	}
+	return f
+}
+
+// changed tells, a little later, and once for all that changes until then.
+func (o *observer) changed() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.timer != nil || o.ended {
+		return
+	}
+	o.timer = time.AfterFunc(settle, func() {
+		o.mu.Lock()
+		o.timer = nil
+		ended := o.ended
+		o.mu.Unlock()
+		if !ended {
+			o.tell()
+		}
+	})
+}
+
+// stop ends all watches and returns when none is left.
+func (o *observer) stop() {
+	o.mu.Lock()
+	o.ended = true
+	if o.timer != nil {
+		o.timer.Stop()
+	}
+	o.mu.Unlock()
+	o.end()
+	o.running.Wait()
+}
+
+func newClient(conn *connections.Conn, version schema.GroupVersion) (rest.Interface, error) {
+	config := conn.RESTConfig()
+	config.APIPath, config.GroupVersion = "/apis", &version
+	config.NegotiatedSerializer = codecs.WithoutConversion()
+	return rest.RESTClientForConfigAndClient(config, conn.HTTP)
+}
+
+// listWatch lists and watches one kind. Nobody but it sees what goes wrong:
+// reflectors try again by themselves.
+func listWatch(client rest.Interface, kept *store, failed func()) *cache.ListWatch {
+	judge := func(ctx context.Context, err error) error {
+		switch {
+		case err == nil, ctx.Err() != nil, apierrors.IsResourceExpired(err), apierrors.IsGone(err), apierrors.IsInvalid(err):
+		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+			kept.deny()
+		default:
+			failed()
+		}
+		return err
+	}
+	request := func(options *metav1.ListOptions) *rest.Request {
+		return client.Get().Resource(kept.source.resource).VersionedParams(options, metav1.ParameterCodec)
+	}
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			list := &itemList{}
+			err := request(&options).Do(ctx).Into(list)
+			return list, judge(ctx, err)
+		},
+		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			options.Watch = true
+			watching, err := request(&options).Watch(ctx)
+			return watching, judge(ctx, err)
+		},
+	}
+}
