@@ -86,9 +86,11 @@ func TestKubeconfig(t *testing.T) {
 	k.run(t, "", []string{"auth", "whoami"}, "alice")
 
 	// What the head of the file says of a plugin.
-	plugin := filepath.Join(filepath.Dir(file), "plugin")
+	const plugin = "kairship-login"
+	bin := t.TempDir()
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	script := fmt.Sprintf("#!/bin/sh\necho '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"%s\"}}'\n", w.Token(t, "admin"))
-	if err := os.WriteFile(plugin, []byte(script), 0o700); err != nil { //nolint:gosec // It is run.
+	if err := os.WriteFile(filepath.Join(bin, plugin), []byte(script), 0o700); err != nil { //nolint:gosec // It is run.
 		t.Fatal(err)
 	}
 	k.run(t, "", []string{"config", "delete-user", "kairship"}, "deleted")
