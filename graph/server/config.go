@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -35,6 +36,7 @@ type Config struct {
 	Authorizer authz.Authorizer
 	// RequestScope returns a context that carries what lives as long as one
 	// operation, for example its dataloaders. It sees the user (authz.UserFrom).
+	// Subscriptions have none: what they read must be as old as the event alone.
 	RequestScope func(context.Context) context.Context
 
 	// Begin, where not nil, takes what a request brings beside its operation, and
@@ -59,6 +61,19 @@ type Config struct {
 	// Complexity is the largest complexity that the schema's own complexity functions
 	// may give an operation; zero means that it is not calculated.
 	Complexity int
+
+	// Streams bounds subscriptions and the connections that carry them.
+	Streams StreamLimits
+	// Sentry checks the callers of subscriptions for as long as they run; nil means
+	// that they are checked at their beginning alone.
+	Sentry *authz.Sentry
+	// StreamResponses goes around every result of a subscription; nil for nothing.
+	StreamResponses graphql.ResponseMiddleware
+	// SessionKey is the secret, which all replicas share, that the cookies of
+	// EventSources are sealed with; nil means that there are none.
+	SessionKey func(context.Context) ([]byte, error)
+	// Registerer takes the metrics of streams; nil for none.
+	Registerer prometheus.Registerer
 
 	// GraphiQL serves the page for exploring at /graphiql.
 	GraphiQL bool
@@ -90,6 +105,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.TokenLimit, DefaultTokenLimit)
 	setDefault(&c.MaxDepth, DefaultMaxDepth)
 	setDefault(&c.MaxFields, DefaultMaxFields)
+	c.Streams.setDefaults()
 	if c.RequestScope == nil {
 		c.RequestScope = func(ctx context.Context) context.Context { return ctx }
 	}

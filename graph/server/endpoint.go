@@ -1,9 +1,8 @@
 package server
 
 import (
-	"log/slog"
+	"context"
 	"net/http"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -19,14 +18,12 @@ const allowedMethods = "OPTIONS, GET, POST"
 // endpoint is /graphql: it gives the request its trace id, finds out who sends
 // it and whether they are served, and only then lets GraphQL read it.
 type endpoint struct {
-	graphql       *handler.Server
-	authenticator authz.Authenticator
-	authorizer    authz.Authorizer
-	presenter     presenter
-	logger        *slog.Logger
-	audit         *audit.Log
-	now           func() time.Time
-	newTraceID    func() string
+	graphql    *handler.Server
+	who        who
+	presenter  presenter
+	journal    *journal
+	newTraceID func() string
+	session    *session
 }
 
 // ServeHTTP implements http.Handler.
@@ -36,19 +33,22 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		traceID = e.newTraceID()
 	}
 	w.Header().Set(TraceHeader, traceID)
-	req := newRequest(traceID)
+	req := e.journal.request(traceID)
 	r = r.WithContext(withRequest(r.Context(), req))
 
-	started := e.now()
 	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.
-		req.log(r.Context(), e.logger, e.audit, recorder.status, e.now().Sub(started))
+		req.log(r.Context(), recorder.status)
 	}()
-	e.serve(recorder, r, req)
+	if r.URL.Path == SessionPath {
+		e.serveSession(recorder, r)
+		return
+	}
+	e.serve(recorder, r)
 }
 
-func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, req *request) {
+func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
 	case http.MethodGet, http.MethodPost:
 	case http.MethodOptions:
@@ -61,28 +61,59 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request, req *request) {
 		e.refuse(w, r, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this address are %s", allowedMethods))
 		return
 	}
-	ctx := r.Context()
-	credentials := authz.RequestCredentials(r)
-	user, err := e.authenticator.Authenticate(ctx, credentials)
-	if err != nil {
-		if apierror.Is(err, apierror.CodeUnauthenticated) {
-			w.Header().Set("WWW-Authenticate", challenge(credentials))
-		}
-		e.refuse(w, r, statusOfIdentity(err), err)
+	if isUpgrade(r) {
+		// A WebSocket may say later whose it is.
+		e.graphql.ServeHTTP(w, r)
 		return
 	}
+	credentials := authz.RequestCredentials(r)
+	if credentials.Empty() {
+		credentials = e.session.credentials(r)
+	}
+	if ctx, ok := e.identify(w, r, credentials); ok {
+		e.graphql.ServeHTTP(w, r.WithContext(ctx))
+	}
+}
+
+// identify finds out who sends a request, and whether they are served; else it
+// answers the request.
+func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials authz.Credentials) (context.Context, bool) {
+	ctx, err := e.who.identify(r.Context(), credentials)
+	if err == nil {
+		return ctx, true
+	}
+	if apierror.Is(err, apierror.CodeUnauthenticated) {
+		w.Header().Set("WWW-Authenticate", challenge(credentials))
+	}
+	e.refuse(w, r, statusOfIdentity(err), err)
+	return nil, false
+}
+
+// who finds out who callers are.
+type who struct {
+	authenticator authz.Authenticator
+	authorizer    authz.Authorizer
+}
+
+// identify finds out whose credentials these are and whether that user is served,
+// and notes it in the request of the context. The context that it returns has the
+// user and a record for the audit.
+func (i who) identify(ctx context.Context, credentials authz.Credentials) (context.Context, error) {
+	user, err := i.authenticator.Authenticate(ctx, credentials)
+	if err != nil {
+		return nil, err
+	}
 	ctx, record := audit.With(authz.WithUser(ctx, user))
-	req.setUser(user.Name, record)
-	if err := e.authorizer.CanServe(ctx, user); err != nil {
+	requestFrom(ctx).setUser(user.Name, credentials, record)
+	if err := i.authorizer.CanServe(ctx, user); err != nil {
 		if apierror.Is(err, apierror.CodeForbidden) {
 			record.Refuse("")
 		} else {
 			record.Fail()
 		}
-		e.refuse(w, r, statusOfIdentity(err), err)
-		return
+		return nil, err
 	}
-	e.graphql.ServeHTTP(w, r.WithContext(ctx))
+	return ctx, nil
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {

@@ -11,6 +11,7 @@ import (
 const (
 	mediaJSON    = "application/json"
 	mediaGraphQL = "application/graphql-response+json"
+	mediaEvents  = "text/event-stream"
 )
 
 // How exactly a range of the Accept header names a media type.
@@ -69,6 +70,41 @@ func negotiate(r *http.Request) (string, bool) {
 	default:
 		return mediaJSON, false
 	}
+}
+
+// eventsWanted says whether a client takes server-sent events.
+type eventsWanted struct {
+	// accepted: it names them. preferred: it would rather have them than JSON, also
+	// for an operation with one response.
+	accepted, preferred bool
+}
+
+// negotiateEvents tells whether the response may be a stream of server-sent events.
+// A client has to name them: one that accepts anything expects a response that ends.
+func negotiateEvents(r *http.Request) eventsWanted {
+	var events, other preference
+	for i, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
+		mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
+		if err != nil {
+			continue
+		}
+		quality := 1.0
+		if q, ok := params["q"]; ok {
+			if quality, err = strconv.ParseFloat(q, 64); err != nil {
+				continue
+			}
+		}
+		switch mediaType {
+		case mediaEvents:
+			events.offer(matchExact, quality, i)
+		case mediaJSON, mediaGraphQL:
+			if !other.betterThan(preference{match: matchExact, quality: quality, order: i}) {
+				other = preference{match: matchExact, quality: quality, order: i}
+			}
+		}
+	}
+	accepted := events.quality > 0
+	return eventsWanted{accepted: accepted, preferred: accepted && events.betterThan(other)}
 }
 
 // offer keeps the most exact range that names the media type, as RFC 9110 section 12.5.1 asks.

@@ -35,6 +35,7 @@ const (
 	statusOK       = "ok"
 	statusDegraded = "degraded"
 	statusFailing  = "failing"
+	statusDraining = "draining"
 )
 
 type checkResult struct {
@@ -50,8 +51,10 @@ type readinessReport struct {
 
 type readiness struct {
 	checks []Check
-	logger *slog.Logger
-	now    func() time.Time
+	// draining tells that the process is about to stop.
+	draining func() bool
+	logger   *slog.Logger
+	now      func() time.Time
 
 	mu     sync.Mutex
 	report readinessReport
@@ -59,8 +62,8 @@ type readiness struct {
 	failed map[string]bool
 }
 
-func newReadiness(checks []Check, logger *slog.Logger, now func() time.Time) *readiness {
-	return &readiness{checks: checks, logger: logger, now: now, failed: map[string]bool{}}
+func newReadiness(checks []Check, draining func() bool, logger *slog.Logger, now func() time.Time) *readiness {
+	return &readiness{checks: checks, draining: draining, logger: logger, now: now, failed: map[string]bool{}}
 }
 
 func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +77,10 @@ func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mu.Unlock()
 
 	status := http.StatusOK
-	if report.Status == statusFailing {
+	if h.draining() {
+		report.Status = statusDraining
+	}
+	if report.Status == statusFailing || report.Status == statusDraining {
 		status = http.StatusServiceUnavailable
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")

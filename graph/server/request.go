@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -10,12 +11,18 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
 )
 
 // request is what the server remembers of one request for its log line.
 // Resolvers run at once and report their errors here, so it has a lock.
 type request struct {
 	traceID string
+	// credentials are those that the user was found by; streams check them again.
+	credentials authz.Credentials
+	// journal is where its lines go.
+	journal *journal
+	started time.Time
 
 	mu            sync.Mutex
 	user          string
@@ -24,6 +31,25 @@ type request struct {
 	operationType string
 	codes         map[apierror.Code]int
 	logged        map[failure]bool
+	// taken is set when somebody else writes the line at the end.
+	taken bool
+	// via and connection are set by noteVia, stream by noteStream.
+	via, connection string
+	stream          *audit.Stream
+}
+
+// journal is where the lines about requests go.
+type journal struct {
+	logger *slog.Logger
+	audit  *audit.Log
+	now    func() time.Time
+}
+
+// request begins a request.
+func (j *journal) request(traceID string) *request {
+	r := newRequest(traceID)
+	r.journal, r.started = j, j.now()
+	return r
 }
 
 // failure tells apart what is worth a log line of its own: fifty fields that
@@ -49,11 +75,78 @@ func newRequest(traceID string) *request {
 	return &request{traceID: traceID, codes: map[apierror.Code]int{}, logged: map[failure]bool{}}
 }
 
-// setUser notes who sends the request, and where it is noted what they are let to.
-func (r *request) setUser(name string, record *audit.Record) {
+// failed tells whether the response has an error by now.
+func (r *request) failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.user, r.record = name, record
+	return len(r.codes) > 0
+}
+
+// takeOver leaves the line about the request to the caller.
+func (r *request) takeOver() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.taken = true
+}
+
+// noteVia says which way the request came. The connection is the trace id of the
+// WebSocket that it came by; empty where it is an HTTP request of its own.
+func (r *request) noteVia(via, connection string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.via, r.connection = "graphql-"+via, connection
+}
+
+// noteStream says that the request is a subscription.
+func (r *request) noteStream() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stream = &audit.Stream{Phase: audit.End}
+}
+
+// userName is who sends the request.
+func (r *request) userName() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.user
+}
+
+// noteOutcome says how the subscription ended.
+func (r *request) noteOutcome(out outcome) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stream.Reason, r.stream.Events = out.reason, out.events
+}
+
+// logBegin writes the line that a subscription gets at its beginning.
+func (r *request) logBegin(ctx context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.record != nil {
+		op := r.operationLine(http.StatusOK, r.journal.now().Sub(r.started))
+		op.Stream = &audit.Stream{Phase: audit.Begin}
+		r.journal.audit.Write(ctx, r.record, op)
+	}
+}
+
+// operationLine is the audit line of the request.
+func (r *request) operationLine(status int, duration time.Duration) audit.Operation {
+	op := audit.Operation{User: r.user, Via: "graphql", Name: r.operation, Type: r.operationType, Status: status, Duration: duration}
+	if len(r.codes) > 0 {
+		op.Errors = r.codes
+	}
+	op.Stream, op.Connection = r.stream, r.connection
+	if r.via != "" {
+		op.Via = r.via
+	}
+	return op
+}
+
+// setUser notes who sends the request, and where it is noted what they are let to.
+func (r *request) setUser(name string, credentials authz.Credentials, record *audit.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.user, r.credentials, r.record = name, credentials, record
 }
 
 // maxLoggedName keeps a client from filling the log with the name of its operation.
@@ -95,20 +188,20 @@ func (r *request) note(f failure) bool {
 // log writes the one line that every request gets: the audit line where it is
 // known who sent it. It holds no variables, no arguments and no error texts: any
 // of them may be a secret that somebody put into the wrong place.
-func (r *request) log(ctx context.Context, logger *slog.Logger, lines *audit.Log, status int, duration time.Duration) {
+func (r *request) log(ctx context.Context, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.taken {
+		return
+	}
+	duration := r.journal.now().Sub(r.started)
 	if r.record != nil {
-		op := audit.Operation{User: r.user, Via: "graphql", Name: r.operation, Type: r.operationType, Status: status, Duration: duration}
-		if len(r.codes) > 0 {
-			op.Errors = r.codes
-		}
-		lines.Write(ctx, r.record, op)
+		r.journal.audit.Write(ctx, r.record, r.operationLine(status, duration))
 		return
 	}
 	attrs := []slog.Attr{slog.Int("status", status), slog.Float64("durationMs", float64(duration.Microseconds())/1000)}
 	if len(r.codes) > 0 {
 		attrs = append(attrs, slog.Any("errors", r.codes))
 	}
-	logger.LogAttrs(ctx, slog.LevelInfo, "graphql request", attrs...)
+	r.journal.logger.LogAttrs(ctx, slog.LevelInfo, "graphql request", attrs...)
 }

@@ -18,23 +18,27 @@ import (
 // response has no data entry at all.
 func writeErrors(w http.ResponseWriter, mediaType string, status int, errs gqlerror.List) {
 	var b bytes.Buffer
-	b.WriteByte('{')
-	writeEntry(&b, "errors", errs)
-	b.WriteByte('}')
+	appendErrors(&b, errs)
 	writeBody(w, mediaType, status, b.Bytes())
 }
 
-// writeResult answers a request that was executed. The data is written as
-// gqlgen made it: passing it through json.Marshal again would check and copy every byte once more.
+// writeResult answers a request that was executed.
 func writeResult(w http.ResponseWriter, mediaType string, resp *graphql.Response) {
 	var b bytes.Buffer
 	b.Grow(len(resp.Data) + 64)
+	appendResult(&b, resp)
+	writeBody(w, mediaType, http.StatusOK, b.Bytes())
+}
+
+// appendResult writes a result as JSON. The data is written as gqlgen made it:
+// passing it through json.Marshal again would check and copy every byte once more.
+func appendResult(b *bytes.Buffer, resp *graphql.Response) {
 	b.WriteByte('{')
 	// Errors come first, so that a person who reads a long response sees them.
 	if len(resp.Errors) > 0 {
 		// Resolvers fail in any order; the same failures read the same each time.
 		slices.SortStableFunc(resp.Errors, func(a, b *gqlerror.Error) int { return comparePaths(a.Path, b.Path) })
-		writeEntry(&b, "errors", resp.Errors)
+		writeEntry(b, "errors", resp.Errors)
 		b.WriteByte(',')
 	}
 	b.WriteString(`"data":`)
@@ -45,10 +49,16 @@ func writeResult(w http.ResponseWriter, mediaType string, resp *graphql.Response
 	}
 	if len(resp.Extensions) > 0 {
 		b.WriteByte(',')
-		writeEntry(&b, "extensions", resp.Extensions)
+		writeEntry(b, "extensions", resp.Extensions)
 	}
 	b.WriteByte('}')
-	writeBody(w, mediaType, http.StatusOK, b.Bytes())
+}
+
+// appendErrors writes the result of what was not executed, which has no data entry.
+func appendErrors(b *bytes.Buffer, errs gqlerror.List) {
+	b.WriteByte('{')
+	writeEntry(b, "errors", errs)
+	b.WriteByte('}')
 }
 
 // comparePaths orders paths as the response has them: list positions by number, names by text.
@@ -66,6 +76,10 @@ func comparePaths(a, b ast.Path) int {
 func writeEntry(b *bytes.Buffer, name string, value any) {
 	b.WriteString(strconv.Quote(name))
 	b.WriteByte(':')
+	writeValue(b, value)
+}
+
+func writeValue(b *bytes.Buffer, value any) {
 	// A body that no browser takes for HTML needs no \u003c for <.
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)

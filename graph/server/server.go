@@ -9,32 +9,52 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
 
-// New makes the handler of the whole API: /graphql, /healthz, /readyz and, when
-// switched on, /graphiql with a redirect from /. It fails only when cfg misses
-// something that is required.
-func New(cfg Config) (http.Handler, error) {
+// Handler is the handler of the whole API.
+type Handler struct {
+	mux     *http.ServeMux
+	streams *streams
+}
+
+var _ http.Handler = (*Handler)(nil)
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+
+// Drain ends all subscriptions and WebSockets and tells their clients to connect
+// again, elsewhere; /readyz fails from now on. It returns once they are gone, or
+// with the context's error after it has cut off those that were left. http.Server
+// knows nothing of WebSockets, so call it beside Shutdown.
+func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
+
+// New makes the handler of the whole API: /graphql, /graphql/session, /healthz,
+// /readyz and, when switched on, /graphiql with a redirect from /. It fails only
+// when cfg misses something that is required.
+func New(cfg Config) (*Handler, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	logger := slog.New(LogHandler(cfg.Logger.Handler()))
 
-	mux := http.NewServeMux()
-	mux.Handle("/graphql", newEndpoint(cfg, logger))
-	mux.HandleFunc("GET /healthz", healthz)
-	mux.Handle("GET /readyz", newReadiness(cfg.Checks, logger, cfg.Now))
+	h := &Handler{mux: http.NewServeMux(), streams: newStreams(cfg)}
+	api := newEndpoint(cfg, h.streams, logger)
+	h.mux.Handle("/graphql", api)
+	h.mux.Handle(SessionPath, api)
+	h.mux.HandleFunc("GET /healthz", healthz)
+	h.mux.Handle("GET /readyz", newReadiness(cfg.Checks, h.streams.isDraining, logger, cfg.Now))
 	if cfg.GraphiQL {
 		page := graphiql.Handler()
-		mux.Handle("GET "+graphiql.Path, page)
-		mux.Handle("GET "+graphiql.Path+"/", page)
-		mux.Handle("GET /{$}", http.RedirectHandler(graphiql.Path, http.StatusFound))
+		h.mux.Handle("GET "+graphiql.Path, page)
+		h.mux.Handle("GET "+graphiql.Path+"/", page)
+		h.mux.Handle("GET /{$}", http.RedirectHandler(graphiql.Path, http.StatusFound))
 	}
-	return mux, nil
+	return h, nil
 }
 
 // healthz says that the process serves HTTP, and nothing about what it needs: a
@@ -44,30 +64,29 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, "ok\n") //nolint:errcheck // The prober went away.
 }
 
-func newEndpoint(cfg Config, logger *slog.Logger) *endpoint {
-	p := presenter{logger: logger}
-	return &endpoint{
-		graphql:       newExecutor(cfg, p),
-		authenticator: cfg.Authenticator,
-		authorizer:    cfg.Authorizer,
-		presenter:     p,
-		logger:        logger,
-		audit:         &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
-		now:           cfg.Now,
-		newTraceID:    cfg.NewTraceID,
+func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
+	e := &endpoint{
+		who:       who{authenticator: cfg.Authenticator, authorizer: cfg.Authorizer},
+		presenter: presenter{logger: logger},
+		journal: &journal{
+			logger: logger,
+			audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
+			now:    cfg.Now,
+		},
+		newTraceID: cfg.NewTraceID,
+		session:    &session{key: cfg.SessionKey, now: cfg.Now},
 	}
+	e.graphql = newExecutor(cfg, e, streams)
+	return e
 }
 
-// newExecutor joins gqlgen's executor with our transport, limits and errors.
-func newExecutor(cfg Config, p presenter) *handler.Server {
+// newExecutor joins gqlgen's executor with our transports, limits and errors.
+func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
+	p := e.presenter
+	shared := execution{present: p.present, begin: cfg.Begin, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit}
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(httpTransport{
-		present:      p.present,
-		begin:        cfg.Begin,
-		timeout:      cfg.RequestTimeout,
-		maxBodyBytes: cfg.MaxBodyBytes,
-		tokenLimit:   cfg.TokenLimit,
-	})
+	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, journal: e.journal, newTraceID: e.newTraceID})
+	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(recoverPanic)
 	srv.SetQueryCache(newDocumentCache())
@@ -82,22 +101,39 @@ func newExecutor(cfg Config, p presenter) *handler.Server {
 		srv.Use(extension.FixedComplexityLimit(cfg.Complexity))
 	}
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+		if isSubscription(ctx) {
+			return next(ctx)
+		}
 		return next(cfg.RequestScope(ctx))
 	})
-	if cfg.ResponseExtensions != nil {
-		srv.AroundResponses(func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-			resp := next(ctx)
-			if resp == nil {
-				return nil
-			}
-			for name, value := range cfg.ResponseExtensions(ctx) {
-				if resp.Extensions == nil {
-					resp.Extensions = map[string]any{}
-				}
-				resp.Extensions[name] = value
-			}
-			return resp
-		})
-	}
+	srv.AroundResponses(aroundResponses(cfg))
 	return srv
+}
+
+func isSubscription(ctx context.Context) bool {
+	op := graphql.GetOperationContext(ctx).Operation
+	return op != nil && op.Operation == ast.Subscription
+}
+
+// aroundResponses is what goes around every result.
+func aroundResponses(cfg Config) graphql.ResponseMiddleware {
+	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
+		if isSubscription(ctx) {
+			if cfg.StreamResponses != nil {
+				return cfg.StreamResponses(ctx, next)
+			}
+			return next(ctx)
+		}
+		resp := next(ctx)
+		if resp == nil || cfg.ResponseExtensions == nil {
+			return resp
+		}
+		for name, value := range cfg.ResponseExtensions(ctx) {
+			if resp.Extensions == nil {
+				resp.Extensions = map[string]any{}
+			}
+			resp.Extensions[name] = value
+		}
+		return resp
+	}
 }

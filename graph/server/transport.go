@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -17,15 +16,16 @@ import (
 // more, and a document of errors alone would have thousands.
 const maxRequestErrors = 10
 
-// httpTransport serves operations with one response over POST and GET. gqlgen's
-// own transports differ from the GraphQL over HTTP specification in their
-// statuses, and repeat a body that they cannot read.
+// httpTransport serves operations over POST and GET: those with one response, and,
+// to clients that accept server-sent events, subscriptions. gqlgen's own transports
+// differ from the GraphQL over HTTP specification in their statuses, repeat a body
+// that they cannot read, and write events that a browser's EventSource does not
+// see or cannot resume after.
 type httpTransport struct {
-	present      graphql.ErrorPresenterFunc
-	begin        func(context.Context, http.Header, map[string]any) (context.Context, error)
-	timeout      time.Duration
+	execution
+
+	streams      *streams
 	maxBodyBytes int64
-	tokenLimit   int
 }
 
 var _ graphql.Transport = httpTransport{}
@@ -43,8 +43,9 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 			t.fail(r.Context(), w, mediaType, http.StatusInternalServerError, recoverPanic(r.Context(), v))
 		}
 	}()
-	if !acceptable {
-		t.refuse(w, r, mediaType, refuse(http.StatusNotAcceptable, "", "a response is %s or %s, and the Accept header has neither", mediaGraphQL, mediaJSON))
+	events := negotiateEvents(r)
+	if !acceptable && !events.accepted {
+		t.refuse(w, r, mediaType, refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediaGraphQL, mediaJSON, mediaEvents))
 		return
 	}
 	params, refused := t.params(w, r)
@@ -53,7 +54,16 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	params.Headers = r.Header
-	t.execute(w, r, exec, mediaType, params)
+	if events.accepted && !acceptable {
+		events.preferred = true
+	}
+	t.execute(w, r, exec, answer{mediaType: mediaType, events: events}, params)
+}
+
+// answer is what the client accepts.
+type answer struct {
+	mediaType string
+	events    eventsWanted
 }
 
 func (t httpTransport) params(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, *refusal) {
@@ -66,58 +76,55 @@ func (t httpTransport) params(w http.ResponseWriter, r *http.Request) (*graphql.
 	return postParams(w, r, t.maxBodyBytes)
 }
 
-func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, params *graphql.RawParams) {
-	ctx, cancel := context.WithTimeout(r.Context(), t.timeout)
-	defer cancel()
+func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as answer, params *graphql.RawParams) {
+	ctx := r.Context()
 	opCtx, errs := exec.CreateOperationContext(ctx, params)
 	requestFrom(ctx).setOperation(opCtx)
 	if len(errs) > 0 {
-		t.refuseOperation(ctx, w, exec, mediaType, opCtx, errs)
+		t.refuseOperation(w, r, exec, as, opCtx, errs)
 		return
 	}
 	switch kind := opCtx.Operation.Operation; {
+	case kind == ast.Subscription && as.events.accepted:
+		t.serveEvents(w, r, exec, as.mediaType, opCtx)
+		return
 	case kind == ast.Subscription:
-		t.refuse(w, r, mediaType, refuse(http.StatusBadRequest, "", "a subscription has many responses, and this request can have one"))
+		t.refuse(w, r, as.mediaType, refuse(http.StatusBadRequest, "",
+			"a subscription has many responses, and this request can have one: accept %s, or use a WebSocket", mediaEvents))
 		return
 	case kind != ast.Query && r.Method == http.MethodGet:
 		w.Header().Set("Allow", http.MethodPost)
-		t.refuse(w, r, mediaType, refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
+		t.refuse(w, r, as.mediaType, refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
+		return
+	case requestFrom(ctx).credentials.Session():
+		t.refuse(w, r, as.mediaType, refuse(http.StatusForbidden, "", "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
 		return
 	}
-	if t.begin != nil {
-		begun, err := t.begin(ctx, r.Header, params.Extensions)
-		if err != nil {
-			t.fail(ctx, w, mediaType, apierror.CodeOf(err).HTTPStatus(), err)
-			return
-		}
-		ctx = begun
+	resp, err := t.single(ctx, exec, opCtx, r.Header)
+	switch {
+	case err != nil && resp == nil:
+		t.fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
+	case as.events.preferred:
+		t.writeEvents(w, r, resp)
+	default:
+		writeResult(w, as.mediaType, resp)
 	}
-	responses, ctx := exec.DispatchOperation(ctx, opCtx)
-	resp := responses(ctx)
-	if resp == nil {
-		// gqlgen gives no response when the context ended before execution began.
-		t.fail(ctx, w, mediaType, apierror.CodeTimeout.HTTPStatus(), ctx.Err())
-		return
-	}
-	writeResult(w, mediaType, resp)
 }
 
 // refuseOperation answers a document that does not parse, is not valid, or
 // does not fit its variables or the limits. Old clients, those that accept
-// application/json alone, look for errors in a 200.
-func (t httpTransport) refuseOperation(ctx context.Context, w http.ResponseWriter, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext, errs gqlerror.List) {
-	if opCtx.Doc != nil && opCtx.Operation == nil {
-		errs = gqlerror.List{gqlerror.Wrap(unknownOperation(opCtx.OperationName))}
+// application/json alone, look for errors in a 200; those of server-sent events
+// for an event, because an EventSource shows its page no other answer.
+func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as answer, opCtx *graphql.OperationContext, errs gqlerror.List) {
+	resp := t.refused(r.Context(), exec, opCtx, errs)
+	switch {
+	case as.events.preferred:
+		t.writeEvents(w, r, resp)
+	case as.mediaType == mediaJSON:
+		writeErrors(w, as.mediaType, http.StatusOK, resp.Errors)
+	default:
+		writeErrors(w, as.mediaType, http.StatusBadRequest, resp.Errors)
 	}
-	errs = distinct(errs)
-	errs = errs[:min(len(errs), maxRequestErrors)]
-	nameArguments(opCtx, t.tokenLimit, errs)
-	resp := exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs)
-	status := http.StatusBadRequest
-	if mediaType == mediaJSON {
-		status = http.StatusOK
-	}
-	writeErrors(w, mediaType, status, resp.Errors)
 }
 
 // distinct drops repeated errors: gqlparser checks a fragment by itself and once more where it is used.

@@ -30,8 +30,11 @@ type Log struct {
 type Operation struct {
 	// User is the name of the caller.
 	User string
-	// Via is the way in: "graphql".
+	// Via is the way in: "graphql", "graphql-sse" or "graphql-websocket".
 	Via string
+	// Connection is the trace id of the connection that it shares with others; empty
+	// for one of its own.
+	Connection string
 	// Name and Type of the operation; a query without a name has none.
 	Name, Type string
 	// Status is that of the HTTP response.
@@ -39,6 +42,34 @@ type Operation struct {
 	Duration time.Duration
 	// Errors counts the errors of the response by code; nil where there are none.
 	Errors any
+	// Stream is set for what goes on for long, which has a line when it begins and one
+	// when it ends.
+	Stream *Stream
+}
+
+// Phase says which line of a stream it is.
+type Phase string
+
+// The lines of a stream.
+const (
+	Begin Phase = "begin"
+	End   Phase = "end"
+)
+
+// Stream is what the lines about a stream say beside the rest.
+type Stream struct {
+	Phase Phase
+	// Reason is why it ended, in a word of Kairship's own, and Events is how much was sent.
+	Reason string
+	Events int64
+}
+
+func (s *Stream) attrs() []slog.Attr {
+	attrs := []slog.Attr{slog.String("phase", string(s.Phase))}
+	if s.Phase == End {
+		attrs = append(attrs, slog.String("reason", s.Reason), slog.Int64("events", s.Events))
+	}
+	return attrs
 }
 
 // Write writes the line of an operation. The trace id is that of the context, and
@@ -64,6 +95,12 @@ func (l *Log) Write(ctx context.Context, r *Record, op Operation) {
 		slog.Int("status", op.Status),
 		slog.Float64("durationMs", float64(op.Duration.Microseconds())/1000),
 	)
+	if op.Connection != "" {
+		line.AddAttrs(slog.String("connection", op.Connection))
+	}
+	if op.Stream != nil {
+		line.AddAttrs(op.Stream.attrs()...)
+	}
 	if len(refused) > 0 {
 		line.AddAttrs(slog.Any("refused", first(refused)))
 	}

@@ -16,6 +16,7 @@ import (
 type Credentials struct {
 	token       string
 	certificate *x509.Certificate
+	session     bool
 }
 
 // TokenCredentials are the credentials of a caller that presents a bearer token.
@@ -79,6 +80,15 @@ func (c Credentials) key() [sha256.Size]byte {
 // Token is the bearer token; empty for a certificate alone. It is for what hands
 // the caller's own token back to them, and for nothing else.
 func (c Credentials) Token() string { return c.token }
+
+// FromSession says that a browser sent them by itself, not the page that it shows.
+func (c Credentials) FromSession() Credentials {
+	c.session = true
+	return c
+}
+
+// Session tells what FromSession said.
+func (c Credentials) Session() bool { return c.session }
 
 // Empty tells that the request brought nothing to check.
 func (c Credentials) Empty() bool { return c.token == "" && c.certificate == nil }

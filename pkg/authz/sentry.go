@@ -150,6 +150,9 @@ const (
 // Lapse is the cause of the end of a Standing's context.
 type Lapse struct {
 	Kind LapseKind
+	// Caller is set where it is about the caller and so about all of their streams,
+	// and not about what one of them carries.
+	Caller bool
 	// Err is for the caller.
 	Err *apierror.Error
 }

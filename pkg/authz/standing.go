@@ -305,7 +305,7 @@ func (c *caller) undecided(err error) {
 
 func (c *caller) expire() {
 	c.mu.Lock()
-	c.over = &Lapse{Kind: LapseCredentials, Err: apierror.New(apierror.CodeUnauthenticated, "your token has expired: connect again with a new one")}
+	c.over = &Lapse{Kind: LapseCredentials, Caller: true, Err: apierror.New(apierror.CodeUnauthenticated, "your token has expired: connect again with a new one")}
 	c.mu.Unlock()
 	c.endAll(c.over.Kind, c.over.Err)
 }
@@ -314,6 +314,6 @@ func (c *caller) endAll(kind LapseKind, err *apierror.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s := range c.standings {
-		s.cancel(&Lapse{Kind: kind, Err: err})
+		s.cancel(&Lapse{Kind: kind, Caller: true, Err: err})
 	}
 }

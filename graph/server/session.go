@@ -1,0 +1,172 @@
+package server
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// SessionPath is where a page gets the cookie that its EventSource needs.
+const SessionPath = "/graphql/session"
+
+const (
+	// sessionCookie is the name of the cookie.
+	sessionCookie = "kairship_stream"
+	// sessionLife is how long the cookie is good for; the token in it may end sooner.
+	sessionLife = 12 * time.Hour
+	// maxCookie is what browsers keep of one cookie.
+	maxCookie = 4000
+	// sessionPurpose keeps the key apart from what else is made of the same secret.
+	sessionPurpose = "kairship stream session 1"
+)
+
+// session lends a browser's EventSource, which can send no header, the token of
+// its page. The page posts its token once, in the Authorization header, and gets
+// it back sealed, in a cookie that no script can read, that no other site can
+// have sent, and that is good for nothing but reading subscriptions:
+//
+//   - a token in the address would be written into every log on the way and into
+//     the browser's history, and a ticket that is good once would be spent when
+//     EventSource connects again by itself;
+//   - the cookie holds the token, not the user, so that it ends with the token, and
+//     works at every replica without any memory of it;
+//   - it is taken for GET requests of this origin that accept server-sent events,
+//     and for operations that are subscriptions. Nothing can be changed with it.
+//
+// Every other client sends the Authorization header and needs no session.
+type session struct {
+	// key is the secret that all replicas share; nil where there are no sessions.
+	key func(context.Context) ([]byte, error)
+	now func() time.Time
+}
+
+// errNoSession is a cookie that is none of ours, or is too old.
+var errNoSession = errors.New("not a session")
+
+func (s *session) aead(ctx context.Context) (cipher.AEAD, error) {
+	secret, err := s.key(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key, err := hkdf.Key(sha256.New, secret, nil, sessionPurpose, 32)
+	if err != nil {
+		return nil, err
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCM(block)
+}
+
+func (s *session) seal(ctx context.Context, token string) (string, error) {
+	aead, err := s.aead(ctx)
+	if err != nil {
+		return "", err
+	}
+	nonce := make([]byte, aead.NonceSize())
+	rand.Read(nonce)
+	plain := binary.BigEndian.AppendUint64(nil, uint64(s.now().Add(sessionLife).Unix())) //nolint:gosec // After 1970.
+	return base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, append(plain, token...), nil)), nil
+}
+
+func (s *session) open(ctx context.Context, text string) (string, error) {
+	aead, err := s.aead(ctx)
+	if err != nil {
+		return "", err
+	}
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(sealed) < aead.NonceSize() {
+		return "", errNoSession
+	}
+	plain, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], nil)
+	if err != nil || len(plain) < 8 {
+		return "", errNoSession
+	}
+	if expires := time.Unix(int64(binary.BigEndian.Uint64(plain)), 0); !s.now().Before(expires) { //nolint:gosec // seal wrote it.
+		return "", errNoSession
+	}
+	return string(plain[8:]), nil
+}
+
+// credentials are those of the cookie of a request; empty where it has none that
+// may be taken.
+func (s *session) credentials(r *http.Request) authz.Credentials {
+	if s.key == nil || r.Method != http.MethodGet || !ownPage(r) || !negotiateEvents(r).accepted {
+		return authz.Credentials{}
+	}
+	cookie, err := r.Cookie(sessionCookie)
+	if err != nil {
+		return authz.Credentials{}
+	}
+	token, err := s.open(r.Context(), cookie.Value)
+	if err != nil {
+		return authz.Credentials{}
+	}
+	return authz.TokenCredentials(token).FromSession()
+}
+
+// ownPage tells that no page of another site sends the request. What browsers
+// too old to say send is decided by the cookie's SameSite alone.
+func ownPage(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return (site == "" || site == "same-origin") && sameOrigin(r)
+}
+
+// serveSession gives out the cookie, and takes it back.
+func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost, http.MethodDelete:
+	default:
+		w.Header().Set("Allow", "POST, DELETE")
+		e.refuse(w, r, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this address are POST and DELETE"))
+		return
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	secure := r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
+	cookie := &http.Cookie{
+		Name: sessionCookie, Path: "/graphql", HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: secure, // Without TLS it is served on loopback only.
+	}
+	if r.Method == http.MethodDelete {
+		cookie.MaxAge = -1
+		http.SetCookie(w, cookie)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	credentials := authz.RequestCredentials(r)
+	ctx, ok := e.identify(w, r, credentials)
+	if !ok {
+		return
+	}
+	if credentials.Token() == "" || e.session.key == nil {
+		// A client certificate comes with every request of the browser by itself.
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	value, err := e.session.seal(ctx, credentials.Token())
+	switch {
+	case err != nil:
+		e.refuse(w, r, http.StatusServiceUnavailable, apierror.Wrap(err, apierror.CodeTimeout, "the session cannot be made now; try again"))
+		return
+	case len(value) > maxCookie:
+		e.refuse(w, r, http.StatusRequestHeaderFieldsTooLarge, apierror.Invalid("",
+			"the token is too long for a cookie: use a client that can send it in a header (graphql-sse, or a WebSocket)"))
+		return
+	}
+	cookie.Value, cookie.MaxAge = value, int(sessionLife.Seconds())
+	http.SetCookie(w, cookie)
+	w.WriteHeader(http.StatusNoContent)
+}

@@ -1,0 +1,215 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// buffers are for messages on their way: a stream that is silent has none.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// maxPooledBuffer is the size of the largest buffer that is used again.
+const maxPooledBuffer = 64 << 10
+
+func giveBack(b *bytes.Buffer) {
+	if b.Cap() <= maxPooledBuffer {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
+
+// eventWriter writes server-sent events, and a comment now and then when there
+// are none. A timer does that and no goroutine, because most streams are silent
+// nearly always.
+type eventWriter struct {
+	w      http.ResponseWriter
+	conn   *http.ResponseController
+	limits StreamLimits
+	// cancel ends the stream when its client is found gone or too slow.
+	cancel context.CancelCauseFunc
+
+	mu     sync.Mutex
+	closed bool
+	broken bool
+	last   time.Time
+	alive  *time.Timer
+}
+
+var _ sink = (*eventWriter)(nil)
+
+func newEventWriter(w http.ResponseWriter, limits StreamLimits, cancel context.CancelCauseFunc) *eventWriter {
+	return &eventWriter{w: w, conn: http.NewResponseController(w), limits: limits, cancel: cancel}
+}
+
+// begin sends the headers, so that the client knows that it is connected, and how
+// long to wait before it connects again.
+func (e *eventWriter) begin() *ending {
+	h := e.w.Header()
+	h.Set("Content-Type", mediaEvents+"; charset=utf-8")
+	// A cache or a proxy that collects or compresses a response would hold events back.
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Vary", "Accept, Authorization, Cookie")
+	e.w.WriteHeader(http.StatusOK)
+	e.mu.Lock()
+	e.alive = time.AfterFunc(e.limits.KeepAlive, e.keepAlive)
+	e.mu.Unlock()
+	return e.write([]byte("retry: " + e.retry() + "\n\n"))
+}
+
+func (e *eventWriter) retry() string {
+	return strconv.FormatInt(e.limits.reconnect().Milliseconds(), 10)
+}
+
+// next implements sink.
+func (e *eventWriter) next(resp *graphql.Response, id string) *ending {
+	b := buffers.Get().(*bytes.Buffer)
+	defer giveBack(b)
+	if id != "" {
+		b.WriteString("id: ")
+		b.WriteString(id)
+		b.WriteByte('\n')
+	}
+	b.WriteString("event: next\ndata: ")
+	from := b.Len()
+	appendResult(b, resp)
+	return e.finish(b, from)
+}
+
+// finish writes the event in a buffer whose data begins somewhere. A line break
+// in JSON is a space, and would end the line of the event.
+func (e *eventWriter) finish(b *bytes.Buffer, from int) *ending {
+	data := b.Bytes()[from:]
+	for i, c := range data {
+		if c == '\n' || c == '\r' {
+			data[i] = ' '
+		}
+	}
+	b.WriteString("\n\n")
+	return e.write(b.Bytes())
+}
+
+// end says how the stream ended, as far as there is something to say. A stream that
+// is to be resumed ends without the event complete, which would have clients think
+// that there is nothing more to come.
+func (e *eventWriter) end(out outcome) {
+	if out.again {
+		e.write([]byte("retry: " + e.retry() + "\n: " + out.reason + "\n\n"))
+		return
+	}
+	if out.ending == endClientGone {
+		return
+	}
+	if len(out.errors) > 0 {
+		b := buffers.Get().(*bytes.Buffer)
+		defer giveBack(b)
+		b.WriteString("event: next\ndata: ")
+		from := b.Len()
+		appendErrors(b, out.errors)
+		if e.finish(b, from) != nil {
+			return
+		}
+	}
+	// Without a data line, a browser's EventSource sees no event.
+	e.write([]byte("event: complete\ndata:\n\n"))
+}
+
+// keepAlive writes a comment when nothing else was written for long.
+func (e *eventWriter) keepAlive() {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return
+	}
+	silent := time.Since(e.last)
+	if silent < e.limits.KeepAlive {
+		e.alive.Reset(e.limits.KeepAlive - silent)
+		e.mu.Unlock()
+		return
+	}
+	e.alive.Reset(e.limits.KeepAlive)
+	e.mu.Unlock()
+	if end := e.write([]byte(":\n\n")); end != nil {
+		e.cancel(end)
+	}
+}
+
+// write sends bytes at once, and gives up on a client that does not receive them.
+func (e *eventWriter) write(p []byte) *ending {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed || e.broken {
+		return endClientGone
+	}
+	e.last = time.Now()
+	// A server that can't set deadlines (in tests) has none.
+	e.conn.SetWriteDeadline(e.last.Add(e.limits.WriteTimeout)) //nolint:errcheck // See above.
+	_, err := e.w.Write(p)
+	if err == nil {
+		err = e.conn.Flush()
+	}
+	e.broken = err != nil
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return endTooSlow
+	}
+	return endClientGone
+}
+
+// close has no more written, so that the handler may return.
+func (e *eventWriter) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	if e.alive != nil {
+		e.alive.Stop()
+	}
+	if e.broken {
+		return
+	}
+	// The connection may be used for another request.
+	e.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // See write.
+}
+
+type socketKey struct{}
+
+// socketBuffer is how much a kernel keeps of what a stream's client does not read.
+// Events are small, and a client that falls behind gets the latest state instead
+// of all of them, so there is no use in a large one.
+const socketBuffer = 64 << 10
+
+// ConnContext is for http.Server.ConnContext: it lets streams bound what the
+// kernel keeps for clients that do not read.
+func ConnContext(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, socketKey{}, conn)
+}
+
+// boundSocket bounds the send buffer of the connection that a request came by.
+func boundSocket(ctx context.Context) {
+	conn, ok := ctx.Value(socketKey{}).(net.Conn)
+	if !ok {
+		return
+	}
+	boundConn(conn)
+}
+
+func boundConn(conn net.Conn) {
+	if wrapped, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = wrapped.NetConn()
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetWriteBuffer(socketBuffer) //nolint:errcheck,gosec // The kernel's own bound holds then.
+	}
+}

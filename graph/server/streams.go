@@ -1,0 +1,263 @@
+package server
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// The transports of subscriptions, as logs and metrics name them.
+const (
+	viaSSE       = "sse"
+	viaWebSocket = "websocket"
+)
+
+// Limits of streams when StreamLimits leaves them at zero.
+const (
+	DefaultMaxConnections          = 10_000
+	DefaultMaxConnectionsPerUser   = 500
+	DefaultMaxSubscriptions        = 20_000
+	DefaultMaxSubscriptionsPerUser = 2_000
+	DefaultMaxOperationsPerSocket  = 200
+	DefaultMaxMessageBytes         = 256 << 10
+	DefaultMessagesPerSecond       = 100
+	DefaultStreamKeepAlive         = 15 * time.Second
+	DefaultInitTimeout             = 5 * time.Second
+	DefaultWriteTimeout            = 10 * time.Second
+	DefaultMaxLife                 = time.Hour
+	DefaultReconnectAfter          = 2 * time.Second
+)
+
+const (
+	// maxWaiting is how many WebSockets may be open that have not said whose they are.
+	maxWaiting = 1_000
+	// lifeSpread: a connection lives up to a tenth shorter, so that those that began
+	// together do not end together.
+	lifeSpread = 10
+	// drainStep is the pause after drainTogether connections were told to end.
+	drainStep     = 5 * time.Millisecond
+	drainTogether = 25
+	// drainPoll is the time between two looks whether they have gone.
+	drainPoll = 10 * time.Millisecond
+)
+
+// StreamLimits bounds connections that stay open: streams of server-sent events
+// and WebSockets. Zero means the default.
+type StreamLimits struct {
+	// MaxConnections and MaxConnectionsPerUser count open connections.
+	MaxConnections, MaxConnectionsPerUser int
+	// MaxSubscriptions and MaxSubscriptionsPerUser count subscriptions on all of them.
+	MaxSubscriptions, MaxSubscriptionsPerUser int
+	// MaxOperationsPerSocket is how many operations one WebSocket has under way at a time.
+	MaxOperationsPerSocket int
+	// MaxMessageBytes is the size of the largest message that is read from a WebSocket.
+	MaxMessageBytes int64
+	// MessagesPerSecond is how fast the messages of one WebSocket are read; it may
+	// send four times as many in one go.
+	MessagesPerSecond int
+	// KeepAlive is the longest silence on a connection.
+	KeepAlive time.Duration
+	// InitTimeout is how long a WebSocket may take until it says who it is.
+	InitTimeout time.Duration
+	// WriteTimeout is how long a client may take to receive one message.
+	WriteTimeout time.Duration
+	// MaxLife is how long a connection may last. It then ends so that the client
+	// connects again, to another replica perhaps.
+	MaxLife time.Duration
+	// ReconnectAfter is the pause that clients of server-sent events are told to
+	// make before they connect again, on average.
+	ReconnectAfter time.Duration
+}
+
+func (l *StreamLimits) setDefaults() {
+	setDefault(&l.MaxConnections, DefaultMaxConnections)
+	setDefault(&l.MaxConnectionsPerUser, DefaultMaxConnectionsPerUser)
+	setDefault(&l.MaxSubscriptions, DefaultMaxSubscriptions)
+	setDefault(&l.MaxSubscriptionsPerUser, DefaultMaxSubscriptionsPerUser)
+	setDefault(&l.MaxOperationsPerSocket, DefaultMaxOperationsPerSocket)
+	setDefault(&l.MaxMessageBytes, DefaultMaxMessageBytes)
+	setDefault(&l.MessagesPerSecond, DefaultMessagesPerSecond)
+	setDefault(&l.KeepAlive, DefaultStreamKeepAlive)
+	setDefault(&l.InitTimeout, DefaultInitTimeout)
+	setDefault(&l.WriteTimeout, DefaultWriteTimeout)
+	setDefault(&l.MaxLife, DefaultMaxLife)
+	setDefault(&l.ReconnectAfter, DefaultReconnectAfter)
+}
+
+// life is how long one connection may last.
+func (l *StreamLimits) life() time.Duration {
+	return l.MaxLife - rand.N(l.MaxLife/lifeSpread+1)
+}
+
+// reconnect is the pause that one client makes: clients that lost their server
+// together must not come back together.
+func (l *StreamLimits) reconnect() time.Duration {
+	return l.ReconnectAfter/2 + rand.N(l.ReconnectAfter+1)
+}
+
+// streams is what the transports of subscriptions have in common: who has how
+// many, how they are told to end, and the count of it all.
+type streams struct {
+	limits  StreamLimits
+	sentry  *authz.Sentry
+	metrics *streamMetrics
+
+	mu       sync.Mutex
+	users    map[string]*usage
+	total    usage
+	waiting  int
+	open     map[*connection]struct{}
+	draining bool
+}
+
+// usage counts what somebody has open.
+type usage struct {
+	connections, subscriptions int
+}
+
+// connection is something open that can be told to end.
+type connection struct {
+	// drain has it end once what it is doing is done, cut at once.
+	drain, cut func()
+}
+
+func newStreams(cfg Config) *streams {
+	return &streams{
+		limits: cfg.Streams, sentry: cfg.Sentry, metrics: newStreamMetrics(cfg.Registerer),
+		users: map[string]*usage{}, open: map[*connection]struct{}{},
+	}
+}
+
+// enter notes an open connection; false while the process stops. leave must be called in the end.
+func (s *streams) enter(c *connection) (leave func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return nil, false
+	}
+	s.open[c] = struct{}{}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.open, c)
+	}, true
+}
+
+// await notes a connection that has not said yet whose it is. They have a bound of
+// their own, so that nobody can take the places of those who are known.
+func (s *streams) await() (done func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.waiting >= maxWaiting {
+		return nil, false
+	}
+	s.waiting++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.waiting--
+	}), true
+}
+
+// connect counts a connection of a user.
+func (s *streams) connect(via, user string) (leave func(), err *apierror.Error) {
+	leave, err = s.take(user, func(u *usage) *int { return &u.connections }, s.limits.MaxConnections, s.limits.MaxConnectionsPerUser, "connections")
+	if err != nil {
+		s.metrics.refused.WithLabelValues(via, "connections").Inc()
+		return nil, err
+	}
+	gauge := s.metrics.connections.WithLabelValues(via)
+	gauge.Inc()
+	return func() { gauge.Dec(); leave() }, nil
+}
+
+// subscribe counts a subscription of a user.
+func (s *streams) subscribe(via, user string) (leave func(), err *apierror.Error) {
+	leave, err = s.take(user, func(u *usage) *int { return &u.subscriptions }, s.limits.MaxSubscriptions, s.limits.MaxSubscriptionsPerUser, "subscriptions")
+	if err != nil {
+		s.metrics.refused.WithLabelValues(via, "subscriptions").Inc()
+		return nil, err
+	}
+	gauge := s.metrics.subscriptions.WithLabelValues(via)
+	gauge.Inc()
+	return func() { gauge.Dec(); leave() }, nil
+}
+
+func (s *streams) take(user string, count func(*usage) *int, most, mostPerUser int, what string) (func(), *apierror.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.users[user]
+	if u == nil {
+		u = &usage{}
+	}
+	total, own := count(&s.total), count(u)
+	switch {
+	case *own >= mostPerUser:
+		return nil, apierror.New(apierror.CodeRateLimited, "you have %d %s open, which is the limit: close some, or subscribe to several instances at once", *own, what)
+	case *total >= most:
+		return nil, apierror.New(apierror.CodeRateLimited, "the server has %d %s open, which is its limit: try again later", *total, what)
+	}
+	s.users[user] = u
+	*total++
+	*own++
+	return sync.OnceFunc(func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		*total--
+		*own--
+		if *u == (usage{}) && s.users[user] == u {
+			delete(s.users, user)
+		}
+	}), nil
+}
+
+func (s *streams) isDraining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.draining
+}
+
+// drain ends all connections, a few at a time, and waits until they are gone;
+// those that are not gone when the context ends are cut off.
+func (s *streams) drain(ctx context.Context) error {
+	s.mu.Lock()
+	s.draining = true
+	all := make([]*connection, 0, len(s.open))
+	for c := range s.open {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	// Clients come back at once to where they can: not all in the same moment.
+	for i, c := range all {
+		go c.drain() // It may take a moment to say goodbye.
+		if i%drainTogether == drainTogether-1 {
+			time.Sleep(drainStep)
+		}
+	}
+	for {
+		s.mu.Lock()
+		left := len(s.open)
+		s.mu.Unlock()
+		if left == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			s.cutAll()
+			return ctx.Err()
+		case <-time.After(drainPoll):
+		}
+	}
+}
+
+func (s *streams) cutAll() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.open {
+		go c.cut()
+	}
+}
