@@ -11,6 +11,7 @@ import (
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/go-logr/logr"
+	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,6 +28,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
 	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
 	"github.com/kairship-io/kairship/pkg/controllers/instanceaccess"
+	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle"
 	"github.com/kairship-io/kairship/pkg/controllers/instanceregistry"
 	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatistics"
@@ -82,6 +84,11 @@ const importTimeout = 10 * time.Second
 // rules inside cannot be removed, and a Cluster when what was made in it cannot.
 const patience = 30 * time.Second
 
+// uninstallPatience is how long the operator may take to uninstall a Karmada before
+// that counts as stuck: it finishes what it is at first, which may be to wait six
+// minutes for an apiserver that never answers.
+const uninstallPatience = 10 * time.Minute
+
 // The defaults of Settings.
 const (
 	DefaultStatisticsInterval = 10 * time.Second
@@ -96,6 +103,7 @@ func Scheme() *runtime.Scheme {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(pediav1alpha2.Install(scheme))
+	utilruntime.Must(operatorv1alpha1.AddToScheme(scheme))
 	return scheme
 }
 
@@ -191,6 +199,14 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Credentials: secrets, Connections: connected,
 			Interval: settings.StatisticsInterval,
 			Lost:     lost,
+		},
+		instancelifecycle.Name: &instancelifecycle.Reconciler{
+			Client: kube, Live: live, Credentials: secrets,
+			Connections: connected,
+			Recorder:    mgr.GetEventRecorder(instancelifecycle.Name),
+			Timeout:     requestTimeout,
+			Patience:    uninstallPatience,
+			Now:         time.Now,
 		},
 		instanceregistry.Name: &instanceregistry.Reconciler{
 			Client:   kube,

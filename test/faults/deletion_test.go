@@ -10,6 +10,7 @@ import (
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -128,8 +129,14 @@ func (d *deletion) broughtBack(t *testing.T) {
 	})
 }
 
+// delete deletes the Instance although clusters are joined to it, which is not
+// what is looked at here.
 func (d *deletion) delete(t *testing.T) {
 	t.Helper()
+	force := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, kairshipv1alpha1.ForceDeleteAnnotation))
+	if err := d.global.Patch(t.Context(), d.instance.DeepCopy(), force); err != nil {
+		t.Fatal(err)
+	}
 	if err := d.global.Delete(t.Context(), d.instance.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
