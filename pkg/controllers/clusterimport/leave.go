@@ -7,8 +7,10 @@ import (
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	karmadautil "github.com/karmada-io/karmada/pkg/util"
 	"github.com/karmada-io/karmada/pkg/util/names"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -199,8 +201,22 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 
 // cleanRightMember cleans the member, if it is still the one that was joined.
 func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
-	if err := r.cleanMember(ctx, s); err != nil || s.membership.KubeSystemID == "" {
+	if err := r.cleanMember(ctx, s); err != nil {
 		return err
+	}
+	// Karmada gives every member this role, and takes it away with all that it
+	// propagated: where it is still there, Karmada did not reach the cluster.
+	role := &rbacv1.ClusterRole{}
+	err := s.member.Get(ctx, client.ObjectKey{Name: impersonator}, role)
+	if client.IgnoreNotFound(err) != nil {
+		return r.failed(s.member, err, "read ClusterRole %q", impersonator)
+	}
+	if err == nil && role.Labels[karmadautil.ManagedByKarmadaLabel] == karmadautil.ManagedByKarmadaLabelValue {
+		s.leave("in the cluster what Karmada had propagated to it, because Karmada did not reach it any more (label %s=%s)",
+			karmadautil.ManagedByKarmadaLabel, karmadautil.ManagedByKarmadaLabelValue)
+	}
+	if s.membership.KubeSystemID == "" {
+		return nil
 	}
 	system := &corev1.Namespace{}
 	if err := s.member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
