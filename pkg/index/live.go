@@ -35,3 +35,9 @@ func NewLive(cluster string, manifest map[string]any, at time.Time) (*Object, er
 // Live tells when the object was read from its cluster itself; false for one that
 // comes from the index.
 func (o *Object) Live() (time.Time, bool) { return o.live, !o.live.IsZero() }
+
+// NewObserved makes an Object of what a watch on a cluster says, which lasts until
+// the watch says otherwise. Metadata and manifest are kept and must not be changed.
+func NewObserved(cluster, apiVersion, kind string, meta metav1.ObjectMeta, manifest json.RawMessage) *Object {
+	return &Object{Cluster: cluster, APIVersion: apiVersion, Kind: kind, Meta: meta, raw: manifest}
+}

@@ -55,6 +55,10 @@ type Interest struct {
 	// Join is set when each object comes with a value made of other sources' objects.
 	Join   *Join
 	Filter Filter
+	// Scope says what the subscriber may see of the source. A cursor that was made with
+	// another one begins the source with a GAP. It is not compared with the cursors of
+	// other sources, so that one role that changes costs no more than its own instance.
+	Scope string
 }
 
 // Subscription is what one subscriber follows.
@@ -66,6 +70,9 @@ type Subscription struct {
 	Identity string
 	// After is the cursor to go on from; empty to begin with what is there.
 	After string
+	// Open: the stream goes on without any source, as it may begin without one, until
+	// Follow gives it some.
+	Open bool
 	// MaxPending is how many objects of one source may wait to be read before the
 	// source starts again with a GAP; 0 for Options.MaxPending.
 	MaxPending int

@@ -16,11 +16,12 @@ const (
 	Deleted     Type = "DELETED"
 	Synced      Type = "SYNCED"
 	Gap         Type = "GAP"
-	Unavailable Type = "UNAVAILABLE"
+	Interrupted Type = "INTERRUPTED"
+	Restored    Type = "RESTORED"
 )
 
 // Types are all of them, in the order of the schema.
-func Types() []Type { return []Type{Added, Modified, Deleted, Synced, Gap, Unavailable} }
+func Types() []Type { return []Type{Added, Modified, Deleted, Synced, Gap, Interrupted, Restored} }
 
 // Event is one event of a subscription to a noun.
 type Event[T any] struct {
@@ -30,23 +31,32 @@ type Event[T any] struct {
 	Object T
 	// ChangedFields are the fields that differ in Modified, whether selected or not.
 	ChangedFields []string
-	// InstanceName is the instance that it is about; nil for all.
+	// InstanceName is the instance that it is about; nil for all, and where the global
+	// cluster is meant.
 	InstanceName *string
+	// Kind is Kubernetes' name of the kind that it is about; nil for all that the
+	// subscription is about.
+	Kind *string
 	// Message says what is wrong, for a person.
 	Message *string
-	// Cursor is where it is in the stream.
-	Cursor string
 
+	// cursor makes the cursor.
+	cursor func() string
 	// key tells objects apart.
 	key string
 	// compare: whether a selected field changed shows only once it is read.
 	compare bool
+	// told remembers what the stream told; nil where nothing has to be read.
+	told *told
 	// reading carries what the fields of the event's object are read with.
 	reading Reading
 }
 
 // Reading adds to a context what reads with it share.
 type Reading func(context.Context) context.Context
+
+// Cursor is where the event is in the stream.
+func (e *Event[T]) Cursor() string { return e.cursor() }
 
 // In is the context to read the fields of the event's object in.
 func (e *Event[T]) In(ctx context.Context) context.Context {
@@ -56,12 +66,22 @@ func (e *Event[T]) In(ctx context.Context) context.Context {
 	return e.reading(ctx)
 }
 
-// Compared tells which object the event is about, and whether it is to be sent
-// only if what is selected of the object is not what was sent of it before.
-func (e *Event[T]) Compared() (key string, again bool) { return e.key, e.compare }
+// Remembers tells that Tell has to be asked about the event.
+func (e *Event[T]) Remembers() bool { return e.told != nil }
 
-// Gone tells that the object of the event is gone.
-func (e *Event[T]) Gone() bool { return e.Type == Deleted }
+// Tell tells whether the event is to be sent, by what was read of what is selected
+// on its object: nil where it can't be compared, because some of it could not be
+// read.
+func (e *Event[T]) Tell(selected []byte) bool {
+	switch {
+	case e.told == nil || e.key == "":
+		return true
+	case e.Type == Deleted || selected == nil:
+		e.told.forget(e.key)
+		return true
+	}
+	return e.told.news(e.key, selected) || !e.compare
+}
 
 // ObjectFields are the fields that all objects of instances carry.
 func ObjectFields[T any](base func(T) *object.Object) []Field[T] {
@@ -74,4 +94,26 @@ func ObjectFields[T any](base func(T) *object.Object) []Field[T] {
 		{"manifest", version},
 		{"yaml", version},
 	}
+}
+
+// Selection is what a subscriber selected on the objects of the events.
+type Selection struct {
+	// Carried are the paths of fields that the objects of events carry.
+	Carried []string
+	// Read: there are fields that have to be read to know whether they changed.
+	Read bool
+	// Loads: something has to be read to show what is selected. It is set with Read.
+	Loads bool
+}
+
+// tells says how a change of some fields is told: not at all, at once, or once it
+// shows in what is read.
+func (s Selection) tells(changed []string) (tell, compare bool) {
+	switch {
+	case len(changed) == 0:
+		return false, false
+	case Touches(changed, s.Carried):
+		return true, false
+	}
+	return s.Read, s.Read
 }

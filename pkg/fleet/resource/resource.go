@@ -83,7 +83,7 @@ func (s *Service) Get(ctx context.Context, instance string, of Kind, namespace *
 
 // List returns a page of objects of one kind.
 func (s *Service) List(ctx context.Context, instance string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
-	if err := of.validate(); err != nil {
+	if err := of.Validate(); err != nil {
 		return nil, err
 	}
 	r, err := s.lister.ListOne(ctx, request([]string{instance}, of, args, f, order, count, detail))
@@ -95,7 +95,7 @@ func (s *Service) List(ctx context.Context, instance string, of Kind, args page.
 
 // Prefetch starts reading what List will be asked for in each instance.
 func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
-	if of.validate() == nil {
+	if of.Validate() == nil {
 		s.lister.Prefetch(ctx, request(instances, of, args, f, order, count, detail), nil)
 	}
 }
@@ -116,8 +116,8 @@ func request(instances []string, of Kind, args page.Args, f *Filter, order *obje
 	}
 }
 
-// validate refuses what can't be the name of a kind; it would only ever list nothing.
-func (k Kind) validate() error {
+// Validate refuses what can't be the name of a kind; it would only ever list nothing.
+func (k Kind) Validate() error {
 	if k.Group != "" && len(validation.IsDNS1123Subdomain(k.Group)) > 0 {
 		return apierror.Invalid("group", "%q is not an API group; give for example \"apps\", or \"\" for the core group", k.Group)
 	}

@@ -36,7 +36,7 @@ func TestKindsThatCanBe(t *testing.T) {
 		{Kind{"apps", "v1", "deployments/status"}, "resource", "parts of objects are not collected"},
 		{Kind{"apps", "v1", "deployments,/v1/secrets"}, "resource", "a comma would ask for more"},
 	} {
-		err := tt.kind.validate()
+		err := tt.kind.Validate()
 		if tt.argument == "" {
 			if err != nil {
 				t.Errorf("%v: %v: %s", tt.kind, err, tt.why)

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"context"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,8 +26,10 @@ type Observed struct {
 	Template *index.Object
 	// Binding is Karmada's record of where it goes; nil when there is none.
 	Binding *index.Object
-	// Status is computed from both.
+	// Status is computed from both, and from the instance's members.
 	Status *Status
+	// Err is set where the state can't be told, because something of it can't be read.
+	Err error
 }
 
 // NewObserved makes a workload of what watches show; nil when it is none.
@@ -39,6 +42,18 @@ func NewObserved(instance string, o *Observed, fresh freshness.Freshness) Any {
 	base.Fresh, base.observed = fresh, o
 	base.statusOnce.Do(func() { base.status = o.Status })
 	return w
+}
+
+// PrefetchObserved starts reading what will be asked of observed workloads beyond
+// what they carry.
+func (s *Service) PrefetchObserved(ctx context.Context, all []Any, needs Needs) {
+	rows := make([]*index.Object, 0, len(all))
+	for _, w := range all {
+		rows = append(rows, w.Base().Indexed)
+	}
+	needs.Binding = false
+	s.prefetch(ctx, rows, needs)
+	s.prefetchEvents(ctx, rows, needs)
 }
 
 // shownPlacement has the fields of a placement that its workload carries, as the API names them.
@@ -170,7 +185,7 @@ func (f *Filter) Matcher() (func(*Observed) bool, error) {
 		return nil, apierror.Invalid("filter.policy.name", "Give the name of a policy")
 	}
 	return func(o *Observed) bool {
-		return named(metav1.Object(&o.Template.Meta)) && f.claimed(o) && f.placed(o) &&
+		return o.Err == nil && named(metav1.Object(&o.Template.Meta)) && f.claimed(o) && f.placed(o) &&
 			(f.Health == nil || slices.Contains(f.Health, o.Status.Health))
 	}, nil
 }
