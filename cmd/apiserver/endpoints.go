@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"time"
+
+	"github.com/kairship-io/kairship/graph/server"
 )
 
 // endpoint is an address that the API is served on.
@@ -37,7 +39,7 @@ func (o *options) endpoints() ([]endpoint, error) {
 // serveEndpoints serves the API until the context ends, and then for as long as
 // it takes to finish what is in progress. It listens at all addresses before it
 // serves at any.
-func serveEndpoints(ctx context.Context, endpoints []endpoint, handler http.Handler, patience time.Duration, logger *slog.Logger) error {
+func serveEndpoints(ctx context.Context, endpoints []endpoint, api *service, patience time.Duration, logger *slog.Logger) error {
 	listeners := make([]net.Listener, 0, len(endpoints))
 	for _, e := range endpoints {
 		var lc net.ListenConfig
@@ -54,7 +56,8 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, handler http.Hand
 	servers := make([]*http.Server, len(endpoints))
 	for i, e := range endpoints {
 		srv := &http.Server{
-			Handler:           handler,
+			Handler:           api,
+			ConnContext:       server.ConnContext,
 			TLSConfig:         e.tls,
 			ReadHeaderTimeout: 10 * time.Second,
 			IdleTimeout:       2 * time.Minute,
@@ -76,19 +79,23 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, handler http.Hand
 		return fmt.Errorf("the API is served no longer: %w", err)
 	case <-ctx.Done():
 	}
-	logger.Info("stopping: requests in progress are finished")
+	logger.Info("stopping: requests in progress are finished, subscriptions are to go on elsewhere")
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	drained := make(chan error, len(servers))
+	drained := make(chan error, len(servers)+1)
+	// An http.Server waits for its requests, and knows nothing of WebSockets.
+	go func() { drained <- api.graphql.Drain(drain) }()
 	for _, srv := range servers {
 		go func() { drained <- srv.Shutdown(drain) }()
 	}
 	var problems []error
-	for range servers {
+	for range len(servers) + 1 {
 		if err := <-drained; err != nil {
 			problems = append(problems, fmt.Errorf("some requests were cut off after %s: %w", patience, err))
-			continue
 		}
+	}
+	for range servers {
+		// Shutdown has been called on all of them, so none serves any longer.
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
 			problems = append(problems, err)
 		}

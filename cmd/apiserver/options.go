@@ -44,8 +44,11 @@ type options struct {
 	graphiql       bool
 	introspection  bool
 
+	streams streamOptions
+
 	waitForAPIs     time.Duration
 	shutdownTimeout time.Duration
+	shutdownDelay   time.Duration
 	logLevel        string
 	logFormat       string
 	metricsAddress  string
@@ -88,8 +91,10 @@ func (o *options) flags() []flags.Group {
 			f.BoolVar(&o.graphiql, "graphiql", true, "serve GraphiQL at /graphiql")
 			f.BoolVar(&o.introspection, "introspection", true, "let clients read the schema; GraphiQL needs it")
 		}),
+		flags.NewGroup("Subscriptions", o.streams.define),
 		flags.NewGroup("Process", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long requests in progress may last after SIGTERM or SIGINT")
+			f.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM or SIGINT while /readyz says that the process stops, so that load balancers notice")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info or debug")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
 			f.StringVar(&o.metricsAddress, "metrics-bind-address", "", "`host:port` on the loopback interface to serve metrics on, at /metrics over plain HTTP; off when empty")
@@ -144,6 +149,8 @@ func (o *options) validate() error {
 		check(f.value > 0, "%s: must be more than 0, not %s", f.flag, f.value)
 	}
 	o.instances.validate(&problems)
+	o.streams.validate(&problems)
+	check(o.shutdownDelay >= 0, "--shutdown-delay: must not be less than 0, and is %s", o.shutdownDelay)
 	o.validateEndpoint(&problems)
 	if o.metricsAddress != "" {
 		host, _, err := net.SplitHostPort(o.metricsAddress)

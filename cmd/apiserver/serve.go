@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/go-logr/logr"
 	"k8s.io/client-go/rest"
@@ -39,10 +40,12 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	handler, err := build(ctx, o, config, logger)
+	ctx, told := delayed(ctx, o.shutdownDelay)
+	api, err := build(ctx, o, config, logger)
 	if err != nil {
 		return err
 	}
+	told(api.graphql.Stopping)
 	endpoints, err := o.endpoints()
 	if err != nil {
 		return err
@@ -57,7 +60,18 @@ func serve(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	return serveEndpoints(ctx, endpoints, handler, o.shutdownTimeout, logger)
+	return serveEndpoints(ctx, endpoints, api, o.shutdownTimeout, logger)
+}
+
+// delayed is a context that ends some time after another one, and a way to hear of
+// the end of that one at once.
+func delayed(ctx context.Context, by time.Duration) (later context.Context, told func(func())) {
+	if by <= 0 {
+		return ctx, func(tell func()) { context.AfterFunc(ctx, tell) }
+	}
+	later, end := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(by, end) })
+	return later, func(tell func()) { context.AfterFunc(ctx, tell) }
 }
 
 // restConfig is how the global cluster is reached.

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/graph/loaders"
@@ -48,8 +49,14 @@ import (
 // planHeader asks for extensions.plan: what the operation cost.
 const planHeader = "Kairship-Query-Plan"
 
+// service is what the process serves, and how it stops.
+type service struct {
+	http.Handler
+	graphql *server.Handler
+}
+
 // build joins everything. It waits until the global cluster has been read once.
-func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (http.Handler, error) {
+func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (*service, error) {
 	global := freshness.NewPulse(time.Now, globalSilence)
 	watches := &informers.Persistent{Logger: logger, Lost: global.Miss}
 	inventory, err := watchInventory(ctx, o, config, watches)
@@ -74,14 +81,15 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		return nil, err
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
-	if err := flushOnRoleChanges(ctx, inventory, permissions.Flush); err != nil {
+	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
+	sentry := &authz.Sentry{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
+	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sentry.CheckNow() }); err != nil {
 		return nil, err
 	}
 	clients, err := reachInstances(ctx, o.instances, inventory, kube, logger)
 	if err != nil {
 		return nil, err
 	}
-	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
 	tokens := newTokens(o, kube)
 	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
 	if fleet.Kubeconfigs, err = o.kubeconfigs(fleet.Access); err != nil {
@@ -105,6 +113,10 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		ResponseExtensions: queryPlan,
 		RequestTimeout:     o.requestTimeout,
 		MaxBodyBytes:       o.maxBodyBytes,
+		Streams:            o.streams.limits,
+		Sentry:             sentry,
+		SessionKey:         tokens.Keys.Key,
+		Registerer:         prometheus.DefaultRegisterer,
 		GraphiQL:           o.graphiql,
 		Introspection:      o.introspection,
 		Checks: []server.Check{
@@ -117,7 +129,11 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	return withPassthrough(ctx, api, clients, authenticator, permissions, native.NewService(fleet.Resources, scope), inventory, kube, logger)
+	handler, err := withPassthrough(ctx, api, clients, authenticator, permissions, native.NewService(fleet.Resources, scope), inventory, kube, logger)
+	if err != nil {
+		return nil, err
+	}
+	return &service{Handler: handler, graphql: api}, nil
 }
 
 // watchInventory caches what is read from the global cluster with every query.

@@ -26,6 +26,10 @@ var _ http.Handler = (*Handler)(nil)
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
 
+// Stopping has /readyz say that the process is about to stop. Everything is served
+// as before.
+func (h *Handler) Stopping() { h.streams.stopping.Store(true) }
+
 // Drain ends all subscriptions and WebSockets and tells their clients to connect
 // again, elsewhere; /readyz fails from now on. It returns once they are gone, or
 // with the context's error after it has cut off those that were left. http.Server
@@ -47,7 +51,7 @@ func New(cfg Config) (*Handler, error) {
 	h.mux.Handle("/graphql", api)
 	h.mux.Handle(SessionPath, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
-	h.mux.Handle("GET /readyz", newReadiness(cfg.Checks, h.streams.isDraining, logger, cfg.Now))
+	h.mux.Handle("GET /readyz", newReadiness(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
 	if cfg.GraphiQL {
 		page := graphiql.Handler()
 		h.mux.Handle("GET "+graphiql.Path, page)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -112,6 +113,9 @@ type streams struct {
 	waiting  int
 	open     map[*connection]struct{}
 	draining bool
+	// stopping is set when the process is about to stop, draining when nothing may
+	// begin any longer.
+	stopping atomic.Bool
 }
 
 // usage counts what somebody has open.
@@ -215,15 +219,12 @@ func (s *streams) take(user string, count func(*usage) *int, most, mostPerUser i
 	}), nil
 }
 
-func (s *streams) isDraining() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.draining
-}
+func (s *streams) isStopping() bool { return s.stopping.Load() }
 
 // drain ends all connections, a few at a time, and waits until they are gone;
 // those that are not gone when the context ends are cut off.
 func (s *streams) drain(ctx context.Context) error {
+	s.stopping.Store(true)
 	s.mu.Lock()
 	s.draining = true
 	all := make([]*connection, 0, len(s.open))

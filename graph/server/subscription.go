@@ -78,6 +78,10 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 			// An event that is ready now may be one that may no longer be seen.
 			out.ending = endingOf(ctx)
 			return out
+		case resp == nil && s.isStopping():
+			// What it reads from may have ended before it was told to.
+			out.ending = endDraining
+			return out
 		case resp == nil:
 			out.ending = endCompleted
 			return out
