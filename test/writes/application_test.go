@@ -8,7 +8,7 @@ import (
 	"time"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
-	appsv1 "k8s.io/api/apps/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,7 +17,7 @@ import (
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
-const writtenFields = `consistencyToken results { argument kind name action message error { code message argument } rollback { outcome message } }`
+const writtenFields = `consistencyToken results { argument kind name action message error { code message argument } rollback { outcome message error { code message argument } } }`
 
 type written struct {
 	Deployed, Promoted bool
@@ -25,8 +25,11 @@ type written struct {
 	ConsistencyToken   *string
 	Results            []struct {
 		Argument, Kind, Name, Action, Message string
-		Error                                 *struct{ Code, Message, Argument string }
-		Rollback                              *struct{ Outcome, Message string }
+		Error                                 *problem
+		Rollback                              *struct {
+			Outcome, Message string
+			Error            *problem
+		}
 	}
 }
 
@@ -81,6 +84,7 @@ func TestDeployApplication(t *testing.T) {
 		c, there := storedIn(t, "m1", namespace, "a", &corev1.ConfigMap{})
 		return there && c.Data["key"] == "overridden"
 	})
+	tried("deployApplication", tookEffect)
 	for _, who := range []string{"bob", "mallory"} {
 		refused(t, person(t, who), "deployApplication", input, "NOT_FOUND", "input.instance")
 	}
@@ -99,6 +103,70 @@ func TestDeployApplication(t *testing.T) {
 			t.Error("something was written")
 		}
 	})
+	t.Run("conflict", func(t *testing.T) {
+		c, _ := stored(t, namespace, "a", &corev1.ConfigMap{})
+		c.Data["key"] = "theirs"
+		if err := fleet.Open(t).Client(t, "alpha").Update(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		p := deploy(false, "ConfigMap FAILED, OverridePolicy SKIPPED, PropagationPolicy SKIPPED", "rollback", true)
+		if e := p.Results[0].Error; e == nil || e.Code != "CONFLICT" || e.Argument != "input.manifests[0].data.key" {
+			t.Errorf("%+v", e)
+		}
+		deploy(true, "ConfigMap CONFIGURED, OverridePolicy UNCHANGED, PropagationPolicy UNCHANGED", "force", true)
+	})
+	t.Run("policies of other namespaces, with labels", func(t *testing.T) {
+		other := namespaceIn(t)
+		op := but(override, "namespace", other, "labels", pairs("team", "shop"), "annotations", pairs("note", "first"))
+		pp := but(policy("m2"), "namespace", other, "labels", pairs("team", "shop"), "annotations", pairs("note", "first"))
+		deploy(true, "ConfigMap CREATED, OverridePolicy CREATED, PropagationPolicy CREATED",
+			"manifests", configMap(other, "a", "1"), "propagationPolicies", []any{pp}, "overridePolicies", []any{op})
+		for _, o := range []client.Object{&policyv1alpha1.PropagationPolicy{}, &policyv1alpha1.OverridePolicy{}} {
+			if got, there := stored(t, other, "a", o); !there || got.GetLabels()["team"] != "shop" || got.GetAnnotations()["note"] != "first" {
+				t.Errorf("%T: %v", o, got)
+			}
+		}
+		eventually(t, "the ConfigMap of the other namespace is in m2", func() bool {
+			c, there := storedIn(t, "m2", other, "a", &corev1.ConfigMap{})
+			return there && c.Data["key"] == "overridden"
+		})
+	})
+	t.Run("what cannot be undone is told", func(t *testing.T) {
+		// The instance lets dry runs pass, and then neither this Deployment nor the
+		// deletion of this Service.
+		refuseLate(t, namespace, `!(request.kind.kind == "Deployment" && request.operation == "CREATE") && !(request.name == "kept" && request.operation == "DELETE")`)
+		text := configMap(namespace, "a", "3") +
+			fmt.Sprintf("---\napiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: %s}\nstringData: {password: hunter2}\n", namespace) +
+			fmt.Sprintf("---\napiVersion: v1\nkind: Service\nmetadata: {name: kept, namespace: %s}\nspec: {selector: {app: a}, ports: [{port: 80}]}\n", namespace) +
+			fmt.Sprintf("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: late, namespace: %s}\nspec: {selector: {matchLabels: {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: a}]}}}\n", namespace)
+		before, _ := stored(t, namespace, "a", &corev1.ConfigMap{})
+		p := deploy(false, "ConfigMap CONFIGURED RESTORED, Secret CREATED DELETED, Service CREATED FAILED, Deployment FAILED, OverridePolicy SKIPPED, PropagationPolicy SKIPPED",
+			"manifests", text, "rollback", true)
+		if e := p.Results[3].Error; e == nil || !strings.Contains(e.Message, "not now") || !strings.HasPrefix(e.Argument, "input.manifests[3]") {
+			t.Errorf("the Deployment was refused: %+v", e)
+		}
+		if e := p.Results[2].Rollback.Error; e == nil || !strings.Contains(e.Message, "not now") {
+			t.Errorf("the Service could not be deleted: %+v", e)
+		}
+		if p.ConsistencyToken == nil {
+			t.Error("there is no token for what was written and undone")
+		}
+		after, _ := stored(t, namespace, "a", &corev1.ConfigMap{})
+		if after.Data["key"] != before.Data["key"] || after.UID != before.UID {
+			t.Errorf("a held %v and holds %v", before.Data, after.Data)
+		}
+		if _, there := stored(t, namespace, "s", &corev1.Secret{}); there {
+			t.Error("the Secret is still there")
+		}
+		if _, there := stored(t, namespace, "kept", &corev1.Service{}); !there {
+			t.Error("the Service is gone, and its deletion is said to have failed")
+		}
+		// Without rollback it is told just as exactly, and left.
+		p = deploy(false, "ConfigMap CONFIGURED, Secret CREATED, Service UNCHANGED, Deployment FAILED, OverridePolicy SKIPPED, PropagationPolicy SKIPPED", "manifests", text)
+		if c, _ := stored(t, namespace, "a", &corev1.ConfigMap{}); c.Data["key"] != "3" {
+			t.Errorf("a holds %v", c.Data)
+		}
+	})
 	t.Run("late failure", func(t *testing.T) {
 		// Each by itself may have the port, so the dry runs find nothing wrong.
 		service := func(name string) string {
@@ -107,7 +175,7 @@ func TestDeployApplication(t *testing.T) {
 		text := configMap(namespace, "a", "2") + service("b") + service("c")
 		deploy(false, "ConfigMap CONFIGURED RESTORED, Service CREATED DELETED, Service FAILED, OverridePolicy SKIPPED, PropagationPolicy SKIPPED",
 			"manifests", text, "rollback", true)
-		if c, _ := stored(t, namespace, "a", &corev1.ConfigMap{}); c.Data["key"] != "1" {
+		if c, _ := stored(t, namespace, "a", &corev1.ConfigMap{}); c.Data["key"] != "3" {
 			t.Errorf("a holds %v", c.Data)
 		}
 		if _, there := stored(t, namespace, "b", &corev1.Service{}); there {
@@ -116,95 +184,50 @@ func TestDeployApplication(t *testing.T) {
 	})
 }
 
-// What runs in a member is taken over while it runs on.
-func TestPromoteResource(t *testing.T) {
-	f := fleet.Open(t)
-	alice := person(t, "alice")
-	namespace := namespaceIn(t)
-	m1 := f.Client(t, "m1")
-	eventually(t, "the namespace is in m1", func() bool {
-		_, there := storedIn(t, "m1", "", namespace, &corev1.Namespace{})
-		return there
-	})
-	labels := map[string]string{"app": "legacy"}
-	replicas := int32(2)
-	deployment := &appsv1.Deployment{ObjectMeta: meta(namespace, "legacy"), Spec: appsv1.DeploymentSpec{
-		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
-		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
-			Name: "app", Image: "example.com/app:1",
-			EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
-		}}}},
+// refuseLate has alpha refuse what a condition does not allow in a namespace, but
+// for dry runs, until the test ends.
+func refuseLate(t *testing.T, namespace, condition string) {
+	t.Helper()
+	c := fleet.Open(t).Client(t, "alpha")
+	name := "late." + namespace
+	fail := admissionregistrationv1.Fail
+	selector := &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+		FailurePolicy: &fail,
+		MatchConstraints: &admissionregistrationv1.MatchResources{NamespaceSelector: selector, ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+			RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+				Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.OperationAll},
+				Rule:       admissionregistrationv1.Rule{APIGroups: []string{"*"}, APIVersions: []string{"*"}, Resources: []string{"*"}},
+			},
+		}}},
+		Validations: []admissionregistrationv1.Validation{
+			{Expression: "(has(request.dryRun) && request.dryRun) || (" + condition + ")", Message: "not now"},
+			// It shows whether the policy is in force.
+			{Expression: `request.name != "canary"`, Message: "in force"},
+		},
 	}}
-	settings := &corev1.ConfigMap{ObjectMeta: meta(namespace, "settings"), Data: map[string]string{"by": "hand"}}
-	if err := m1.Create(t.Context(), settings); err != nil {
-		t.Fatal(err)
-	}
-	if err := m1.Create(t.Context(), deployment); err != nil {
-		t.Fatal(err)
-	}
-	pods := func() map[string]bool {
-		list, err := f.Kubernetes(t, "m1").CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=legacy"})
-		if err != nil {
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+		PolicyName: name, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+	}}
+	for _, o := range []client.Object{policy, binding} {
+		if err := c.Create(t.Context(), o); err != nil {
 			t.Fatal(err)
 		}
-		uids := map[string]bool{}
-		for _, p := range list.Items {
-			uids[string(p.UID)] = true
-		}
-		return uids
-	}
-	eventually(t, "the pods run", func() bool { return len(pods()) == 2 })
-	before := pods()
-
-	input := map[string]any{"instance": "alpha", "cluster": "m1", "group": "apps", "version": "v1", "resource": "deployments", "namespace": namespace, "name": "legacy"}
-	for _, who := range []string{"bob", "mallory"} {
-		refused(t, person(t, who), "promoteResource", input, "NOT_FOUND", "input.instance")
-	}
-	refused(t, alice, "promoteResource", input, "FORBIDDEN", "") // She edits alpha, and may not reach its members.
-	reachMember(t, "alice")
-	eventually(t, "m1 is reached through alpha", func() bool {
-		_, errs := mutate[written](t, alice, "promoteResource", but(input, "dryRun", true), "promoted")
-		return len(errs) == 0
-	})
-	dry := must[written](t, alice, "promoteResource", but(input, "dryRun", true), "promoted policyName "+writtenFields)
-	if !dry.Promoted || dry.String() != "PropagationPolicy CREATED, ConfigMap CREATED, Deployment CREATED" || dry.ConsistencyToken != nil {
-		t.Errorf("%+v", dry)
-	}
-	if _, there := stored(t, namespace, "legacy", &appsv1.Deployment{}); there {
-		t.Error("a dry run wrote it")
-	}
-	refused(t, alice, "promoteResource", but(input, "name", "none"), "NOT_FOUND", "input.name")
-	refused(t, alice, "promoteResource", but(input, "policyName", "No"), "INVALID", "input.policyName")
-
-	p := must[written](t, alice, "promoteResource", input, "promoted policyName "+writtenFields)
-	if !p.Promoted || p.ConsistencyToken == nil {
-		t.Fatalf("%+v", p)
-	}
-	if _, there := stored(t, namespace, p.PolicyName, &policyv1alpha1.PropagationPolicy{}); !there {
-		t.Error("there is no policy")
-	}
-	for _, o := range []string{"legacy", "settings"} {
-		eventually(t, o+" is Karmada's in m1", func() bool {
-			if o == "legacy" {
-				d, _ := storedIn(t, "m1", namespace, o, &appsv1.Deployment{})
-				return d.Labels["karmada.io/managed"] == "true"
+		t.Cleanup(func() {
+			if err := client.IgnoreNotFound(c.Delete(context.Background(), o)); err != nil {
+				t.Errorf("removing %s: %v", o.GetName(), err)
 			}
-			c, _ := storedIn(t, "m1", namespace, o, &corev1.ConfigMap{})
-			return c.Labels["karmada.io/managed"] == "true"
 		})
 	}
-	time.Sleep(3 * time.Second) // A roll-out would have begun by then.
-	after := pods()
-	for uid := range before {
-		if !after[uid] || len(after) != len(before) {
-			t.Fatalf("the pods were %v and are %v", before, after)
-		}
-	}
-	refused(t, alice, "promoteResource", input, "ALREADY_EXISTS", "input.name")
+	eventually(t, "alpha refuses what it is told to", func() bool {
+		err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: meta(namespace, "canary")}, client.DryRunAll)
+		return err != nil && strings.Contains(err.Error(), "in force")
+	})
 }
 
-// reachMember lets a person read m1 through Karmada's proxy, until the test ends.
-func reachMember(t *testing.T, name string) {
+// reachMember lets a person read m1 through Karmada's proxy, with a role there,
+// until the test ends.
+func reachMember(t *testing.T, name, as string) {
 	t.Helper()
 	f := fleet.Open(t)
 	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}}
@@ -219,7 +242,7 @@ func reachMember(t *testing.T, name string) {
 			}
 		})
 	}
-	const role = "kairship-writes-test"
+	role := fmt.Sprintf("kairship-writes-test-%d", numbers.Add(1))
 	create("alpha", &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role}, Rules: []rbacv1.PolicyRule{{
 		APIGroups: []string{"cluster.karmada.io"}, Resources: []string{"clusters/proxy"}, ResourceNames: []string{"m1"}, Verbs: []string{"get"},
 	}}})
@@ -227,7 +250,7 @@ func reachMember(t *testing.T, name string) {
 		return &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: of}}
 	}
 	create("alpha", binding(role))
-	create("m1", binding("view"))
+	create("m1", binding(as))
 }
 
 // eventually waits for what Karmada, the members and controllers do in their time.

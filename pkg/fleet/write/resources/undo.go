@@ -2,6 +2,7 @@ package resources
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -150,10 +152,57 @@ func (st *step) restore(ctx context.Context, site *write.Site) (out *write.Outco
 			return nil, "somebody changed it since", nil
 		}
 		out, err := site.Update(ctx, st.kind, before(st.previous, now), st.options(false))
-		if err == nil || !moved(err) || try == readAgain {
-			return out, "", err
+		if err == nil {
+			return st.giveBack(ctx, site, out), "", nil
+		}
+		if !moved(err) || try == readAgain {
+			return nil, "", err
 		}
 	}
+}
+
+// giveBack gives the fields of an object that was restored to those who managed
+// them before. By the update that restored them they are Kairship's, and the next
+// one to apply them, be it Kairship, would meet a conflict. It returns the object
+// as it is then; who manages it is no reason to call it not restored.
+func (st *step) giveBack(ctx context.Context, site *write.Site, restored *write.Outcome) *write.Outcome {
+	if len(st.previous.GetManagedFields()) == 0 {
+		return restored
+	}
+	now := restored.Stored()
+	for try := 1; ; try++ {
+		change, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"resourceVersion": now.GetResourceVersion(), "managedFields": managers(st.previous.GetManagedFields(), now.GetManagedFields()),
+		}})
+		if err != nil {
+			return restored
+		}
+		out, err := site.Patch(ctx, st.kind, st.namespace, st.object.GetName(), types.MergePatchType, change, st.options(false))
+		if err == nil {
+			return out
+		}
+		if !moved(err) || try == readAgain {
+			return restored
+		}
+		if now, err = site.Get(ctx, st.kind, st.namespace, st.object.GetName(), st.options(false).Paths); err != nil ||
+			!reflect.DeepEqual(content(now), content(restored.Stored())) {
+			return restored
+		}
+	}
+}
+
+// managers are those who managed an object before, and those who came to it since.
+func managers(before, now []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	all := slices.Clone(before)
+	for _, n := range now {
+		known := func(b metav1.ManagedFieldsEntry) bool {
+			return b.Manager == n.Manager && b.Operation == n.Operation && b.Subresource == n.Subresource && b.APIVersion == n.APIVersion
+		}
+		if n.Manager != write.FieldManager && !slices.ContainsFunc(before, known) {
+			all = append(all, n)
+		}
+	}
+	return all
 }
 
 // content is what people say in an object: neither its status, nor what Kubernetes

@@ -302,6 +302,48 @@ func TestWhatWasThereIsReadBefore(t *testing.T) {
 	}
 }
 
+// Who managed the fields of an object before manages them again; who came since stays.
+func TestFieldsAreGivenBack(t *testing.T) {
+	entry := func(manager string, operation metav1.ManagedFieldsOperationType) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}
+	}
+	i, s := newInstance(t)
+	old := &unstructured.Unstructured{Object: configMap("old", "was")}
+	old.SetManagedFields([]metav1.ManagedFieldsEntry{entry("kubectl", "Apply"), entry("kairship", "Apply")})
+	i.Put(configMapsPath+"old", old.Object)
+	moves := 2
+	i.Before = func(r *http.Request, path string) error {
+		switch {
+		case writing(r, path, http.MethodPatch, "zz"):
+			return forbidden
+		case writing(r, path, http.MethodPut, "old"):
+			// What an apiserver makes of it, and Karmada beside it.
+			u := (&unstructured.Unstructured{Object: i.Objects[path]}).DeepCopy()
+			u.SetManagedFields([]metav1.ManagedFieldsEntry{entry("kairship", "Apply"), entry("kairship", "Update"), entry("karmada", "Update")})
+			i.Objects[path] = u.Object
+		case r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/merge-patch") && moves > 0:
+			moves--
+			i.Put(path, (&unstructured.Unstructured{Object: i.Objects[path]}).DeepCopy().Object)
+		}
+		return nil
+	}
+	got := s.mustWrite(t, writetest.As(t.Context()), manifest("old", "zz"), Terms{Rollback: true})
+	if told(got) != "old CONFIGURED RESTORED, zz FAILED" {
+		t.Errorf("got %s", told(got))
+	}
+	var now []string
+	for _, m := range i.Get(configMapsPath + "old").GetManagedFields() {
+		now = append(now, m.Manager+" "+string(m.Operation))
+	}
+	if diff := cmp.Diff([]string{"kubectl Apply", "kairship Apply"}, now); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	since := managers([]metav1.ManagedFieldsEntry{entry("kubectl", "Apply")}, []metav1.ManagedFieldsEntry{entry("kubectl", "Apply"), entry("karmada", "Update"), entry("kairship", "Update")})
+	if diff := cmp.Diff([]metav1.ManagedFieldsEntry{entry("kubectl", "Apply"), entry("karmada", "Update")}, since); diff != "" {
+		t.Errorf("who came since (-want +got):\n%s", diff)
+	}
+}
+
 func TestMoved(t *testing.T) {
 	for reason, tt := range map[string]struct {
 		err  error

@@ -1,0 +1,432 @@
+package writes
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
+)
+
+// What runs in a member is taken over while it runs on.
+func TestPromoteResource(t *testing.T) {
+	f := fleet.Open(t)
+	alice := person(t, "alice")
+	namespace := namespaceIn(t)
+	m1 := f.Client(t, "m1")
+	eventually(t, "the namespace is in m1", func() bool {
+		_, there := storedIn(t, "m1", "", namespace, &corev1.Namespace{})
+		return there
+	})
+	labels := map[string]string{"app": "legacy"}
+	replicas := int32(2)
+	deployment := &appsv1.Deployment{ObjectMeta: meta(namespace, "legacy"), Spec: appsv1.DeploymentSpec{
+		Replicas: &replicas, Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{{
+			Name: "app", Image: "example.com/app:1",
+			EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}},
+		}}}},
+	}}
+	settings := &corev1.ConfigMap{ObjectMeta: meta(namespace, "settings"), Data: map[string]string{"by": "hand"}}
+	if err := m1.Create(t.Context(), settings); err != nil {
+		t.Fatal(err)
+	}
+	if err := m1.Create(t.Context(), deployment); err != nil {
+		t.Fatal(err)
+	}
+	pods := func() map[string]bool {
+		list, err := f.Kubernetes(t, "m1").CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=legacy"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		uids := map[string]bool{}
+		for _, p := range list.Items {
+			uids[string(p.UID)] = true
+		}
+		return uids
+	}
+	eventually(t, "the pods run", func() bool { return len(pods()) == 2 })
+	before := pods()
+
+	input := map[string]any{"instance": "alpha", "cluster": "m1", "group": "apps", "version": "v1", "resource": "deployments", "namespace": namespace, "name": "legacy"}
+	for _, who := range []string{"bob", "mallory"} {
+		refused(t, person(t, who), "promoteResource", input, "NOT_FOUND", "input.instance")
+	}
+	refused(t, alice, "promoteResource", input, "FORBIDDEN", "") // She edits alpha, and may not reach its members.
+	reachMember(t, "alice", "view")
+	eventually(t, "m1 is reached through alpha", func() bool {
+		_, errs := mutate[written](t, alice, "promoteResource", but(input, "dryRun", true), "promoted")
+		return len(errs) == 0
+	})
+	dry := must[written](t, alice, "promoteResource", but(input, "dryRun", true), "promoted policyName "+writtenFields)
+	if !dry.Promoted || dry.String() != "PropagationPolicy CREATED, ConfigMap CREATED, Deployment CREATED" || dry.ConsistencyToken != nil {
+		t.Errorf("%+v", dry)
+	}
+	if _, there := stored(t, namespace, "legacy", &appsv1.Deployment{}); there {
+		t.Error("a dry run wrote it")
+	}
+	refused(t, alice, "promoteResource", but(input, "name", "none"), "NOT_FOUND", "input.name")
+	refused(t, alice, "promoteResource", but(input, "policyName", "No"), "INVALID", "input.policyName")
+
+	p := must[written](t, alice, "promoteResource", input, "promoted policyName "+writtenFields)
+	if !p.Promoted || p.ConsistencyToken == nil {
+		t.Fatalf("%+v", p)
+	}
+	if _, there := stored(t, namespace, p.PolicyName, &policyv1alpha1.PropagationPolicy{}); !there {
+		t.Error("there is no policy")
+	}
+	for _, o := range []string{"legacy", "settings"} {
+		eventually(t, o+" is Karmada's in m1", func() bool {
+			if o == "legacy" {
+				d, _ := storedIn(t, "m1", namespace, o, &appsv1.Deployment{})
+				return d.Labels["karmada.io/managed"] == "true"
+			}
+			c, _ := storedIn(t, "m1", namespace, o, &corev1.ConfigMap{})
+			return c.Labels["karmada.io/managed"] == "true"
+		})
+	}
+	time.Sleep(3 * time.Second) // A roll-out would have begun by then.
+	after := pods()
+	for uid := range before {
+		if !after[uid] || len(after) != len(before) {
+			t.Fatalf("the pods were %v and are %v", before, after)
+		}
+	}
+	tried("promoteResource", tookEffect)
+	refused(t, alice, "promoteResource", input, "ALREADY_EXISTS", "input.name")
+}
+
+// legacy is a namespace of alpha with what runs in m1 alone, made by hand.
+type legacy struct {
+	namespace string
+	alice     *gql.Client
+}
+
+// newLegacy applies manifests in m1, in a namespace that alpha and m1 have, as
+// somebody who knows nothing of Karmada; alice may reach it with a role in m1.
+func newLegacy(t *testing.T, role, manifests string) *legacy {
+	t.Helper()
+	s := &legacy{namespace: namespaceIn(t), alice: person(t, "alice")}
+	eventually(t, "the namespace is in m1", func() bool {
+		_, there := storedIn(t, "m1", "", s.namespace, &corev1.Namespace{})
+		return there
+	})
+	c := fleet.Open(t).Client(t, "m1")
+	for _, text := range strings.Split(manifests, "\n---\n") {
+		u := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		u.SetNamespace(s.namespace)
+		if err := c.Create(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reachMember(t, "alice", role)
+	eventually(t, "m1 is reached through alpha", func() bool {
+		_, errs := mutate[written](t, s.alice, "promoteResource", s.input("", "configmaps", "none"), "promoted")
+		return len(errs) == 1 && errs[0].Extensions.Code == "NOT_FOUND"
+	})
+	return s
+}
+
+func (s *legacy) input(group, resource, name string, more ...any) map[string]any {
+	return but(map[string]any{"instance": "alpha", "cluster": "m1", "group": group, "version": "v1", "resource": resource, "namespace": s.namespace, "name": name}, more...)
+}
+
+func (s *legacy) in(t *testing.T, cluster, apiVersion, kind, name string) *unstructured.Unstructured {
+	t.Helper()
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion(apiVersion)
+	u.SetKind(kind)
+	if _, there := storedIn(t, cluster, s.namespace, name, u); !there {
+		return nil
+	}
+	return u
+}
+
+// podUIDs are the UIDs of the pods in m1.
+func (s *legacy) podUIDs(t *testing.T) []string {
+	t.Helper()
+	list, err := fleet.Open(t).Kubernetes(t, "m1").CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var uids []string
+	for _, p := range list.Items {
+		uids = append(uids, string(p.UID))
+	}
+	slices.Sort(uids)
+	return uids
+}
+
+// A StatefulSet with all that pods can name, a Service with the address that it
+// has, and an Ingress with its certificate: everything is Karmada's then, has the
+// UIDs that it had, and the pods run on.
+func TestPromoteEveryKind(t *testing.T) {
+	s := newLegacy(t, "edit", `
+apiVersion: v1
+kind: Secret
+metadata: {name: password}
+stringData: {password: hunter2}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: certificate}
+type: kubernetes.io/tls
+stringData: {tls.crt: "", tls.key: ""}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings, annotations: {note: mine, kubectl.kubernetes.io/last-applied-configuration: "{}"}, labels: {team: shop}}
+data: {by: hand}
+---
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: runner}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: "", resources: {requests: {storage: 1Gi}}}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: db}
+spec:
+  replicas: 2
+  podManagementPolicy: Parallel
+  selector: {matchLabels: {app: db}}
+  template:
+    metadata: {labels: {app: db}}
+    spec:
+      serviceAccountName: runner
+      containers: [{name: db, image: "example.com/db:1", envFrom: [{secretRef: {name: password}}, {configMapRef: {name: settings}}, {configMapRef: {name: absent, optional: true}}]}]
+      volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: db}
+spec: {selector: {app: db}, ports: [{port: 5432}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: db}
+spec:
+  tls: [{hosts: [db.example.com], secretName: certificate}]
+  rules: [{host: db.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: db, port: {number: 5432}}}}]}}]
+`)
+	eventually(t, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
+	pods := s.podUIDs(t)
+	address, _, _ := unstructured.NestedString(s.in(t, "m1", "v1", "Service", "db").Object, "spec", "clusterIP")
+	all := []struct{ apiVersion, kind, name string }{
+		{"apps/v1", "StatefulSet", "db"}, {"v1", "Service", "db"}, {"networking.k8s.io/v1", "Ingress", "db"}, {"v1", "Secret", "password"}, {"v1", "Secret", "certificate"},
+		{"v1", "ConfigMap", "settings"}, {"v1", "ServiceAccount", "runner"}, {"v1", "PersistentVolumeClaim", "data"},
+	}
+	before := map[string]types.UID{}
+	for _, o := range all {
+		before[o.kind+" "+o.name] = s.in(t, "m1", o.apiVersion, o.kind, o.name).GetUID()
+	}
+	for _, tt := range []struct{ group, resource, want string }{
+		{"apps", "statefulsets", "PropagationPolicy CREATED, ConfigMap CREATED, PersistentVolumeClaim CREATED, Secret CREATED, ServiceAccount CREATED, StatefulSet CREATED, ConfigMap SKIPPED"},
+		{"", "services", "PropagationPolicy CREATED, Service CREATED"},
+		{"networking.k8s.io", "ingresses", "PropagationPolicy CREATED, Secret CREATED, Ingress CREATED"},
+	} {
+		input := s.input(tt.group, tt.resource, "db")
+		for _, dryRun := range []bool{true, false} {
+			p := must[written](t, s.alice, "promoteResource", but(input, "dryRun", dryRun), "promoted policyName "+writtenFields)
+			if !p.Promoted || p.String() != tt.want {
+				t.Errorf("%s (dry run: %t): %s, want %s", tt.resource, dryRun, p, tt.want)
+			}
+		}
+		refused(t, s.alice, "promoteResource", input, "ALREADY_EXISTS", "input.name")
+	}
+	for _, o := range all {
+		eventually(t, o.kind+" "+o.name+" is Karmada's in m1", func() bool {
+			u := s.in(t, "m1", o.apiVersion, o.kind, o.name)
+			return u != nil && u.GetLabels()["karmada.io/managed"] == "true"
+		})
+	}
+	time.Sleep(2 * time.Second) // A roll-out would have begun by then.
+	for _, o := range all {
+		if u := s.in(t, "m1", o.apiVersion, o.kind, o.name); u == nil || u.GetUID() != before[o.kind+" "+o.name] {
+			t.Errorf("%s %s was made anew: %v", o.kind, o.name, u)
+		}
+		if u := s.in(t, "m2", o.apiVersion, o.kind, o.name); u != nil && o.kind != "ServiceAccount" {
+			t.Errorf("%s %s is in m2 too", o.kind, o.name)
+		}
+	}
+	if after := s.podUIDs(t); !slices.Equal(after, pods) {
+		t.Errorf("the pods were %v and are %v", pods, after)
+	}
+	if now, _, _ := unstructured.NestedString(s.in(t, "m1", "v1", "Service", "db").Object, "spec", "clusterIP"); now != address {
+		t.Errorf("the Service had the address %s and has %s", address, now)
+	}
+	settings := s.in(t, "alpha", "v1", "ConfigMap", "settings")
+	if settings.GetLabels()["team"] != "shop" || settings.GetAnnotations()["note"] != "mine" || settings.GetAnnotations()["kubectl.kubernetes.io/last-applied-configuration"] != "" {
+		t.Errorf("the template of settings says %v, %v", settings.GetLabels(), settings.GetAnnotations())
+	}
+}
+
+const oneDeployment = `
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {by: hand}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: web, image: "example.com/web:1", envFrom: [{configMapRef: {name: settings}}]}]}`
+
+// What stands in the way of a promotion is said, and nothing is written.
+func TestPromotionMeetsWhatIsThere(t *testing.T) {
+	s := newLegacy(t, "view", oneDeployment+`
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: password}
+stringData: {password: hunter2}`)
+	alpha := fleet.Open(t).Client(t, "alpha")
+	eventually(t, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
+	web := s.input("apps", "deployments", "web")
+	for _, tt := range []struct {
+		reason, code, argument string
+		input                  map[string]any
+	}{
+		{"no such member: who may not reach it is not told", "FORBIDDEN", "", but(web, "cluster", "m9")},
+		{"a member of another instance: neither", "FORBIDDEN", "", but(web, "cluster", "m3")},
+		{"what is no name of a member", "INVALID", "input.cluster", but(web, "cluster", "m1/../m2")},
+		{"a member that she may not reach", "FORBIDDEN", "", but(web, "cluster", "m2")},
+		{"what she may not read there", "FORBIDDEN", "", s.input("", "secrets", "password")},
+		{"a kind that is not served", "INVALID", "input.resource", but(web, "resource", "deploys")},
+		{"no namespace", "INVALID", "input.namespace", but(web, "namespace", nil)},
+		{"a name that is none", "INVALID", "input.policyName", but(web, "policyName", "Not_A_Name")},
+		{"a namespace that the instance does not have", "NOT_FOUND", "input.name", but(web, "namespace", "kube-node-lease-none")},
+		{"what a controller makes", "INVALID", "input.name", s.input("apps", "replicasets", replicaSetOf(t, s.namespace))},
+	} {
+		for _, dryRun := range []bool{true, false} {
+			e := refused(t, s.alice, "promoteResource", but(tt.input, "dryRun", dryRun), tt.code, tt.argument)
+			if strings.Contains(e.Message, "hunter2") {
+				t.Errorf("%s: %s", tt.reason, e.Message)
+			}
+		}
+	}
+	// Who may reach all members is told which there are not.
+	everyMember := administrator(t, "alice")
+	eventually(t, "alice may reach every member", func() bool {
+		_, errs := mutate[written](t, everyMember, "promoteResource", but(web, "cluster", "m9", "dryRun", true), "promoted")
+		return len(errs) == 1 && errs[0].Extensions.Code == "NOT_FOUND" && errs[0].Extensions.Argument == "input.cluster"
+	})
+	refused(t, everyMember, "promoteResource", but(web, "cluster", "m3"), "NOT_FOUND", "input.cluster")
+	// A policy of somebody else has the name.
+	taken := &policyv1alpha1.PropagationPolicy{ObjectMeta: meta(s.namespace, "taken"), Spec: policyv1alpha1.PropagationSpec{
+		ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "Secret", Name: "none"}},
+	}}
+	// The instance has a ConfigMap of the name that says something else.
+	other := &corev1.ConfigMap{ObjectMeta: meta(s.namespace, "settings"), Data: map[string]string{"by": "somebody"}}
+	for _, o := range []client.Object{taken, other} {
+		if err := alpha.Create(t.Context(), o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(t, s.alice, "promoteResource", web, "CONFLICT", "input.dependencies")
+	refused(t, s.alice, "promoteResource", but(web, "dependencies", false, "policyName", "taken"), "ALREADY_EXISTS", "input.policyName")
+	if u := s.in(t, "alpha", "apps/v1", "Deployment", "web"); u != nil {
+		t.Error("something was written")
+	}
+	// Without dependencies theirs is left alone; what says the same is left alone as well.
+	p := must[written](t, s.alice, "promoteResource", but(web, "dependencies", false, "dryRun", true), "promoted "+writtenFields)
+	if p.String() != "PropagationPolicy CREATED, Deployment CREATED" {
+		t.Errorf("got %s", p)
+	}
+	other.Data["by"] = "hand"
+	if err := alpha.Update(t.Context(), other); err != nil {
+		t.Fatal(err)
+	}
+	p = must[written](t, s.alice, "promoteResource", but(web, "policyName", "mine"), "promoted policyName "+writtenFields)
+	if !p.Promoted || p.PolicyName != "mine" || p.String() != "PropagationPolicy CREATED, Deployment CREATED, ConfigMap UNCHANGED" {
+		t.Errorf("got %q, %s", p.PolicyName, p)
+	}
+	if now, _ := stored(t, s.namespace, "settings", &corev1.ConfigMap{}); now.UID != other.UID {
+		t.Error("the ConfigMap was made anew")
+	}
+}
+
+// replicaSetOf is the name of the one ReplicaSet of a namespace of m1.
+func replicaSetOf(t *testing.T, namespace string) string {
+	t.Helper()
+	list, err := fleet.Open(t).Kubernetes(t, "m1").AppsV1().ReplicaSets(namespace).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%v, %v", list, err)
+	}
+	return list.Items[0].Name
+}
+
+// A promotion that fails late is undone, down to nothing, and the member does not
+// notice; without rollback it says what it left.
+func TestPromotionFailsLate(t *testing.T) {
+	s := newLegacy(t, "view", oneDeployment)
+	eventually(t, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
+	pods, generation := s.podUIDs(t), s.in(t, "m1", "apps/v1", "Deployment", "web").GetGeneration()
+	refuseLate(t, s.namespace, `!(request.kind.kind == "Deployment" && request.operation == "CREATE")`)
+	web := s.input("apps", "deployments", "web")
+	promote := func(want string, more ...any) written {
+		t.Helper()
+		p := must[written](t, s.alice, "promoteResource", but(web, more...), "promoted policyName "+writtenFields)
+		if p.Promoted || p.String() != want {
+			t.Errorf("got %s, want %s", p, want)
+		}
+		return p
+	}
+	p := promote("PropagationPolicy CREATED DELETED, ConfigMap CREATED DELETED, Deployment FAILED", "rollback", true)
+	if e := p.Results[2].Error; e == nil || e.Argument != "input.name" || !strings.Contains(e.Message, "not now") {
+		t.Errorf("why it failed: %+v", e)
+	}
+	eventually(t, "alpha has nothing of it", func() bool {
+		return s.in(t, "alpha", "v1", "ConfigMap", "settings") == nil && s.in(t, "alpha", "policy.karmada.io/v1alpha1", "PropagationPolicy", p.PolicyName) == nil
+	})
+	p = promote("PropagationPolicy CREATED, ConfigMap CREATED, Deployment FAILED")
+	if p.ConsistencyToken == nil || s.in(t, "alpha", "v1", "ConfigMap", "settings") == nil {
+		t.Errorf("what was written is not there: %+v", p)
+	}
+	time.Sleep(2 * time.Second) // Karmada would have begun by then.
+	web1 := s.in(t, "m1", "apps/v1", "Deployment", "web")
+	if after := s.podUIDs(t); !slices.Equal(after, pods) || web1.GetGeneration() != generation || web1.GetLabels()["karmada.io/managed"] != "" {
+		t.Errorf("the member noticed: pods %v were %v, %v", after, pods, web1.GetLabels())
+	}
+}
+
+// What is promoted outlives its template in the member, unless that is not wanted.
+func TestPromotionPreserves(t *testing.T) {
+	s := newLegacy(t, "view", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: kept}\ndata: {a: b}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: gone}\ndata: {a: b}")
+	for name, preserve := range map[string]bool{"kept": true, "gone": false} {
+		p := must[written](t, s.alice, "promoteResource", s.input("", "configmaps", name, "preserveOnDeletion", preserve), "promoted "+writtenFields)
+		if !p.Promoted {
+			t.Fatalf("%+v", p)
+		}
+		eventually(t, name+" is Karmada's", func() bool { return s.in(t, "m1", "v1", "ConfigMap", name).GetLabels()["karmada.io/managed"] == "true" })
+		must[map[string]any](t, s.alice, "deleteResource", map[string]any{"instance": "alpha", "version": "v1", "resource": "configmaps", "namespace": s.namespace, "name": name}, "deleted")
+	}
+	eventually(t, "the one is gone", func() bool { return s.in(t, "m1", "v1", "ConfigMap", "gone") == nil })
+	eventually(t, "the other is nobody's", func() bool {
+		u := s.in(t, "m1", "v1", "ConfigMap", "kept")
+		return u != nil && u.GetLabels()["karmada.io/managed"] == ""
+	})
+}
