@@ -36,6 +36,7 @@ type itemStatus struct {
 
 	// Of workloads.
 	ObservedGeneration     int64 `json:"observedGeneration,omitempty"`
+	Replicas               int64 `json:"replicas,omitempty"`
 	ReadyReplicas          int64 `json:"readyReplicas,omitempty"`
 	DesiredNumberScheduled int64 `json:"desiredNumberScheduled,omitempty"`
 	NumberReady            int64 `json:"numberReady,omitempty"`

@@ -3,6 +3,7 @@ package instancestatistics
 import (
 	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,12 +21,14 @@ const mostSeries = 20
 var summaries = &summaryMetrics{now: time.Now}
 
 // watches is how many watches on instances there are.
-var watches = prometheus.NewGauge(prometheus.GaugeOpts{
-	Name: "kairship_instance_watches",
-	Help: "Watches on instances, for their statistics.",
-})
+var watches atomic.Int64
 
-func init() { metrics.Registry.MustRegister(summaries, watches) }
+func init() {
+	metrics.Registry.MustRegister(summaries, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kairship_instance_watches",
+		Help: "Watches on instances, for their statistics.",
+	}, func() float64 { return float64(watches.Load()) }))
+}
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("kairship_instance_"+name, help, append([]string{"instance"}, labels...), nil)

@@ -75,8 +75,8 @@ func start(conn *connections.Conn, slots chan struct{}, tell func(), failed func
 		}
 		for _, reflector := range reflectors {
 			o.running.Go(func() {
-				watches.Inc()
-				defer watches.Dec()
+				watches.Add(1)
+				defer watches.Add(-1)
 				reflector.RunWithContext(ctx)
 			})
 		}

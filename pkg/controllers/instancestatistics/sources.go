@@ -41,7 +41,7 @@ var (
 // them is what they report to Karmada.
 var sources = []watched{
 	{cluster, "clusters", "Cluster", members, readMember},
-	{apps, "deployments", "Deployment", workloads, readReplicated},
+	{apps, "deployments", "Deployment", workloads, readDeployment},
 	{apps, "statefulsets", "StatefulSet", workloads, readReplicated},
 	{apps, "daemonsets", "DaemonSet", workloads, readDaemonSet},
 	{batch, "jobs", "Job", workloads, readJob},
@@ -105,12 +105,17 @@ func count(list corev1.ResourceList) int64 { return list.Pods().Value() }
 // what it has spread once every member has said so.
 func observed(i *item) bool { return i.Generation > 0 && i.Status.ObservedGeneration >= i.Generation }
 
+func readDeployment(i *item) entry { return entry{ready: observed(i) && readReplicated(i).ready} }
+
+// readReplicated goes by what the members report together: a workload that is
+// duplicated has more replicas than its spec says. Of a StatefulSet Karmada does not
+// pass on what they have observed.
 func readReplicated(i *item) entry {
 	wanted := int64(1)
 	if i.Spec.Replicas != nil {
 		wanted = *i.Spec.Replicas
 	}
-	return entry{ready: observed(i) && i.Status.ReadyReplicas >= wanted}
+	return entry{ready: i.Status.ReadyReplicas >= max(wanted, i.Status.Replicas)}
 }
 
 func readDaemonSet(i *item) entry {
