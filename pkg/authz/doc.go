@@ -18,7 +18,7 @@
 //
 //	resource              verbs                           named       permits
 //	instances             get                             alpha       to know of the instance: its name, state and versions
-//	instances/management  update, delete                  alpha       to have Kairship change and delete the Instance
+//	instances/management  create, update, delete          alpha       to have Kairship make, change and delete the Instance
 //	instances/resources   get, list, watch                alpha       to read everything in it
 //	instances/resources   create, update, patch, delete   alpha       to write everything in it
 //	instances/namespaces  as instances/resources          alpha:shop  to read or write what is in one namespace

@@ -20,7 +20,7 @@ const (
 	subresourceSecrets    = "secrets"
 	subresourceProxy      = "proxy"
 	subresourceAccess     = "access"
-	// subresourceManagement is what update and delete are about, and not the
+	// subresourceManagement is what create, update and delete are about, and not the
 	// instance itself: a rule on the stored kind would be honoured by the global
 	// apiserver too, and whoever may write an Instance can have it read with
 	// anybody's credentials.
@@ -57,6 +57,8 @@ const (
 	updateAccess
 	patchAccess
 	deleteAccess
+
+	createInstance
 )
 
 const (
@@ -81,6 +83,7 @@ var questions = []question{
 	{seeInstance, "", "get"},
 	{updateInstance, subresourceManagement, "update"},
 	{deleteInstance, subresourceManagement, "delete"},
+	{createInstance, subresourceManagement, "create"},
 
 	{getObjects, subresourceObjects, "get"},
 	{listObjects, subresourceObjects, "list"},

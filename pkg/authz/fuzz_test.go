@@ -65,9 +65,11 @@ func rbacCan(all []authorizationv1.ResourceRule, verb Verb, instance, namespace 
 	case VerbManageAccess:
 		return of("access", "get", "create", "update", "patch", "delete")
 	case VerbUpdateInstance:
-		return of("", "update")
+		return of("management", "update")
 	case VerbDeleteInstance:
-		return of("", "delete")
+		return of("management", "delete")
+	case VerbCreateInstance:
+		return of("management", "create")
 	}
 	return false
 }

@@ -38,12 +38,14 @@ const (
 	VerbUpdateInstance
 	// VerbDeleteInstance deletes the Instance itself.
 	VerbDeleteInstance
+	// VerbCreateInstance makes an Instance of that name.
+	VerbCreateInstance
 )
 
 var verbNames = map[Verb]string{
 	VerbView: "view", VerbWatch: "watch", VerbCreate: "create", VerbUpdate: "update", VerbDelete: "delete",
 	VerbReadSecrets: "readSecrets", VerbProxy: "proxy", VerbManageAccess: "manageAccess",
-	VerbUpdateInstance: "updateInstance", VerbDeleteInstance: "deleteInstance",
+	VerbUpdateInstance: "updateInstance", VerbDeleteInstance: "deleteInstance", VerbCreateInstance: "createInstance",
 }
 
 // String names the verb for logs.
@@ -61,6 +63,7 @@ var needs = map[Verb]facts{
 	VerbManageAccess:   accessFacts,
 	VerbUpdateInstance: updateInstance,
 	VerbDeleteInstance: deleteInstance,
+	VerbCreateInstance: createInstance,
 }
 
 // proxyFacts are the facts of the verbs that Kubernetes gives a request.

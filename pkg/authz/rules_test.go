@@ -54,11 +54,13 @@ const (
 	viewerSummary = "view=* watch=*"
 	editorSummary = viewerSummary + " create=* update=* delete=* readSecrets=* proxy"
 	adminSummary  = editorSummary + " manageAccess updateInstance deleteInstance"
+	// ownerSummary is what who may do everything may do; no role may make instances.
+	ownerSummary = adminSummary + " createInstance"
 )
 
 var (
 	objectVerbs   = []Verb{VerbView, VerbWatch, VerbCreate, VerbUpdate, VerbDelete, VerbReadSecrets}
-	instanceVerbs = []Verb{VerbProxy, VerbManageAccess, VerbUpdateInstance, VerbDeleteInstance}
+	instanceVerbs = []Verb{VerbProxy, VerbManageAccess, VerbUpdateInstance, VerbDeleteInstance, VerbCreateInstance}
 )
 
 // summary says what a grant permits: "*" stands for everything, "+" for every
@@ -153,7 +155,7 @@ func TestParseRules(t *testing.T) {
 		},
 		{
 			name: "administrator", rules: []authorizationv1.ResourceRule{groupRule("*", "*", "*", "")},
-			alpha: adminSummary, beta: adminSummary, all: true, why: "cluster-admin may do everything",
+			alpha: ownerSummary, beta: ownerSummary, all: true, why: "cluster-admin may do everything",
 		},
 		{
 			name: "any group", rules: []authorizationv1.ResourceRule{groupRule("*", reads, "instances instances/resources", "alpha")},
@@ -211,7 +213,7 @@ func TestParseRules(t *testing.T) {
 		},
 		{
 			name: "everything under one name", rules: []authorizationv1.ResourceRule{rule("*", "*", "alpha")},
-			alpha: adminSummary, beta: "hidden", why: "* covers subresources; the name still counts",
+			alpha: ownerSummary, beta: "hidden", why: "* covers subresources; the name still counts",
 		},
 		{
 			name: "everything under a namespace's name", rules: []authorizationv1.ResourceRule{see, rule("*", "*", "alpha:shop")},
@@ -295,7 +297,7 @@ func TestParseRules(t *testing.T) {
 			name: "an empty name beside another", rules: []authorizationv1.ResourceRule{{
 				Verbs: []string{"*"}, APIGroups: []string{"kairship.io"}, Resources: []string{"*"}, ResourceNames: []string{"", "beta"},
 			}},
-			alpha: "hidden", beta: adminSummary, why: "an empty name in the list is not an empty list",
+			alpha: "hidden", beta: ownerSummary, why: "an empty name in the list is not an empty list",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

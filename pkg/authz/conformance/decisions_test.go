@@ -33,6 +33,7 @@ var needed = map[authz.Verb][]string{
 	authz.VerbManageAccess:   {"access get", "access create", "access update", "access patch", "access delete"},
 	authz.VerbUpdateInstance: {"management update"},
 	authz.VerbDeleteInstance: {"management delete"},
+	authz.VerbCreateInstance: {"management create"},
 }
 
 // can decides by asking the API server about every permission alone.

@@ -2,6 +2,7 @@
 package instance
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -42,6 +43,17 @@ func (i *Instance) Alias() *string { return object.Optional(i.Spec.Alias) }
 
 // Mode is how it came to be.
 func (i *Instance) Mode() v1alpha1.InstanceMode { return i.Spec.Mode }
+
+// HostName is the cluster that a Managed instance is installed on.
+func (i *Instance) HostName() string { return i.Spec.HostCluster }
+
+// DeletionPolicy says what becomes of a Managed one's Karmada when it is deleted.
+func (i *Instance) DeletionPolicy() v1alpha1.DeletionPolicy {
+	return cmp.Or(i.Spec.DeletionPolicy, v1alpha1.DeletionPolicyRetain)
+}
+
+// Components are the settings of a Managed one.
+func (i *Instance) Components() *Components { return ComponentsOf(i.Spec.Components) }
 
 // State is what it is doing.
 func (i *Instance) State() v1alpha1.InstanceState {
