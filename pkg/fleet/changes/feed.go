@@ -1,0 +1,288 @@
+package changes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/live"
+)
+
+// Stream is what a Feed reads; *live.Stream is one.
+type Stream interface {
+	Next(ctx context.Context) (live.Event, error)
+	Follow(interests []live.Interest, left error) error
+	Close()
+}
+
+const (
+	// batch is how many events are read together, where something has to be read at
+	// all: the objects of a snapshot share requests.
+	batch = 50
+	// linger is how long further events are waited for then.
+	linger = time.Millisecond
+	// retry is when interests are asked for again that could not be found out.
+	retry = time.Second
+)
+
+// Feed turns the events of a stream into those of a noun.
+type Feed[T any] struct {
+	Stream Stream
+	// Selection is what is selected of the objects, of which Fields are compared.
+	Selection Selection
+	Fields    []Field[T]
+	// Bare makes the noun of an object, whoever looks at it; Show makes what the
+	// subscriber may see of it.
+	Bare, Show func(*live.Object) (T, error)
+	// Hide are the paths of fields that the subscriber may not see of an object; nil
+	// for none.
+	Hide func(*live.Object) []string
+	// KindOf names the kind of a source for SYNCED and the like.
+	KindOf func(live.Source) string
+
+	// Begin makes the context that some events are read in, together; Prefetch starts
+	// reading what will be asked of their objects. They are called only where something
+	// is read.
+	Begin    func(context.Context) context.Context
+	Prefetch func(context.Context, []T)
+
+	// Changed hears when the interests may be others than before, and Interests tells
+	// which they are then. Both may be nil.
+	Changed   *Listener
+	Interests func(context.Context) ([]live.Interest, error)
+
+	// End ends the subscription with an error.
+	End    func(context.Context, error)
+	Logger *slog.Logger
+}
+
+// Run reads the stream until it ends, or the context does.
+func (f *Feed[T]) Run(ctx context.Context) <-chan *Event[T] {
+	out := make(chan *Event[T])
+	go func() {
+		defer close(out)
+		defer f.Stream.Close()
+		defer f.Changed.Stop()
+		defer func() {
+			// It runs in a goroutine of its own, where a panic would end the process.
+			if p := recover(); p != nil {
+				f.End(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
+			}
+		}()
+		if err := f.run(ctx, out); err != nil && ctx.Err() == nil {
+			f.End(ctx, err)
+		}
+	}()
+	return out
+}
+
+func (f *Feed[T]) run(ctx context.Context, out chan<- *Event[T]) error {
+	var memory *told
+	if f.Selection.Read {
+		memory = newTold()
+	}
+	for {
+		events, err := f.gather(ctx)
+		if err != nil {
+			return err
+		}
+		f.read(ctx, events, memory)
+		for _, e := range events {
+			select {
+			case out <- e:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// gather waits for an event that is to be told and, where it takes reading, takes
+// those along that are there too.
+func (f *Feed[T]) gather(ctx context.Context) ([]*Event[T], error) {
+	var events []*Event[T]
+	for {
+		wait, cancel := context.WithCancel(ctx)
+		if len(events) > 0 {
+			cancel()
+			wait, cancel = context.WithTimeout(ctx, linger)
+		}
+		f.Changed.wake(cancel)
+		e, err := f.Stream.Next(wait)
+		over := wait.Err() != nil
+		cancel()
+		switch {
+		case err == nil:
+			if told := f.tell(&e); told != nil {
+				events = append(events, told)
+			}
+		case ctx.Err() != nil, !over:
+			return nil, err
+		}
+		if f.Changed.woken() {
+			f.follow(ctx)
+		}
+		if len(events) > 0 && (!f.Selection.Loads || len(events) == batch || err != nil) {
+			return events, nil
+		}
+	}
+}
+
+// follow takes over other interests.
+func (f *Feed[T]) follow(ctx context.Context) {
+	interests, err := f.Interests(ctx)
+	if err == nil {
+		err = f.Stream.Follow(interests, nil)
+	}
+	if err != nil && ctx.Err() == nil {
+		f.Logger.WarnContext(ctx, "a subscription could not find out what to follow; it tries again", "error", err)
+		f.Changed.again(retry)
+	}
+}
+
+// read starts reading what is selected on the events' objects.
+func (f *Feed[T]) read(ctx context.Context, events []*Event[T], memory *told) {
+	if !f.Selection.Loads {
+		return
+	}
+	var objects []T
+	for _, e := range events {
+		if e.key != "" {
+			objects = append(objects, e.Object)
+		}
+	}
+	together := f.Begin(ctx)
+	if len(objects) > 0 && f.Prefetch != nil {
+		f.Prefetch(together, objects)
+	}
+	for _, e := range events {
+		e.told, e.reading = memory, func(ctx context.Context) context.Context { return shared{ctx, together} }
+	}
+}
+
+// shared is a context with the values of another one besides.
+type shared struct {
+	context.Context //nolint:containedctx // It is one.
+
+	values context.Context //nolint:containedctx // It is asked for values alone.
+}
+
+// Value implements context.Context.
+func (s shared) Value(key any) any {
+	if v := s.Context.Value(key); v != nil {
+		return v
+	}
+	return s.values.Value(key)
+}
+
+// tell makes the event of one of the stream; nil where there is nothing to tell.
+func (f *Feed[T]) tell(e *live.Event) *Event[T] {
+	told := &Event[T]{Type: Type(e.Type), ChangedFields: []string{}, cursor: e.Cursor}
+	switch e.Type {
+	case live.Ended:
+		return nil // Its objects have been told as gone.
+	case live.Modified:
+		changed, err := f.differ(e)
+		if err != nil {
+			return f.unreadable(e, err)
+		}
+		tell, compare := f.Selection.tells(changed)
+		if !tell {
+			return nil
+		}
+		told.ChangedFields, told.compare = changed, compare
+		fallthrough
+	case live.Added, live.Deleted:
+		var err error
+		if told.Object, err = f.Show(e.Object); err != nil {
+			return f.unreadable(e, err)
+		}
+		told.key = e.Object.Source.Resource.Resource + "/" + string(e.Object.Meta.UID)
+	case live.Gap:
+		told.Message = new("What happened since is not known any more. What there is now follows.")
+	case live.Interrupted:
+		told.Message = new(messageOf(e.Err))
+	case live.Synced, live.Restored:
+	}
+	if e.Source.Instance != "" {
+		told.InstanceName = &e.Source.Instance
+	}
+	if kind := f.KindOf(e.Source); kind != "" && e.Source != (live.Source{}) {
+		told.Kind = &kind
+	}
+	return told
+}
+
+// unreadable leaves an object out that is not what its kind says. It would come
+// back with every snapshot, so it can't end the stream.
+func (f *Feed[T]) unreadable(e *live.Event, err error) *Event[T] {
+	f.Logger.Warn("a subscription leaves out an object that can't be read", "source", e.Source.String(),
+		"namespace", e.Object.Meta.Namespace, "name", e.Object.Meta.Name, "error", err)
+	return nil
+}
+
+// messageOf is what may be shown of an error.
+func messageOf(err error) string {
+	if e, ok := errors.AsType[*apierror.Error](err); ok && e.Code != apierror.CodeInternal {
+		return e.Message
+	}
+	return "It does not answer."
+}
+
+// diffs are the differences of an object to earlier versions of it. Subscribers
+// that know the same version share them.
+type diffs[T any] struct {
+	mu    sync.Mutex
+	since map[*live.Object][]string
+}
+
+// maxDiffs is how many differences are kept of one version.
+const maxDiffs = 8
+
+// differ tells which fields of an object changed.
+func (f *Feed[T]) differ(e *live.Event) ([]string, error) {
+	d, err := live.Memo(e.Object, func(*live.Object) (*diffs[T], error) {
+		return &diffs[T]{since: map[*live.Object][]string{}}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	changed, known := d.since[e.Old]
+	if !known {
+		before, err := f.Bare(e.Old)
+		if err != nil {
+			return nil, err
+		}
+		after, err := f.Bare(e.Object)
+		if err != nil {
+			return nil, err
+		}
+		changed = Of(f.Fields, before, after)
+		if len(d.since) >= maxDiffs {
+			clear(d.since)
+		}
+		d.since[e.Old] = changed
+	}
+	if f.Hide == nil {
+		return changed, nil
+	}
+	return except(changed, f.Hide(e.Object)), nil
+}
+
+// except leaves out what is below some paths.
+func except(changed, hidden []string) []string {
+	var rest []string
+	for _, path := range changed {
+		if !Touches([]string{path}, hidden) {
+			rest = append(rest, path)
+		}
+	}
+	return rest
+}
