@@ -26,9 +26,9 @@ const (
 	// appliedAnnotation is a digest of what was applied last: it tells when a field
 	// is to be taken away, which the stored object cannot.
 	appliedAnnotation = v1alpha1.GroupName + "/applied"
-	// judgedAnnotation is when the operator's judgement was made that the last change
-	// came after. Until the operator writes another one, it is about the past: the
-	// operator writes no observedGeneration.
+	// judgedAnnotation is the operator's judgement that the last change came after.
+	// Until the operator writes another one, it is about the past: the operator
+	// writes no observedGeneration.
 	judgedAnnotation = v1alpha1.GroupName + "/judged-before-change"
 )
 
@@ -161,11 +161,13 @@ func digestOf(wanted *unstructured.Unstructured) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// judged is when the operator made its judgement; empty while it has made none.
+// judged tells one judgement of the operator from another; empty while it has
+// made none. The time alone has whole seconds only.
 func judged(karmada *operatorv1alpha1.Karmada) string {
 	ready := meta.FindStatusCondition(karmada.Status.Conditions, string(operatorv1alpha1.Ready))
 	if ready == nil {
 		return ""
 	}
-	return ready.LastTransitionTime.UTC().Format(time.RFC3339)
+	sum := sha256.Sum256([]byte(ready.Message))
+	return ready.LastTransitionTime.UTC().Format(time.RFC3339) + "/" + ready.Reason + "/" + hex.EncodeToString(sum[:4])
 }

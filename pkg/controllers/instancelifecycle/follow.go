@@ -84,6 +84,8 @@ func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance
 	case ready == nil:
 		found.Condition = v1alpha1.InstalledUnknown(v1alpha1.ReasonPending,
 			fmt.Sprintf("The operator has not begun with %s. If that lasts, see whether it runs.", name))
+	case ready.Reason == operatorRejects: // It says so once, also of what is changed and no better.
+		found.Condition = v1alpha1.NotInstalled(v1alpha1.ReasonRejectedByOperator, fmt.Sprintf("The operator does not accept %s: %s", name, sentence(brief(ready.Message))))
 	case karmada.Annotations[judgedAnnotation] != "" && karmada.Annotations[judgedAnnotation] == judged(karmada):
 		found.Condition = v1alpha1.NotInstalled(working,
 			fmt.Sprintf("The operator has not taken up the last change of %s. If that lasts, see whether it runs.", name))
@@ -91,8 +93,6 @@ func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance
 		found.Condition = v1alpha1.NotInstalled(working, fmt.Sprintf("The operator says that %s is ready, but not where its kubeconfig is.", name))
 	case ready.Status == metav1.ConditionTrue:
 		found.Condition = v1alpha1.Installed(fmt.Sprintf("The operator has installed %s on cluster %q.", name, instance.Spec.HostCluster))
-	case ready.Reason == operatorRejects:
-		found.Condition = v1alpha1.NotInstalled(v1alpha1.ReasonRejectedByOperator, fmt.Sprintf("The operator does not accept %s: %s", name, brief(ready.Message)))
 	case ready.Reason == operatorFailed:
 		found.AtWork, found.Failed = true, true
 		found.Condition = v1alpha1.NotInstalled(failed, fmt.Sprintf("The operator failed, and will try again: %s", sentence(brief(ready.Message))))

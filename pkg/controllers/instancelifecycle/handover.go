@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -54,11 +55,16 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, object client.Objec
 	return nil
 }
 
-// leave lets an object go that is the Instance's.
-func (r *Reconciler) leave(ctx context.Context, s *scope, object client.Object, key client.ObjectKey, annotations map[string]any) error {
+// leave lets an object go that is the Instance's, and tells whether it was.
+func (r *Reconciler) leave(ctx context.Context, s *scope, object client.Object, key client.ObjectKey, annotations map[string]any) (bool, error) {
 	err := r.Live.Get(ctx, key, object)
-	if err != nil || !s.owner.Owns(object) {
-		return client.IgnoreNotFound(err)
+	switch {
+	case unserved(err):
+		return false, err
+	case apierrors.IsNotFound(err), err == nil && !s.owner.Owns(object):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("read %s: %w", key, err)
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": object.GetResourceVersion(),
@@ -66,10 +72,10 @@ func (r *Reconciler) leave(ctx context.Context, s *scope, object client.Object, 
 		"annotations":     annotations,
 	}})
 	if err != nil {
-		return err
+		return false, err
 	}
 	if err := r.Client.Patch(ctx, object, client.RawPatch(types.MergePatchType, patch)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("let go of %s: %w", key, err)
+		return false, fmt.Errorf("let go of %s: %w", key, err)
 	}
-	return nil
+	return true, nil
 }

@@ -96,7 +96,12 @@ func (r *Reconciler) operatorServed() (bool, error) {
 // findKarmada reads what the operator has been asked for.
 func (r *Reconciler) findKarmada(ctx context.Context, s *scope) error {
 	karmada := &operatorv1alpha1.Karmada{}
-	err := r.Client.Get(ctx, client.ObjectKey{Namespace: conversion.Namespace(s.instance.Name), Name: s.instance.Name}, karmada)
+	key := client.ObjectKey{Namespace: conversion.Namespace(s.instance.Name), Name: s.instance.Name}
+	err := r.Client.Get(ctx, key, karmada)
+	if apierrors.IsNotFound(err) {
+		// What the cache has not heard of may be somebody's all the same.
+		err = r.Live.Get(ctx, key, karmada)
+	}
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil

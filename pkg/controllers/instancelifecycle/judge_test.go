@@ -28,7 +28,7 @@ func TestJudge(t *testing.T) {
 		reason   string
 		ready    *metav1.Condition
 		ref      *operatorv1alpha1.LocalSecretReference
-		since    string
+		stale    bool
 		before   *metav1.Condition
 		serving  bool
 		want     string
@@ -68,11 +68,15 @@ func TestJudge(t *testing.T) {
 		},
 		{
 			reason: "a judgement from before the change says nothing about it", ready: ready("True", "Completed", "done"), ref: published,
-			since: "2026-01-02T03:04:05Z", serving: true, want: "False/Updating", says: []string{"has not taken up the last change"}, keepsRef: true,
+			stale: true, serving: true, want: "False/Updating", says: []string{"has not taken up the last change"}, keepsRef: true,
 		},
 		{
 			reason: "a judgement from after the change does", ready: ready("True", "Completed", "done"), ref: published,
-			since: "2026-01-02T03:04:04Z", serving: true, want: "True/Installed", keepsRef: true,
+			serving: true, want: "True/Installed", keepsRef: true,
+		},
+		{
+			reason: "what is changed and no better is rejected in the same words, at the same time", ready: ready("False", "ValidationError", "the service type must be NodePort"),
+			stale: true, want: "False/RejectedByOperator",
 		},
 		{
 			reason: "what was installed once is updated", ready: ready("False", "Progressing", "in progressing"), ref: published, serving: true,
@@ -91,8 +95,9 @@ func TestJudge(t *testing.T) {
 			if c.ready != nil {
 				karmada.Status.Conditions = []metav1.Condition{*c.ready}
 			}
-			if c.since != "" {
-				karmada.Annotations = map[string]string{judgedAnnotation: c.since}
+			karmada.Annotations = map[string]string{judgedAnnotation: "2026-01-02T03:04:05Z/Completed/00000000"}
+			if c.stale {
+				karmada.Annotations[judgedAnnotation] = judged(karmada)
 			}
 			instance := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "alpha", Generation: 3}, Spec: v1alpha1.InstanceSpec{HostCluster: "m1"}}
 			if c.serving {

@@ -85,24 +85,23 @@ func (r *Reconciler) waitForOthers(_ context.Context, s *scope) error {
 
 // uninstall has the operator remove the Karmada, or lets it go.
 func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
-	served, err := r.operatorServed()
-	if err != nil {
-		return err
-	}
 	key := client.ObjectKey{Namespace: conversion.Namespace(s.instance.Name), Name: s.instance.Name}
-	if !served {
-		return r.clean(ctx, s)
-	}
-	if s.instance.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete {
-		return r.retain(ctx, s, key)
-	}
 	karmada := &operatorv1alpha1.Karmada{}
-	err = r.Live.Get(ctx, key, karmada)
+	err := r.Live.Get(ctx, key, karmada)
+	retained := s.instance.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete
 	switch {
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err), err == nil && !s.owner.Owns(karmada):
-		return r.clean(ctx, s) // What is somebody else's stays.
+	case unserved(err) && retained:
+		// The operator is gone, what it had installed may not be, and this is where
+		// its kubeconfig is.
+		return r.retain(ctx, s, key)
+	case unserved(err), apierrors.IsNotFound(err):
+		return r.clean(ctx, s)
 	case err != nil:
 		return fmt.Errorf("read the Karmada %s: %w", key, err)
+	case retained:
+		return r.retain(ctx, s, key)
+	case !s.owner.Owns(karmada):
+		return r.clean(ctx, s) // What is somebody else's stays.
 	}
 	if karmada.DeletionTimestamp.IsZero() {
 		uid := karmada.UID
@@ -140,47 +139,58 @@ func (r *Reconciler) uninstalling(s *scope, karmada *operatorv1alpha1.Karmada) m
 	return v1alpha1.NotInstalled(v1alpha1.ReasonUninstalling, fmt.Sprintf("The operator uninstalls %s from cluster %q; %s.", name, s.instance.Spec.HostCluster, says))
 }
 
+// unserved tells that the global cluster does not know the operator's kind.
+func unserved(err error) bool {
+	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
 // retain lets the Karmada go, with all that the operator needs for it.
 func (r *Reconciler) retain(ctx context.Context, s *scope, key client.ObjectKey) error {
-	retained := map[string]any{v1alpha1.RetainedAnnotation: s.instance.Spec.HostCluster}
-	karmada := &operatorv1alpha1.Karmada{}
-	if err := r.leave(ctx, s, karmada, key, retained); err != nil {
+	left, err := r.leave(ctx, s, &operatorv1alpha1.Karmada{}, key, map[string]any{v1alpha1.RetainedAnnotation: s.instance.Spec.HostCluster})
+	if err != nil && !unserved(err) {
 		return err
 	}
-	if err := r.leave(ctx, s, &corev1.Secret{}, hostSecret(s.instance.Name).NamespacedName(), nil); err != nil {
-		return err
-	}
-	if err := r.leave(ctx, s, &corev1.Namespace{}, client.ObjectKey{Name: key.Namespace}, nil); err != nil {
-		return err
-	}
-	if karmada.UID != "" {
+	if left {
 		changes.WithLabelValues("retained").Inc()
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "Retained", "Manage",
 			"Karmada %s stays on cluster %q, as deletionPolicy says. A Managed Instance %q on the same host takes it over", key, s.instance.Spec.HostCluster, s.instance.Name)
 	}
-	return nil
+	if _, err := r.leave(ctx, s, &corev1.Secret{}, hostSecret(s.instance.Name).NamespacedName(), nil); err != nil {
+		return err
+	}
+	_, err = r.leave(ctx, s, &corev1.Namespace{}, client.ObjectKey{Name: key.Namespace}, nil)
+	return err
 }
 
 // clean removes what only the operator needed.
 func (r *Reconciler) clean(ctx context.Context, s *scope) error {
-	for _, made := range []struct {
-		object client.Object
-		key    client.ObjectKey
-	}{
-		{&corev1.Secret{}, hostSecret(s.instance.Name).NamespacedName()},
-		{&corev1.Namespace{}, client.ObjectKey{Name: conversion.Namespace(s.instance.Name)}},
-	} {
-		err := r.Live.Get(ctx, made.key, made.object)
-		if apierrors.IsNotFound(err) || err == nil && (!s.owner.Owns(made.object) || !made.object.GetDeletionTimestamp().IsZero()) {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", made.key, err)
-		}
-		uid := made.object.GetUID()
-		if err := r.Client.Delete(ctx, made.object, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("delete %s: %w", made.key, err)
-		}
+	if err := r.remove(ctx, s, &corev1.Secret{}, hostSecret(s.instance.Name).NamespacedName()); err != nil {
+		return err
+	}
+	namespace := client.ObjectKey{Name: conversion.Namespace(s.instance.Name)}
+	var others operatorv1alpha1.KarmadaList
+	if err := r.Live.List(ctx, &others, client.InNamespace(namespace.Name)); err != nil && !unserved(err) {
+		return fmt.Errorf("list the Karmadas of namespace %q: %w", namespace.Name, err)
+	}
+	if len(others.Items) > 0 { // They would go with it.
+		_, err := r.leave(ctx, s, &corev1.Namespace{}, namespace, nil)
+		return err
+	}
+	return r.remove(ctx, s, &corev1.Namespace{}, namespace)
+}
+
+// remove deletes an object that is the Instance's.
+func (r *Reconciler) remove(ctx context.Context, s *scope, object client.Object, key client.ObjectKey) error {
+	err := r.Live.Get(ctx, key, object)
+	if apierrors.IsNotFound(err) || err == nil && (!s.owner.Owns(object) || !object.GetDeletionTimestamp().IsZero()) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", key, err)
+	}
+	uid := object.GetUID()
+	if err := r.Client.Delete(ctx, object, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete %s: %w", key, err)
 	}
 	return nil
 }

@@ -1,0 +1,304 @@
+package instancelifecycle_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// deleted has an Instance uninstall its Karmada when it is deleted.
+func deleted(s *v1alpha1.InstanceSpec) { s.DeletionPolicy = v1alpha1.DeletionPolicyDelete }
+
+func (w *world) delete(name string) {
+	w.Helper()
+	w.must(w.kube.Delete(w.Context(), w.instance(name)))
+}
+
+func (w *world) instanceGone(name string) {
+	w.Helper()
+	if err := w.kube.Get(w.Context(), client.ObjectKey{Name: name}, &v1alpha1.Instance{}); client.IgnoreNotFound(err) != nil || err == nil {
+		w.Errorf("Instance %s is there: %v", name, err)
+	}
+}
+
+// TestDelete uninstalls, after the others and before the Instance goes.
+func TestDelete(t *testing.T) {
+	w := newWorld(t)
+	w.reached("d1")
+	w.managed("removed", "d1", deleted)
+	w.install("removed")
+	w.edit("removed", func(i *v1alpha1.Instance) { controllerutil.AddFinalizer(i, v1alpha1.InstanceAccessFinalizer) })
+	w.told()
+
+	w.delete("removed")
+	w.settle("removed")
+	w.removable("removed", "False/CleaningUpFirst", v1alpha1.InstanceAccessFinalizer)
+	if !w.karmada("removed").DeletionTimestamp.IsZero() {
+		t.Fatal("it is uninstalled while access rules are taken out of it")
+	}
+
+	w.edit("removed", func(i *v1alpha1.Instance) { controllerutil.RemoveFinalizer(i, v1alpha1.InstanceAccessFinalizer) })
+	if result := w.settle("removed"); result.RequeueAfter == 0 {
+		t.Error("nobody notices when it takes too long")
+	}
+	w.removable("removed", "True/Removable")
+	w.installed("removed", "False/Uninstalling", `from cluster "d1"`)
+	if w.karmada("removed").DeletionTimestamp.IsZero() {
+		t.Fatal("the operator is not asked to uninstall")
+	}
+	w.judge("removed", metav1.ConditionFalse, "Failed", "the host does not answer")
+	w.now = time.Now().Add(11 * time.Minute)
+	w.settle("removed")
+	w.installed("removed", "False/UninstallStuck", "not uninstalled Karmada k-removed/removed within 10m0s", "the host does not answer", v1alpha1.ForceDeleteAnnotation)
+	get(w, hostSecretOf("removed"), &corev1.Secret{}) // The operator needs it for as long as it tries.
+
+	w.uninstalled("removed")
+	w.reconcile("removed")
+	w.instanceGone("removed")
+	w.gone(karmadaOf("removed"), &operatorv1alpha1.Karmada{})
+	w.gone(hostSecretOf("removed"), &corev1.Secret{})
+	w.gone(client.ObjectKey{Name: "k-removed"}, &corev1.Namespace{})
+	get(w, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "d1"}, &corev1.Secret{}) // The Cluster's own.
+	get(w, client.ObjectKey{Name: "d1"}, &v1alpha1.Cluster{})
+	told := w.told()
+	for _, part := range []string{"Normal KarmadaDeleted", "Warning UninstallStuck"} {
+		if strings.Count(told, part) != 1 {
+			t.Errorf("there is not one event %q:\n%s", part, told)
+		}
+	}
+}
+
+// TestDeleteBeforeItBegan removes what was made, and no more.
+func TestDeleteBeforeItBegan(t *testing.T) {
+	for _, policy := range []v1alpha1.DeletionPolicy{v1alpha1.DeletionPolicyDelete, v1alpha1.DeletionPolicyRetain} {
+		t.Run(string(policy), func(t *testing.T) {
+			w := newWorld(t)
+			name := "early-" + strings.ToLower(string(policy))
+			w.reached("d-" + name)
+			w.managed(name, "d-"+name, func(s *v1alpha1.InstanceSpec) { s.DeletionPolicy = policy })
+			w.fail = func(verb string) error {
+				if verb == "apply" {
+					return errors.New("the process is dead")
+				}
+				return nil
+			}
+			if _, err := w.reconciler.Reconcile(t.Context(), requestOf(name)); err == nil {
+				t.Fatal("the Karmada was applied")
+			}
+			w.fail = nil
+			get(w, hostSecretOf(name), &corev1.Secret{})
+			w.delete(name)
+			w.reconcile(name)
+			w.instanceGone(name)
+			w.gone(hostSecretOf(name), &corev1.Secret{})
+			w.gone(client.ObjectKey{Name: "k-" + name}, &corev1.Namespace{})
+		})
+	}
+}
+
+// TestDeleteLeavesOthersAlone: a namespace goes with everything in it.
+func TestDeleteLeavesOthersAlone(t *testing.T) {
+	w := newWorld(t)
+	w.reached("d2")
+	w.managed("crowded", "d2", deleted)
+	w.install("crowded")
+	theirs := &operatorv1alpha1.Karmada{ObjectMeta: metav1.ObjectMeta{Namespace: "k-crowded", Name: "theirs"}}
+	w.must(w.kube.Create(t.Context(), theirs))
+	w.delete("crowded")
+	w.settle("crowded")
+	w.uninstalled("crowded")
+	w.reconcile("crowded")
+	w.instanceGone("crowded")
+	get(w, client.ObjectKeyFromObject(theirs), theirs)
+	if namespace := get(w, client.ObjectKey{Name: "k-crowded"}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
+		t.Error("the namespace is deleted, and somebody else's Karmada with it")
+	}
+}
+
+// TestRetain lets the Karmada go, whichever write was the last of a process; the
+// next Instance of its name takes it over.
+func TestRetain(t *testing.T) {
+	w := newWorld(t)
+	w.reached("d3")
+	w.reached("d4")
+	w.managed("kept", "d3")
+	w.install("kept")
+	before := w.karmada("kept")
+
+	w.delete("kept")
+	// The Karmada, the Secret, the namespace, the finalizer; one write in a life.
+	lives, err := 0, errors.New("it has not begun")
+	for ; err != nil && lives < 10; lives++ {
+		w.diesAfter(1)
+		_, err = w.reconciler.Reconcile(t.Context(), requestOf("kept"))
+	}
+	if err != nil || lives < 4 {
+		t.Fatalf("it took %d lives, and the last one ended with %v", lives, err)
+	}
+	w.fail = nil
+	w.instanceGone("kept")
+	after := w.karmada("kept")
+	if !after.DeletionTimestamp.IsZero() || after.Generation != before.Generation {
+		t.Error("the Karmada was changed or deleted")
+	}
+	if after.Labels[v1alpha1.OwnerUIDLabel] != "" || after.Annotations[v1alpha1.RetainedAnnotation] != "d3" {
+		t.Errorf("its labels are %v, its annotations %v", after.Labels, after.Annotations)
+	}
+	get(w, hostSecretOf("kept"), &corev1.Secret{})
+	if got := strings.Count(w.told(), "Normal Retained"); got != 1 {
+		t.Errorf("%d events tell that it stays", got)
+	}
+
+	t.Run("not by an Instance on another host", func(t *testing.T) {
+		w.managed("kept", "d4")
+		w.settle("kept")
+		w.installed("kept", "False/NameTaken", "Karmada")
+		w.delete("kept")
+		w.reconcile("kept")
+		w.instanceGone("kept")
+		if now := w.karmada("kept"); now.Generation != before.Generation || !now.DeletionTimestamp.IsZero() || now.Annotations[v1alpha1.RetainedAnnotation] != "d3" {
+			t.Errorf("the Karmada was touched: %+v", now.ObjectMeta)
+		}
+	})
+	t.Run("but by one on the same", func(t *testing.T) {
+		w.told()
+		again := w.managed("kept", "d3", deleted)
+		w.settle("kept")
+		w.installed("kept", "True/Installed")
+		now := w.karmada("kept")
+		if now.UID != before.UID || now.Labels[v1alpha1.OwnerUIDLabel] != string(again.UID) || now.Annotations[v1alpha1.RetainedAnnotation] != "" {
+			t.Errorf("it is not taken over: %+v", now.ObjectMeta)
+		}
+		if told := w.told(); !strings.Contains(told, "KarmadaTakenOver") {
+			t.Errorf("nobody is told:\n%s", told)
+		}
+		if w.instance("kept").CredentialsRef() == nil {
+			t.Error("its credentials are not picked up")
+		}
+		w.delete("kept")
+		w.settle("kept")
+		w.uninstalled("kept")
+		w.reconcile("kept")
+		w.instanceGone("kept")
+		w.gone(hostSecretOf("kept"), &corev1.Secret{})
+		w.gone(client.ObjectKey{Name: "k-kept"}, &corev1.Namespace{})
+	})
+}
+
+// TestJoinedClustersKeepAnInstance, Managed or not, until they have left it or
+// somebody says otherwise.
+func TestJoinedClustersKeepAnInstance(t *testing.T) {
+	w := newWorld(t)
+	external := func(name string) {
+		w.must(w.kube.Create(t.Context(), &v1alpha1.Instance{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: v1alpha1.InstanceSpec{Mode: v1alpha1.InstanceModeExternal, KubeconfigSecretRef: &v1alpha1.SecretKeyReference{
+				SecretReference: v1alpha1.SecretReference{Name: name},
+			}},
+		}))
+		w.settle(name)
+	}
+	join := func(name, instance string) *v1alpha1.Cluster {
+		cluster := w.host(name)
+		cluster.Spec.InstanceRef = &v1alpha1.InstanceReference{Name: instance}
+		w.must(w.kube.Update(t.Context(), cluster))
+		return cluster
+	}
+
+	t.Run("until they have left", func(t *testing.T) {
+		external("joined")
+		one, two := join("j2", "joined"), join("j1", "joined")
+		join("j3", "another")
+		w.delete("joined")
+		w.settle("joined")
+		w.removable("joined", "False/ClustersJoined", "joined to it: j1, j2.", "unjoinCluster", v1alpha1.ForceDeleteAnnotation)
+
+		w.must(w.kube.Delete(t.Context(), two))
+		one.Spec.InstanceRef = nil
+		w.must(w.kube.Update(t.Context(), one))
+		one.Status.Membership = &v1alpha1.ClusterMembership{Instance: "joined"}
+		w.must(w.kube.Status().Update(t.Context(), one))
+		w.settle("joined")
+		w.removable("joined", "False/ClustersJoined", "joined to it: j2.") // It has not left yet.
+
+		one.Status.Membership = nil
+		w.must(w.kube.Status().Update(t.Context(), one))
+		w.reconcile("joined")
+		w.instanceGone("joined")
+	})
+	t.Run("or somebody says otherwise", func(t *testing.T) {
+		external("forced")
+		cluster := join("j4", "forced")
+		before := cluster.ResourceVersion
+		w.delete("forced")
+		w.settle("forced")
+		w.edit("forced", func(i *v1alpha1.Instance) { i.Annotations = map[string]string{v1alpha1.ForceDeleteAnnotation: "true"} })
+		w.reconcile("forced")
+		w.instanceGone("forced")
+		if now := get(w, client.ObjectKey{Name: "j4"}, cluster); now.ResourceVersion != before {
+			t.Error("the cluster was changed")
+		}
+	})
+	t.Run("a Managed one is not uninstalled meanwhile", func(t *testing.T) {
+		w.reached("d5")
+		w.managed("joined-managed", "d5", deleted)
+		w.install("joined-managed")
+		cluster := join("j5", "joined-managed")
+		w.delete("joined-managed")
+		w.settle("joined-managed")
+		w.removable("joined-managed", "False/ClustersJoined", "j5")
+		if !w.karmada("joined-managed").DeletionTimestamp.IsZero() {
+			t.Fatal("it is uninstalled under its clusters")
+		}
+		w.must(w.kube.Delete(t.Context(), cluster))
+		w.settle("joined-managed")
+		w.installed("joined-managed", "False/Uninstalling")
+	})
+}
+
+// TestForcedDeletionWaitsForNobody, and leaves the operator what it needs to
+// finish.
+func TestForcedDeletionWaitsForNobody(t *testing.T) {
+	w := newWorld(t)
+	w.reached("d6")
+	w.managed("hurried", "d6", deleted)
+	w.install("hurried")
+	w.edit("hurried", func(i *v1alpha1.Instance) {
+		i.Annotations = map[string]string{v1alpha1.ForceDeleteAnnotation: "true"}
+	})
+	w.delete("hurried")
+	w.told()
+	w.reconcile("hurried")
+	w.instanceGone("hurried")
+	if w.karmada("hurried").DeletionTimestamp.IsZero() {
+		t.Error("the operator is not asked to uninstall")
+	}
+	get(w, hostSecretOf("hurried"), &corev1.Secret{})
+	if told := w.told(); !strings.Contains(told, "Warning NotWaitedFor") || !strings.Contains(told, "k-hurried-host") {
+		t.Errorf("nobody is told what stays:\n%s", told)
+	}
+}
+
+// TestSomebodyDeletesTheKarmada: it is made again once it is gone.
+func TestSomebodyDeletesTheKarmada(t *testing.T) {
+	w := newWorld(t)
+	w.reached("d7")
+	w.managed("restored", "d7")
+	w.install("restored")
+	w.must(w.kube.Delete(t.Context(), w.karmada("restored")))
+	w.settle("restored")
+	w.installed("restored", "False/Uninstalling", "Somebody deleted the Karmada")
+	w.uninstalled("restored")
+	w.settle("restored")
+	w.installed("restored", "Unknown/Pending")
+	w.install("restored")
+}
