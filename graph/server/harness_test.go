@@ -32,6 +32,8 @@ var errUndecided = apierror.Wrap(errors.New("dial tcp: connection refused"), api
 
 func (fakeAuth) Authenticate(_ context.Context, c authz.Credentials) (authz.User, error) {
 	switch c {
+	case authz.TokenCredentials("admin").FromSession():
+		return authz.User{Name: "admin"}, nil
 	case authz.TokenCredentials("admin"), authz.TokenCredentials("mallory"):
 		return authz.User{Name: map[bool]string{true: "admin", false: "mallory"}[c == authz.TokenCredentials("admin")]}, nil
 	case authz.TokenCredentials("undecided"):
@@ -50,6 +52,7 @@ func (fakeAuth) CanServe(_ context.Context, u authz.User) error {
 // resolvers answer the test schema; fail returns what errs has under the name.
 type resolvers struct {
 	errs map[string]error
+	feed *feed
 }
 
 func (r resolvers) Query() testschema.QueryResolver               { return r }
@@ -160,15 +163,17 @@ type testServer struct {
 	*httptest.Server
 	log *logBuffer
 	// busy are the requests whose handler runs: a handler logs after its client has the response.
-	busy *sync.WaitGroup
+	busy    *sync.WaitGroup
+	handler *server.Handler
+	feed    *feed
 }
 
 // start serves the test schema; change may be nil.
 func start(t *testing.T, errs map[string]error, change func(*server.Config)) testServer {
 	t.Helper()
-	log := &logBuffer{}
+	log, feeding := &logBuffer{}, &feed{}
 	cfg := server.Config{
-		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{errs}}),
+		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{errs, feeding}}),
 		Authenticator: fakeAuth{},
 		Authorizer:    fakeAuth{},
 		Introspection: true,
@@ -183,13 +188,18 @@ func start(t *testing.T, errs map[string]error, change func(*server.Config)) tes
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := testServer{log: log, busy: &sync.WaitGroup{}}
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := testServer{log: log, busy: &sync.WaitGroup{}, handler: h, feed: feeding}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.busy.Add(1)
 		defer s.busy.Done()
 		h.ServeHTTP(w, r)
 	}))
-	t.Cleanup(s.Close)
+	s.Config.ConnContext = server.ConnContext
+	s.Start()
+	t.Cleanup(func() {
+		s.CloseClientConnections()
+		s.Close()
+	})
 	return s
 }
 

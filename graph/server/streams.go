@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -169,41 +171,55 @@ func (s *streams) await() (done func(), ok bool) {
 
 // connect counts a connection of a user.
 func (s *streams) connect(via, user string) (leave func(), err *apierror.Error) {
-	leave, err = s.take(user, func(u *usage) *int { return &u.connections }, s.limits.MaxConnections, s.limits.MaxConnectionsPerUser, "connections")
-	if err != nil {
-		s.metrics.refused.WithLabelValues(via, "connections").Inc()
-		return nil, err
-	}
-	gauge := s.metrics.connections.WithLabelValues(via)
-	gauge.Inc()
-	return func() { gauge.Dec(); leave() }, nil
+	return s.count(via, user, quota{
+		what: "connections", gauge: s.metrics.connections, of: func(u *usage) *int { return &u.connections },
+		total: s.limits.MaxConnections, own: s.limits.MaxConnectionsPerUser,
+	})
 }
 
 // subscribe counts a subscription of a user.
 func (s *streams) subscribe(via, user string) (leave func(), err *apierror.Error) {
-	leave, err = s.take(user, func(u *usage) *int { return &u.subscriptions }, s.limits.MaxSubscriptions, s.limits.MaxSubscriptionsPerUser, "subscriptions")
-	if err != nil {
-		s.metrics.refused.WithLabelValues(via, "subscriptions").Inc()
-		return nil, err
-	}
-	gauge := s.metrics.subscriptions.WithLabelValues(via)
-	gauge.Inc()
-	return func() { gauge.Dec(); leave() }, nil
+	return s.count(via, user, quota{
+		what: "subscriptions", gauge: s.metrics.subscriptions, of: func(u *usage) *int { return &u.subscriptions },
+		total: s.limits.MaxSubscriptions, own: s.limits.MaxSubscriptionsPerUser,
+	})
 }
 
-func (s *streams) take(user string, count func(*usage) *int, most, mostPerUser int, what string) (func(), *apierror.Error) {
+// quota is a limit of something.
+type quota struct {
+	what       string
+	gauge      *prometheus.GaugeVec
+	of         func(*usage) *int
+	total, own int
+}
+
+func (s *streams) count(via, user string, q quota) (func(), *apierror.Error) {
+	giveBack, err := s.take(user, q)
+	if err != nil {
+		s.metrics.refused.WithLabelValues(via, q.what).Inc()
+		return nil, err
+	}
+	gauge := q.gauge.WithLabelValues(via)
+	gauge.Inc()
+	return func() {
+		gauge.Dec()
+		giveBack()
+	}, nil
+}
+
+func (s *streams) take(user string, q quota) (func(), *apierror.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.users[user]
 	if u == nil {
 		u = &usage{}
 	}
-	total, own := count(&s.total), count(u)
+	total, own := q.of(&s.total), q.of(u)
 	switch {
-	case *own >= mostPerUser:
-		return nil, apierror.New(apierror.CodeRateLimited, "you have %d %s open, which is the limit: close some, or subscribe to several instances at once", *own, what)
-	case *total >= most:
-		return nil, apierror.New(apierror.CodeRateLimited, "the server has %d %s open, which is its limit: try again later", *total, what)
+	case *own >= q.own:
+		return nil, apierror.New(apierror.CodeRateLimited, "you have %d %s open, which is the limit: close some, or subscribe to several instances at once", *own, q.what)
+	case *total >= q.total:
+		return nil, apierror.New(apierror.CodeRateLimited, "the server has %d %s open, which is its limit: try again later", *total, q.what)
 	}
 	s.users[user] = u
 	*total++

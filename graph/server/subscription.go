@@ -26,12 +26,11 @@ type subscription struct {
 	out     sink
 }
 
-// outcome is how a subscription went. Errors are for the client; they are those of
+// outcome is how a subscription went. Errors are for the client: those of
 // a subscription that did not begin, or the last of one that did.
 type outcome struct {
 	*ending
 
-	began  bool
 	errors gqlerror.List
 	events int64
 }
@@ -46,8 +45,6 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 		return outcome{ending: &ending{reason: reasonRefused}, errors: gqlerror.List{sub.present(ctx, limited)}}
 	}
 	defer leave()
-	ctx, cancel := stream.With(ctx)
-	defer cancel(context.Canceled)
 	ctx, standing := s.sentry.Stand(ctx, req.credentials, user)
 	defer standing.Leave()
 	defer func() {
@@ -56,27 +53,33 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 		}
 		s.conclude(ctx, sub, &out)
 	}()
+	// What the resolver ends does not end the events that it has sent already.
+	own, cancel := stream.With(ctx)
+	defer cancel(context.Canceled)
 
-	responses, ctx := sub.exec.DispatchOperation(ctx, sub.op)
+	responses, inner := sub.exec.DispatchOperation(own, sub.op)
+	event, stop := eventContext(ctx, inner)
+	defer stop()
 	if req.failed() {
 		// gqlgen answers with the errors alone then, and once.
 		out.ending = &ending{reason: reasonRefused}
-		if resp := responses(ctx); resp != nil {
+		if resp := responses(event); resp != nil {
 			out.errors = resp.Errors
 		}
 		return out
 	}
-	out.began = true
 	req.logBegin(ctx)
 	ids := idsOf(sub.op)
 	events := s.metrics.events.WithLabelValues(sub.via)
-	ctx = authz.Unbound(ctx)
 	for {
-		resp := responses(ctx)
+		resp := responses(event)
 		switch {
 		case ctx.Err() != nil:
 			// An event that is ready now may be one that may no longer be seen.
 			out.ending = endingOf(ctx)
+			return out
+		case resp == nil && own.Err() != nil:
+			out.ending = endingOf(own)
 			return out
 		case resp == nil && s.isStopping():
 			// What it reads from may have ended before it was told to.
@@ -96,6 +99,18 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 		}
 		out.events++
 		events.Inc()
+	}
+}
+
+// eventContext is the context of single events: it has what gqlgen put into the
+// context of the operation, but ends when the stream does, and what is read with it
+// need not stay as it is.
+func eventContext(of, operation context.Context) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancelCause(authz.Unbound(context.WithoutCancel(operation)))
+	forget := context.AfterFunc(of, func() { cancel(context.Cause(of)) })
+	return ctx, func() {
+		forget()
+		cancel(context.Canceled)
 	}
 }
 

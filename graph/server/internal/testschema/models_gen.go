@@ -9,6 +9,13 @@ import (
 	"strconv"
 )
 
+type Event struct {
+	N      int     `json:"n"`
+	Cursor string  `json:"cursor"`
+	Text   string  `json:"text"`
+	Fail   *string `json:"fail,omitempty"`
+}
+
 type Filter struct {
 	Colors []Color   `json:"colors,omitempty"`
 	Word   *Word     `json:"word,omitempty"`
