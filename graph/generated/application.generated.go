@@ -84,6 +84,29 @@ func (ec *executionContext) fieldContext_DeployApplicationPayload_results(_ cont
 	return fc, nil
 }
 
+func (ec *executionContext) _DeployApplicationPayload_operation(ctx context.Context, field graphql.CollectedField, obj *applications.DeployPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeployApplicationPayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DeployApplicationPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeployApplicationPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _DeployApplicationPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *applications.DeployPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -690,6 +713,11 @@ func (ec *executionContext) _DeployApplicationPayload(ctx context.Context, sel a
 		case "results":
 			out.Values[i] = ec._DeployApplicationPayload_results(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "operation":
+			out.Values[i] = ec._DeployApplicationPayload_operation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":

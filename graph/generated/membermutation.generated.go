@@ -136,6 +136,29 @@ func (ec *executionContext) fieldContext_JoinClusterPayload_cluster(_ context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _JoinClusterPayload_operation(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_JoinClusterPayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_JoinClusterPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _JoinClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -267,6 +290,29 @@ func (ec *executionContext) fieldContext_UnjoinClusterPayload_cluster(_ context.
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _UnjoinClusterPayload_operation(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnjoinClusterPayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnjoinClusterPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnjoinClusterPayload", field, false, false, errors.New("field of type ID does not have child fields"))
 }
 
 func (ec *executionContext) _UnjoinClusterPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
@@ -768,6 +814,11 @@ func (ec *executionContext) _JoinClusterPayload(ctx context.Context, sel ast.Sel
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "operation":
+			out.Values[i] = ec._JoinClusterPayload_operation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._JoinClusterPayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -857,6 +908,11 @@ func (ec *executionContext) _UnjoinClusterPayload(ctx context.Context, sel ast.S
 		case "cluster":
 			out.Values[i] = ec._UnjoinClusterPayload_cluster(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "operation":
+			out.Values[i] = ec._UnjoinClusterPayload_operation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":

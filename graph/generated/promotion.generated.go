@@ -136,6 +136,29 @@ func (ec *executionContext) fieldContext_PromoteResourcePayload_results(_ contex
 	return fc, nil
 }
 
+func (ec *executionContext) _PromoteResourcePayload_operation(ctx context.Context, field graphql.CollectedField, obj *promotion.Payload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromoteResourcePayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PromoteResourcePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PromoteResourcePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _PromoteResourcePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *promotion.Payload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -324,6 +347,11 @@ func (ec *executionContext) _PromoteResourcePayload(ctx context.Context, sel ast
 		case "results":
 			out.Values[i] = ec._PromoteResourcePayload_results(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "operation":
+			out.Values[i] = ec._PromoteResourcePayload_operation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":

@@ -82,6 +82,29 @@ func (ec *executionContext) fieldContext_ApplyManifestsPayload_results(_ context
 	return fc, nil
 }
 
+func (ec *executionContext) _ApplyManifestsPayload_operation(ctx context.Context, field graphql.CollectedField, obj *resources.ApplyPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ApplyManifestsPayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ApplyManifestsPayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ApplyManifestsPayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _ApplyManifestsPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *resources.ApplyPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -920,6 +943,11 @@ func (ec *executionContext) _ApplyManifestsPayload(ctx context.Context, sel ast.
 		case "results":
 			out.Values[i] = ec._ApplyManifestsPayload_results(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "operation":
+			out.Values[i] = ec._ApplyManifestsPayload_operation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":

@@ -60,13 +60,15 @@ type ResolverRoot interface {
 	Resource() ResourceResolver
 	ResourceBinding() ResourceBindingResolver
 	StatefulSet() StatefulSetResolver
+	Subscription() SubscriptionResolver
 	Viewer() ViewerResolver
 	LabelAnnotationOverriderInput() LabelAnnotationOverriderInputResolver
 	LabelSelectorInput() LabelSelectorInputResolver
 }
 
 type DirectiveRoot struct {
-	Guard func(ctx context.Context, obj any, next graphql.Resolver, by access.Check, argument *string) (res any, err error)
+	Guard    func(ctx context.Context, obj any, next graphql.Resolver, by access.Check, argument *string) (res any, err error)
+	Observed func(ctx context.Context, obj any, next graphql.Resolver) (res any, err error)
 }
 
 type ComplexityRoot struct {
@@ -100,6 +102,7 @@ type ComplexityRoot struct {
 	ApplyManifestsPayload struct {
 		Applied          func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
+		Operation        func(childComplexity int) int
 		Results          func(childComplexity int) int
 	}
 
@@ -142,6 +145,16 @@ type ComplexityRoot struct {
 		FieldSelector      func(childComplexity int) int
 		LabelSelector      func(childComplexity int) int
 		OverflowAffinities func(childComplexity int) int
+	}
+
+	ClusterChange struct {
+		ChangedFields func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		InstanceName  func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Object        func(childComplexity int) int
+		Type          func(childComplexity int) int
 	}
 
 	ClusterConnection struct {
@@ -386,6 +399,7 @@ type ComplexityRoot struct {
 	DeployApplicationPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Deployed         func(childComplexity int) int
+		Operation        func(childComplexity int) int
 		Results          func(childComplexity int) int
 	}
 
@@ -518,6 +532,16 @@ type ComplexityRoot struct {
 		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
 	}
 
+	InstanceChange struct {
+		ChangedFields func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		InstanceName  func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Object        func(childComplexity int) int
+		Type          func(childComplexity int) int
+	}
+
 	InstanceConnection struct {
 		Edges      func(childComplexity int) int
 		Freshness  func(childComplexity int) int
@@ -585,6 +609,7 @@ type ComplexityRoot struct {
 	JoinClusterPayload struct {
 		Cluster          func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
+		Operation        func(childComplexity int) int
 		Requested        func(childComplexity int) int
 	}
 
@@ -652,6 +677,16 @@ type ComplexityRoot struct {
 		Taints            func(childComplexity int) int
 		Yaml              func(childComplexity int) int
 		Zones             func(childComplexity int) int
+	}
+
+	MemberClusterChange struct {
+		ChangedFields func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		InstanceName  func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Object        func(childComplexity int) int
+		Type          func(childComplexity int) int
 	}
 
 	MemberClusterConnection struct {
@@ -749,6 +784,33 @@ type ComplexityRoot struct {
 	NamespaceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	OperationCluster struct {
+		Applied func(childComplexity int) int
+		Healthy func(childComplexity int) int
+		Message func(childComplexity int) int
+		Name    func(childComplexity int) int
+		Objects func(childComplexity int) int
+	}
+
+	OperationProgress struct {
+		Clusters     func(childComplexity int) int
+		InstanceName func(childComplexity int) int
+		Kind         func(childComplexity int) int
+		Message      func(childComplexity int) int
+		Operation    func(childComplexity int) int
+		Reason       func(childComplexity int) int
+		State        func(childComplexity int) int
+		Steps        func(childComplexity int) int
+	}
+
+	OperationStep struct {
+		Done    func(childComplexity int) int
+		Message func(childComplexity int) int
+		Name    func(childComplexity int) int
+		State   func(childComplexity int) int
+		Total   func(childComplexity int) int
 	}
 
 	OverflowClusterAffinity struct {
@@ -862,6 +924,16 @@ type ComplexityRoot struct {
 		UID       func(childComplexity int) int
 	}
 
+	PolicyChange struct {
+		ChangedFields func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		InstanceName  func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Object        func(childComplexity int) int
+		Type          func(childComplexity int) int
+	}
+
 	PolicyUse struct {
 		Count func(childComplexity int) int
 		More  func(childComplexity int) int
@@ -882,6 +954,7 @@ type ComplexityRoot struct {
 
 	PromoteResourcePayload struct {
 		ConsistencyToken func(childComplexity int) int
+		Operation        func(childComplexity int) int
 		PolicyName       func(childComplexity int) int
 		Promoted         func(childComplexity int) int
 		Resource         func(childComplexity int) int
@@ -1012,6 +1085,16 @@ type ComplexityRoot struct {
 		Yaml             func(childComplexity int) int
 	}
 
+	ResourceChange struct {
+		ChangedFields func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		InstanceName  func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Object        func(childComplexity int) int
+		Type          func(childComplexity int) int
+	}
+
 	ResourceConnection struct {
 		Edges      func(childComplexity int) int
 		Freshness  func(childComplexity int) int
@@ -1118,6 +1201,16 @@ type ComplexityRoot struct {
 		Weight        func(childComplexity int) int
 	}
 
+	Subscription struct {
+		ClusterChanged       func(childComplexity int, filter *cluster.Filter, after *string) int
+		InstanceChanged      func(childComplexity int, filter *instance.Filter, after *string) int
+		MemberClusterChanged func(childComplexity int, filter *membercluster.ChangeFilter, after *string) int
+		OperationProgress    func(childComplexity int, operation string) int
+		PolicyChanged        func(childComplexity int, filter *policy.ChangeFilter, after *string) int
+		ResourceChanged      func(childComplexity int, group string, version string, resource string, filter *resource.ChangeFilter, after *string) int
+		WorkloadChanged      func(childComplexity int, filter *workload.Filter, after *string) int
+	}
+
 	SuspendClusters struct {
 		ClusterNames func(childComplexity int) int
 	}
@@ -1146,6 +1239,7 @@ type ComplexityRoot struct {
 	UnjoinClusterPayload struct {
 		Cluster          func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
+		Operation        func(childComplexity int) int
 		Requested        func(childComplexity int) int
 	}
 
@@ -1206,6 +1300,16 @@ type ComplexityRoot struct {
 
 	WorkloadAntiAffinityTerm struct {
 		GroupByLabelKey func(childComplexity int) int
+	}
+
+	WorkloadChange struct {
+		ChangedFields func(childComplexity int) int
+		Cursor        func(childComplexity int) int
+		InstanceName  func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Object        func(childComplexity int) int
+		Type          func(childComplexity int) int
 	}
 
 	WorkloadConnection struct {
@@ -1361,6 +1465,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ApplyManifestsPayload.ConsistencyToken(childComplexity), true
+	case "ApplyManifestsPayload.operation":
+		if e.ComplexityRoot.ApplyManifestsPayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ApplyManifestsPayload.Operation(childComplexity), true
 	case "ApplyManifestsPayload.results":
 		if e.ComplexityRoot.ApplyManifestsPayload.Results == nil {
 			break
@@ -1545,6 +1655,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterAffinityTerm.OverflowAffinities(childComplexity), true
+
+	case "ClusterChange.changedFields":
+		if e.ComplexityRoot.ClusterChange.ChangedFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterChange.ChangedFields(childComplexity), true
+	case "ClusterChange.cursor":
+		if e.ComplexityRoot.ClusterChange.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterChange.Cursor(childComplexity), true
+	case "ClusterChange.instanceName":
+		if e.ComplexityRoot.ClusterChange.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterChange.InstanceName(childComplexity), true
+	case "ClusterChange.kind":
+		if e.ComplexityRoot.ClusterChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterChange.Kind(childComplexity), true
+	case "ClusterChange.message":
+		if e.ComplexityRoot.ClusterChange.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterChange.Message(childComplexity), true
+	case "ClusterChange.cluster":
+		if e.ComplexityRoot.ClusterChange.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterChange.Object(childComplexity), true
+	case "ClusterChange.type":
+		if e.ComplexityRoot.ClusterChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterChange.Type(childComplexity), true
 
 	case "ClusterConnection.edges":
 		if e.ComplexityRoot.ClusterConnection.Edges == nil {
@@ -2514,6 +2667,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeployApplicationPayload.Deployed(childComplexity), true
+	case "DeployApplicationPayload.operation":
+		if e.ComplexityRoot.DeployApplicationPayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeployApplicationPayload.Operation(childComplexity), true
 	case "DeployApplicationPayload.results":
 		if e.ComplexityRoot.DeployApplicationPayload.Results == nil {
 			break
@@ -3181,6 +3340,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Instance.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*object.Order)), true
 
+	case "InstanceChange.changedFields":
+		if e.ComplexityRoot.InstanceChange.ChangedFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceChange.ChangedFields(childComplexity), true
+	case "InstanceChange.cursor":
+		if e.ComplexityRoot.InstanceChange.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceChange.Cursor(childComplexity), true
+	case "InstanceChange.instanceName":
+		if e.ComplexityRoot.InstanceChange.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceChange.InstanceName(childComplexity), true
+	case "InstanceChange.kind":
+		if e.ComplexityRoot.InstanceChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceChange.Kind(childComplexity), true
+	case "InstanceChange.message":
+		if e.ComplexityRoot.InstanceChange.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceChange.Message(childComplexity), true
+	case "InstanceChange.instance":
+		if e.ComplexityRoot.InstanceChange.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceChange.Object(childComplexity), true
+	case "InstanceChange.type":
+		if e.ComplexityRoot.InstanceChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceChange.Type(childComplexity), true
+
 	case "InstanceConnection.edges":
 		if e.ComplexityRoot.InstanceConnection.Edges == nil {
 			break
@@ -3480,6 +3682,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.JoinClusterPayload.ConsistencyToken(childComplexity), true
+	case "JoinClusterPayload.operation":
+		if e.ComplexityRoot.JoinClusterPayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JoinClusterPayload.Operation(childComplexity), true
 	case "JoinClusterPayload.requested":
 		if e.ComplexityRoot.JoinClusterPayload.Requested == nil {
 			break
@@ -3763,6 +3971,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Zones(childComplexity), true
+
+	case "MemberClusterChange.changedFields":
+		if e.ComplexityRoot.MemberClusterChange.ChangedFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterChange.ChangedFields(childComplexity), true
+	case "MemberClusterChange.cursor":
+		if e.ComplexityRoot.MemberClusterChange.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterChange.Cursor(childComplexity), true
+	case "MemberClusterChange.instanceName":
+		if e.ComplexityRoot.MemberClusterChange.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterChange.InstanceName(childComplexity), true
+	case "MemberClusterChange.kind":
+		if e.ComplexityRoot.MemberClusterChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterChange.Kind(childComplexity), true
+	case "MemberClusterChange.message":
+		if e.ComplexityRoot.MemberClusterChange.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterChange.Message(childComplexity), true
+	case "MemberClusterChange.memberCluster":
+		if e.ComplexityRoot.MemberClusterChange.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterChange.Object(childComplexity), true
+	case "MemberClusterChange.type":
+		if e.ComplexityRoot.MemberClusterChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberClusterChange.Type(childComplexity), true
 
 	case "MemberClusterConnection.edges":
 		if e.ComplexityRoot.MemberClusterConnection.Edges == nil {
@@ -4375,6 +4626,117 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.NamespaceEdge.Node(childComplexity), true
 
+	case "OperationCluster.applied":
+		if e.ComplexityRoot.OperationCluster.Applied == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationCluster.Applied(childComplexity), true
+	case "OperationCluster.healthy":
+		if e.ComplexityRoot.OperationCluster.Healthy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationCluster.Healthy(childComplexity), true
+	case "OperationCluster.message":
+		if e.ComplexityRoot.OperationCluster.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationCluster.Message(childComplexity), true
+	case "OperationCluster.name":
+		if e.ComplexityRoot.OperationCluster.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationCluster.Name(childComplexity), true
+	case "OperationCluster.objects":
+		if e.ComplexityRoot.OperationCluster.Objects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationCluster.Objects(childComplexity), true
+
+	case "OperationProgress.clusters":
+		if e.ComplexityRoot.OperationProgress.Clusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.Clusters(childComplexity), true
+	case "OperationProgress.instanceName":
+		if e.ComplexityRoot.OperationProgress.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.InstanceName(childComplexity), true
+	case "OperationProgress.kind":
+		if e.ComplexityRoot.OperationProgress.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.Kind(childComplexity), true
+	case "OperationProgress.message":
+		if e.ComplexityRoot.OperationProgress.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.Message(childComplexity), true
+	case "OperationProgress.operation":
+		if e.ComplexityRoot.OperationProgress.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.Operation(childComplexity), true
+	case "OperationProgress.reason":
+		if e.ComplexityRoot.OperationProgress.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.Reason(childComplexity), true
+	case "OperationProgress.state":
+		if e.ComplexityRoot.OperationProgress.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.State(childComplexity), true
+	case "OperationProgress.steps":
+		if e.ComplexityRoot.OperationProgress.Steps == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationProgress.Steps(childComplexity), true
+
+	case "OperationStep.done":
+		if e.ComplexityRoot.OperationStep.Done == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationStep.Done(childComplexity), true
+	case "OperationStep.message":
+		if e.ComplexityRoot.OperationStep.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationStep.Message(childComplexity), true
+	case "OperationStep.name":
+		if e.ComplexityRoot.OperationStep.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationStep.Name(childComplexity), true
+	case "OperationStep.state":
+		if e.ComplexityRoot.OperationStep.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationStep.State(childComplexity), true
+	case "OperationStep.total":
+		if e.ComplexityRoot.OperationStep.Total == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperationStep.Total(childComplexity), true
+
 	case "OverflowClusterAffinity.affinityName":
 		if e.ComplexityRoot.OverflowClusterAffinity.AffinityName == nil {
 			break
@@ -4837,6 +5199,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Pod.UID(childComplexity), true
 
+	case "PolicyChange.changedFields":
+		if e.ComplexityRoot.PolicyChange.ChangedFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyChange.ChangedFields(childComplexity), true
+	case "PolicyChange.cursor":
+		if e.ComplexityRoot.PolicyChange.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyChange.Cursor(childComplexity), true
+	case "PolicyChange.instanceName":
+		if e.ComplexityRoot.PolicyChange.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyChange.InstanceName(childComplexity), true
+	case "PolicyChange.kind":
+		if e.ComplexityRoot.PolicyChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyChange.Kind(childComplexity), true
+	case "PolicyChange.message":
+		if e.ComplexityRoot.PolicyChange.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyChange.Message(childComplexity), true
+	case "PolicyChange.policy":
+		if e.ComplexityRoot.PolicyChange.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyChange.Object(childComplexity), true
+	case "PolicyChange.type":
+		if e.ComplexityRoot.PolicyChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PolicyChange.Type(childComplexity), true
+
 	case "PolicyUse.count":
 		if e.ComplexityRoot.PolicyUse.Count == nil {
 			break
@@ -4900,6 +5305,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PromoteResourcePayload.ConsistencyToken(childComplexity), true
+	case "PromoteResourcePayload.operation":
+		if e.ComplexityRoot.PromoteResourcePayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PromoteResourcePayload.Operation(childComplexity), true
 	case "PromoteResourcePayload.policyName":
 		if e.ComplexityRoot.PromoteResourcePayload.PolicyName == nil {
 			break
@@ -5501,6 +5912,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResourceBinding.Yaml(childComplexity), true
 
+	case "ResourceChange.changedFields":
+		if e.ComplexityRoot.ResourceChange.ChangedFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceChange.ChangedFields(childComplexity), true
+	case "ResourceChange.cursor":
+		if e.ComplexityRoot.ResourceChange.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceChange.Cursor(childComplexity), true
+	case "ResourceChange.instanceName":
+		if e.ComplexityRoot.ResourceChange.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceChange.InstanceName(childComplexity), true
+	case "ResourceChange.kind":
+		if e.ComplexityRoot.ResourceChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceChange.Kind(childComplexity), true
+	case "ResourceChange.message":
+		if e.ComplexityRoot.ResourceChange.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceChange.Message(childComplexity), true
+	case "ResourceChange.resource":
+		if e.ComplexityRoot.ResourceChange.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceChange.Object(childComplexity), true
+	case "ResourceChange.type":
+		if e.ComplexityRoot.ResourceChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResourceChange.Type(childComplexity), true
+
 	case "ResourceConnection.edges":
 		if e.ComplexityRoot.ResourceConnection.Edges == nil {
 			break
@@ -5887,6 +6341,84 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.StaticClusterWeight.Weight(childComplexity), true
 
+	case "Subscription.clusterChanged":
+		if e.ComplexityRoot.Subscription.ClusterChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_clusterChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ClusterChanged(childComplexity, args["filter"].(*cluster.Filter), args["after"].(*string)), true
+	case "Subscription.instanceChanged":
+		if e.ComplexityRoot.Subscription.InstanceChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_instanceChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.InstanceChanged(childComplexity, args["filter"].(*instance.Filter), args["after"].(*string)), true
+	case "Subscription.memberClusterChanged":
+		if e.ComplexityRoot.Subscription.MemberClusterChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_memberClusterChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.MemberClusterChanged(childComplexity, args["filter"].(*membercluster.ChangeFilter), args["after"].(*string)), true
+	case "Subscription.operationProgress":
+		if e.ComplexityRoot.Subscription.OperationProgress == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_operationProgress_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.OperationProgress(childComplexity, args["operation"].(string)), true
+	case "Subscription.policyChanged":
+		if e.ComplexityRoot.Subscription.PolicyChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_policyChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.PolicyChanged(childComplexity, args["filter"].(*policy.ChangeFilter), args["after"].(*string)), true
+	case "Subscription.resourceChanged":
+		if e.ComplexityRoot.Subscription.ResourceChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_resourceChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.ResourceChanged(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["filter"].(*resource.ChangeFilter), args["after"].(*string)), true
+	case "Subscription.workloadChanged":
+		if e.ComplexityRoot.Subscription.WorkloadChanged == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_workloadChanged_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.WorkloadChanged(childComplexity, args["filter"].(*workload.Filter), args["after"].(*string)), true
+
 	case "SuspendClusters.clusterNames":
 		if e.ComplexityRoot.SuspendClusters.ClusterNames == nil {
 			break
@@ -5964,6 +6496,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UnjoinClusterPayload.ConsistencyToken(childComplexity), true
+	case "UnjoinClusterPayload.operation":
+		if e.ComplexityRoot.UnjoinClusterPayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnjoinClusterPayload.Operation(childComplexity), true
 	case "UnjoinClusterPayload.requested":
 		if e.ComplexityRoot.UnjoinClusterPayload.Requested == nil {
 			break
@@ -6143,6 +6681,49 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.WorkloadAntiAffinityTerm.GroupByLabelKey(childComplexity), true
 
+	case "WorkloadChange.changedFields":
+		if e.ComplexityRoot.WorkloadChange.ChangedFields == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadChange.ChangedFields(childComplexity), true
+	case "WorkloadChange.cursor":
+		if e.ComplexityRoot.WorkloadChange.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadChange.Cursor(childComplexity), true
+	case "WorkloadChange.instanceName":
+		if e.ComplexityRoot.WorkloadChange.InstanceName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadChange.InstanceName(childComplexity), true
+	case "WorkloadChange.kind":
+		if e.ComplexityRoot.WorkloadChange.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadChange.Kind(childComplexity), true
+	case "WorkloadChange.message":
+		if e.ComplexityRoot.WorkloadChange.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadChange.Message(childComplexity), true
+	case "WorkloadChange.workload":
+		if e.ComplexityRoot.WorkloadChange.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadChange.Object(childComplexity), true
+	case "WorkloadChange.type":
+		if e.ComplexityRoot.WorkloadChange.Type == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadChange.Type(childComplexity), true
+
 	case "WorkloadConnection.edges":
 		if e.ComplexityRoot.WorkloadConnection.Edges == nil {
 			break
@@ -6320,6 +6901,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputLabelInput,
 		ec.unmarshalInputLabelSelectorInput,
 		ec.unmarshalInputLabelSelectorRequirementInput,
+		ec.unmarshalInputMemberClusterChangeFilter,
 		ec.unmarshalInputMemberClusterFilter,
 		ec.unmarshalInputMemberClusterOrder,
 		ec.unmarshalInputNamespaceFilter,
@@ -6330,6 +6912,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPatchResourceInput,
 		ec.unmarshalInputPauseWorkloadInput,
 		ec.unmarshalInputPlaintextOverriderInput,
+		ec.unmarshalInputPolicyChangeFilter,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
 		ec.unmarshalInputPolicyReferenceInput,
@@ -6338,6 +6921,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPropagationSpecInput,
 		ec.unmarshalInputPropagationSuspensionInput,
 		ec.unmarshalInputReplicaSchedulingStrategyInput,
+		ec.unmarshalInputResourceChangeFilter,
 		ec.unmarshalInputResourceFilter,
 		ec.unmarshalInputResourceOrder,
 		ec.unmarshalInputResourceSelectorInput,
@@ -6411,6 +6995,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			ctx = graphql.WithUnmarshalerMap(ctx, inputUnmarshalMap)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
@@ -6645,6 +7246,8 @@ type DeployApplicationPayload @goModel(model: "github.com/kairship-io/kairship/p
   deployed: Boolean!
   "One for each object: override policies and propagation policies come after the manifests."
   results: [WrittenObject!]!
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null where not all was written."
+  operation: ID
   "Brings the change into later answers; null when nothing was written."
   consistencyToken: String
 }
@@ -7548,6 +8151,8 @@ type JoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fle
   requested: Boolean!
   "The cluster as the inventory has it."
   cluster: Cluster!
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
+  operation: ID
   "Always null: the inventory is not read from the index."
   consistencyToken: String
 }
@@ -7568,6 +8173,8 @@ type UnjoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/f
   requested: Boolean!
   "The cluster as the inventory has it."
   cluster: Cluster!
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
+  operation: ID
   "Always null: the inventory is not read from the index."
   consistencyToken: String
 }
@@ -7883,6 +8490,129 @@ type DeleteNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg
   namespace: Namespace
   "Brings the change into later answers; null for a dry run."
   consistencyToken: String
+}
+`, BuiltIn: false},
+	{Name: "../schema/operation.graphqls", Input: `extend type Subscription {
+  """
+  How far a long operation has come. Mutations that begin one say ` + "`" + `operation` + "`" + ` in their
+  payload. The first event tells how it is now, further ones every change; the last one
+  has the state ` + "`" + `SUCCEEDED` + "`" + ` or ` + "`" + `FAILED` + "`" + `, and ends the subscription. Ask again at any
+  time and at any replica: everything is told from what is observed.
+  """
+  operationProgress(
+    "What the payload of the mutation said in ` + "`" + `operation` + "`" + `. Nobody but its user can follow it."
+    operation: ID!
+  ): OperationProgress! @guard(by: VISIBLE)
+}
+
+"What an operation is to do."
+enum OperationKind {
+  "Apply manifests."
+  APPLY_MANIFESTS
+  "Deploy an application."
+  DEPLOY_APPLICATION
+  "Take an object of a member cluster into its instance."
+  PROMOTE_RESOURCE
+  "Join a cluster to an instance."
+  JOIN_CLUSTER
+  "Take a cluster out of an instance."
+  UNJOIN_CLUSTER
+  "Create or register an instance."
+  CREATE_INSTANCE
+}
+
+"Whether an operation is over."
+enum OperationState {
+  "It is under way."
+  RUNNING
+  "It is over, and all of it was done."
+  SUCCEEDED
+  "It is over for whoever waits: it failed, or does not get on. What was begun goes on by itself where it can."
+  FAILED
+}
+
+"The steps of operations."
+enum OperationStepName {
+  "What was asked for was written."
+  WRITTEN
+  "Karmada chose the member clusters."
+  SCHEDULED
+  "The member clusters accepted the objects."
+  APPLIED
+  "The workloads run as they should."
+  HEALTHY
+  "The credentials of the cluster work."
+  CREDENTIALS
+  "The instance knows the cluster as its member."
+  REGISTERED
+  "It can be worked with."
+  READY
+  "The cluster has left, and nothing of the instance is in it."
+  LEFT
+  "The control plane is installed."
+  INSTALLED
+  "The control plane answers."
+  REACHABLE
+}
+
+"How far a step has come."
+enum OperationStepState {
+  "It waits for the steps before it."
+  PENDING
+  "It is under way."
+  RUNNING
+  "It is done."
+  DONE
+  "It does not get on; ` + "`" + `message` + "`" + ` says why."
+  FAILED
+}
+
+"How far an operation has come."
+type OperationProgress @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/operation.Progress") {
+  "The operation that was asked about."
+  operation: ID!
+  "What it is to do."
+  kind: OperationKind!
+  "The instance that it is about."
+  instanceName: String!
+  "Whether it is over."
+  state: OperationState!
+  "Why it failed, for programs: ` + "`" + `DELETED` + "`" + `, ` + "`" + `UNSCHEDULED` + "`" + `, ` + "`" + `UNPROPAGATED` + "`" + `, ` + "`" + `DEGRADED` + "`" + `, ` + "`" + `NOT_APPLIED` + "`" + `, ` + "`" + `WITHDRAWN` + "`" + `, ` + "`" + `TIMED_OUT` + "`" + `, or the reason of the condition that says so. Null unless ` + "`" + `state` + "`" + ` is FAILED."
+  reason: String
+  "What it waits for, or why it failed, for a person; null when there is nothing to add."
+  message: String
+  "Its steps, in order."
+  steps: [OperationStep!]!
+  "How far it has come in each member cluster concerned, by name."
+  clusters: [OperationCluster!]!
+}
+
+"A step of an operation."
+type OperationStep @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/operation.Step") {
+  "Which step."
+  name: OperationStepName!
+  "How far it has come."
+  state: OperationStepState!
+  "What it waits for or why it fails, for a person."
+  message: String
+  "How many of its parts are done: objects, or objects times clusters in ` + "`" + `APPLIED` + "`" + `."
+  done: Int!
+  "How many parts it has, as far as that is known."
+  total: Int!
+}
+
+"An operation in one member cluster."
+type OperationCluster @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/operation.Cluster") {
+  "The member cluster's name in the instance."
+  name: String!
+  "How many of the operation's objects are to be there."
+  objects: Int!
+  "How many of them it accepted."
+  applied: Int!
+  "How many of them are as they should be."
+  healthy: Int!
+  "What is wrong there, for a person; null when nothing is."
+  message: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/overrideinput.graphqls", Input: `"What an OverridePolicy or ClusterOverridePolicy is to select, and how that is to be changed."
@@ -9143,6 +9873,8 @@ type PromoteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg
   resource: Resource
   "The policy, what the object names, and the object, in the order of writing; then what was left alone."
   results: [WrittenObject!]!
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null where not all was written."
+  operation: ID
   "Brings the change into later answers; null when nothing was written."
   consistencyToken: String
 }
@@ -9813,6 +10545,8 @@ type ApplyManifestsPayload @goModel(model: "github.com/kairship-io/kairship/pkg/
   applied: Boolean!
   "One for each object, in the order of the input."
   results: [ManifestResult!]!
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null where not all was written."
+  operation: ID
   "Brings the change into later answers; null when nothing was written."
   consistencyToken: String
 }
@@ -10083,6 +10817,305 @@ type Viewer {
   username: String!
   "The groups that the global cluster gave to the token, or that the client certificate names."
   groups: [String!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/subscription.graphqls", Input: `"""
+What can be followed live. A subscription first tells what there is, one ` + "`" + `ADDED` + "`" + ` for
+each object; then ` + "`" + `SYNCED` + "`" + `; then every change. Fold the events by the object's ` + "`" + `id` + "`" + `,
+and what you have is what the list with the same filter has.
+
+Each event has a cursor. Subscribe again with the last one in ` + "`" + `after` + "`" + `, at any replica,
+and the stream goes on where it stopped. Where what happened since is not known any
+more, ` + "`" + `GAP` + "`" + ` says so and what there is is told anew.
+"""
+type Subscription {
+  "The Karmada control planes that the caller may see."
+  instanceChanged(
+    "Only those that match. One that stops matching is told as ` + "`" + `DELETED` + "`" + `, one that begins to as ` + "`" + `ADDED` + "`" + `."
+    filter: InstanceFilter
+    "Go on after the event with this cursor, of a subscription to the same with the same filter."
+    after: String
+  ): InstanceChange! @guard(by: VISIBLE)
+
+  "The inventory, as far as the caller may see it."
+  clusterChanged(
+    "Only those that match. One that stops matching is told as ` + "`" + `DELETED` + "`" + `, one that begins to as ` + "`" + `ADDED` + "`" + `."
+    filter: ClusterFilter
+    "Go on after the event with this cursor, of a subscription to the same with the same filter."
+    after: String
+  ): ClusterChange! @guard(by: VISIBLE)
+
+  "The member clusters of all instances that the caller may see."
+  memberClusterChanged(
+    "Only those that match. One that stops matching is told as ` + "`" + `DELETED` + "`" + `, one that begins to as ` + "`" + `ADDED` + "`" + `."
+    filter: MemberClusterChangeFilter
+    "Go on after the event with this cursor, of a subscription to the same with the same filter."
+    after: String
+  ): MemberClusterChange! @guard(by: VISIBLE)
+
+  """
+  Workloads of all instances that the caller may see, with their state over all
+  clusters: a change of where and how one runs is a change of the workload.
+  """
+  workloadChanged(
+    "Only those that match. One that stops matching is told as ` + "`" + `DELETED` + "`" + `, one that begins to as ` + "`" + `ADDED` + "`" + `."
+    filter: WorkloadFilter
+    "Go on after the event with this cursor, of a subscription to the same with the same filter."
+    after: String
+  ): WorkloadChange! @guard(by: VISIBLE)
+
+  "The policies of all instances that the caller may see."
+  policyChanged(
+    "Only those that match. One that stops matching is told as ` + "`" + `DELETED` + "`" + `, one that begins to as ` + "`" + `ADDED` + "`" + `."
+    filter: PolicyChangeFilter
+    "Go on after the event with this cursor, of a subscription to the same with the same filter."
+    after: String
+  ): PolicyChange! @guard(by: VISIBLE)
+
+  "Objects of any kind that the instances serve, collected or not."
+  resourceChanged(
+    "API group; empty for the core group."
+    group: String! = ""
+    "API version, for example ` + "`" + `v1` + "`" + `."
+    version: String!
+    "Plural name, for example ` + "`" + `configmaps` + "`" + `."
+    resource: String!
+    "Only those that match. One that stops matching is told as ` + "`" + `DELETED` + "`" + `, one that begins to as ` + "`" + `ADDED` + "`" + `."
+    filter: ResourceChangeFilter
+    "Go on after the event with this cursor, of a subscription to the same with the same filter."
+    after: String
+  ): ResourceChange! @guard(by: VISIBLE)
+}
+
+"What an event of a subscription tells."
+enum ChangeType {
+  "There is one more object: part of what there is before ` + "`" + `SYNCED` + "`" + `, new after it."
+  ADDED
+  "A field that is selected on the object has another value than it was told with."
+  MODIFIED
+  "The object is gone, or does not match any more. It is shown as it was last."
+  DELETED
+  """
+  Everything that there is has been told. It comes once for all instances that answer;
+  then for one instance and kind when they come later, and when they follow a ` + "`" + `GAP` + "`" + `.
+  """
+  SYNCED
+  """
+  Some of what happened to the kind in the instance is not known. Forget its objects
+  there: what there is follows, then ` + "`" + `SYNCED` + "`" + `.
+  """
+  GAP
+  """
+  The instance does not answer about the kind. Its objects are as they were told last
+  and may have changed since. ` + "`" + `message` + "`" + ` says what is wrong.
+  """
+  INTERRUPTED
+  """
+  It answers again, and everything that changed meanwhile has been told, after a ` + "`" + `GAP` + "`" + `
+  where it is not known what did.
+  """
+  RESTORED
+}
+
+"Has what is selected below an event's object read together with what came with the event."
+directive @observed on FIELD_DEFINITION
+
+"A change of an instance."
+type InstanceChange {
+  "What this tells."
+  type: ChangeType!
+  "The instance, null in ` + "`" + `SYNCED` + "`" + `, ` + "`" + `GAP` + "`" + `, ` + "`" + `INTERRUPTED` + "`" + ` and ` + "`" + `RESTORED` + "`" + `."
+  instance: Instance @observed
+  "Paths of the instance's fields that have other values than before, in ` + "`" + `MODIFIED` + "`" + `, for example ` + "`" + `conditions.status` + "`" + `; selected or not."
+  changedFields: [String!]!
+  "Always null: instances are watched in one place."
+  instanceName: String
+  "Always null: there is one kind."
+  kind: String
+  "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
+  message: String
+  "Where this is in the stream, for ` + "`" + `after` + "`" + `."
+  cursor: String!
+}
+
+"A change of a cluster of the inventory."
+type ClusterChange {
+  "What this tells."
+  type: ChangeType!
+  "The cluster, null in ` + "`" + `SYNCED` + "`" + `, ` + "`" + `GAP` + "`" + `, ` + "`" + `INTERRUPTED` + "`" + ` and ` + "`" + `RESTORED` + "`" + `."
+  cluster: Cluster @observed
+  "Paths of the cluster's fields that have other values than before, in ` + "`" + `MODIFIED` + "`" + `, for example ` + "`" + `conditions.status` + "`" + `; selected or not."
+  changedFields: [String!]!
+  "Always null: the inventory is watched in one place."
+  instanceName: String
+  "Always null: there is one kind."
+  kind: String
+  "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
+  message: String
+  "Where this is in the stream, for ` + "`" + `after` + "`" + `."
+  cursor: String!
+}
+
+"Which member clusters to follow. Fields are combined with AND, the values of one field with OR."
+input MemberClusterChangeFilter {
+  "Only of these instances."
+  instances: [String!]
+  "Exact names."
+  name: [String!]
+  "Part of the name."
+  nameContains: String
+  "Kubernetes label selector."
+  labelSelector: String
+}
+
+"A change of a member cluster."
+type MemberClusterChange {
+  "What this tells."
+  type: ChangeType!
+  "The member cluster, null in ` + "`" + `SYNCED` + "`" + `, ` + "`" + `GAP` + "`" + `, ` + "`" + `INTERRUPTED` + "`" + ` and ` + "`" + `RESTORED` + "`" + `."
+  memberCluster: MemberCluster @observed
+  "Paths of the member cluster's fields that have other values than before, in ` + "`" + `MODIFIED` + "`" + `, for example ` + "`" + `ready` + "`" + `; selected or not."
+  changedFields: [String!]!
+  "The instance that this is about; null where it is about all."
+  instanceName: String
+  "Kubernetes' name of the kind that this is about, for example ` + "`" + `Deployment` + "`" + `, which is also its type's here; null where it is about all of the subscription."
+  kind: String
+  "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
+  message: String
+  "Where this is in the stream, for ` + "`" + `after` + "`" + `."
+  cursor: String!
+}
+
+"A change of a workload."
+type WorkloadChange {
+  "What this tells."
+  type: ChangeType!
+  "The workload, null in ` + "`" + `SYNCED` + "`" + `, ` + "`" + `GAP` + "`" + `, ` + "`" + `INTERRUPTED` + "`" + ` and ` + "`" + `RESTORED` + "`" + `."
+  workload: Workload @observed
+  "Paths of the workload's fields that have other values than before, in ` + "`" + `MODIFIED` + "`" + `, for example ` + "`" + `replicas.ready` + "`" + `; selected or not."
+  changedFields: [String!]!
+  "The instance that this is about; null where it is about all."
+  instanceName: String
+  "Kubernetes' name of the kind that this is about, for example ` + "`" + `Deployment` + "`" + `, which is also its type's here; null where it is about all of the subscription."
+  kind: String
+  "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
+  message: String
+  "Where this is in the stream, for ` + "`" + `after` + "`" + `."
+  cursor: String!
+}
+
+"The kinds of policy."
+enum PolicyKind {
+  "PropagationPolicy."
+  PROPAGATION_POLICY
+  "ClusterPropagationPolicy."
+  CLUSTER_PROPAGATION_POLICY
+  "OverridePolicy."
+  OVERRIDE_POLICY
+  "ClusterOverridePolicy."
+  CLUSTER_OVERRIDE_POLICY
+}
+
+"Which policies to follow. Fields are combined with AND, the values of one field with OR."
+input PolicyChangeFilter {
+  "Only of these instances."
+  instances: [String!]
+  "Only of these kinds."
+  kinds: [PolicyKind!]
+  "Only in these namespaces. Policies without namespace are in none of them."
+  namespaces: [String!]
+  "Exact names."
+  name: [String!]
+  "Part of the name."
+  nameContains: String
+  "Kubernetes label selector, for example ` + "`" + `tier=web,!canary` + "`" + `."
+  labelSelector: String
+}
+
+"A policy of any kind."
+interface Policy implements Node {
+  "Global ID, for ` + "`" + `node(id)` + "`" + `."
+  id: ID!
+  "The instance it belongs to."
+  instance: Instance!
+  "Its namespace; null for the kinds that have none."
+  namespace: String
+  "Its name."
+  name: String!
+  "Its labels."
+  labels: [Label!]!
+  "Its annotations."
+  annotations: [Annotation!]!
+  "It is being deleted."
+  deleting: Boolean!
+  "When it was created."
+  createdAt: Time!
+  "Version of the object, for optimistic concurrency."
+  resourceVersion: String!
+  "The whole object as JSON."
+  manifest: JSON!
+  "The whole object as YAML."
+  yaml: String!
+  "How old the answer may be."
+  freshness: Freshness!
+}
+
+extend type PropagationPolicy implements Policy
+
+extend type ClusterPropagationPolicy implements Policy
+
+extend type OverridePolicy implements Policy
+
+extend type ClusterOverridePolicy implements Policy
+
+"A change of a policy."
+type PolicyChange {
+  "What this tells."
+  type: ChangeType!
+  "The policy, null in ` + "`" + `SYNCED` + "`" + `, ` + "`" + `GAP` + "`" + `, ` + "`" + `INTERRUPTED` + "`" + ` and ` + "`" + `RESTORED` + "`" + `."
+  policy: Policy @observed
+  "Paths of the policy's fields that have other values than before, in ` + "`" + `MODIFIED` + "`" + `, for example ` + "`" + `spec.placement.clusterAffinity.clusterNames` + "`" + `; selected or not."
+  changedFields: [String!]!
+  "The instance that this is about; null where it is about all."
+  instanceName: String
+  "Kubernetes' name of the kind that this is about, for example ` + "`" + `Deployment` + "`" + `, which is also its type's here; null where it is about all of the subscription."
+  kind: String
+  "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
+  message: String
+  "Where this is in the stream, for ` + "`" + `after` + "`" + `."
+  cursor: String!
+}
+
+"Which objects to follow. Fields are combined with AND, the values of one field with OR."
+input ResourceChangeFilter {
+  "Only of these instances."
+  instances: [String!]
+  "Only in these namespaces."
+  namespaces: [String!]
+  "Exact names."
+  name: [String!]
+  "Part of the name."
+  nameContains: String
+  "Kubernetes label selector."
+  labelSelector: String
+}
+
+"A change of an object of any kind."
+type ResourceChange {
+  "What this tells."
+  type: ChangeType!
+  "The object, null in ` + "`" + `SYNCED` + "`" + `, ` + "`" + `GAP` + "`" + `, ` + "`" + `INTERRUPTED` + "`" + ` and ` + "`" + `RESTORED` + "`" + `."
+  resource: Resource @observed
+  "Paths of the object's fields that have other values than before, in ` + "`" + `MODIFIED` + "`" + `, for example ` + "`" + `labels` + "`" + `; selected or not."
+  changedFields: [String!]!
+  "The instance that this is about; null where it is about all."
+  instanceName: String
+  "Kubernetes' name of the kind that this is about, for example ` + "`" + `Deployment` + "`" + `, which is also its type's here; null where it is about all of the subscription."
+  kind: String
+  "What is wrong, for a person, in ` + "`" + `GAP` + "`" + ` and ` + "`" + `INTERRUPTED` + "`" + `."
+  message: String
+  "Where this is in the stream, for ` + "`" + `after` + "`" + `."
+  cursor: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/workload.graphqls", Input: `extend type Query {
@@ -10880,6 +11913,8 @@ func (ec *executionContext) childFields_ApplyManifestsPayload(ctx context.Contex
 		return ec.fieldContext_ApplyManifestsPayload_applied(ctx, field)
 	case "results":
 		return ec.fieldContext_ApplyManifestsPayload_results(ctx, field)
+	case "operation":
+		return ec.fieldContext_ApplyManifestsPayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_ApplyManifestsPayload_consistencyToken(ctx, field)
 	}
@@ -10966,6 +12001,26 @@ func (ec *executionContext) childFields_ClusterAffinityTerm(ctx context.Context,
 		return ec.fieldContext_ClusterAffinityTerm_overflowAffinities(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterAffinityTerm", field.Name)
+}
+
+func (ec *executionContext) childFields_ClusterChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_ClusterChange_type(ctx, field)
+	case "cluster":
+		return ec.fieldContext_ClusterChange_cluster(ctx, field)
+	case "changedFields":
+		return ec.fieldContext_ClusterChange_changedFields(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_ClusterChange_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_ClusterChange_kind(ctx, field)
+	case "message":
+		return ec.fieldContext_ClusterChange_message(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ClusterChange_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterChange", field.Name)
 }
 
 func (ec *executionContext) childFields_ClusterConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11342,6 +12397,8 @@ func (ec *executionContext) childFields_DeployApplicationPayload(ctx context.Con
 		return ec.fieldContext_DeployApplicationPayload_deployed(ctx, field)
 	case "results":
 		return ec.fieldContext_DeployApplicationPayload_results(ctx, field)
+	case "operation":
+		return ec.fieldContext_DeployApplicationPayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_DeployApplicationPayload_consistencyToken(ctx, field)
 	}
@@ -11552,6 +12609,26 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type Instance", field.Name)
 }
 
+func (ec *executionContext) childFields_InstanceChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_InstanceChange_type(ctx, field)
+	case "instance":
+		return ec.fieldContext_InstanceChange_instance(ctx, field)
+	case "changedFields":
+		return ec.fieldContext_InstanceChange_changedFields(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_InstanceChange_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_InstanceChange_kind(ctx, field)
+	case "message":
+		return ec.fieldContext_InstanceChange_message(ctx, field)
+	case "cursor":
+		return ec.fieldContext_InstanceChange_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceChange", field.Name)
+}
+
 func (ec *executionContext) childFields_InstanceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -11686,6 +12763,8 @@ func (ec *executionContext) childFields_JoinClusterPayload(ctx context.Context, 
 		return ec.fieldContext_JoinClusterPayload_requested(ctx, field)
 	case "cluster":
 		return ec.fieldContext_JoinClusterPayload_cluster(ctx, field)
+	case "operation":
+		return ec.fieldContext_JoinClusterPayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_JoinClusterPayload_consistencyToken(ctx, field)
 	}
@@ -11824,6 +12903,26 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type MemberCluster", field.Name)
 }
 
+func (ec *executionContext) childFields_MemberClusterChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_MemberClusterChange_type(ctx, field)
+	case "memberCluster":
+		return ec.fieldContext_MemberClusterChange_memberCluster(ctx, field)
+	case "changedFields":
+		return ec.fieldContext_MemberClusterChange_changedFields(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_MemberClusterChange_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_MemberClusterChange_kind(ctx, field)
+	case "message":
+		return ec.fieldContext_MemberClusterChange_message(ctx, field)
+	case "cursor":
+		return ec.fieldContext_MemberClusterChange_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MemberClusterChange", field.Name)
+}
+
 func (ec *executionContext) childFields_MemberClusterConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -11946,6 +13045,60 @@ func (ec *executionContext) childFields_NamespaceEdge(ctx context.Context, field
 		return ec.fieldContext_NamespaceEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NamespaceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_OperationCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_OperationCluster_name(ctx, field)
+	case "objects":
+		return ec.fieldContext_OperationCluster_objects(ctx, field)
+	case "applied":
+		return ec.fieldContext_OperationCluster_applied(ctx, field)
+	case "healthy":
+		return ec.fieldContext_OperationCluster_healthy(ctx, field)
+	case "message":
+		return ec.fieldContext_OperationCluster_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OperationCluster", field.Name)
+}
+
+func (ec *executionContext) childFields_OperationProgress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "operation":
+		return ec.fieldContext_OperationProgress_operation(ctx, field)
+	case "kind":
+		return ec.fieldContext_OperationProgress_kind(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_OperationProgress_instanceName(ctx, field)
+	case "state":
+		return ec.fieldContext_OperationProgress_state(ctx, field)
+	case "reason":
+		return ec.fieldContext_OperationProgress_reason(ctx, field)
+	case "message":
+		return ec.fieldContext_OperationProgress_message(ctx, field)
+	case "steps":
+		return ec.fieldContext_OperationProgress_steps(ctx, field)
+	case "clusters":
+		return ec.fieldContext_OperationProgress_clusters(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OperationProgress", field.Name)
+}
+
+func (ec *executionContext) childFields_OperationStep(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_OperationStep_name(ctx, field)
+	case "state":
+		return ec.fieldContext_OperationStep_state(ctx, field)
+	case "message":
+		return ec.fieldContext_OperationStep_message(ctx, field)
+	case "done":
+		return ec.fieldContext_OperationStep_done(ctx, field)
+	case "total":
+		return ec.fieldContext_OperationStep_total(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OperationStep", field.Name)
 }
 
 func (ec *executionContext) childFields_OverflowClusterAffinity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12170,6 +13323,26 @@ func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.C
 	return nil, fmt.Errorf("no field named %q was found under type Pod", field.Name)
 }
 
+func (ec *executionContext) childFields_PolicyChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_PolicyChange_type(ctx, field)
+	case "policy":
+		return ec.fieldContext_PolicyChange_policy(ctx, field)
+	case "changedFields":
+		return ec.fieldContext_PolicyChange_changedFields(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_PolicyChange_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_PolicyChange_kind(ctx, field)
+	case "message":
+		return ec.fieldContext_PolicyChange_message(ctx, field)
+	case "cursor":
+		return ec.fieldContext_PolicyChange_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PolicyChange", field.Name)
+}
+
 func (ec *executionContext) childFields_PolicyUse(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "count":
@@ -12216,6 +13389,8 @@ func (ec *executionContext) childFields_PromoteResourcePayload(ctx context.Conte
 		return ec.fieldContext_PromoteResourcePayload_resource(ctx, field)
 	case "results":
 		return ec.fieldContext_PromoteResourcePayload_results(ctx, field)
+	case "operation":
+		return ec.fieldContext_PromoteResourcePayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_PromoteResourcePayload_consistencyToken(ctx, field)
 	}
@@ -12450,6 +13625,26 @@ func (ec *executionContext) childFields_ResourceBinding(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type ResourceBinding", field.Name)
 }
 
+func (ec *executionContext) childFields_ResourceChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_ResourceChange_type(ctx, field)
+	case "resource":
+		return ec.fieldContext_ResourceChange_resource(ctx, field)
+	case "changedFields":
+		return ec.fieldContext_ResourceChange_changedFields(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_ResourceChange_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_ResourceChange_kind(ctx, field)
+	case "message":
+		return ec.fieldContext_ResourceChange_message(ctx, field)
+	case "cursor":
+		return ec.fieldContext_ResourceChange_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResourceChange", field.Name)
+}
+
 func (ec *executionContext) childFields_ResourceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -12664,6 +13859,8 @@ func (ec *executionContext) childFields_UnjoinClusterPayload(ctx context.Context
 		return ec.fieldContext_UnjoinClusterPayload_requested(ctx, field)
 	case "cluster":
 		return ec.fieldContext_UnjoinClusterPayload_cluster(ctx, field)
+	case "operation":
+		return ec.fieldContext_UnjoinClusterPayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_UnjoinClusterPayload_consistencyToken(ctx, field)
 	}
@@ -12786,6 +13983,26 @@ func (ec *executionContext) childFields_WorkloadAntiAffinityTerm(ctx context.Con
 		return ec.fieldContext_WorkloadAntiAffinityTerm_groupByLabelKey(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadAntiAffinityTerm", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "type":
+		return ec.fieldContext_WorkloadChange_type(ctx, field)
+	case "workload":
+		return ec.fieldContext_WorkloadChange_workload(ctx, field)
+	case "changedFields":
+		return ec.fieldContext_WorkloadChange_changedFields(ctx, field)
+	case "instanceName":
+		return ec.fieldContext_WorkloadChange_instanceName(ctx, field)
+	case "kind":
+		return ec.fieldContext_WorkloadChange_kind(ctx, field)
+	case "message":
+		return ec.fieldContext_WorkloadChange_message(ctx, field)
+	case "cursor":
+		return ec.fieldContext_WorkloadChange_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadChange", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

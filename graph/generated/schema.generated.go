@@ -1312,13 +1312,6 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case workload.StatefulSet:
-		return ec._StatefulSet(ctx, sel, &obj)
-	case *workload.StatefulSet:
-		if obj == nil {
-			return graphql.Null
-		}
-		return ec._StatefulSet(ctx, sel, obj)
 	case *policy.PropagationPolicy:
 		if obj == nil {
 			return graphql.Null
@@ -1329,6 +1322,23 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._OverridePolicy(ctx, sel, obj)
+	case *policy.ClusterPropagationPolicy:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ClusterPropagationPolicy(ctx, sel, obj)
+	case *policy.ClusterOverridePolicy:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ClusterOverridePolicy(ctx, sel, obj)
+	case workload.StatefulSet:
+		return ec._StatefulSet(ctx, sel, &obj)
+	case *workload.StatefulSet:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._StatefulSet(ctx, sel, obj)
 	case workload.Job:
 		return ec._Job(ctx, sel, &obj)
 	case *workload.Job:
@@ -1357,16 +1367,6 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._CronJob(ctx, sel, obj)
-	case *policy.ClusterPropagationPolicy:
-		if obj == nil {
-			return graphql.Null
-		}
-		return ec._ClusterPropagationPolicy(ctx, sel, obj)
-	case *policy.ClusterOverridePolicy:
-		if obj == nil {
-			return graphql.Null
-		}
-		return ec._ClusterOverridePolicy(ctx, sel, obj)
 	case workload.Any:
 		if obj == nil {
 			return graphql.Null
@@ -1387,6 +1387,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._PropagationPolicyLike(ctx, sel, obj)
+	case policy.Any:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Policy(ctx, sel, obj)
 	case policy.OverridePolicyLike:
 		if obj == nil {
 			return graphql.Null

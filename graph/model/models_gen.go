@@ -21,3 +21,13 @@ type Mutation struct {
 // where a field says otherwise; `freshness` tells how old an answer is.
 type Query struct {
 }
+
+// What can be followed live. A subscription first tells what there is, one `ADDED` for
+// each object; then `SYNCED`; then every change. Fold the events by the object's `id`,
+// and what you have is what the list with the same filter has.
+//
+// Each event has a cursor. Subscribe again with the last one in `after`, at any replica,
+// and the stream goes on where it stopped. Where what happened since is not known any
+// more, `GAP` says so and what there is is told anew.
+type Subscription struct {
+}

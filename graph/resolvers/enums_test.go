@@ -23,9 +23,12 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
+	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
@@ -95,6 +98,12 @@ var enums = map[string]enumRoute{
 		out:   `mutation { deployApplication(input: {instance: "alpha"}) { results { rollback { outcome } } } }`, field: "UndoneWrite.outcome",
 	},
 	"PolicyOrderField": order("propagationPolicies"), "ResourceOrderField": order("resources"),
+	"ChangeType":         {value: typed[changes.Type], out: `subscription { instanceChanged { type } }`, field: "InstanceChange.type"},
+	"PolicyKind":         {value: typed[policy.Kind], in: `{ policyChanged(filter: {kinds: [$v]}) { type } }`, by: "Subscription.policyChanged", path: "filter.Kinds"},
+	"OperationKind":      {value: typed[operation.Kind], out: `subscription { operationProgress(operation: "") { kind } }`, field: "OperationProgress.kind"},
+	"OperationState":     {value: typed[operation.State], out: `subscription { operationProgress(operation: "") { state } }`, field: "OperationProgress.state"},
+	"OperationStepName":  {value: typed[operation.StepName], out: `subscription { operationProgress(operation: "") { steps { name } } }`, field: "OperationStep.name"},
+	"OperationStepState": {value: typed[operation.StepState], out: `subscription { operationProgress(operation: "") { steps { state } } }`, field: "OperationStep.state"},
 }
 
 // Every constant of the Go type behind an enum is a value of the enum, and the same
@@ -104,7 +113,7 @@ func TestEnumsGoOutAndComeBack(t *testing.T) {
 	models := boundTypes(t, schema)
 	tested := map[string]bool{}
 	for name, model := range models {
-		if strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") || name == "Guard" {
+		if (strings.HasPrefix(model, "github.com/kairship-io/kairship/pkg/fleet/policy.") && name != "PolicyKind") || name == "Guard" {
 			continue
 		}
 		tested[name] = true
@@ -209,8 +218,8 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 	t.Helper()
 	var got any
 	operation := "query"
-	if strings.HasPrefix(e.by, "Mutation.") {
-		operation = "mutation"
+	if root, _, _ := strings.Cut(e.by, "."); root == "Mutation" || root == "Subscription" {
+		operation = strings.ToLower(root)
 	}
 	run(t, &Resolver{}, world().with(intercept{e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
 		arg, field, _ := strings.Cut(e.path, ".")

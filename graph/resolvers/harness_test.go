@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -32,6 +33,18 @@ type intercept map[string]func(ctx context.Context, fc *graphql.FieldContext) (a
 // value answers with a value.
 func value(v any) func(context.Context, *graphql.FieldContext) (any, error) {
 	return func(context.Context, *graphql.FieldContext) (any, error) { return v, nil }
+}
+
+// stream answers for a subscription, with some events.
+func stream[T any](events ...T) func(context.Context, *graphql.FieldContext) (any, error) {
+	return func(context.Context, *graphql.FieldContext) (any, error) {
+		all := make(chan T, len(events))
+		for _, e := range events {
+			all <- e
+		}
+		close(all)
+		return (<-chan T)(all), nil
+	}
 }
 
 func fromIndex() freshness.Freshness { return freshness.Freshness{Source: freshness.SourceIndex} }
@@ -58,6 +71,10 @@ func world() intercept {
 		"Deployment.placements": value([]workload.Placement{{}}),
 		"Placement.object":      value(&workload.MemberObject{}),
 		"MemberObject.pods":     value([]workload.Pod{{}}),
+
+		"Subscription.instanceChanged":   stream(&instance.Change{Object: alpha}),
+		"Subscription.workloadChanged":   stream(&workload.Change{Object: deployment}),
+		"Subscription.operationProgress": stream(&operation.Progress{Steps: []operation.Step{{}}}),
 	}
 }
 
@@ -78,7 +95,7 @@ func unguarded(ctx context.Context, _ any, next graphql.Resolver, _ access.Check
 // run executes a query. Variables are JSON, as a client sends them.
 func run(t *testing.T, r *Resolver, answers intercept, query, variables string) *graphql.Response {
 	t.Helper()
-	exec := executor.New(generated.NewExecutableSchema(generated.Config{Resolvers: r, Directives: generated.DirectiveRoot{Guard: unguarded}}))
+	exec := executor.New(generated.NewExecutableSchema(generated.Config{Resolvers: r, Directives: generated.DirectiveRoot{Guard: unguarded, Observed: Observed}}))
 	exec.SetRecoverFunc(func(_ context.Context, p any) error { return fmt.Errorf("panic: %v", p) })
 	exec.AroundFields(func(ctx context.Context, next graphql.Resolver) (any, error) {
 		fc := graphql.GetFieldContext(ctx)

@@ -8,10 +8,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/follow"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -42,6 +44,10 @@ type Fleet struct {
 	Events         *event.Service
 	Resources      *resource.Service
 	Kubeconfigs    *kubeconfig.Service
+
+	// Live follows what changes, Operations how far long operations have come.
+	Live       *follow.Service
+	Operations *operation.Service
 
 	// Write changes what is in instances.
 	Write Write

@@ -50,7 +50,7 @@ func everyType(field graphql.CollectedField) []string {
 // them in common with others. A fragment on a type that a field can't have is
 // refused before anything is resolved, so all of them do for every field.
 var severalTypes = []string{
-	"Node", "Workload", "PropagationPolicyLike", "OverridePolicyLike",
+	"Node", "Workload", "Policy", "PropagationPolicyLike", "OverridePolicyLike",
 	"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob",
 	"PropagationPolicy", "ClusterPropagationPolicy", "OverridePolicy", "ClusterOverridePolicy",
 }

@@ -20,7 +20,7 @@ func (s *Service) WorkloadsChanged(ctx context.Context, f *workload.Filter, afte
 		return nil, err
 	}
 	c, err := s.confine(scope{
-		instances: f.Of(), types: f.Types(), filter: f.Listing(), join: observed,
+		instances: f.Of(), types: f.Types(), filter: f.Listing(), join: WorkloadJoin,
 		match: func(o *live.Object) bool {
 			w, ok := o.Joined.(*workload.Observed)
 			return ok && matches(w)
@@ -47,9 +47,9 @@ func (s *Service) WorkloadsChanged(ctx context.Context, f *workload.Filter, afte
 	}, after, "workloadChanged", f)
 }
 
-// observed joins the workloads of a kind with what their state depends on in the
+// WorkloadJoin joins the workloads of a kind with what their state depends on in the
 // instance: their bindings, and its member clusters.
-func observed(instance string, t index.Type) *live.Join {
+func WorkloadJoin(instance string, t index.Type) *live.Join {
 	kind, _ := workload.KindFromGVR(t.GroupVersionResource())
 	source := func(t index.Type) live.Source {
 		return live.Source{Instance: instance, Resource: t.GroupVersionResource()}

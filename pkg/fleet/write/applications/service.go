@@ -9,6 +9,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
@@ -39,6 +40,7 @@ type DeployPayload struct {
 	// Deployed tells that everything was written, or in a dry run could be.
 	Deployed         bool
 	Results          []resources.Result
+	Operation        *string
 	ConsistencyToken *string
 }
 
@@ -61,12 +63,12 @@ func (s *Service) Deploy(ctx context.Context, in DeployInput) (*DeployPayload, e
 		return nil, err
 	}
 	t, err := s.Resources.Write(ctx, site, in.Manifests, given, resources.Terms{
-		Namespace: in.Namespace, Force: in.Force, Rollback: in.Rollback, DryRun: in.DryRun,
+		Namespace: in.Namespace, Force: in.Force, Rollback: in.Rollback, DryRun: in.DryRun, Operation: operation.KindDeployApplication,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &DeployPayload{Deployed: t.Done, Results: t.Results, ConsistencyToken: t.ConsistencyToken}, nil
+	return &DeployPayload{Deployed: t.Done, Results: t.Results, Operation: t.Operation, ConsistencyToken: t.ConsistencyToken}, nil
 }
 
 // drafts appends the policies that inputs say.

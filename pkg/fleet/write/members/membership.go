@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
@@ -24,6 +25,8 @@ type MembershipPayload struct {
 	// Requested tells that the inventory asks for it now. Controllers see to it.
 	Requested bool
 	Cluster   *cluster.Cluster
+	// Operation is the ID under which the progress is followed; nil for a dry run.
+	Operation *string
 	// ConsistencyToken is always nil: the inventory is watched, not indexed.
 	ConsistencyToken *string
 }
@@ -87,8 +90,20 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 		if err != nil {
 			return nil, err
 		}
-		return &MembershipPayload{Requested: !in.DryRun, Cluster: s.Inventory.shown(c)}, nil
+		p := &MembershipPayload{Requested: !in.DryRun, Cluster: s.Inventory.shown(c)}
+		if p.Requested {
+			p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: membershipKind(to), Instance: in.Instance, Cluster: in.Cluster})
+		}
+		return p, nil
 	}
+}
+
+// membershipKind is what a cluster that is to be joined to an instance, or to none, is about.
+func membershipKind(to *string) operation.Kind {
+	if to == nil {
+		return operation.KindUnjoinCluster
+	}
+	return operation.KindJoinCluster
 }
 
 // permit lets those change the members of an instance who may change the instance

@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
@@ -36,6 +37,8 @@ type Service struct {
 	Writer    *write.Writer
 	Instances *instance.Service
 	Inventory *Inventory
+	// Operations makes the IDs under which joining and leaving are followed; nil for none.
+	Operations *operation.Service
 }
 
 // UpdateInput is the input of updateMemberCluster. What is nil stays.

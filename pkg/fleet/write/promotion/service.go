@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -48,6 +49,7 @@ type Payload struct {
 	// Resource is the object in the instance; nil where it was not written.
 	Resource         *resource.Resource
 	Results          []resources.Result
+	Operation        *string
 	ConsistencyToken *string
 }
 
@@ -107,7 +109,7 @@ func (s *Service) Promote(ctx context.Context, in Input) (*Payload, error) {
 	}
 	given := append([]resources.Given{claim}, found.given...)
 	given = append(given, resources.Given{Argument: "input.name", Paths: paths, Object: template})
-	t, err := s.Resources.Write(ctx, site, "", given, resources.Terms{Create: true, Rollback: in.Rollback, DryRun: in.DryRun})
+	t, err := s.Resources.Write(ctx, site, "", given, resources.Terms{Create: true, Rollback: in.Rollback, DryRun: in.DryRun, Operation: operation.KindPromoteResource})
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +118,7 @@ func (s *Service) Promote(ctx context.Context, in Input) (*Payload, error) {
 	}
 	return &Payload{
 		Promoted: t.Done, PolicyName: claim.Object.GetName(), Resource: t.Results[len(t.Results)-1].Resource,
-		Results: append(t.Results, found.settled...), ConsistencyToken: t.ConsistencyToken,
+		Results: append(t.Results, found.settled...), Operation: t.Operation, ConsistencyToken: t.ConsistencyToken,
 	}, nil
 }
 

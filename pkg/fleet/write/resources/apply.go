@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
@@ -65,6 +66,7 @@ type ApplyPayload struct {
 	// Applied tells that every document was applied, or in a dry run could be.
 	Applied          bool
 	Results          []Result
+	Operation        *string
 	ConsistencyToken *string
 }
 
@@ -95,6 +97,8 @@ type Terms struct {
 	Create bool
 	// Rollback undoes what was written when something fails later.
 	Rollback bool
+	// Operation is what the call is about, for those who follow its progress.
+	Operation operation.Kind
 }
 
 // Together is what became of objects that were written together.
@@ -107,7 +111,10 @@ type Together struct {
 	// call is about: the objects before are there for those after.
 	Err error
 	// Results are in the order of the input.
-	Results          []Result
+	Results []Result
+	// Operation is the ID under which the progress of what was written can be followed;
+	// nil where not all was.
+	Operation        *string
 	ConsistencyToken *string
 }
 
@@ -127,11 +134,11 @@ func (s *Service) Apply(ctx context.Context, in ApplyInput) (*ApplyPayload, erro
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.together(ctx, site, documents, Terms{Namespace: in.Namespace, Force: in.Force, DryRun: in.DryRun})
+	t, err := s.together(ctx, site, documents, Terms{Namespace: in.Namespace, Force: in.Force, DryRun: in.DryRun, Operation: operation.KindApplyManifests})
 	if err != nil {
 		return nil, err
 	}
-	return &ApplyPayload{Applied: t.Done, Results: t.Results, ConsistencyToken: t.ConsistencyToken}, nil
+	return &ApplyPayload{Applied: t.Done, Results: t.Results, Operation: t.Operation, ConsistencyToken: t.ConsistencyToken}, nil
 }
 
 // Write writes objects of manifests, which may be empty, and of other inputs
@@ -198,7 +205,22 @@ func (s *Service) together(ctx context.Context, site *write.Site, documents []do
 		t.Results = append(t.Results, *st.result)
 	}
 	t.ConsistencyToken = s.Writer.Token(ctx, outcomes...)
+	if t.Done && !terms.DryRun {
+		t.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: terms.Operation, Instance: site.Instance, Objects: written(asGiven)})
+	}
 	return t, nil
+}
+
+// written are the objects of some steps, for those who follow their progress.
+func written(steps []*step) []operation.Object {
+	objects := make([]operation.Object, len(steps))
+	for i, st := range steps {
+		k := st.kind
+		objects[i] = operation.Object{
+			Group: k.Group, Version: k.Version, Resource: k.Resource, Kind: k.Kind, Namespace: st.namespace, Name: st.object.GetName(),
+		}
+	}
+	return objects
 }
 
 func failed(steps []*step) bool {

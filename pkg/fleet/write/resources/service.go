@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
@@ -19,6 +20,9 @@ import (
 // Service changes objects of any kind.
 type Service struct {
 	Writer *write.Writer
+	// Operations makes the IDs under which the progress of what is written is
+	// followed; nil for none.
+	Operations *operation.Service
 }
 
 // PatchType is how a patch is read. The values are those of the schema's enum.

@@ -1,0 +1,194 @@
+package operation
+
+import (
+	"slices"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/follow"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/live"
+)
+
+func named(instance string, t index.Type, names ...string) live.Interest {
+	return live.Interest{
+		Source: live.Source{Instance: instance, Resource: t.GroupVersionResource()},
+		Filter: live.Filter{Names: names},
+	}
+}
+
+var (
+	instances = index.Type{Group: v1alpha1.InstanceResource.Group, Version: v1alpha1.InstanceResource.Version, Resource: v1alpha1.InstanceResource.Resource}
+	clusters  = index.Type{Group: v1alpha1.ClusterResource.Group, Version: v1alpha1.ClusterResource.Version, Resource: v1alpha1.ClusterResource.Resource}
+)
+
+// current is what an event leaves of an object: nothing when it is gone.
+func current[T any](e *live.Event) *T {
+	if e.Type == live.Deleted {
+		return nil
+	}
+	v, err := live.Decoded[T](e.Object)
+	if err != nil {
+		return nil // As good as gone; a later version may be better.
+	}
+	return v
+}
+
+// membership views a cluster that joins or leaves an instance.
+type membership struct {
+	op      Operation
+	cluster *v1alpha1.Cluster
+	member  *clusterv1alpha1.Cluster
+}
+
+func (m *membership) interests() []live.Interest {
+	return []live.Interest{named("", clusters, m.op.Cluster), named(m.op.Instance, index.MemberClusters, m.op.Cluster)}
+}
+
+func (m *membership) see(e *live.Event) {
+	switch {
+	case e.Object == nil:
+	case e.Source.Instance == "":
+		m.cluster = current[v1alpha1.Cluster](e)
+	default:
+		m.member = current[clusterv1alpha1.Cluster](e)
+	}
+}
+
+func (m *membership) find(time.Time) finding {
+	if m.op.Kind == KindUnjoinCluster {
+		return leaving(m.op, m.cluster, m.member)
+	}
+	return joining(m.op, m.cluster, m.member)
+}
+
+func (*membership) settles(time.Time) time.Duration { return 0 }
+
+// birth views an instance that is created.
+type birth struct {
+	op       Operation
+	instance *v1alpha1.Instance
+}
+
+func (b *birth) interests() []live.Interest {
+	return []live.Interest{named("", instances, b.op.Instance)}
+}
+
+func (b *birth) see(e *live.Event) {
+	if e.Object != nil {
+		b.instance = current[v1alpha1.Instance](e)
+	}
+}
+
+func (b *birth) find(time.Time) finding { return creating(b.op, b.instance) }
+
+func (*birth) settles(time.Time) time.Duration { return 0 }
+
+// settled is how long after they were written objects may still be claimed by a
+// policy: Karmada takes less than a second.
+const settled = 5 * time.Second
+
+// propagation views objects on their way into member clusters.
+type propagation struct {
+	op Operation
+	// objects are those that may be propagated.
+	objects []*propagated
+	// byBinding and byTemplate find them by the sources and keys of what is watched.
+	byBinding, byTemplate map[watched]*propagated
+}
+
+type watched struct {
+	resource index.Type
+	key      live.Key
+}
+
+// propagates tells whether Karmada sends objects of a type to members at all.
+func propagates(o Object) bool {
+	switch o.Group {
+	case "policy.karmada.io", "work.karmada.io", "cluster.karmada.io", "config.karmada.io", "apps.karmada.io":
+		return false
+	}
+	// Namespaces go wherever something in them goes.
+	return o.Kind != "Namespace"
+}
+
+func newPropagation(op Operation) *propagation {
+	p := &propagation{op: op, byBinding: map[watched]*propagated{}, byTemplate: map[watched]*propagated{}}
+	for _, o := range op.Objects {
+		if !propagates(o) {
+			continue
+		}
+		one := &propagated{object: o, gone: false}
+		p.objects = append(p.objects, one)
+		bindings := index.ResourceBindings
+		if o.Namespace == "" {
+			bindings = index.ClusterResourceBindings
+		}
+		p.byBinding[watched{bindings, live.Key{Namespace: o.Namespace, Name: workload.BindingName(o.Kind, o.Name)}}] = one
+		if one.isWorkload() {
+			// Its absence is told by nothing but the end of the snapshot.
+			one.gone = true
+			p.byTemplate[watched{o.Type(), live.Key{Namespace: o.Namespace, Name: o.Name}}] = one
+		}
+	}
+	return p
+}
+
+func (p *propagation) interests() []live.Interest {
+	names := map[index.Type][]string{}
+	for _, known := range []map[watched]*propagated{p.byBinding, p.byTemplate} {
+		for w := range known {
+			names[w.resource] = append(names[w.resource], w.key.Name)
+		}
+	}
+	var all []live.Interest
+	for t, of := range names {
+		slices.Sort(of)
+		i := named(p.op.Instance, t, slices.Compact(of)...)
+		if _, isWorkload := workload.KindFromGVR(t.GroupVersionResource()); isWorkload {
+			i.Join = follow.WorkloadJoin(p.op.Instance, t)
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+func (p *propagation) see(e *live.Event) {
+	if e.Object == nil {
+		return
+	}
+	find := func(known map[watched]*propagated) *propagated {
+		for w, one := range known {
+			if w.resource.GroupVersionResource() == e.Source.Resource && w.key == e.Object.Key() {
+				return one
+			}
+		}
+		return nil
+	}
+	if one := find(p.byBinding); one != nil {
+		one.binding = current[workv1alpha2.ResourceBinding](e)
+		return
+	}
+	if one := find(p.byTemplate); one != nil {
+		one.gone, one.status = e.Type == live.Deleted, nil
+		if o, ok := e.Object.Joined.(*workload.Observed); ok && !one.gone {
+			one.status = o.Status
+		}
+	}
+}
+
+func (p *propagation) find(now time.Time) finding {
+	seen := make([]propagated, len(p.objects))
+	for i, one := range p.objects {
+		seen[i] = *one
+	}
+	return rollout(seen, p.settles(now) > 0)
+}
+
+func (p *propagation) settles(now time.Time) time.Duration {
+	return max(0, p.op.Began.Add(settled).Sub(now))
+}
