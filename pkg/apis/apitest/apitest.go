@@ -59,15 +59,38 @@ func WithPediaClusters() Option {
 // types the controllers use.
 func WithKarmadas() Option {
 	return func(env *envtest.Environment) error {
-		list := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/karmada-io/karmada")
-		list.Dir = root()
-		out, err := list.Output()
-		if err != nil {
-			return fmt.Errorf("find the Karmada module: %w", err)
+		path, err := karmadaCRD()
+		env.CRDInstallOptions.Paths = append(env.CRDInstallOptions.Paths, path)
+		return err
+	}
+}
+
+func karmadaCRD() (string, error) {
+	list := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/karmada-io/karmada")
+	list.Dir = root()
+	out, err := list.Output()
+	if err != nil {
+		return "", fmt.Errorf("find the Karmada module: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(out)), "operator", "config", "crds", "operator.karmada.io_karmadas.yaml"), nil
+}
+
+// InstallKarmadas does the same as WithKarmadas while the server runs. The result
+// takes it away again.
+func InstallKarmadas(tb testing.TB) (remove func()) {
+	tb.Helper()
+	path, err := karmadaCRD()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	options := envtest.CRDInstallOptions{Paths: []string{path}, ErrorIfPathMissing: true}
+	if _, err := envtest.InstallCRDs(Config(tb), options); err != nil {
+		tb.Fatalf("install the CRD of the Karmada operator: %v", err)
+	}
+	return func() {
+		if err := envtest.UninstallCRDs(Config(tb), options); err != nil {
+			tb.Errorf("remove the CRD of the Karmada operator: %v", err)
 		}
-		env.CRDInstallOptions.Paths = append(env.CRDInstallOptions.Paths,
-			filepath.Join(strings.TrimSpace(string(out)), "operator", "config", "crds", "operator.karmada.io_karmadas.yaml"))
-		return nil
 	}
 }
 

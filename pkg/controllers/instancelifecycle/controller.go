@@ -34,7 +34,7 @@ const (
 	// whileFailing is the same, where it keeps failing.
 	whileFailing = 30 * time.Second
 	// whileMissing is for an operator that is not installed.
-	whileMissing = 30 * time.Second
+	whileMissing = 10 * time.Second
 	// whileUninstalling is for an uninstallation: only its duration matters.
 	whileUninstalling = 15 * time.Second
 )
