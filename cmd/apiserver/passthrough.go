@@ -42,11 +42,11 @@ func reachInstances(ctx context.Context, o instanceOptions, inventory cache.Cach
 
 // withPassthrough serves the instances' native APIs beside another handler. It
 // stands before the other's routes, which would redirect what a client of
-// Kubernetes sends.
+// Kubernetes sends. flush is to be called before the process ends.
 func withPassthrough(
 	ctx context.Context, api http.Handler, clients instanceproxy.Clients, authenticator authz.Authenticator,
 	permissions *authz.Resolver, indexed passthrough.Index, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger,
-) (http.Handler, error) {
+) (both http.Handler, flush func(), err error) {
 	native, err := passthrough.New(passthrough.Config{
 		Clients:       clients,
 		Authenticator: authenticator,
@@ -58,7 +58,7 @@ func withPassthrough(
 		Stopping:      ctx,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	traced := server.Traced(native)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -67,7 +67,7 @@ func withPassthrough(
 			return
 		}
 		api.ServeHTTP(w, kubeconfig.WithAddress(r))
-	}), nil
+	}), native.Flush, nil
 }
 
 // kubeconfigs makes what hands out the files with which kubectl comes back here.

@@ -45,6 +45,7 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
+	defer api.flush()
 	told(api.graphql.Stopping)
 	endpoints, err := o.endpoints()
 	if err != nil {

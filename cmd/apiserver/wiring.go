@@ -53,6 +53,8 @@ const planHeader = "Kairship-Query-Plan"
 type service struct {
 	http.Handler
 	graphql *server.Handler
+	// flush writes what is still to be written down of requests that are over.
+	flush func()
 }
 
 // build joins everything. It waits until the global cluster has been read once.
@@ -129,11 +131,11 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if err != nil {
 		return nil, err
 	}
-	handler, err := withPassthrough(ctx, api, clients, authenticator, permissions, native.NewService(fleet.Resources, scope), inventory, kube, logger)
+	handler, flush, err := withPassthrough(ctx, api, clients, authenticator, permissions, native.NewService(fleet.Resources, scope), inventory, kube, logger)
 	if err != nil {
 		return nil, err
 	}
-	return &service{Handler: handler, graphql: api}, nil
+	return &service{Handler: handler, graphql: api, flush: flush}, nil
 }
 
 // watchInventory caches what is read from the global cluster with every query.

@@ -155,7 +155,7 @@ func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.R
 		err = l.check(ctx)
 	}
 	if err == nil {
-		response, err = l.send(r.WithContext(ctx), identity)
+		response, err = l.send(ctx, r, identity)
 	}
 	if err == nil {
 		done(nil)

@@ -54,6 +54,7 @@ type Handler struct {
 	Config
 	origins *http.CrossOriginProtection
 	buffers bufferPool
+	journal journal
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -69,8 +70,12 @@ func New(config Config) (*Handler, error) {
 	if config.Stopping == nil {
 		config.Stopping = context.Background()
 	}
-	return &Handler{Config: config, origins: http.NewCrossOriginProtection()}, nil
+	return &Handler{Config: config, origins: http.NewCrossOriginProtection(), journal: journal{log: config.Audit}}, nil
 }
+
+// Flush waits until the audit's lines about all requests that are over are
+// written. It is called before the process ends.
+func (h *Handler) Flush() { h.journal.flush() }
 
 // PathOf is the path of an instance's API, without a slash at its end.
 func PathOf(instance string) string { return Prefix + instance + "/proxy" }
@@ -117,10 +122,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	//nolint:contextcheck // The request carries the context.
 	defer func() { // It is written for a connection that broke, too.
 		if c.caller.Name != "" {
-			h.Audit.Write(r.Context(), record, audit.Operation{
+			h.journal.add(entry{r.Context(), record, audit.Operation{
 				User: c.caller.Name, Via: "passthrough", Name: c.operation(recorder.code()), Type: r.Method,
 				Status: recorder.code(), Duration: time.Since(begun),
-			})
+			}})
 		}
 	}()
 	c.serve(recorder, r.WithContext(ctx))
