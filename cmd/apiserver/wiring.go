@@ -98,6 +98,9 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		return nil, err
 	}
 	fleet.Write = newWrites(fleet, inventory, kube, clients, tokens, logger)
+	if fleet.Write.Instances, err = newInstanceWrites(config, fleet, inventory, kube); err != nil {
+		return nil, err
+	}
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},

@@ -20,6 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
@@ -286,6 +287,11 @@ type ComplexityRoot struct {
 		Policy           func(childComplexity int) int
 	}
 
+	CreateInstancePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Instance         func(childComplexity int) int
+	}
+
 	CreateNamespacePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Namespace        func(childComplexity int) int
@@ -370,6 +376,12 @@ type ComplexityRoot struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
 		UsedBy           func(childComplexity int) int
+	}
+
+	DeleteInstancePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Deleted          func(childComplexity int) int
+		Instance         func(childComplexity int) int
 	}
 
 	DeleteNamespacePayload struct {
@@ -504,10 +516,13 @@ type ComplexityRoot struct {
 		ClusterOverridePolicy      func(childComplexity int, name string) int
 		ClusterPropagationPolicies func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		ClusterPropagationPolicy   func(childComplexity int, name string) int
+		Components                 func(childComplexity int) int
 		Conditions                 func(childComplexity int) int
 		CreatedAt                  func(childComplexity int) int
+		DeletionPolicy             func(childComplexity int) int
 		Events                     func(childComplexity int, first *int, after *string, filter *event.Filter, orderBy *object.Order) int
 		Freshness                  func(childComplexity int) int
+		HostCluster                func(childComplexity int) int
 		ID                         func(childComplexity int) int
 		KarmadaVersion             func(childComplexity int) int
 		Kubeconfig                 func(childComplexity int) int
@@ -524,12 +539,19 @@ type ComplexityRoot struct {
 		PropagationPolicies        func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		PropagationPolicy          func(childComplexity int, namespace string, name string) int
 		Resource                   func(childComplexity int, group string, version string, resource string, namespace *string, name string) int
+		ResourceVersion            func(childComplexity int) int
 		Resources                  func(childComplexity int, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) int
 		State                      func(childComplexity int) int
 		Summary                    func(childComplexity int) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string) int
 		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
+	}
+
+	InstanceAPIServer struct {
+		CertSANs    func(childComplexity int) int
+		Replicas    func(childComplexity int) int
+		ServiceType func(childComplexity int) int
 	}
 
 	InstanceChange struct {
@@ -542,6 +564,26 @@ type ComplexityRoot struct {
 		Type          func(childComplexity int) int
 	}
 
+	InstanceComponent struct {
+		Replicas func(childComplexity int) int
+	}
+
+	InstanceComponents struct {
+		APIServer             func(childComplexity int) int
+		AggregatedAPIServer   func(childComplexity int) int
+		CRDTarballURL         func(childComplexity int) int
+		ControllerManager     func(childComplexity int) int
+		Descheduler           func(childComplexity int) int
+		Etcd                  func(childComplexity int) int
+		Failover              func(childComplexity int) int
+		FeatureGates          func(childComplexity int) int
+		ImageRegistry         func(childComplexity int) int
+		KubeControllerManager func(childComplexity int) int
+		MetricsAdapter        func(childComplexity int) int
+		Scheduler             func(childComplexity int) int
+		Webhook               func(childComplexity int) int
+	}
+
 	InstanceConnection struct {
 		Edges      func(childComplexity int) int
 		Freshness  func(childComplexity int) int
@@ -550,15 +592,52 @@ type ComplexityRoot struct {
 		TotalCount func(childComplexity int) int
 	}
 
+	InstanceDescheduler struct {
+		Enabled                func(childComplexity int) int
+		Interval               func(childComplexity int) int
+		Replicas               func(childComplexity int) int
+		UnschedulableThreshold func(childComplexity int) int
+	}
+
 	InstanceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	InstanceEtcd struct {
+		Replicas func(childComplexity int) int
+		Storage  func(childComplexity int) int
+	}
+
+	InstanceEtcdStorage struct {
+		Size             func(childComplexity int) int
+		StorageClassName func(childComplexity int) int
+	}
+
+	InstanceFailover struct {
+		ClusterFailureThreshold      func(childComplexity int) int
+		ClusterMonitorGracePeriod    func(childComplexity int) int
+		ClusterMonitorPeriod         func(childComplexity int) int
+		ClusterStatusUpdateFrequency func(childComplexity int) int
+		ClusterSuccessThreshold      func(childComplexity int) int
+		Enabled                      func(childComplexity int) int
+		GracefulEvictionTimeout      func(childComplexity int) int
+	}
+
+	InstanceFeatureGate struct {
+		Enabled func(childComplexity int) int
+		Name    func(childComplexity int) int
 	}
 
 	InstanceKubeconfig struct {
 		CertificateAuthority func(childComplexity int) int
 		Server               func(childComplexity int) int
 		YAML                 func(childComplexity int) int
+	}
+
+	InstanceMetricsAdapter struct {
+		Enabled  func(childComplexity int) int
+		Replicas func(childComplexity int) int
 	}
 
 	InstanceSummary struct {
@@ -722,11 +801,13 @@ type ComplexityRoot struct {
 		CordonMemberCluster            func(childComplexity int, input members.CordonInput) int
 		CreateClusterOverridePolicy    func(childComplexity int, input policy.CreateInput[v1alpha1.OverrideSpec]) int
 		CreateClusterPropagationPolicy func(childComplexity int, input policy.CreateInput[v1alpha1.PropagationSpec]) int
+		CreateInstance                 func(childComplexity int, input instances.CreateInput) int
 		CreateNamespace                func(childComplexity int, input namespaces.CreateInput) int
 		CreateOverridePolicy           func(childComplexity int, input policy.CreateInput[v1alpha1.OverrideSpec]) int
 		CreatePropagationPolicy        func(childComplexity int, input policy.CreateInput[v1alpha1.PropagationSpec]) int
 		DeleteClusterOverridePolicy    func(childComplexity int, input policy.DeleteInput) int
 		DeleteClusterPropagationPolicy func(childComplexity int, input policy.DeleteInput) int
+		DeleteInstance                 func(childComplexity int, input instances.DeleteInput) int
 		DeleteNamespace                func(childComplexity int, input namespaces.DeleteInput) int
 		DeleteOverridePolicy           func(childComplexity int, input policy.DeleteInput) int
 		DeletePropagationPolicy        func(childComplexity int, input policy.DeleteInput) int
@@ -736,6 +817,7 @@ type ComplexityRoot struct {
 		PatchResource                  func(childComplexity int, input resources.PatchInput) int
 		PauseWorkload                  func(childComplexity int, input workloads.Target) int
 		PromoteResource                func(childComplexity int, input promotion.Input) int
+		RegisterInstance               func(childComplexity int, input instances.RegisterInput) int
 		RestartWorkload                func(childComplexity int, input workloads.Target) int
 		ResumeWorkload                 func(childComplexity int, input workloads.Target) int
 		RollbackWorkload               func(childComplexity int, input workloads.RollbackInput) int
@@ -746,6 +828,7 @@ type ComplexityRoot struct {
 		UnjoinCluster                  func(childComplexity int, input members.MembershipInput) int
 		UpdateClusterOverridePolicy    func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
 		UpdateClusterPropagationPolicy func(childComplexity int, input policy.UpdateInput[v1alpha1.PropagationSpec]) int
+		UpdateInstance                 func(childComplexity int, input instances.UpdateInput) int
 		UpdateMemberCluster            func(childComplexity int, input members.UpdateInput) int
 		UpdateNamespace                func(childComplexity int, input namespaces.UpdateInput) int
 		UpdateOverridePolicy           func(childComplexity int, input policy.UpdateInput[v1alpha1.OverrideSpec]) int
@@ -1038,6 +1121,11 @@ type ComplexityRoot struct {
 		Total func(childComplexity int) int
 	}
 
+	RegisterInstancePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Instance         func(childComplexity int) int
+	}
+
 	ReplicaCounts struct {
 		Available func(childComplexity int) int
 		Desired   func(childComplexity int) int
@@ -1251,6 +1339,11 @@ type ComplexityRoot struct {
 	UpdateClusterPropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+	}
+
+	UpdateInstancePayload struct {
+		ConsistencyToken func(childComplexity int) int
+		Instance         func(childComplexity int) int
 	}
 
 	UpdateMemberClusterPayload struct {
@@ -2189,6 +2282,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Policy(childComplexity), true
 
+	case "CreateInstancePayload.consistencyToken":
+		if e.ComplexityRoot.CreateInstancePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateInstancePayload.ConsistencyToken(childComplexity), true
+	case "CreateInstancePayload.instance":
+		if e.ComplexityRoot.CreateInstancePayload.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateInstancePayload.Instance(childComplexity), true
+
 	case "CreateNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.CreateNamespacePayload.ConsistencyToken == nil {
 			break
@@ -2578,6 +2684,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DeleteClusterPropagationPolicyPayload.UsedBy(childComplexity), true
+
+	case "DeleteInstancePayload.consistencyToken":
+		if e.ComplexityRoot.DeleteInstancePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteInstancePayload.ConsistencyToken(childComplexity), true
+	case "DeleteInstancePayload.deleted":
+		if e.ComplexityRoot.DeleteInstancePayload.Deleted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteInstancePayload.Deleted(childComplexity), true
+	case "DeleteInstancePayload.instance":
+		if e.ComplexityRoot.DeleteInstancePayload.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DeleteInstancePayload.Instance(childComplexity), true
 
 	case "DeleteNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.DeleteNamespacePayload.ConsistencyToken == nil {
@@ -3118,6 +3243,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.ClusterPropagationPolicy(childComplexity, args["name"].(string)), true
+	case "Instance.components":
+		if e.ComplexityRoot.Instance.Components == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.Components(childComplexity), true
 	case "Instance.conditions":
 		if e.ComplexityRoot.Instance.Conditions == nil {
 			break
@@ -3130,6 +3261,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.CreatedAt(childComplexity), true
+	case "Instance.deletionPolicy":
+		if e.ComplexityRoot.Instance.DeletionPolicy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.DeletionPolicy(childComplexity), true
 	case "Instance.events":
 		if e.ComplexityRoot.Instance.Events == nil {
 			break
@@ -3147,6 +3284,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Freshness(childComplexity), true
+	case "Instance.hostCluster":
+		if e.ComplexityRoot.Instance.HostCluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.HostCluster(childComplexity), true
 	case "Instance.id":
 		if e.ComplexityRoot.Instance.ID == nil {
 			break
@@ -3288,6 +3431,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.Resource(childComplexity, args["group"].(string), args["version"].(string), args["resource"].(string), args["namespace"].(*string), args["name"].(string)), true
+	case "Instance.resourceVersion":
+		if e.ComplexityRoot.Instance.ResourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.ResourceVersion(childComplexity), true
 	case "Instance.resources":
 		if e.ComplexityRoot.Instance.Resources == nil {
 			break
@@ -3340,6 +3489,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Instance.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*object.Order)), true
 
+	case "InstanceAPIServer.certSANs":
+		if e.ComplexityRoot.InstanceAPIServer.CertSANs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceAPIServer.CertSANs(childComplexity), true
+	case "InstanceAPIServer.replicas":
+		if e.ComplexityRoot.InstanceAPIServer.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceAPIServer.Replicas(childComplexity), true
+	case "InstanceAPIServer.serviceType":
+		if e.ComplexityRoot.InstanceAPIServer.ServiceType == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceAPIServer.ServiceType(childComplexity), true
+
 	case "InstanceChange.changedFields":
 		if e.ComplexityRoot.InstanceChange.ChangedFields == nil {
 			break
@@ -3383,6 +3551,92 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InstanceChange.Type(childComplexity), true
 
+	case "InstanceComponent.replicas":
+		if e.ComplexityRoot.InstanceComponent.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponent.Replicas(childComplexity), true
+
+	case "InstanceComponents.apiServer":
+		if e.ComplexityRoot.InstanceComponents.APIServer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.APIServer(childComplexity), true
+	case "InstanceComponents.aggregatedAPIServer":
+		if e.ComplexityRoot.InstanceComponents.AggregatedAPIServer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.AggregatedAPIServer(childComplexity), true
+	case "InstanceComponents.crdTarballURL":
+		if e.ComplexityRoot.InstanceComponents.CRDTarballURL == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.CRDTarballURL(childComplexity), true
+	case "InstanceComponents.controllerManager":
+		if e.ComplexityRoot.InstanceComponents.ControllerManager == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.ControllerManager(childComplexity), true
+	case "InstanceComponents.descheduler":
+		if e.ComplexityRoot.InstanceComponents.Descheduler == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.Descheduler(childComplexity), true
+	case "InstanceComponents.etcd":
+		if e.ComplexityRoot.InstanceComponents.Etcd == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.Etcd(childComplexity), true
+	case "InstanceComponents.failover":
+		if e.ComplexityRoot.InstanceComponents.Failover == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.Failover(childComplexity), true
+	case "InstanceComponents.featureGates":
+		if e.ComplexityRoot.InstanceComponents.FeatureGates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.FeatureGates(childComplexity), true
+	case "InstanceComponents.imageRegistry":
+		if e.ComplexityRoot.InstanceComponents.ImageRegistry == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.ImageRegistry(childComplexity), true
+	case "InstanceComponents.kubeControllerManager":
+		if e.ComplexityRoot.InstanceComponents.KubeControllerManager == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.KubeControllerManager(childComplexity), true
+	case "InstanceComponents.metricsAdapter":
+		if e.ComplexityRoot.InstanceComponents.MetricsAdapter == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.MetricsAdapter(childComplexity), true
+	case "InstanceComponents.scheduler":
+		if e.ComplexityRoot.InstanceComponents.Scheduler == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.Scheduler(childComplexity), true
+	case "InstanceComponents.webhook":
+		if e.ComplexityRoot.InstanceComponents.Webhook == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceComponents.Webhook(childComplexity), true
+
 	case "InstanceConnection.edges":
 		if e.ComplexityRoot.InstanceConnection.Edges == nil {
 			break
@@ -3414,6 +3668,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.InstanceConnection.TotalCount(childComplexity), true
 
+	case "InstanceDescheduler.enabled":
+		if e.ComplexityRoot.InstanceDescheduler.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDescheduler.Enabled(childComplexity), true
+	case "InstanceDescheduler.interval":
+		if e.ComplexityRoot.InstanceDescheduler.Interval == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDescheduler.Interval(childComplexity), true
+	case "InstanceDescheduler.replicas":
+		if e.ComplexityRoot.InstanceDescheduler.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDescheduler.Replicas(childComplexity), true
+	case "InstanceDescheduler.unschedulableThreshold":
+		if e.ComplexityRoot.InstanceDescheduler.UnschedulableThreshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceDescheduler.UnschedulableThreshold(childComplexity), true
+
 	case "InstanceEdge.cursor":
 		if e.ComplexityRoot.InstanceEdge.Cursor == nil {
 			break
@@ -3426,6 +3705,88 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceEdge.Node(childComplexity), true
+
+	case "InstanceEtcd.replicas":
+		if e.ComplexityRoot.InstanceEtcd.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceEtcd.Replicas(childComplexity), true
+	case "InstanceEtcd.storage":
+		if e.ComplexityRoot.InstanceEtcd.Storage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceEtcd.Storage(childComplexity), true
+
+	case "InstanceEtcdStorage.size":
+		if e.ComplexityRoot.InstanceEtcdStorage.Size == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceEtcdStorage.Size(childComplexity), true
+	case "InstanceEtcdStorage.storageClassName":
+		if e.ComplexityRoot.InstanceEtcdStorage.StorageClassName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceEtcdStorage.StorageClassName(childComplexity), true
+
+	case "InstanceFailover.clusterFailureThreshold":
+		if e.ComplexityRoot.InstanceFailover.ClusterFailureThreshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.ClusterFailureThreshold(childComplexity), true
+	case "InstanceFailover.clusterMonitorGracePeriod":
+		if e.ComplexityRoot.InstanceFailover.ClusterMonitorGracePeriod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.ClusterMonitorGracePeriod(childComplexity), true
+	case "InstanceFailover.clusterMonitorPeriod":
+		if e.ComplexityRoot.InstanceFailover.ClusterMonitorPeriod == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.ClusterMonitorPeriod(childComplexity), true
+	case "InstanceFailover.clusterStatusUpdateFrequency":
+		if e.ComplexityRoot.InstanceFailover.ClusterStatusUpdateFrequency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.ClusterStatusUpdateFrequency(childComplexity), true
+	case "InstanceFailover.clusterSuccessThreshold":
+		if e.ComplexityRoot.InstanceFailover.ClusterSuccessThreshold == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.ClusterSuccessThreshold(childComplexity), true
+	case "InstanceFailover.enabled":
+		if e.ComplexityRoot.InstanceFailover.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.Enabled(childComplexity), true
+	case "InstanceFailover.gracefulEvictionTimeout":
+		if e.ComplexityRoot.InstanceFailover.GracefulEvictionTimeout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFailover.GracefulEvictionTimeout(childComplexity), true
+
+	case "InstanceFeatureGate.enabled":
+		if e.ComplexityRoot.InstanceFeatureGate.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFeatureGate.Enabled(childComplexity), true
+	case "InstanceFeatureGate.name":
+		if e.ComplexityRoot.InstanceFeatureGate.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceFeatureGate.Name(childComplexity), true
 
 	case "InstanceKubeconfig.certificateAuthority":
 		if e.ComplexityRoot.InstanceKubeconfig.CertificateAuthority == nil {
@@ -3445,6 +3806,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceKubeconfig.YAML(childComplexity), true
+
+	case "InstanceMetricsAdapter.enabled":
+		if e.ComplexityRoot.InstanceMetricsAdapter.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceMetricsAdapter.Enabled(childComplexity), true
+	case "InstanceMetricsAdapter.replicas":
+		if e.ComplexityRoot.InstanceMetricsAdapter.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceMetricsAdapter.Replicas(childComplexity), true
 
 	case "InstanceSummary.cpu":
 		if e.ComplexityRoot.InstanceSummary.CPU == nil {
@@ -4181,6 +4555,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateClusterPropagationPolicy(childComplexity, args["input"].(policy.CreateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.createInstance":
+		if e.ComplexityRoot.Mutation.CreateInstance == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_createInstance_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.CreateInstance(childComplexity, args["input"].(instances.CreateInput)), true
 	case "Mutation.createNamespace":
 		if e.ComplexityRoot.Mutation.CreateNamespace == nil {
 			break
@@ -4236,6 +4621,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.DeleteClusterPropagationPolicy(childComplexity, args["input"].(policy.DeleteInput)), true
+	case "Mutation.deleteInstance":
+		if e.ComplexityRoot.Mutation.DeleteInstance == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_deleteInstance_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DeleteInstance(childComplexity, args["input"].(instances.DeleteInput)), true
 	case "Mutation.deleteNamespace":
 		if e.ComplexityRoot.Mutation.DeleteNamespace == nil {
 			break
@@ -4335,6 +4731,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.PromoteResource(childComplexity, args["input"].(promotion.Input)), true
+	case "Mutation.registerInstance":
+		if e.ComplexityRoot.Mutation.RegisterInstance == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_registerInstance_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RegisterInstance(childComplexity, args["input"].(instances.RegisterInput)), true
 	case "Mutation.restartWorkload":
 		if e.ComplexityRoot.Mutation.RestartWorkload == nil {
 			break
@@ -4445,6 +4852,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.UpdateClusterPropagationPolicy(childComplexity, args["input"].(policy.UpdateInput[v1alpha1.PropagationSpec])), true
+	case "Mutation.updateInstance":
+		if e.ComplexityRoot.Mutation.UpdateInstance == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_updateInstance_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.UpdateInstance(childComplexity, args["input"].(instances.UpdateInput)), true
 	case "Mutation.updateMemberCluster":
 		if e.ComplexityRoot.Mutation.UpdateMemberCluster == nil {
 			break
@@ -5698,6 +6116,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ReadyCount.Total(childComplexity), true
 
+	case "RegisterInstancePayload.consistencyToken":
+		if e.ComplexityRoot.RegisterInstancePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterInstancePayload.ConsistencyToken(childComplexity), true
+	case "RegisterInstancePayload.instance":
+		if e.ComplexityRoot.RegisterInstancePayload.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterInstancePayload.Instance(childComplexity), true
+
 	case "ReplicaCounts.available":
 		if e.ComplexityRoot.ReplicaCounts.Available == nil {
 			break
@@ -6535,6 +6966,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Policy(childComplexity), true
 
+	case "UpdateInstancePayload.consistencyToken":
+		if e.ComplexityRoot.UpdateInstancePayload.ConsistencyToken == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateInstancePayload.ConsistencyToken(childComplexity), true
+	case "UpdateInstancePayload.instance":
+		if e.ComplexityRoot.UpdateInstancePayload.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateInstancePayload.Instance(childComplexity), true
+
 	case "UpdateMemberClusterPayload.consistencyToken":
 		if e.ComplexityRoot.UpdateMemberClusterPayload.ConsistencyToken == nil {
 			break
@@ -6874,12 +7318,14 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCordonMemberClusterInput,
 		ec.unmarshalInputCreateClusterOverridePolicyInput,
 		ec.unmarshalInputCreateClusterPropagationPolicyInput,
+		ec.unmarshalInputCreateInstanceInput,
 		ec.unmarshalInputCreateNamespaceInput,
 		ec.unmarshalInputCreateOverridePolicyInput,
 		ec.unmarshalInputCreatePropagationPolicyInput,
 		ec.unmarshalInputDecisionConditionsInput,
 		ec.unmarshalInputDeleteClusterOverridePolicyInput,
 		ec.unmarshalInputDeleteClusterPropagationPolicyInput,
+		ec.unmarshalInputDeleteInstanceInput,
 		ec.unmarshalInputDeleteNamespaceInput,
 		ec.unmarshalInputDeleteOverridePolicyInput,
 		ec.unmarshalInputDeletePropagationPolicyInput,
@@ -6893,7 +7339,16 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputFieldSelectorRequirementInput,
 		ec.unmarshalInputImageOverriderInput,
 		ec.unmarshalInputImagePredicateInput,
+		ec.unmarshalInputInstanceAPIServerInput,
+		ec.unmarshalInputInstanceComponentInput,
+		ec.unmarshalInputInstanceComponentsInput,
+		ec.unmarshalInputInstanceDeschedulerInput,
+		ec.unmarshalInputInstanceEtcdInput,
+		ec.unmarshalInputInstanceEtcdStorageInput,
+		ec.unmarshalInputInstanceFailoverInput,
+		ec.unmarshalInputInstanceFeatureGateInput,
 		ec.unmarshalInputInstanceFilter,
+		ec.unmarshalInputInstanceMetricsAdapterInput,
 		ec.unmarshalInputInstanceOrder,
 		ec.unmarshalInputJSONPatchOperationInput,
 		ec.unmarshalInputJoinClusterInput,
@@ -6920,6 +7375,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPropagationPlacementInput,
 		ec.unmarshalInputPropagationSpecInput,
 		ec.unmarshalInputPropagationSuspensionInput,
+		ec.unmarshalInputRegisterInstanceInput,
 		ec.unmarshalInputReplicaSchedulingStrategyInput,
 		ec.unmarshalInputResourceChangeFilter,
 		ec.unmarshalInputResourceFilter,
@@ -6942,6 +7398,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputUnjoinClusterInput,
 		ec.unmarshalInputUpdateClusterOverridePolicyInput,
 		ec.unmarshalInputUpdateClusterPropagationPolicyInput,
+		ec.unmarshalInputUpdateInstanceInput,
 		ec.unmarshalInputUpdateMemberClusterInput,
 		ec.unmarshalInputUpdateNamespaceInput,
 		ec.unmarshalInputUpdateOverridePolicyInput,
@@ -7928,6 +8385,403 @@ type InstanceSummary {
   policies: [KindCount!]!
   "Other resources by kind."
   resources: [KindCount!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/instancemutation.graphqls", Input: `extend type Mutation {
+  """
+  Bring a Karmada that exists under Kairship's management. Its credentials are kept in
+  a Secret in the global cluster and never shown. Whether it can be reached, its
+  conditions tell. No role of a single instance contains this: it takes the right to
+  create on ` + "`" + `instances/management` + "`" + ` in the global cluster.
+  """
+  registerInstance(
+    "The Karmada."
+    input: RegisterInstanceInput!
+  ): RegisterInstancePayload! @guard(by: VISIBLE)
+
+  """
+  Have a new Karmada installed by the Karmada operator. How far that is, the condition
+  ` + "`" + `Installed` + "`" + ` tells. It takes what ` + "`" + `registerInstance` + "`" + ` takes, and the right to change
+  the cluster that it is installed on in the global cluster.
+  """
+  createInstance(
+    "What to install."
+    input: CreateInstanceInput!
+  ): CreateInstancePayload! @guard(by: VISIBLE)
+
+  "Change an instance: what people see of it, its credentials, or what is installed. It is for its admins."
+  updateInstance(
+    "The change."
+    input: UpdateInstanceInput!
+  ): UpdateInstancePayload! @guard(by: INSTANCE, argument: "input.instance")
+
+  """
+  Let an instance go. Everything that Kairship made for it is removed; its Karmada stays
+  as it is, unless it is Managed and ` + "`" + `deletionPolicy` + "`" + ` says otherwise. It is refused with
+  CONFLICT while clusters of the inventory are joined to it. It is for its admins.
+  """
+  deleteInstance(
+    "Which instance."
+    input: DeleteInstanceInput!
+  ): DeleteInstancePayload! @guard(by: INSTANCE, argument: "input.instance")
+}
+
+extend type Instance {
+  "The version of the ` + "`" + `Instance` + "`" + ` resource, which an update is based on."
+  resourceVersion: String!
+  "The cluster that a Managed instance is installed on; null where the caller may not see it."
+  hostCluster: Cluster
+  "What becomes of a Managed instance's Karmada when the instance is deleted."
+  deletionPolicy: DeletionPolicy!
+  "What was asked for of a Managed instance's components; null for nothing."
+  components: InstanceComponents
+}
+
+"What becomes of a Managed instance's Karmada when the instance is deleted."
+enum DeletionPolicy {
+  "It stays, and Kairship forgets it."
+  RETAIN
+  "It is uninstalled."
+  DELETE
+}
+
+"How an instance's API server can be reached from outside of its host cluster."
+enum ServiceType {
+  "Not at all."
+  CLUSTER_IP
+  "By a port on each node."
+  NODE_PORT
+  "By a load balancer of the host cluster."
+  LOAD_BALANCER
+}
+
+"Settings of a Managed instance's components. What is null has the default of Karmada, or of its operator."
+type InstanceComponents {
+  "What it stores its objects in."
+  etcd: InstanceEtcd
+  "Its API server."
+  apiServer: InstanceAPIServer
+  "karmada-aggregated-apiserver."
+  aggregatedAPIServer: InstanceComponent
+  "Its kube-controller-manager."
+  kubeControllerManager: InstanceComponent
+  "karmada-controller-manager."
+  controllerManager: InstanceComponent
+  "karmada-scheduler."
+  scheduler: InstanceComponent
+  "karmada-webhook."
+  webhook: InstanceComponent
+  "Moving workloads off clusters that have failed."
+  failover: InstanceFailover
+  "karmada-descheduler."
+  descheduler: InstanceDescheduler
+  "karmada-metrics-adapter."
+  metricsAdapter: InstanceMetricsAdapter
+  "Features of Karmada that are turned on or off."
+  featureGates: [InstanceFeatureGate!]!
+  "Where all images are pulled from; empty for the operator's default."
+  imageRegistry: String!
+  "Where the operator downloads Karmada's CRDs from; empty for Karmada's release."
+  crdTarballURL: String!
+}
+
+"Settings of one component."
+type InstanceComponent {
+  "How many of it run."
+  replicas: Int
+}
+
+"Settings of etcd."
+type InstanceEtcd {
+  "Its members."
+  replicas: Int
+  "The volume of each member; null when the data is lost with the pod."
+  storage: InstanceEtcdStorage
+}
+
+"The volume of a member of etcd."
+type InstanceEtcdStorage {
+  "Its size, for example ` + "`" + `10Gi` + "`" + `."
+  size: String!
+  "Its class; empty for the host cluster's default."
+  storageClassName: String!
+}
+
+"Settings of an instance's API server."
+type InstanceAPIServer {
+  "How many of it run."
+  replicas: Int
+  "How it can be reached; null for the default."
+  serviceType: ServiceType
+  "Further names and addresses of its certificate."
+  certSANs: [String!]!
+}
+
+"When a cluster counts as failed, and what then. Durations are like ` + "`" + `30s` + "`" + `."
+type InstanceFailover {
+  "Whether workloads are moved."
+  enabled: Boolean!
+  "How often a cluster's status is collected."
+  clusterStatusUpdateFrequency: String
+  "How often the health of clusters is judged."
+  clusterMonitorPeriod: String
+  "How long a cluster may be silent."
+  clusterMonitorGracePeriod: String
+  "How long a cluster must fail."
+  clusterFailureThreshold: String
+  "How long a cluster must succeed again."
+  clusterSuccessThreshold: String
+  "How long old replicas stay while the new ones become healthy."
+  gracefulEvictionTimeout: String
+}
+
+"Moving replicas that a cluster can't run. Durations are like ` + "`" + `30s` + "`" + `."
+type InstanceDescheduler {
+  "Whether it runs."
+  enabled: Boolean!
+  "How many of it run."
+  replicas: Int
+  "The time between two runs."
+  interval: String
+  "How long a pod must be unschedulable."
+  unschedulableThreshold: String
+}
+
+"The metrics API over all member clusters."
+type InstanceMetricsAdapter {
+  "Whether it runs."
+  enabled: Boolean!
+  "How many of it run."
+  replicas: Int
+}
+
+"A feature of Karmada that is turned on or off."
+type InstanceFeatureGate {
+  "Its name, for example ` + "`" + `PropagateDeps` + "`" + `."
+  name: String!
+  "Whether it is on."
+  enabled: Boolean!
+}
+
+"A Karmada that exists."
+input RegisterInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.RegisterInput") {
+  "The instance's name: lower-case letters, digits and ` + "`" + `-` + "`" + `, at most 50."
+  instance: String!
+  """
+  A kubeconfig for it. Its current context counts; certificates, keys and tokens are
+  inlined, and it names no program or file. It should be an administrator's, because
+  Kairship acts as the people who use it, and gives them their roles in it.
+  """
+  kubeconfig: String!
+  "A name for people."
+  alias: String
+  "Labels of the ` + "`" + `Instance` + "`" + ` resource."
+  labels: [LabelInput!]
+  "The version of Karmada, which its API does not tell, for example ` + "`" + `v1.18.2` + "`" + `."
+  karmadaVersion: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The instance that was registered."
+type RegisterInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.Payload") {
+  "The instance as it was stored."
+  instance: Instance
+  "Always null: instances are not read from the index."
+  consistencyToken: String
+}
+
+"A Karmada to install."
+input CreateInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.CreateInput") {
+  "The instance's name: lower-case letters, digits and ` + "`" + `-` + "`" + `, at most 50."
+  instance: String!
+  "The cluster of the inventory to install it on."
+  hostCluster: String!
+  "The version of Karmada, for example ` + "`" + `v1.18.2` + "`" + `; the operator's own unless told."
+  karmadaVersion: String
+  "Settings of its components."
+  components: InstanceComponentsInput
+  "What becomes of it when the instance is deleted; RETAIN unless told."
+  deletionPolicy: DeletionPolicy
+  "A name for people."
+  alias: String
+  "Labels of the ` + "`" + `Instance` + "`" + ` resource."
+  labels: [LabelInput!]
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The instance that is being installed."
+type CreateInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.Payload") {
+  "The instance as it was stored."
+  instance: Instance
+  "Always null: instances are not read from the index."
+  consistencyToken: String
+}
+
+"A change of an instance. What is left out or null stays as it is."
+input UpdateInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.UpdateInput") {
+  "The instance's name."
+  instance: String!
+  "The version that the change is based on: fail with CONFLICT when it is another one."
+  resourceVersion: String!
+  "A name for people; empty for none."
+  alias: String
+  "All its labels from now on."
+  labels: [LabelInput!]
+  "Another version of Karmada; for a Managed instance it is installed."
+  karmadaVersion: String
+  "All settings of a Managed instance's components from now on."
+  components: InstanceComponentsInput
+  "What becomes of a Managed instance's Karmada when the instance is deleted."
+  deletionPolicy: DeletionPolicy
+  "Other credentials of an External instance, as for ` + "`" + `registerInstance` + "`" + `."
+  kubeconfig: String
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"The instance that was changed."
+type UpdateInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.Payload") {
+  "The instance as it was stored."
+  instance: Instance
+  "Always null: instances are not read from the index."
+  consistencyToken: String
+}
+
+"An instance to let go."
+input DeleteInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.DeleteInput") {
+  "The instance's name."
+  instance: String!
+  "Only at this version: fail with CONFLICT when it is another one."
+  resourceVersion: String
+  "What becomes of a Managed instance's Karmada, whatever was said before."
+  deletionPolicy: DeletionPolicy
+  """
+  Let it go although clusters are joined to it, or although its Karmada can't be
+  uninstalled. Neither the clusters nor what runs in them are touched.
+  """
+  force: Boolean! = false
+  "Try it, and write nothing."
+  dryRun: Boolean = false
+}
+
+"What became of the deletion."
+type DeleteInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.DeletePayload") {
+  "The instance, while what was made for it is being removed; null when it is gone."
+  instance: Instance
+  "Whether it is gone."
+  deleted: Boolean!
+  "Always null: instances are not read from the index."
+  consistencyToken: String
+}
+
+"Settings of a Managed instance's components. What is left out has the default of Karmada, or of its operator."
+input InstanceComponentsInput {
+  "What it stores its objects in. It can't change."
+  etcd: InstanceEtcdInput
+  "Its API server."
+  apiServer: InstanceAPIServerInput
+  "karmada-aggregated-apiserver."
+  aggregatedAPIServer: InstanceComponentInput
+  "Its kube-controller-manager."
+  kubeControllerManager: InstanceComponentInput
+  "karmada-controller-manager."
+  controllerManager: InstanceComponentInput
+  "karmada-scheduler."
+  scheduler: InstanceComponentInput
+  "karmada-webhook."
+  webhook: InstanceComponentInput
+  "Moving workloads off clusters that have failed."
+  failover: InstanceFailoverInput
+  "karmada-descheduler. Once given it can be disabled, but not left out."
+  descheduler: InstanceDeschedulerInput
+  "karmada-metrics-adapter."
+  metricsAdapter: InstanceMetricsAdapterInput
+  "Features of Karmada to turn on or off; ` + "`" + `Failover` + "`" + ` has a setting of its own."
+  featureGates: [InstanceFeatureGateInput!]
+  "Where all images are pulled from, with a path if it has one."
+  imageRegistry: String! = ""
+  "Where the operator downloads Karmada's CRDs from; Karmada's release unless told."
+  crdTarballURL: String! = ""
+}
+
+"Settings of one component."
+input InstanceComponentInput {
+  "How many of it run: 1 to 10."
+  replicas: Int
+}
+
+"Settings of etcd."
+input InstanceEtcdInput {
+  "Its members: 1, 3 or 5."
+  replicas: Int
+  "The volume of each member. Without one the data is lost with the pod."
+  storage: InstanceEtcdStorageInput
+}
+
+"The volume of a member of etcd."
+input InstanceEtcdStorageInput {
+  "Its size, for example ` + "`" + `10Gi` + "`" + `."
+  size: String!
+  "Its class; the host cluster's default unless told."
+  storageClassName: String! = ""
+}
+
+"Settings of an instance's API server."
+input InstanceAPIServerInput {
+  "How many of it run: 1 to 10."
+  replicas: Int
+  "How it can be reached. It can't change."
+  serviceType: ServiceType
+  "Further names and addresses of its certificate. They can't change."
+  certSANs: [String!]
+}
+
+"When a cluster counts as failed, and what then. Durations are like ` + "`" + `30s` + "`" + `."
+input InstanceFailoverInput {
+  "Whether workloads are moved."
+  enabled: Boolean! = false
+  "How often a cluster's status is collected."
+  clusterStatusUpdateFrequency: String
+  "How often the health of clusters is judged."
+  clusterMonitorPeriod: String
+  "How long a cluster may be silent."
+  clusterMonitorGracePeriod: String
+  "How long a cluster must fail."
+  clusterFailureThreshold: String
+  "How long a cluster must succeed again."
+  clusterSuccessThreshold: String
+  "How long old replicas stay while the new ones become healthy."
+  gracefulEvictionTimeout: String
+}
+
+"Moving replicas that a cluster can't run. Durations are like ` + "`" + `30s` + "`" + `."
+input InstanceDeschedulerInput {
+  "Whether it runs."
+  enabled: Boolean! = false
+  "How many of it run: 1 to 10."
+  replicas: Int
+  "The time between two runs."
+  interval: String
+  "How long a pod must be unschedulable."
+  unschedulableThreshold: String
+}
+
+"The metrics API over all member clusters."
+input InstanceMetricsAdapterInput {
+  "Whether it runs."
+  enabled: Boolean! = false
+  "How many of it run: 1 to 10."
+  replicas: Int
+}
+
+"A feature of Karmada to turn on or off."
+input InstanceFeatureGateInput {
+  "Its name, for example ` + "`" + `PropagateDeps` + "`" + `."
+  name: String!
+  "Whether it is on."
+  enabled: Boolean!
 }
 `, BuiltIn: false},
 	{Name: "../schema/kubeconfig.graphqls", Input: `"A kubeconfig with which kubectl reaches an instance through Kairship."
@@ -12281,6 +13135,16 @@ func (ec *executionContext) childFields_CreateClusterPropagationPolicyPayload(ct
 	return nil, fmt.Errorf("no field named %q was found under type CreateClusterPropagationPolicyPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_CreateInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instance":
+		return ec.fieldContext_CreateInstancePayload_instance(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_CreateInstancePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreateInstancePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_CreateNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "namespace":
@@ -12341,6 +13205,18 @@ func (ec *executionContext) childFields_DeleteClusterPropagationPolicyPayload(ct
 		return ec.fieldContext_DeleteClusterPropagationPolicyPayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DeleteClusterPropagationPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DeleteInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instance":
+		return ec.fieldContext_DeleteInstancePayload_instance(ctx, field)
+	case "deleted":
+		return ec.fieldContext_DeleteInstancePayload_deleted(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_DeleteInstancePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeleteInstancePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteNamespacePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12571,6 +13447,14 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_viewerCan(ctx, field)
 	case "events":
 		return ec.fieldContext_Instance_events(ctx, field)
+	case "resourceVersion":
+		return ec.fieldContext_Instance_resourceVersion(ctx, field)
+	case "hostCluster":
+		return ec.fieldContext_Instance_hostCluster(ctx, field)
+	case "deletionPolicy":
+		return ec.fieldContext_Instance_deletionPolicy(ctx, field)
+	case "components":
+		return ec.fieldContext_Instance_components(ctx, field)
 	case "kubeconfig":
 		return ec.fieldContext_Instance_kubeconfig(ctx, field)
 	case "memberCluster":
@@ -12609,6 +13493,18 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type Instance", field.Name)
 }
 
+func (ec *executionContext) childFields_InstanceAPIServer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "replicas":
+		return ec.fieldContext_InstanceAPIServer_replicas(ctx, field)
+	case "serviceType":
+		return ec.fieldContext_InstanceAPIServer_serviceType(ctx, field)
+	case "certSANs":
+		return ec.fieldContext_InstanceAPIServer_certSANs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceAPIServer", field.Name)
+}
+
 func (ec *executionContext) childFields_InstanceChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "type":
@@ -12629,6 +13525,46 @@ func (ec *executionContext) childFields_InstanceChange(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type InstanceChange", field.Name)
 }
 
+func (ec *executionContext) childFields_InstanceComponent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "replicas":
+		return ec.fieldContext_InstanceComponent_replicas(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceComponent", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceComponents(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "etcd":
+		return ec.fieldContext_InstanceComponents_etcd(ctx, field)
+	case "apiServer":
+		return ec.fieldContext_InstanceComponents_apiServer(ctx, field)
+	case "aggregatedAPIServer":
+		return ec.fieldContext_InstanceComponents_aggregatedAPIServer(ctx, field)
+	case "kubeControllerManager":
+		return ec.fieldContext_InstanceComponents_kubeControllerManager(ctx, field)
+	case "controllerManager":
+		return ec.fieldContext_InstanceComponents_controllerManager(ctx, field)
+	case "scheduler":
+		return ec.fieldContext_InstanceComponents_scheduler(ctx, field)
+	case "webhook":
+		return ec.fieldContext_InstanceComponents_webhook(ctx, field)
+	case "failover":
+		return ec.fieldContext_InstanceComponents_failover(ctx, field)
+	case "descheduler":
+		return ec.fieldContext_InstanceComponents_descheduler(ctx, field)
+	case "metricsAdapter":
+		return ec.fieldContext_InstanceComponents_metricsAdapter(ctx, field)
+	case "featureGates":
+		return ec.fieldContext_InstanceComponents_featureGates(ctx, field)
+	case "imageRegistry":
+		return ec.fieldContext_InstanceComponents_imageRegistry(ctx, field)
+	case "crdTarballURL":
+		return ec.fieldContext_InstanceComponents_crdTarballURL(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceComponents", field.Name)
+}
+
 func (ec *executionContext) childFields_InstanceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "edges":
@@ -12645,6 +13581,20 @@ func (ec *executionContext) childFields_InstanceConnection(ctx context.Context, 
 	return nil, fmt.Errorf("no field named %q was found under type InstanceConnection", field.Name)
 }
 
+func (ec *executionContext) childFields_InstanceDescheduler(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "enabled":
+		return ec.fieldContext_InstanceDescheduler_enabled(ctx, field)
+	case "replicas":
+		return ec.fieldContext_InstanceDescheduler_replicas(ctx, field)
+	case "interval":
+		return ec.fieldContext_InstanceDescheduler_interval(ctx, field)
+	case "unschedulableThreshold":
+		return ec.fieldContext_InstanceDescheduler_unschedulableThreshold(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceDescheduler", field.Name)
+}
+
 func (ec *executionContext) childFields_InstanceEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "node":
@@ -12653,6 +13603,56 @@ func (ec *executionContext) childFields_InstanceEdge(ctx context.Context, field 
 		return ec.fieldContext_InstanceEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceEtcd(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "replicas":
+		return ec.fieldContext_InstanceEtcd_replicas(ctx, field)
+	case "storage":
+		return ec.fieldContext_InstanceEtcd_storage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceEtcd", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceEtcdStorage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "size":
+		return ec.fieldContext_InstanceEtcdStorage_size(ctx, field)
+	case "storageClassName":
+		return ec.fieldContext_InstanceEtcdStorage_storageClassName(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceEtcdStorage", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceFailover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "enabled":
+		return ec.fieldContext_InstanceFailover_enabled(ctx, field)
+	case "clusterStatusUpdateFrequency":
+		return ec.fieldContext_InstanceFailover_clusterStatusUpdateFrequency(ctx, field)
+	case "clusterMonitorPeriod":
+		return ec.fieldContext_InstanceFailover_clusterMonitorPeriod(ctx, field)
+	case "clusterMonitorGracePeriod":
+		return ec.fieldContext_InstanceFailover_clusterMonitorGracePeriod(ctx, field)
+	case "clusterFailureThreshold":
+		return ec.fieldContext_InstanceFailover_clusterFailureThreshold(ctx, field)
+	case "clusterSuccessThreshold":
+		return ec.fieldContext_InstanceFailover_clusterSuccessThreshold(ctx, field)
+	case "gracefulEvictionTimeout":
+		return ec.fieldContext_InstanceFailover_gracefulEvictionTimeout(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceFailover", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceFeatureGate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_InstanceFeatureGate_name(ctx, field)
+	case "enabled":
+		return ec.fieldContext_InstanceFeatureGate_enabled(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceFeatureGate", field.Name)
 }
 
 func (ec *executionContext) childFields_InstanceKubeconfig(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12665,6 +13665,16 @@ func (ec *executionContext) childFields_InstanceKubeconfig(ctx context.Context, 
 		return ec.fieldContext_InstanceKubeconfig_certificateAuthority(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type InstanceKubeconfig", field.Name)
+}
+
+func (ec *executionContext) childFields_InstanceMetricsAdapter(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "enabled":
+		return ec.fieldContext_InstanceMetricsAdapter_enabled(ctx, field)
+	case "replicas":
+		return ec.fieldContext_InstanceMetricsAdapter_replicas(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type InstanceMetricsAdapter", field.Name)
 }
 
 func (ec *executionContext) childFields_InstanceSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13531,6 +14541,16 @@ func (ec *executionContext) childFields_ReadyCount(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type ReadyCount", field.Name)
 }
 
+func (ec *executionContext) childFields_RegisterInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instance":
+		return ec.fieldContext_RegisterInstancePayload_instance(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_RegisterInstancePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegisterInstancePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ReplicaCounts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "desired":
@@ -13885,6 +14905,16 @@ func (ec *executionContext) childFields_UpdateClusterPropagationPolicyPayload(ct
 		return ec.fieldContext_UpdateClusterPropagationPolicyPayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UpdateClusterPropagationPolicyPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UpdateInstancePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "instance":
+		return ec.fieldContext_UpdateInstancePayload_instance(ctx, field)
+	case "consistencyToken":
+		return ec.fieldContext_UpdateInstancePayload_consistencyToken(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UpdateInstancePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateMemberClusterPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
+	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/kairship-io/kairship/pkg/fleet/write/namespaces"
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
@@ -60,6 +61,7 @@ type Write struct {
 	Resources    *resources.Service
 	Namespaces   *namespaces.Service
 	Members      *members.Service
+	Instances    *instances.Service
 	Policies     *policy.Writes
 	Workloads    *workloads.Service
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 )
 
 // Components are the settings of a Managed instance's components, as they are
@@ -16,7 +17,7 @@ import (
 // here durations are text, and feature gates a list.
 type Components struct {
 	Etcd                  *v1alpha1.EtcdSettings
-	APIServer             *v1alpha1.APIServerSettings
+	APIServer             *APIServer
 	AggregatedAPIServer   *v1alpha1.ComponentSettings
 	KubeControllerManager *v1alpha1.ComponentSettings
 	ControllerManager     *v1alpha1.ComponentSettings
@@ -28,6 +29,13 @@ type Components struct {
 	FeatureGates          []FeatureGate
 	ImageRegistry         string
 	CRDTarballURL         string
+}
+
+// APIServer is v1alpha1.APIServerSettings.
+type APIServer struct {
+	Replicas    *int32
+	ServiceType *v1alpha1.ServiceType
+	CertSANs    []string
 }
 
 // Failover is v1alpha1.FailoverSettings.
@@ -61,10 +69,13 @@ func ComponentsOf(c *v1alpha1.InstanceComponents) *Components {
 		return nil
 	}
 	out := &Components{
-		Etcd: c.Etcd, APIServer: c.APIServer, AggregatedAPIServer: c.AggregatedAPIServer,
+		Etcd: c.Etcd, AggregatedAPIServer: c.AggregatedAPIServer,
 		KubeControllerManager: c.KubeControllerManager, ControllerManager: c.ControllerManager,
 		Scheduler: c.Scheduler, Webhook: c.Webhook, MetricsAdapter: c.MetricsAdapter,
 		ImageRegistry: c.ImageRegistry, CRDTarballURL: c.CRDTarballURL,
+	}
+	if a := c.APIServer; a != nil {
+		out.APIServer = &APIServer{Replicas: a.Replicas, ServiceType: object.Optional(a.ServiceType), CertSANs: a.CertSANs}
 	}
 	if f := c.Failover; f != nil {
 		out.Failover = &Failover{
@@ -97,10 +108,16 @@ func (c *Components) Settings(argument string) (*v1alpha1.InstanceComponents, er
 		return nil, nil //nolint:nilnil // None stays none.
 	}
 	out := &v1alpha1.InstanceComponents{
-		Etcd: c.Etcd, APIServer: c.APIServer, AggregatedAPIServer: c.AggregatedAPIServer,
+		Etcd: c.Etcd, AggregatedAPIServer: c.AggregatedAPIServer,
 		KubeControllerManager: c.KubeControllerManager, ControllerManager: c.ControllerManager,
 		Scheduler: c.Scheduler, Webhook: c.Webhook, MetricsAdapter: c.MetricsAdapter,
 		ImageRegistry: c.ImageRegistry, CRDTarballURL: c.CRDTarballURL,
+	}
+	if a := c.APIServer; a != nil {
+		out.APIServer = &v1alpha1.APIServerSettings{Replicas: a.Replicas, CertSANs: a.CertSANs}
+		if a.ServiceType != nil {
+			out.APIServer.ServiceType = *a.ServiceType
+		}
 	}
 	durations := durations{argument: argument}
 	if f := c.Failover; f != nil {

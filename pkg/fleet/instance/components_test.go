@@ -26,8 +26,8 @@ func fill(t *testing.T, v reflect.Value) {
 			v.Set(reflect.ValueOf(metav1.Duration{Duration: 90 * time.Second}))
 			return
 		}
-		for i := range v.NumField() {
-			fill(t, v.Field(i))
+		for _, field := range v.Fields() {
+			fill(t, field)
 		}
 	case reflect.String:
 		v.SetString("text")

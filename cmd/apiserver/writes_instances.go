@@ -1,0 +1,41 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/graph/resolvers"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
+)
+
+// What Kairship itself writes to the global cluster, for people who may have it do so.
+// +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups="",resources=secrets,namespace=kairship-system,verbs=get;create;update
+
+// newInstanceWrites makes the service of the mutations of instances themselves.
+func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface) (*instances.Service, error) {
+	scheme := runtime.NewScheme()
+	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+	utilruntime.Must(corev1.AddToScheme(scheme))
+	// The two kinds are known, so nothing has to be discovered first.
+	mapper := meta.NewDefaultRESTMapper(nil)
+	mapper.Add(v1alpha1.GroupVersion.WithKind("Instance"), meta.RESTScopeRoot)
+	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
+	global, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
+	if err != nil {
+		return nil, fmt.Errorf("making the client that writes instances: %w", err)
+	}
+	return &instances.Service{
+		Access: fleet.Access, Global: global, Watched: watched, Now: time.Now,
+		Hosts: instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
+	}, nil
+}

@@ -1,0 +1,175 @@
+package instances
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
+)
+
+var kind = write.Kind{GroupVersionResource: v1alpha1.InstanceResource, Kind: "Instance"}
+
+const (
+	// caughtUp bounds the wait for the watch to show what was written.
+	caughtUp = 2 * time.Second
+	// undoWithin bounds taking back what was written, also when the caller is gone.
+	undoWithin = 10 * time.Second
+)
+
+// secretOf is where the credentials of an instance are kept that came through a
+// mutation.
+func secretOf(name string) *v1alpha1.SecretKeyReference {
+	return &v1alpha1.SecretKeyReference{SecretReference: v1alpha1.SecretReference{
+		Namespace: v1alpha1.SystemNamespace, Name: v1alpha1.VirtualClusterName(name) + "-kubeconfig",
+	}}
+}
+
+// readKubeconfig keeps of a kubeconfig what is needed to reach its current cluster
+// as its current user. What else it holds is not stored, and nothing of it is in
+// the error.
+func readKubeconfig(text string) ([]byte, error) {
+	parsed, err := connection.Parse(map[string][]byte{v1alpha1.KubeconfigSecretKey: []byte(text)}, connection.Source{})
+	if err != nil {
+		return nil, &apierror.Error{Code: apierror.CodeInvalid, Argument: kubeconfigArgument, Message: err.Error()}
+	}
+	return parsed.Kubeconfig()
+}
+
+func (s *Service) create(ctx context.Context, i *v1alpha1.Instance, dryRun bool) error {
+	return translate(http.MethodPost, i.Name, s.Global.Create(ctx, i, &client.CreateOptions{
+		DryRun: dry(dryRun), FieldManager: write.FieldManager,
+	}))
+}
+
+// createCredentials writes the Secret of an instance. It goes with the Instance.
+func (s *Service) createCredentials(ctx context.Context, i *v1alpha1.Instance, kubeconfig []byte, dryRun bool) error {
+	ref := secretOf(i.Name)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name, Labels: map[string]string{
+			v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue, v1alpha1.InstanceLabel: i.Name,
+		}},
+		Data: map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfig},
+	}
+	if i.UID != "" {
+		secret.Labels[v1alpha1.OwnerUIDLabel] = string(i.UID)
+		secret.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(i, v1alpha1.GroupVersion.WithKind(kind.Kind))}
+	}
+	err := s.Global.Create(ctx, secret, &client.CreateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return apierror.At(apierror.Wrap(err, apierror.CodeAlreadyExists,
+			"Secret %s/%s exists, and is not this instance's: remove it, or choose another name for the instance", ref.Namespace, ref.Name), write.InstanceArgument)
+	}
+	return translateSecret(err)
+}
+
+// replaceCredentials writes new credentials into the Secret of an instance, which
+// has to be its own.
+func (s *Service) replaceCredentials(ctx context.Context, i *v1alpha1.Instance, kubeconfig []byte, dryRun bool) error {
+	var secret corev1.Secret
+	ref := secretOf(i.Name)
+	err := s.Global.Get(ctx, client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}, &secret)
+	switch {
+	case apierrors.IsNotFound(err):
+		return s.createCredentials(ctx, i, kubeconfig, dryRun)
+	case err != nil:
+		return translateSecret(err)
+	case secret.Labels[v1alpha1.OwnerUIDLabel] != string(i.UID):
+		return apierror.At(apierror.New(apierror.CodeConflict, "Secret %s/%s is not this instance's", ref.Namespace, ref.Name), kubeconfigArgument)
+	}
+	secret.Data = map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfig}
+	return translateSecret(s.Global.Update(ctx, &secret, &client.UpdateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager}))
+}
+
+// owns tells that the credentials of an instance are in the Secret that mutations write.
+func owns(i *v1alpha1.Instance) bool {
+	ref, own := i.Spec.KubeconfigSecretRef, secretOf(i.Name)
+	return ref != nil && ref.Name == own.Name && (ref.Namespace == "" || ref.Namespace == own.Namespace) &&
+		(ref.Key == "" || ref.Key == v1alpha1.KubeconfigSecretKey)
+}
+
+// undo deletes an Instance whose credentials could not be written, and says so.
+func (s *Service) undo(ctx context.Context, i *v1alpha1.Instance, cause error) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+	defer cancel()
+	err := s.Global.Delete(ctx, i, client.Preconditions{UID: &i.UID})
+	if client.IgnoreNotFound(err) == nil {
+		return cause
+	}
+	return apierror.Wrap(errors.Join(cause, err), apierror.CodeOf(cause),
+		"the Instance was written, its credentials were not, and it could not be removed again: delete instance %q, then try again", i.Name)
+}
+
+// await waits until the watch has what was written, so that whoever wrote it reads
+// it next. The write is made even if that takes too long.
+func (s *Service) await(ctx context.Context, written *v1alpha1.Instance) {
+	_ = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, caughtUp, true, func(ctx context.Context) (bool, error) {
+		var now v1alpha1.Instance
+		err := s.Watched.Get(ctx, client.ObjectKeyFromObject(written), &now, client.UnsafeDisableDeepCopy)
+		if apierrors.IsNotFound(err) {
+			return written.DeletionTimestamp != nil, nil
+		}
+		return err == nil && (now.UID != written.UID || reached(now.ResourceVersion, written.ResourceVersion)), nil
+	})
+}
+
+// reached compares versions of objects of one kind, which the API server counts up.
+func reached(now, want string) bool {
+	n, err := strconv.ParseUint(now, 10, 64)
+	w, err2 := strconv.ParseUint(want, 10, 64)
+	return now == want || (err == nil && err2 == nil && n >= w)
+}
+
+func dry(run bool) []string {
+	if run {
+		return []string{metav1.DryRunAll}
+	}
+	return nil
+}
+
+// translate says what became of a request about an Instance in the words of the inputs.
+func translate(verb, name string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsNotFound(err):
+		return apierror.At(apierror.NotFound(kind.Kind, name), write.InstanceArgument)
+	case apierrors.IsConflict(err):
+		return apierror.At(apierror.Wrap(err, apierror.CodeConflict, "instance %q has changed meanwhile; read it again, and decide anew", name), "input.resourceVersion")
+	case apierrors.IsAlreadyExists(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		return write.Translate("", err, kind, verb, "", name, paths)
+	}
+	return unanswered(err)
+}
+
+// translateSecret keeps what the global cluster says of a Secret to the log: it may quote it.
+func translateSecret(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case apierrors.IsConflict(err):
+		return apierror.At(apierror.Wrap(err, apierror.CodeConflict, "the credentials have changed meanwhile; try again"), kubeconfigArgument)
+	}
+	return unanswered(err)
+}
+
+func unanswered(err error) error {
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case apierrors.IsForbidden(err):
+		return apierror.Wrap(err, apierror.CodeInternal, "internal error")
+	}
+	return apierror.Wrap(err, apierror.CodeTimeout, "the global cluster did not answer as expected; look at the instance before you try again")
+}
