@@ -97,18 +97,21 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	if fleet.Kubeconfigs, err = o.kubeconfigs(fleet.Access); err != nil {
 		return nil, err
 	}
+	scope := func(ctx context.Context) context.Context {
+		ctx, _ = index.WithRecorder(ctx)
+		return loaders.With(access.With(ctx), idx)
+	}
+	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {
+		return nil, err
+	}
 	fleet.Write = newWrites(fleet, inventory, kube, clients, tokens, logger)
 	if fleet.Write.Instances, err = newInstanceWrites(config, fleet, inventory, kube); err != nil {
 		return nil, err
 	}
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
-		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access)},
+		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access), Observed: resolvers.Observed},
 	})
-	scope := func(ctx context.Context) context.Context {
-		ctx, _ = index.WithRecorder(ctx)
-		return loaders.With(access.With(ctx), idx)
-	}
 	api, err := server.New(server.Config{
 		Schema:             schema,
 		Authenticator:      authenticator,
@@ -116,6 +119,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		RequestScope:       scope,
 		Begin:              beginReading(tokens),
 		ResponseExtensions: queryPlan,
+		StreamResponses:    resolvers.StreamResponses(),
 		RequestTimeout:     o.requestTimeout,
 		MaxBodyBytes:       o.maxBodyBytes,
 		Streams:            o.streams.limits,
