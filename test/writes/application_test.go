@@ -162,7 +162,7 @@ func TestDeployApplication(t *testing.T) {
 			t.Error("the Service is gone, and its deletion is said to have failed")
 		}
 		// Without rollback it is told just as exactly, and left.
-		p = deploy(false, "ConfigMap CONFIGURED, Secret CREATED, Service UNCHANGED, Deployment FAILED, OverridePolicy SKIPPED, PropagationPolicy SKIPPED", "manifests", text)
+		deploy(false, "ConfigMap CONFIGURED, Secret CREATED, Service UNCHANGED, Deployment FAILED, OverridePolicy SKIPPED, PropagationPolicy SKIPPED", "manifests", text)
 		if c, _ := stored(t, namespace, "a", &corev1.ConfigMap{}); c.Data["key"] != "3" {
 			t.Errorf("a holds %v", c.Data)
 		}

@@ -123,7 +123,7 @@ func newLegacy(t *testing.T, role, manifests string) *legacy {
 		return there
 	})
 	c := fleet.Open(t).Client(t, "m1")
-	for _, text := range strings.Split(manifests, "\n---\n") {
+	for text := range strings.SplitSeq(manifests, "\n---\n") {
 		u := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(text), &u.Object); err != nil {
 			t.Fatal(err)

@@ -30,6 +30,9 @@ func TestParseDocuments(t *testing.T) {
 		{name: "no name", text: "apiVersion: v1\nkind: A\nmetadata: {generateName: a}\n", argument: "input.manifests[0]", why: "applying twice would make two"},
 		{name: "an item without name", text: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: A, metadata: {}}\n", argument: "input.manifests[0]"},
 		{name: "metadata that is no object", text: "apiVersion: v1\nkind: A\nmetadata: a\n", argument: "input.manifests[0]"},
+		{name: "aliases that grow", text: "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: &f [*e,*e,*e,*e,*e,*e,*e,*e,*e]\ng: [*f,*f,*f,*f,*f,*f,*f,*f,*f]\n", argument: "input.manifests[0]", why: "a small text must not become a large object"},
+		{name: "a list in a list", text: "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: List, items: []}\n", argument: "input.manifests[0]", why: "depth costs as well"},
+		{name: "a list of too many", text: "apiVersion: v1\nkind: List\nitems:\n" + strings.Repeat("- {apiVersion: v1, kind: A, metadata: {name: a}}\n", MaxDocuments+1), argument: "input.manifests"},
 		{name: "too many", text: strings.Repeat("apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\n", MaxDocuments+1), argument: "input.manifests"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -89,6 +92,9 @@ func FuzzParseDocuments(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 64<<10 {
+			t.Skip("the server bounds what it reads")
+		}
 		documents, err := parseDocuments(text)
 		if err != nil {
 			e, ok := err.(*apierror.Error) //nolint:errorlint // It is returned as it is.
@@ -97,7 +103,14 @@ func FuzzParseDocuments(f *testing.F) {
 			}
 			return
 		}
+		if len(documents) == 0 || len(documents) > MaxDocuments {
+			t.Fatalf("%q: %d documents", text, len(documents))
+		}
+		makes(documents)
 		for _, d := range documents {
+			if r := rank(d.object); r < 0 || r > 8 {
+				t.Fatalf("%q: rank %d", text, r)
+			}
 			if d.object.GetName() == "" || d.object.GetKind() == "" || d.object.GetAPIVersion() == "" {
 				t.Fatalf("%q: %v", text, d.object)
 			}

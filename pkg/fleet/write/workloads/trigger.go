@@ -2,6 +2,8 @@ package workloads
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"strings"
 
@@ -82,18 +84,32 @@ func (s *Service) Trigger(ctx context.Context, in TriggerInput) (*TriggerPayload
 	policy := policyFor(job, madeJob.Version.UID, spec)
 	madePolicy, err := create(ctx, site, propagationPolicies, policy, o)
 	if err != nil {
-		if !in.DryRun {
-			background := metav1.DeletePropagationBackground
-			// The Job would run nowhere. Whoever cannot wait has gone, the Job has to go too.
-			_, _ = site.Delete(context.WithoutCancel(ctx), kindOf(workload.KindJob), in.Namespace, job.Name, write.Deletion{Propagation: &background}, write.Options{})
+		if in.DryRun {
+			return nil, err
 		}
-		return nil, err
+		return nil, takeBack(ctx, site, madeJob, err)
 	}
 	p := &TriggerPayload{ConsistencyToken: s.Writer.Token(ctx, madeJob, madePolicy)}
 	if madeJob.Object != nil {
 		p.Job, _ = s.Workloads.Written(ctx, in.Instance, madeJob.Object).(*workload.Job)
 	}
 	return p, nil
+}
+
+// takeBack deletes a Job whose policy was refused: it would run nowhere. Whoever
+// cannot wait has gone, the Job has to go too. It returns why the policy was
+// refused and, where the Job is left, says so.
+func takeBack(ctx context.Context, site *write.Site, job *write.Outcome, refused error) error {
+	background := metav1.DeletePropagationBackground
+	v := job.Version
+	_, err := site.Delete(context.WithoutCancel(ctx), kindOf(workload.KindJob), v.Namespace, v.Name, write.Deletion{UID: v.UID, Propagation: &background}, write.Options{})
+	e, told := errors.AsType[*apierror.Error](refused)
+	if err == nil || apierror.Is(err, apierror.CodeNotFound) || !told {
+		return refused
+	}
+	left := *e
+	left.Message += fmt.Sprintf("; Job %q was made, could not be deleted again, and is sent nowhere: delete it", v.Name)
+	return &left
 }
 
 // sentBy is the spec of the policy that sends the CronJob to its clusters.

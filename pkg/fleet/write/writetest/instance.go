@@ -227,7 +227,7 @@ func merge(into, from map[string]any) map[string]any {
 
 func refuse(w http.ResponseWriter, err error) {
 	status := apierrors.NewInternalError(err).ErrStatus
-	if known, ok := err.(apierrors.APIStatus); ok { //nolint:errorlint // Tests return them as they are.
+	if known, ok := err.(apierrors.APIStatus); ok {
 		status = known.Status()
 	}
 	status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}
@@ -237,5 +237,5 @@ func refuse(w http.ResponseWriter, err error) {
 func answer(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body)
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Nobody waits for it when it fails.
 }
