@@ -1,28 +1,297 @@
 package live
 
-import "context"
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
-// position is how far a stream has delivered its sources.
-type position struct{}
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
 
-// Cursor is the text to go on from after this event. It is made when asked for.
-func (e *Event) Cursor() string { return "" }
+// Stream is one subscription at work. Next and Event.Cursor are called by one
+// goroutine at a time; the other methods by any.
+type Stream struct {
+	hub        *Hub
+	ctx        context.Context //nolint:containedctx // It is the stream's own lifetime.
+	cancel     context.CancelCauseFunc
+	seal       *sealer
+	maxPending int
+	timer      *time.Timer
+	unhook     func() bool
 
-// Stream is one subscription at work. Next is called by one goroutine at a time;
-// the other methods by any.
-type Stream struct{}
+	// wake has room for one word that there is something to read.
+	wake chan struct{}
+	// readAt is when Next was called last, in nanoseconds since 1970.
+	readAt atomic.Int64
+	// following orders the calls of Follow.
+	following sync.Mutex
+
+	mu    sync.Mutex
+	parts []*part
+	// ready are the parts that have something to say.
+	ready []*part
+	// err ends the stream at once; last does when everything was read.
+	err, last error
+
+	// The rest belongs to the reader.
+
+	out []said
+	// synced: the whole stream has been told to be.
+	synced bool
+}
+
+// said is an event that waits to be read, and where its part is behind it. An event
+// without a type only moves the part.
+type said struct {
+	event    Event
+	part     *part
+	position *position
+}
 
 // Next waits for the next event. It returns the error that ended the stream:
 // context.Cause of the subscription's context, ErrSlow, ErrStopped, ErrClosed, or
 // the *apierror.Error of the last source. The end of the context that is given here
 // ends only the wait.
-func (s *Stream) Next(context.Context) (Event, error) { return Event{}, nil }
+func (s *Stream) Next(ctx context.Context) (Event, error) {
+	s.readAt.Store(time.Now().UnixNano())
+	for {
+		if e, ok := s.pop(); ok {
+			return e, nil
+		}
+		p, err := s.turn()
+		switch {
+		case err != nil:
+			return Event{}, err
+		case p == nil:
+			select {
+			case <-s.wake:
+			case <-ctx.Done():
+				return Event{}, context.Cause(ctx)
+			}
+		case !s.read(p):
+		default:
+			s.mu.Lock()
+			s.enqueue(p)
+			s.mu.Unlock()
+		}
+	}
+}
+
+// pop is the next event that waits.
+func (s *Stream) pop() (Event, bool) {
+	for len(s.out) > 0 {
+		next := s.out[0]
+		s.out[0] = said{}
+		if s.out = s.out[1:]; len(s.out) == 0 {
+			s.out = nil
+		}
+		if p := next.part; p != nil {
+			p.out--
+			if next.position != nil {
+				p.position = next.position
+			}
+		}
+		if next.event.Type == "" {
+			continue
+		}
+		s.hub.metrics.events.WithLabelValues(string(next.event.Type)).Inc()
+		next.event.stream = s
+		return next.event, true
+	}
+	return Event{}, false
+}
+
+// turn is the part whose turn it is, with what it has to say taken out; nil when
+// none has anything.
+func (s *Stream) turn() (*part, error) {
+	for {
+		s.mu.Lock()
+		if s.err != nil {
+			defer s.mu.Unlock()
+			return nil, s.err
+		}
+		if len(s.ready) == 0 {
+			last := s.last
+			s.mu.Unlock()
+			if last != nil {
+				s.end(last)
+			}
+			return nil, last
+		}
+		p := s.ready[0]
+		s.ready = s.ready[1:]
+		p.queued = false
+		if !p.stale {
+			p.takeIn()
+			s.mu.Unlock()
+			return p, nil
+		}
+		s.mu.Unlock()
+		p.view.restart(p)
+		s.mu.Lock()
+		if p.stale { // Its source is gone, and it will never start.
+			p.stale, p.fresh = false, &start{gap: true, at: p.seen.Load()}
+			s.enqueue(p)
+		}
+		s.mu.Unlock()
+	}
+}
+
+// enqueue is called with the lock held.
+func (s *Stream) enqueue(p *part) {
+	if p.queued {
+		return
+	}
+	p.queued = true
+	s.ready = append(s.ready, p)
+	s.rouse()
+}
+
+func (s *Stream) rouse() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// remove takes a part out of the stream, which ends behind the last one.
+func (s *Stream) remove(p *part, reason error) {
+	s.mu.Lock()
+	if !slices.Contains(s.parts, p) {
+		s.mu.Unlock()
+		return // The stream has ended in between.
+	}
+	// A copy, because the parts may be being read.
+	s.parts = slices.DeleteFunc(slices.Clone(s.parts), func(other *part) bool { return other == p })
+	if len(s.parts) == 0 {
+		s.last = reason
+	}
+	s.mu.Unlock()
+	p.view.detach(p, nil)
+	s.hub.release(p.view)
+}
+
+// giveUp is called when sources have had the time to answer.
+func (s *Stream) giveUp() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range s.parts {
+		if !p.active && p.problem == nil {
+			p.silent = explain(p.source, errSilent)
+			s.enqueue(p)
+		}
+	}
+}
+
+var errSilent = errors.New("there was no answer in time")
 
 // Follow replaces the interests of the stream. Sources that were followed before
 // go on where the filter is to stay (Join and Filter of a source that stays are
 // ignored); new ones begin with what is there and a SYNCED of their own; the objects
-// of those that are left out are told as DELETED, followed by ENDED with the error given.
-func (s *Stream) Follow([]Interest, error) error { return nil }
+// of those that are left out are told as DELETED, followed by ENDED with the error
+// given. The error is INVALID for a source that is named twice.
+func (s *Stream) Follow(interests []Interest, reason error) error {
+	s.following.Lock()
+	defer s.following.Unlock()
+	if err := check(interests); err != nil {
+		return err
+	}
+	wanted := map[Source]bool{}
+	for i := range interests {
+		wanted[interests[i].Source] = true
+	}
+	s.mu.Lock()
+	known := map[Source]bool{}
+	var leaving []*part
+	for _, p := range s.parts {
+		if p.ended != nil {
+			continue
+		}
+		if known[p.source] = true; !wanted[p.source] {
+			leaving = append(leaving, p)
+		}
+	}
+	s.mu.Unlock()
+	// The new ones first: a stream without any ends.
+	for i := range interests {
+		if known[interests[i].Source] {
+			continue
+		}
+		if err := s.add(&interests[i], nil); err != nil {
+			return err
+		}
+	}
+	if reason == nil {
+		reason = apierror.New(apierror.CodeNotFound, "it is followed no longer")
+	}
+	for _, p := range leaving {
+		p.view.detach(p, reason)
+	}
+	return nil
+}
+
+// add begins to follow a source.
+func (s *Stream) add(interest *Interest, resume *position) error {
+	v, err := s.hub.acquire(interest)
+	if err != nil {
+		return err
+	}
+	p := &part{stream: s, view: v, source: interest.Source, id: newPartID(v.key), filter: newFilter(interest.Filter), resume: resume, position: resume}
+	s.mu.Lock()
+	ended := s.err
+	if ended == nil {
+		s.parts = append(s.parts, p)
+		s.last = nil
+	}
+	s.mu.Unlock()
+	if ended != nil {
+		s.hub.release(v)
+		return ended
+	}
+	v.attach(p)
+	s.mu.Lock()
+	ended = s.err
+	s.mu.Unlock()
+	if ended != nil {
+		v.detach(p, nil) // It may have been attached behind the end.
+	}
+	return ended
+}
 
 // Close ends the stream. It does not wait.
-func (s *Stream) Close() {}
+func (s *Stream) Close() { s.end(ErrClosed) }
+
+// end ends the stream for a reason, the first one counts. No lock is held.
+func (s *Stream) end(reason error) {
+	s.mu.Lock()
+	if s.err != nil {
+		s.mu.Unlock()
+		return
+	}
+	s.err = reason
+	parts, unhook := s.parts, s.unhook
+	s.parts, s.ready = nil, nil
+	s.rouse()
+	s.mu.Unlock()
+	s.cancel(reason)
+	unhook()
+	s.timer.Stop()
+	for _, p := range parts {
+		p.view.detach(p, nil)
+		s.hub.release(p.view)
+	}
+	s.hub.forget(s, reason)
+}
+
+// neglected tells that the subscriber did not read for a time, though it could have.
+func (s *Stream) neglected(now time.Time, patience time.Duration) bool {
+	if now.Sub(time.Unix(0, s.readAt.Load())) <= patience {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.ready) > 0
+}

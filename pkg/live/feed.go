@@ -1,0 +1,287 @@
+package live
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// sink hears what a feed learns, in order, with the feed's lock held.
+type sink interface {
+	// synced: the feed's objects are all that is there. It is called once in an epoch,
+	// and again when another cluster came in the place of the feed's.
+	synced(f *feed)
+	// turned: these objects turned at the version that the feed is at now.
+	turned(f *feed, turns []turn)
+	// progressed: the feed is at a later version, and nothing turned.
+	progressed(f *feed)
+	// interrupted: the source does not answer; nil when it does again.
+	interrupted(f *feed, err error)
+	// ended: the source is gone, and so are its objects, which turned before.
+	ended(f *feed, err error)
+}
+
+// feed follows one source.
+type feed struct {
+	source   Source
+	upstream upstream
+	logger   *slog.Logger
+	metrics  *metrics
+	stop     context.CancelFunc
+
+	// bases shares what is asked of the cluster for resuming streams.
+	bases bases
+	// advancing lets one listing at a time be asked for on their account.
+	advancing chan struct{}
+
+	// users is how many views there are; the hub's lock guards it.
+	users int
+
+	mu      sync.Mutex
+	sinks   []sink
+	objects map[Key]*Object
+	// version is what objects are at; epoch is the cluster it is a version of.
+	version uint64
+	epoch   uint32
+	// listed: there was a list of this epoch.
+	listed  bool
+	history history
+	// problem is why the source does not answer; gone is why it never will.
+	problem, gone error
+	// ordered are the objects by key; nil when that is to be made.
+	ordered []*Object
+}
+
+func newFeed(source Source, up upstream, historyLimit int, m *metrics, logger *slog.Logger) *feed {
+	return &feed{
+		source: source, upstream: up, metrics: m, logger: logger.With("source", source.String()),
+		objects: map[Key]*Object{}, history: history{limit: historyLimit},
+		advancing: make(chan struct{}, 1),
+	}
+}
+
+func compareKeys(a, b Key) int {
+	if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+// attach adds a sink, and tells it what is known. It is called with the lock held.
+func (f *feed) attach(s sink) {
+	f.sinks = append(f.sinks, s)
+	if f.listed {
+		s.synced(f)
+	}
+	switch {
+	case f.gone != nil:
+		s.ended(f, f.gone)
+	case f.problem != nil:
+		s.interrupted(f, f.problem)
+	}
+}
+
+func (f *feed) detach(s sink) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sinks = slices.DeleteFunc(f.sinks, func(other sink) bool { return other == s })
+}
+
+// sorted is called with the lock held. The result is never changed.
+func (f *feed) sorted() []*Object {
+	if f.ordered == nil {
+		f.ordered = sortedObjects(f.objects)
+	}
+	return f.ordered
+}
+
+func sortedObjects(objects map[Key]*Object) []*Object {
+	ordered := make([]*Object, 0, len(objects))
+	for _, o := range objects {
+		ordered = append(ordered, o)
+	}
+	slices.SortFunc(ordered, func(a, b *Object) int { return compareKeys(a.Key(), b.Key()) })
+	return ordered
+}
+
+// hear takes one frame of a watch that began at the feed's version.
+func (f *feed) hear(fr frame) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if fr.version <= f.version {
+		return // A listing was faster.
+	}
+	if fr.kind == "BOOKMARK" {
+		f.version = fr.version
+		for _, s := range f.sinks {
+			s.progressed(f)
+		}
+		return
+	}
+	key := fr.object.Key()
+	t := turn{key: key, old: f.objects[key], at: fr.version, floor: fr.version - 1}
+	f.version = fr.version
+	if fr.kind == "DELETED" {
+		t.last = fr.object
+	} else {
+		t.now = fr.object
+	}
+	if t.old == nil && t.now == nil {
+		for _, s := range f.sinks {
+			s.progressed(f)
+		}
+		return
+	}
+	f.apply([]turn{t})
+}
+
+// apply is called with the lock held, and with the version of the turns set.
+func (f *feed) apply(turns []turn) {
+	for i := range turns {
+		if turns[i].now == nil {
+			delete(f.objects, turns[i].key)
+		} else {
+			f.objects[turns[i].key] = turns[i].now
+		}
+		f.history.add(turns[i])
+	}
+	f.ordered = nil
+	for _, s := range f.sinks {
+		s.turned(f, turns)
+	}
+}
+
+// take makes a listing what the feed has. Only what differs turns.
+func (f *feed) take(l *listing, epoch uint32) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.takeLocked(l, epoch)
+}
+
+func (f *feed) takeLocked(l *listing, epoch uint32) {
+	if !f.listed {
+		f.objects, f.version, f.epoch, f.listed, f.ordered = l.objects, l.version, epoch, true, nil
+		f.history.reset(l.version)
+		for _, s := range f.sinks {
+			s.synced(f)
+		}
+		return
+	}
+	if f.epoch != epoch || l.version < f.version {
+		// Another history: its versions compare with none that was.
+		f.metrics.relists.WithLabelValues("other").Inc()
+		f.turnTo(l, epoch)
+		f.history.reset(l.version)
+		for _, s := range f.sinks {
+			s.synced(f)
+		}
+		return
+	}
+	f.metrics.relists.WithLabelValues("expired").Inc()
+	f.turnTo(l, epoch)
+}
+
+// turnTo is called with the lock held.
+func (f *feed) turnTo(l *listing, epoch uint32) {
+	touches := differences(f.objects, l.objects, l.version)
+	floor := f.version
+	f.version, f.epoch = l.version, epoch
+	if len(touches) == 0 {
+		for _, s := range f.sinks {
+			s.progressed(f)
+		}
+		return
+	}
+	turns := make([]turn, len(touches))
+	for i, t := range touches {
+		turns[i] = turn{key: t.key, old: t.base, now: l.objects[t.key], last: t.base, at: l.version, floor: floor}
+	}
+	f.apply(turns)
+}
+
+// interrupt says that the source does not answer; with nil, that it does.
+func (f *feed) interrupt(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone != nil || (err == nil) == (f.problem == nil) {
+		return
+	}
+	f.problem = err
+	if err != nil {
+		f.logger.Warn("what is watched does not answer; trying again until it does", "error", err)
+	} else {
+		f.logger.Info("what is watched answers")
+	}
+	for _, s := range f.sinks {
+		s.interrupted(f, err)
+	}
+}
+
+// end says that the source is gone.
+func (f *feed) end(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone != nil {
+		return
+	}
+	if f.listed {
+		f.turnTo(&listing{objects: map[Key]*Object{}, version: f.version + 1}, f.epoch)
+	}
+	f.gone = err
+	for _, s := range f.sinks {
+		s.ended(f, err)
+	}
+}
+
+func (f *feed) isGone() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.gone != nil
+}
+
+// isGone tells that an instance is gone for good.
+func isGone(err error) bool { return apierror.Is(err, apierror.CodeNotFound) }
+
+// bases are states that streams resumed from: after an outage many resume from
+// the same.
+type bases struct {
+	mu   sync.Mutex
+	kept []base
+}
+
+type base struct {
+	listing *listing
+	epoch   uint32
+	read    time.Time
+}
+
+const (
+	maxBases = 8
+	baseAge  = 15 * time.Second
+)
+
+func (b *bases) find(version uint64, epoch uint32, now time.Time) *listing {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.kept = slices.DeleteFunc(b.kept, func(k base) bool { return now.Sub(k.read) > baseAge })
+	for _, k := range b.kept {
+		if k.listing.version == version && k.epoch == epoch {
+			return k.listing
+		}
+	}
+	return nil
+}
+
+func (b *bases) keep(l *listing, epoch uint32, now time.Time) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.kept) >= maxBases {
+		b.kept = slices.Delete(b.kept, 0, 1)
+	}
+	b.kept = append(b.kept, base{listing: l, epoch: epoch, read: now})
+}

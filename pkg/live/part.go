@@ -1,0 +1,140 @@
+package live
+
+import "sync/atomic"
+
+// start is where a part begins, or begins again.
+type start struct {
+	// gap: what was told before is to be forgotten.
+	gap bool
+	// changes come first: what is otherwise than where the part resumes.
+	changes []stamped
+	// snapshot is what is there, by key; of it, what comes after a key where one is given.
+	snapshot []*Object
+	after    *Key
+	// resumed: there is no snapshot, or a rest of one.
+	resumed bool
+	at      *stamp
+}
+
+type stamped struct {
+	change
+	at *stamp
+}
+
+// part is one source of a stream.
+type part struct {
+	stream *Stream
+	view   *view
+	source Source
+	id     partID
+	filter filter
+	// resume is where the part goes on from; nil for the beginning.
+	resume *position
+
+	// seen is how far everything has been offered.
+	seen atomic.Pointer[stamp]
+
+	// The stream's lock guards what follows.
+
+	// queued: it is among the stream's parts that have something to say.
+	queued bool
+	// active: it has begun, and takes what is offered.
+	active bool
+	// stale: too much waits; it has to begin again.
+	stale bool
+	// held: what belongs together is being offered.
+	held   bool
+	fresh  *start
+	inbox  queue
+	silent error
+	// problem is why the source does not answer, ended why it never will.
+	problem, ended error
+	// settled: the stream need not wait for it to be synced.
+	settled bool
+
+	// The rest belongs to the reader.
+
+	reading reading
+	// position is what has been read.
+	position *position
+	// out is how many of its events wait in the stream.
+	out int
+	// toldProblem: the subscriber knows that the source does not answer.
+	toldProblem bool
+}
+
+// offer is called with the view locked.
+func (p *part) offer(c *change, at *stamp) {
+	e := entry{key: c.key, old: p.filter.visible(c.old), now: p.filter.visible(c.now), at: at}
+	if e.old == nil && e.now == nil {
+		return
+	}
+	if e.now == nil {
+		if e.last = e.old; c.now == nil && c.last != nil && p.filter.visible(c.last) != nil {
+			e.last = c.last
+		}
+	}
+	s := p.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !p.active || p.stale || s.err != nil {
+		return
+	}
+	if p.inbox.put(e) {
+		s.hub.metrics.coalesced.Inc()
+	}
+	if p.inbox.len() > s.maxPending {
+		p.stale, p.fresh, p.inbox = true, nil, queue{}
+	}
+	s.enqueue(p)
+}
+
+// hold has the reader wait until what belongs together was offered.
+func (p *part) hold() {
+	p.stream.mu.Lock()
+	defer p.stream.mu.Unlock()
+	p.held = true
+}
+
+func (p *part) release() {
+	p.stream.mu.Lock()
+	defer p.stream.mu.Unlock()
+	p.held = false
+	if p.inbox.len() > 0 || p.stale || p.ended != nil {
+		p.stream.enqueue(p)
+	}
+}
+
+// start begins the part. It is called with the view and its feeds locked.
+func (p *part) start(from start) {
+	p.seen.Store(from.at)
+	s := p.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.fresh, p.inbox = &from, queue{}
+	p.active, p.stale, p.silent = true, false, nil
+	s.enqueue(p)
+}
+
+func (p *part) interrupted(err error) {
+	s := p.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p.problem = err
+	s.enqueue(p)
+}
+
+func (p *part) end(err error) {
+	s := p.stream
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.ended == nil {
+		p.ended = err
+		s.enqueue(p)
+	}
+}
+
+// idle tells that everything offered was read. The stream's lock is held, by the reader.
+func (p *part) idle() bool {
+	return p.active && !p.stale && !p.held && p.fresh == nil && p.inbox.len() == 0 && p.out == 0 && p.reading.done()
+}
