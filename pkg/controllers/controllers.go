@@ -81,8 +81,13 @@ const lookAtOnce = 4096
 const importTimeout = 10 * time.Second
 
 // patience is how long an Instance that is being deleted is kept when the access
-// rules inside cannot be removed, and a Cluster when what was made in it cannot.
+// rules inside cannot be removed.
 const patience = 30 * time.Second
+
+// importPatience is how long a Cluster that is being deleted is kept when what was
+// made for it cannot be removed. Karmada itself takes most of a minute to notice
+// that it does not reach a member.
+const importPatience = 90 * time.Second
 
 // uninstallPatience is how long the operator may take to uninstall a Karmada before
 // that counts as stuck: it finishes what it is at first, which may be to wait six
@@ -193,7 +198,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Recorder: mgr.GetEventRecorder(clusterimport.Name),
 			Interval: settings.ImportInterval,
 			Timeout:  importTimeout,
-			Patience: patience,
+			Patience: importPatience,
 		},
 		instancestatistics.Name: &instancestatistics.Reconciler{
 			Client: kube, Credentials: secrets, Connections: connected,
