@@ -3,6 +3,7 @@ package controllers
 import (
 	"context"
 	"maps"
+	"os"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,6 +38,31 @@ func (s *imports) entry(name, of, instance string) {
 	s.Cleanup(func() { s.removed(entry) })
 }
 
+// entryOfGlobal registers the global cluster itself, which no instance has, for the
+// length of the test.
+func (s *imports) entryOfGlobal(name, instance string) {
+	s.Helper()
+	kubeconfig, err := os.ReadFile(s.fleet.Cluster(s.T, "global").Kubeconfig)
+	s.must(err)
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name},
+		Data:       map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfig},
+	}
+	s.must(s.global.Create(s.Context(), secret))
+	s.Cleanup(func() {
+		if err := client.IgnoreNotFound(s.global.Delete(context.Background(), secret)); err != nil {
+			s.Error(err)
+		}
+	})
+	entry := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterSpec{
+		APIEndpoint:          s.fleet.Cluster(s.T, "global").Server,
+		CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Name: name}},
+		InstanceRef:          &v1alpha1.InstanceReference{Name: instance},
+	}}
+	s.must(s.global.Create(s.Context(), entry))
+	s.Cleanup(func() { s.removed(entry) })
+}
+
 // removed deletes an entry of the inventory, and waits until it is gone.
 func (s *imports) removed(entry *v1alpha1.Cluster) {
 	s.Helper()
@@ -64,10 +90,12 @@ func (s *imports) removed(entry *v1alpha1.Cluster) {
 func TestForeignMembersAreLeftAlone(t *testing.T) {
 	s := openImports(t)
 	const name = importPrefix + "foreign"
+	system := &corev1.Namespace{}
+	s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "kube-system"}, system))
 	byHand := &clusterv1alpha1.Cluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"by": "hand"}},
 		Spec: clusterv1alpha1.ClusterSpec{
-			SyncMode: clusterv1alpha1.Push, APIEndpoint: "https://127.0.0.1:1", Region: "somewhere",
+			ID: string(system.UID), SyncMode: clusterv1alpha1.Push, APIEndpoint: "https://127.0.0.1:1", Region: "somewhere",
 			SecretRef: &clusterv1alpha1.LocalSecretReference{Namespace: joinNamespace, Name: name},
 		},
 	}
@@ -93,11 +121,15 @@ func TestForeignMembersAreLeftAlone(t *testing.T) {
 		}
 	})
 
-	s.entry(name, "m2", "beta")
+	s.entryOfGlobal(name, "beta")
 	s.becomes(heard, name, "False/Foreign", `"`+name+`"`, "not made by Kairship")
 	s.edit(name, func(spec *v1alpha1.ClusterSpec) { spec.InstanceRef = nil })
-	// Nobody knows which cluster the foreign member is, so its name tells.
-	s.becomes(discovered, name, "False/Foreign", `"beta"`)
+	s.becomes(discovered, name, "False/Foreign", `"beta"`, "not joined by Kairship")
+	s.edit(name, func(spec *v1alpha1.ClusterSpec) { spec.InstanceRef = &v1alpha1.InstanceReference{Name: "alpha"} })
+	s.becomes(heard, name, "False/Foreign", `"beta"`, "not joined by Kairship")
+	if _, err := s.karmada(t.Context(), "alpha", name); !apierrors.IsNotFound(err) {
+		t.Errorf("alpha has it: %v", err)
+	}
 	entry := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	s.removed(entry)
 
@@ -116,8 +148,8 @@ func TestForeignMembersAreLeftAlone(t *testing.T) {
 		t.Errorf("it was removed or made anew")
 	}
 	s.must(s.at["beta"].Get(t.Context(), client.ObjectKeyFromObject(secret), secret))
-	if err := s.at["m2"].Get(t.Context(), client.ObjectKey{Namespace: joinNamespace, Name: "karmada-" + name}, &corev1.ServiceAccount{}); !apierrors.IsNotFound(err) {
-		t.Errorf("m2 has an account for it: %v", err)
+	if err := s.global.Get(t.Context(), client.ObjectKey{Name: joinNamespace}, &corev1.Namespace{}); !apierrors.IsNotFound(err) {
+		t.Errorf("something was made in the cluster: %v", err)
 	}
 }
 

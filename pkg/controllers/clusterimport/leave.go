@@ -7,6 +7,7 @@ import (
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	karmadautil "github.com/karmada-io/karmada/pkg/util"
 	"github.com/karmada-io/karmada/pkg/util/names"
 	corev1 "k8s.io/api/core/v1"
@@ -118,6 +119,9 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 			}
 		}
 		r.roster.drop(s.marks.uid)
+		if err := r.remind(ctx, s, s.karmada); err != nil {
+			return err
+		}
 		if !r.lost(s) {
 			return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
 				"Karmada is taking its workloads out of the cluster, which is leaving instance %q. If this lasts, see whether karmada-controller-manager and karmada-scheduler are up there.", s.membership.Instance))}
@@ -129,6 +133,34 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 	for _, secret := range secretsFor(s.cluster.Name, handover{}) {
 		if err := r.remove(ctx, s, s.control, secret); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// remind has Karmada look again at what it is to remove from a member that it does
+// not reach. It gives that up once it finds the member not ready; but until it
+// does, it tries again and again, and then pauses for up to a quarter of an hour.
+func (r *Reconciler) remind(ctx context.Context, s *scope, karmada *clusterv1alpha1.Cluster) error {
+	ready := readiness(karmada)
+	if karmada.DeletionTimestamp.IsZero() || ready == nil || ready.Status == metav1.ConditionTrue {
+		return nil
+	}
+	works := &workv1alpha1.WorkList{}
+	if err := s.control.List(ctx, works, client.InNamespace(names.GenerateExecutionSpaceName(karmada.Name))); err != nil {
+		return r.failed(s.control, err, "list Works")
+	}
+	for i := range works.Items {
+		work := &works.Items[i]
+		if work.DeletionTimestamp.IsZero() || work.Spec.SuspendDispatching != nil && *work.Spec.SuspendDispatching {
+			continue
+		}
+		// It changes nothing for what is being removed, and is a change that Karmada hears of.
+		reminded := work.DeepCopy()
+		reminded.Spec.SuspendDispatching = new(true)
+		err := s.control.Patch(ctx, reminded, client.MergeFrom(work), client.FieldOwner(Name))
+		if client.IgnoreNotFound(err) != nil {
+			return r.failed(s.control, err, "change Work %q", work.Name)
 		}
 	}
 	return nil

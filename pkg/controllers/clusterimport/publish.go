@@ -97,6 +97,11 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 	case err != nil:
 		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
 	case !karmada.DeletionTimestamp.IsZero():
+		if s.marks.of(karmada) != ownedBySomebody {
+			if err := r.remind(ctx, s, karmada); err != nil {
+				return err
+			}
+		}
 		return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 			"Karmada is removing the former member %q. The cluster is joined when it is gone.", s.cluster.Name))}
 	case s.isOurs(karmada):

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -31,6 +32,7 @@ var remoteScheme = func() *runtime.Scheme {
 	utilruntime.Must(corev1.AddToScheme(scheme))
 	utilruntime.Must(rbacv1.AddToScheme(scheme))
 	utilruntime.Must(clusterv1alpha1.Install(scheme))
+	utilruntime.Must(workv1alpha1.Install(scheme))
 	utilruntime.Must(workv1alpha2.Install(scheme))
 	return scheme
 }()
@@ -48,6 +50,7 @@ var remoteMapper = func() meta.RESTMapper {
 	add(corev1.SchemeGroupVersion, meta.RESTScopeNamespace, "ServiceAccount", "Secret", "ConfigMap")
 	add(rbacv1.SchemeGroupVersion, meta.RESTScopeRoot, "ClusterRole", "ClusterRoleBinding")
 	add(schema.GroupVersion(clusterv1alpha1.GroupVersion), meta.RESTScopeRoot, "Cluster")
+	add(schema.GroupVersion(workv1alpha1.GroupVersion), meta.RESTScopeNamespace, "Work")
 	add(schema.GroupVersion(workv1alpha2.GroupVersion), meta.RESTScopeRoot, "ClusterResourceBinding")
 	add(schema.GroupVersion(workv1alpha2.GroupVersion), meta.RESTScopeNamespace, "ResourceBinding")
 	return mapper
