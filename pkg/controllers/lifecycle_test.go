@@ -170,7 +170,7 @@ func TestPhysicalClusterIsCollectedAndRemoved(t *testing.T) {
 	}
 	w.takeUp("phys")
 	w.indexCluster("phys")
-	w.wantCluster("phys", "True/Collecting", "collects 11 kinds")
+	w.wantCluster("phys", "True/Collecting", "collects 12 kinds")
 
 	t.Run("another endpoint and a proxy arrive", func(t *testing.T) {
 		patch := client.MergeFrom(get(w, "phys", cluster).DeepCopy())
