@@ -195,10 +195,11 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		},
 		clusterimport.Name: &clusterimport.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,
-			Recorder: mgr.GetEventRecorder(clusterimport.Name),
-			Interval: settings.ImportInterval,
-			Timeout:  importTimeout,
-			Patience: importPatience,
+			Connections: connected,
+			Recorder:    mgr.GetEventRecorder(clusterimport.Name),
+			Interval:    settings.ImportInterval,
+			Timeout:     importTimeout,
+			Patience:    importPatience,
 		},
 		instancestatistics.Name: &instancestatistics.Reconciler{
 			Client: kube, Credentials: secrets, Connections: connected,
