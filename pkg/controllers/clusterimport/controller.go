@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
@@ -42,6 +43,8 @@ type Reconciler struct {
 	// Live reads past the caches, where a stale answer would join a cluster twice.
 	Live        client.Reader
 	Credentials credentials.Reader
+	// Connections are the controllers' connections, which they share.
+	Connections *connections.Pool
 	Recorder    events.EventRecorder
 	// Interval is the time between two looks at the members of the same instance,
 	// ±10 %: what somebody changed there is put right so late at most.

@@ -69,7 +69,7 @@ func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]me
 	if err != nil {
 		return nil, err
 	}
-	control, err := d.instances.of(inInstance, instance.Name, to, d.Timeout)
+	control, err := d.reach(inInstance, instance.Name, to)
 	if err != nil {
 		return nil, err
 	}

@@ -65,7 +65,7 @@ func (r *Reconciler) connectInstance(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("connect to instance %q: %w", s.instance.Name, err)
 	}
-	s.control, err = r.instances.of(inInstance, s.instance.Name, to, r.Timeout)
+	s.control, err = r.reach(inInstance, s.instance.Name, to)
 	return err
 }
 
@@ -84,7 +84,7 @@ func (r *Reconciler) connectMember(ctx context.Context, s *scope) error {
 		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonCredentialsInvalid, problem)}
 	}
 	s.to = to
-	s.member, err = r.members.of(inMember, s.cluster.Name, to, r.Timeout)
+	s.member, err = r.reach(inMember, s.cluster.Name, to)
 	return err
 }
 

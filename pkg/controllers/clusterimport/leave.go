@@ -55,7 +55,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("connect to instance %q: %w", name, err)
 	}
-	s.control, err = r.instances.of(inInstance, name, to, r.Timeout)
+	s.control, err = r.reach(inInstance, name, to)
 	return err
 }
 
@@ -212,7 +212,7 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 		return fmt.Errorf("connect to cluster %q: %w", s.cluster.Name, err)
 	}
 	if err == nil {
-		if s.member, err = r.members.of(inMember, s.cluster.Name, to, r.Timeout); err != nil {
+		if s.member, err = r.reach(inMember, s.cluster.Name, to); err != nil {
 			return err
 		}
 		err = r.cleanRightMember(ctx, s)

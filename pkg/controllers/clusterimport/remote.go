@@ -2,9 +2,7 @@ package clusterimport
 
 import (
 	"fmt"
-	"net/http"
 	"sync"
-	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
@@ -18,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 )
 
 // The limit for one instance or member, which have others to serve.
@@ -72,55 +71,51 @@ const (
 )
 
 // remotes are the clients of instances or of members, by name. One is replaced
-// when the credentials change. The zero value is ready for use.
+// when its connection is. The zero value is ready for use.
 type remotes struct {
 	mu     sync.Mutex
 	byName map[string]cachedRemote
 }
 
 type cachedRemote struct {
-	fingerprint string
-	http        *http.Client
-	kube        client.Client
+	over *connections.Conn
+	kube client.Client
 }
 
-// of is the client of an instance or a member. Nothing is dialled here.
-func (c *remotes) of(where place, name string, to connection.Connection, timeout time.Duration) (*remote, error) {
-	fingerprint := to.Fingerprint()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	old, found := c.byName[name]
-	if found && old.fingerprint == fingerprint {
+// reach is the client of an instance or a member. Nothing is dialled here.
+func (r *Reconciler) reach(where place, name string, to connection.Connection) (*remote, error) {
+	known, key := &r.instances, connections.Instance(name)
+	if where == inMember {
+		known, key = &r.members, connections.Cluster(name)
+	}
+	over, err := r.Connections.Of(key, to)
+	if err != nil {
+		return nil, err
+	}
+	known.mu.Lock()
+	defer known.mu.Unlock()
+	old, found := known.byName[name]
+	if found && old.over == over {
 		return &remote{Client: old.kube, place: where, endpoint: to.Endpoint}, nil
 	}
-	transport, err := to.HTTPClient()
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s %q: %w", where, name, err)
-	}
-	transport.Timeout = timeout
-	config := to.RESTConfig()
+	config := over.RESTConfig()
 	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "kairship-controller-manager/"+Name
-	kube, err := client.New(config, client.Options{HTTPClient: transport, Scheme: remoteScheme, Mapper: remoteMapper})
+	bounded := *over.HTTP
+	bounded.Timeout = r.Timeout
+	kube, err := client.New(config, client.Options{HTTPClient: &bounded, Scheme: remoteScheme, Mapper: remoteMapper})
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s %q: %w", where, name, err)
 	}
-	if found {
-		old.http.CloseIdleConnections()
+	if known.byName == nil {
+		known.byName = map[string]cachedRemote{}
 	}
-	if c.byName == nil {
-		c.byName = map[string]cachedRemote{}
-	}
-	c.byName[name] = cachedRemote{fingerprint: fingerprint, http: transport, kube: kube}
+	known.byName[name] = cachedRemote{over: over, kube: kube}
 	return &remote{Client: kube, place: where, endpoint: to.Endpoint}, nil
 }
 
-// forget closes the connections to what nothing is left to do in.
+// forget drops the client of what nothing is left to do in.
 func (c *remotes) forget(name string) {
 	c.mu.Lock()
-	old, found := c.byName[name]
+	defer c.mu.Unlock()
 	delete(c.byName, name)
-	c.mu.Unlock()
-	if found {
-		old.http.CloseIdleConnections()
-	}
 }
