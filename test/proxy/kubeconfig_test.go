@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,8 +25,12 @@ func (w *world) kubeconfigOf(t *testing.T, person, instance string) (text, code 
 	}
 	var data struct {
 		Instance *struct {
-			Kubeconfig *struct{ YAML, Server, CertificateAuthority string }
-		}
+			Kubeconfig *struct {
+				YAML                 string `json:"yaml"`
+				Server               string `json:"server"`
+				CertificateAuthority string `json:"certificateAuthority"`
+			} `json:"kubeconfig"`
+		} `json:"instance"`
 	}
 	if err := json.Unmarshal(r.Data, &data); err != nil {
 		t.Fatalf("%v: %s", err, r.Body)
@@ -89,8 +92,8 @@ func TestKubeconfig(t *testing.T) {
 	const plugin = "kairship-login"
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	script := fmt.Sprintf("#!/bin/sh\necho '{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{\"token\":\"%s\"}}'\n", w.Token(t, "admin"))
-	if err := os.WriteFile(filepath.Join(bin, plugin), []byte(script), 0o700); err != nil { //nolint:gosec // It is run.
+	script := "#!/bin/sh\necho '" + `{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","status":{"token":"` + w.Token(t, "admin") + `"}}` + "'\n"
+	if err := os.WriteFile(filepath.Join(bin, plugin), []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	k.run(t, "", []string{"config", "delete-user", "kairship"}, "deleted")

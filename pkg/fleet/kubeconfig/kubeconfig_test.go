@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -121,7 +122,7 @@ func TestAddress(t *testing.T) {
 		{"user@evil.example", true, "", "nor one with a user"},
 		{"a b", true, "", "nor one that is no host at all"},
 	} {
-		r := httptest.NewRequest("POST", "/graphql", nil).WithContext(as("editor"))
+		r := httptest.NewRequest(http.MethodPost, "/graphql", http.NoBody).WithContext(as("editor"))
 		r.Host, r.TLS = tt.host, nil
 		if tt.tls {
 			r.TLS = &tls.ConnectionState{}

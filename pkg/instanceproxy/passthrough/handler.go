@@ -119,7 +119,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, record := audit.With(r.Context())
 	recorder := &statusRecorder{ResponseWriter: w}
 	c := call{handler: h, instance: instance, target: target, what: what(r.Method, target.Path)}
-	//nolint:contextcheck // The request carries the context.
 	defer func() { // It is written for a connection that broke, too.
 		if c.caller.Name != "" {
 			h.journal.add(entry{r.Context(), record, audit.Operation{
