@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -348,7 +349,7 @@ func TestALostMemberKeepsItsFigures(t *testing.T) {
 		return nil
 	})
 	w.Logf("the loss of m2 was told after %.1fs", time.Since(begun).Seconds())
-	if age := metric(w.metrics(), `kairship_instance_clusters_ready{instance="alpha"}`); age != "1" {
+	if age := fleet.Metric(w.metrics(), `kairship_instance_clusters_ready{instance="alpha"}`); age != "1" {
 		t.Errorf("the metrics have %s ready clusters, want 1", age)
 	}
 	begun = time.Now()

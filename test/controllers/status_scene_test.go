@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"os/exec"
 	"path/filepath"
@@ -260,37 +259,11 @@ func (d *door) shut() {
 	}
 }
 
-// metrics are what the leader serves: the replica that has instances at all.
+// metrics are what the leader serves.
 func (w *watcher) metrics() string {
 	w.Helper()
-	for _, process := range []string{"kairship-controller-manager-0", "kairship-controller-manager-1"} {
-		for _, arg := range w.fleet.Args(w, process) {
-			address, found := strings.CutPrefix(arg, "--metrics-bind-address=")
-			if !found {
-				continue
-			}
-			response, err := http.Get("http://" + address + "/metrics")
-			w.must(err)
-			body, err := io.ReadAll(response.Body)
-			_ = response.Body.Close()
-			w.must(err)
-			if strings.Contains(string(body), "kairship_instance_state{") {
-				return string(body)
-			}
-		}
-	}
-	w.Fatal("no replica serves metrics of instances")
-	return ""
-}
-
-// metric is the value of a series; empty when there is none.
-func metric(metrics, series string) string {
-	for line := range strings.Lines(metrics) {
-		if value, found := strings.CutPrefix(line, series+" "); found {
-			return strings.TrimSpace(value)
-		}
-	}
-	return ""
+	_, all := w.fleet.Leader(w)
+	return all
 }
 
 // kubectl is what kubectl prints about the global cluster.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -90,7 +91,7 @@ func TestFlappingIsNotTold(t *testing.T) {
 	w := openStatus(t)
 	const name = statusPrefix + "door"
 	door := w.door("alpha")
-	watches := metric(w.metrics(), "kairship_instance_watches")
+	watches := fleet.Metric(w.metrics(), "kairship_instance_watches")
 	begun := time.Now()
 	w.register(name, "alpha", door.Address)
 	w.becomes(name, v1alpha1.InstanceStateRunning, turned, begun)
@@ -101,7 +102,7 @@ func TestFlappingIsNotTold(t *testing.T) {
 		}
 		return err
 	})
-	if metric(w.metrics(), `kairship_instance_clusters{instance="`+name+`"}`) != "2" {
+	if fleet.Metric(w.metrics(), `kairship_instance_clusters{instance="`+name+`"}`) != "2" {
 		t.Error("its metrics do not have two clusters")
 	}
 
@@ -137,7 +138,7 @@ func TestFlappingIsNotTold(t *testing.T) {
 		if strings.Contains(all, name) {
 			return errors.New("it has series")
 		}
-		if now := metric(all, "kairship_instance_watches"); now != watches {
+		if now := fleet.Metric(all, "kairship_instance_watches"); now != watches {
 			return fmt.Errorf("there are %s watches, want %s", now, watches)
 		}
 		return nil

@@ -118,7 +118,7 @@ func (r *Reconciler) move(ctx context.Context, s *scope) error {
 	}
 	return outcome.Run(ctx, s,
 		r.findInstance, r.connectInstance, r.lookInInstance, r.connectMember, r.identify, r.claim,
-		r.prepare, r.publishSecrets, r.publish, r.tidy, r.confirm)
+		r.prepare, r.publishSecrets, r.publish, r.confirm)
 }
 
 // explain turns a failed request to an instance or a member into words for the

@@ -192,7 +192,7 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) error {
 func (r *Reconciler) confirm(_ context.Context, s *scope) error {
 	ready := readiness(s.karmada)
 	how := "with a service account of its own"
-	if s.membership.Credentials == v1alpha1.JoinWithGiven {
+	if s.cluster.Spec.JoinCredentials() == v1alpha1.JoinWithGiven {
 		how = "with the credentials of the inventory"
 	}
 	switch {

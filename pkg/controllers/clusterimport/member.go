@@ -2,7 +2,6 @@ package clusterimport
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -61,6 +60,11 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 	s.given.ca = s.to.CAData
 	if s.cluster.Spec.JoinCredentials() == v1alpha1.JoinWithGiven {
 		s.given.token, s.given.impersonator = []byte(s.to.Token), []byte(s.to.Token)
+		if s.membership.Credentials == "" {
+			s.membership.Credentials = v1alpha1.JoinWithGiven
+		}
+		// What an earlier join made here stays until the cluster leaves: Karmada's
+		// controller manager watches with the token that it had first until it restarts.
 		return nil
 	}
 	if s.membership.Credentials != v1alpha1.JoinWithServiceAccount {
@@ -194,22 +198,6 @@ func (r *Reconciler) used(ctx context.Context, s *scope) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// tidy removes from the member what an earlier join made there, when it is not
-// needed any more because the credentials are now used as they are.
-func (r *Reconciler) tidy(ctx context.Context, s *scope) error {
-	wanted := s.cluster.Spec.JoinCredentials()
-	if s.membership.Credentials == v1alpha1.JoinWithServiceAccount && wanted == v1alpha1.JoinWithGiven {
-		var busy *outcome.Stop
-		if err := r.cleanMember(ctx, s); errors.As(err, &busy) {
-			return &outcome.Stop{Retry: busy.Retry} // It is a member, whatever is being removed.
-		} else if err != nil {
-			return err
-		}
-	}
-	s.membership.Credentials = wanted
-	return nil
 }
 
 // secretsFor are the two Secrets of a member in its instance.

@@ -150,7 +150,7 @@ func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
 	}
 	if rotated {
 		r.note(s, corev1.EventTypeNormal, "MemberCredentialsChanged",
-			"Gave instance %q the new credentials. Karmada looks at the cluster with them from now on; watches that it has stay with the former ones until karmada-controller-manager restarts", s.membership.Instance)
+			"Gave instance %q the new credentials. Its karmada-controller-manager goes on watching with the former ones: restart it before you revoke them", s.membership.Instance)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		shape(updated, s.to, s.systemID, place)
 		if moved := karmadautil.ClusterAccessCredentialChanged(updated.Spec, s.karmada.Spec); moved {
 			r.note(s, corev1.EventTypeNormal, "MemberMoved",
-				"Told instance %q of the new endpoint or proxy. Karmada looks at the cluster there from now on; watches that it has stay with the former one until karmada-controller-manager restarts", s.membership.Instance)
+				"Told instance %q of the new endpoint or proxy. Its karmada-controller-manager goes on watching at the former one: restart it before that goes away", s.membership.Instance)
 		}
 		if err := r.patch(ctx, s, updated); err != nil {
 			return err

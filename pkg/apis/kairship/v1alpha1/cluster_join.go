@@ -34,7 +34,10 @@ type ClusterJoin struct {
 	// Credentials is what the instance is given to reach the cluster with:
 	// ServiceAccount for the token of a service account that Kairship makes in the
 	// cluster, and takes away when it leaves; Given for the token of
-	// credentialsSecretRef as it is, when nothing may be made in the cluster.
+	// credentialsSecretRef as it is, when nothing may be made in the cluster. With
+	// Given, restart the instance's karmada-controller-manager after the token
+	// changed and before the former one is revoked: it watches the cluster with the
+	// token that it had at its start.
 	// +optional
 	// +kubebuilder:default=ServiceAccount
 	Credentials JoinCredentials `json:"credentials,omitempty"`
@@ -67,8 +70,8 @@ type ClusterMembership struct {
 	// +optional
 	KubeSystemID string `json:"kubeSystemID,omitempty"`
 
-	// Credentials is what the instance was given; it tells whether something was
-	// made in the cluster.
+	// Credentials is ServiceAccount once something was made in the cluster, which
+	// stays until it leaves; Given while nothing was.
 	// +optional
 	Credentials JoinCredentials `json:"credentials,omitempty"`
 
