@@ -91,7 +91,7 @@ test-unit: components ## Unit tests: nothing needs to run; those of CRDs and con
 .PHONY: test-fleet
 test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet started for them
 	@echo "==> suites against a fleet in $(TEST_DIR)"
-	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
+	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
 .PHONY: test-faults
 test-faults: ## Of these only the one that kills and stops parts of the fleet (KAIRSHIP_FAULTS=0 leaves it out)

@@ -22,6 +22,7 @@ type options struct {
 	db               string
 	parameterizedSQL bool
 	withoutKairship  bool
+	operator         bool
 	pediaClusters    bool
 }
 
@@ -57,6 +58,7 @@ func addSettings(cmd *cobra.Command, o *options) {
 	flags.StringVar(&o.db, "db", defaults.DB, "database of the index: sqlite or postgres")
 	flags.BoolVar(&o.parameterizedSQL, "index-parameterized-sql", defaults.ParameterizedSQL, "switch on the index's feature gate AllowParameterizedSQLQuery")
 	flags.BoolVar(&o.withoutKairship, "without-kairship", false, "leave Kairship's own processes out")
+	flags.BoolVar(&o.operator, "operator", false, "run the Karmada operator, for Managed instances")
 	flags.BoolVar(&o.pediaClusters, "pediaclusters", false, "with --without-kairship: register the clusters with the index, as Kairship's controllers would")
 }
 
@@ -74,6 +76,9 @@ func (o *options) flags(cmd *cobra.Command) fleet.Flags {
 	}
 	if cmd.Flags().Changed("without-kairship") {
 		given.WithoutKairship = &o.withoutKairship
+	}
+	if cmd.Flags().Changed("operator") {
+		given.Operator = &o.operator
 	}
 	if cmd.Flags().Changed("pediaclusters") {
 		given.PediaClusters = &o.pediaClusters

@@ -55,6 +55,7 @@ func (f *Fleet) launch(p process) (*proc.Process, error) {
 	f.launched.Add(1)
 	return proc.Start(proc.Command{
 		Name:       p.name,
+		Through:    p.through,
 		Path:       p.binary,
 		Args:       p.args,
 		Env:        environment(f.paths.Root),

@@ -19,6 +19,8 @@ type process struct {
 	signal syscall.Signal
 	// credential is the user it runs as; nil is the caller's.
 	credential *syscall.Credential
+	// through is a program with arguments that becomes the process, by exec.
+	through []string
 	// dir is its working directory; the fleet's folder where empty.
 	dir string
 }

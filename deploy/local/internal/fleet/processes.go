@@ -27,6 +27,9 @@ func (f *Fleet) processes() []process {
 	if !f.settings.WithoutKairship {
 		all = append(all, f.kairship()...)
 	}
+	if f.settings.Operator {
+		all = append(all, f.operator())
+	}
 	return all
 }
 

@@ -27,6 +27,8 @@ type Settings struct {
 	ParameterizedSQL bool `json:"parameterizedSQL"`
 	// WithoutKairship leaves Kairship's own processes out.
 	WithoutKairship bool `json:"withoutKairship"`
+	// Operator runs the Karmada operator beside Kairship, for Managed instances.
+	Operator bool `json:"operator"`
 	// PediaClusters makes the fleet register its clusters with the index itself, which is otherwise
 	// the work of Kairship's controllers.
 	PediaClusters bool `json:"pediaClusters"`
@@ -38,6 +40,7 @@ type Flags struct {
 	DB               *string
 	ParameterizedSQL *bool
 	WithoutKairship  *bool
+	Operator         *bool
 	PediaClusters    *bool
 }
 
@@ -56,6 +59,7 @@ func resolve(remembered *Settings, flags Flags) (Settings, error) {
 	set(&settings.DB, flags.DB)
 	set(&settings.ParameterizedSQL, flags.ParameterizedSQL)
 	set(&settings.WithoutKairship, flags.WithoutKairship)
+	set(&settings.Operator, flags.Operator)
 	set(&settings.PediaClusters, flags.PediaClusters)
 
 	if !settings.WithoutKairship {

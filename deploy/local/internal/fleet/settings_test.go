@@ -24,6 +24,8 @@ func TestResolve(t *testing.T) {
 			want: Settings{PortBase: 17400, DB: SQLite, ParameterizedSQL: true, WithoutKairship: true, PediaClusters: true}},
 		{name: "with Kairship its controllers register the clusters", remembered: &remembered, flags: Flags{WithoutKairship: new(false)},
 			want: Settings{PortBase: 17400, DB: Postgres}},
+		{name: "the operator is a matter of taste", remembered: &remembered, flags: Flags{Operator: new(true)},
+			want: Settings{PortBase: 17400, DB: Postgres, WithoutKairship: true, Operator: true, PediaClusters: true}},
 		{name: "both would register them", flags: Flags{PediaClusters: new(true)}, err: "--without-kairship"},
 		{name: "a fleet cannot move", remembered: &remembered, flags: Flags{PortBase: new(18400)}, err: "down --purge"},
 		{name: "the same base is no move", remembered: &remembered, flags: Flags{PortBase: new(17400)}, want: remembered},

@@ -48,6 +48,16 @@ func (f *Fleet) setUpGlobal(ctx context.Context) error {
 	if err := f.applyOnce(ctx, "global/setup", "global", objects); err != nil {
 		return err
 	}
+	if f.settings.Operator {
+		operator, err := f.operatorCRDs(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.applyOnce(ctx, "global/operator-crds", "global", operator); err != nil {
+			return err
+		}
+		crds = append(crds, operator...)
+	}
 	own, err := f.kairshipCRDs()
 	if err != nil || len(own) == 0 {
 		return err

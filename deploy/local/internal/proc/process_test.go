@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,31 @@ func shell(t *testing.T, records Records, script string) *Process {
 		}
 	}
 	return p
+}
+
+// What another program becomes is known by its own name, or nothing would find it again.
+func TestThroughAnotherProgram(t *testing.T) {
+	records := Records{Dir: t.TempDir()}
+	p, err := Start(Command{
+		Name: "sleep", Through: []string{"/bin/sh", "-c", `exec "$@"`, "sh"}, Path: "/bin/sleep", Args: []string{"60"}, Log: filepath.Join(t.TempDir(), "log"),
+	}, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = Signal(p.Record, syscall.SIGKILL); <-p.Exited })
+	for {
+		record, running, err := records.Running("sleep")
+		if err != nil || t.Context().Err() != nil {
+			t.Fatalf("it is not found: %v", err)
+		}
+		if running {
+			if got, want := Args(record), []string{"/bin/sleep", "60"}; !slices.Equal(got, want) {
+				t.Errorf("its arguments are %q, want %q", got, want)
+			}
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
 }
 
 func TestStopIsGentleFirst(t *testing.T) {

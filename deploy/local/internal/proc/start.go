@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -13,10 +14,13 @@ import (
 // Command is what is run.
 type Command struct {
 	Name string
-	Path string
-	Args []string
-	Env  []string
-	Dir  string
+	// Through is a program with arguments that becomes the command: it calls exec with
+	// what follows.
+	Through []string
+	Path    string
+	Args    []string
+	Env     []string
+	Dir     string
 	// Log receives what the process prints, appended.
 	Log string
 	// Credential makes the process run as another user; nil keeps the caller's.
@@ -47,7 +51,8 @@ func Start(command Command, records Records) (*Process, error) {
 	defer func() { _ = log.Close() }()
 	_, _ = fmt.Fprintf(log, "==== %s starting %s\n", time.Now().Format(time.RFC3339), command.Name)
 
-	cmd := exec.Command(command.Path, command.Args...)
+	argv := slices.Concat(command.Through, []string{command.Path}, command.Args)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Env, cmd.Dir = command.Env, command.Dir
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: command.Credential}
@@ -62,7 +67,7 @@ func Start(command Command, records Records) (*Process, error) {
 		return nil, fmt.Errorf("recording %s: %w", command.Name, err)
 	}
 	p := &Process{
-		Record: Record{Name: command.Name, PID: cmd.Process.Pid, StartTicks: s.startTicks, Program: cmd.Args[0], Started: time.Now()},
+		Record: Record{Name: command.Name, PID: cmd.Process.Pid, StartTicks: s.startTicks, Program: command.Path, Started: time.Now()},
 		Exited: make(chan struct{}),
 	}
 	if err := records.Save(p.Record); err != nil {

@@ -76,6 +76,7 @@ var ports = map[string]int{
 	"etcd/client":   1,
 	"etcd/peer":     2,
 	"postgres":      3,
+	"operator":      4,
 	"global/api":    43,
 	"global/kcm":    42,
 	"alpha/api":     44,
