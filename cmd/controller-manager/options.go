@@ -63,8 +63,8 @@ func (o *options) flags() []flags.Group {
 	return []flags.Group{
 		flags.NewGroup("Global cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` with the credentials of the global cluster; when empty, $KUBECONFIG, then the pod's service account")
-			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 50, "requests per second to the global cluster's apiserver, on average")
-			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 100, "requests to the global cluster's apiserver in one go")
+			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 200, "requests per second to the global cluster's apiserver, on average")
+			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 400, "requests to the global cluster's apiserver in one go")
 			f.DurationVar(&o.waitForAPIs, "wait-for-apis", time.Minute, "how long to wait at the start until the global cluster serves Kairship's and Clusterpedia's custom resources")
 		}),
 		flags.NewGroup("Leader election", func(f *pflag.FlagSet) {

@@ -31,6 +31,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/controllers/instanceaccess"
 	"github.com/kairship-io/kairship/pkg/controllers/instancerolebinding"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 )
 
@@ -129,7 +130,8 @@ func newAccessWorld(t *testing.T) *accessWorld {
 	w.bind = &instancerolebinding.Reconciler{Client: counted, Live: direct, Recorder: w.events, Retention: time.Hour}
 	w.restart = func() {
 		w.access = &instanceaccess.Reconciler{
-			Client: counted, Live: direct, Credentials: credentials.Reader{Secrets: direct}, Recorder: w.events,
+			Connections: &connections.Pool{},
+			Client:      counted, Live: direct, Credentials: credentials.Reader{Secrets: direct}, Recorder: w.events,
 			Interval: time.Hour, Timeout: 2 * time.Second,
 		}
 	}

@@ -225,10 +225,11 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		},
 		instanceaccess.Name: &instanceaccess.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,
-			Recorder: mgr.GetEventRecorder(instanceaccess.Name),
-			Interval: settings.AccessInterval,
-			Timeout:  requestTimeout,
-			Patience: patience,
+			Connections: connected,
+			Recorder:    mgr.GetEventRecorder(instanceaccess.Name),
+			Interval:    settings.AccessInterval,
+			Timeout:     requestTimeout,
+			Patience:    patience,
 		},
 	}
 	if settings.Webhook.Address != "" {

@@ -160,7 +160,7 @@ func TestAPartOfKarmadaFails(t *testing.T) {
 			inner := *w
 			inner.T = t
 			w.fleet.Kill(t, process)
-			inner.says("beta", v1alpha1.ConditionControlPlaneHealthy, "False/"+reason, wholeLook, "is karmada-")
+			inner.says("beta", v1alpha1.ConditionControlPlaneHealthy, "False/"+reason, wholeLook, "running?")
 			stored := inner.becomes("beta", v1alpha1.InstanceStateUnavailable, turned, time.Now())
 			if !meta.IsStatusConditionTrue(stored.Status.Conditions, v1alpha1.ConditionAPIServerHealthy) ||
 				!meta.IsStatusConditionTrue(stored.Status.Conditions, v1alpha1.ConditionReachable) {

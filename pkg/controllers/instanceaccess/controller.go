@@ -29,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
@@ -55,6 +56,8 @@ type Reconciler struct {
 	// Live reads past the caches, where a stale answer would leave rules behind.
 	Live        client.Reader
 	Credentials credentials.Reader
+	// Connections are those to the instances.
+	Connections *connections.Pool
 	Recorder    events.EventRecorder
 	// Interval is the time between two looks at the rules in the same instance,
 	// ±10 %: what somebody changed there is put right so late at most.

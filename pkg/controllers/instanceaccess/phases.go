@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -50,7 +51,11 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("connect to instance %q: %w", s.name, err)
 	}
-	if s.rbac, err = r.instances.of(s.name, to, r.Timeout); err != nil {
+	conn, err := r.Connections.Of(connections.Instance(s.name), to)
+	if err != nil {
+		return err
+	}
+	if s.rbac, err = r.instances.of(s.name, conn, r.Timeout); err != nil {
 		return err
 	}
 	s.to = to

@@ -1,0 +1,15 @@
+// Package scale tests, against a running fleet, that one controller manager copes
+// with many instances: it registers the fleet's control planes again and again,
+// under other names.
+//
+// KAIRSHIP_SCALE says how many; `make scale` asks for a thousand, on two cores.
+package scale
+
+import (
+	"os"
+	"testing"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+)
+
+func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }

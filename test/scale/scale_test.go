@@ -1,0 +1,296 @@
+package scale
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+const (
+	// few is how many instances a test in passing has.
+	few = 60
+	// prefix begins the names of everything that the test makes.
+	prefix = "scale-suite-"
+	// promise is when all instances must be ready.
+	promise = 3 * time.Minute
+	// label marks what the test makes.
+	label = "kairship-scale-suite"
+)
+
+// crowd is the fleet with many instances.
+type crowd struct {
+	*testing.T
+	fleet  *fleet.Fleet
+	global client.Client
+	many   int
+}
+
+// TestManyInstances registers many instances, looks at what they cost at rest, and
+// removes them again.
+//
+// The index has no part in it: a thousand virtual clusters would have Clusterpedia
+// collect the same two control planes a thousand times. Their PediaClusters are
+// made, and its collector does not run.
+func TestManyInstances(t *testing.T) {
+	f := fleet.Open(t)
+	c := &crowd{T: t, fleet: f, global: f.Client(t, "global"), many: few}
+	if asked := os.Getenv("KAIRSHIP_SCALE"); asked != "" {
+		number, err := strconv.Atoi(asked)
+		if err != nil || number < 1 {
+			t.Fatalf("KAIRSHIP_SCALE is %q, and must be a number of instances", asked)
+		}
+		c.many = number
+	}
+	f.Kill(t, "clustersynchro-manager") // It is started again when the test ends.
+	leader, metrics := f.Leader(t)
+	watches := fleet.Metric(metrics, "kairship_instance_watches")
+	cpu, memory := f.Usage(t, leader)
+	t.Logf("at the start %s holds %d MiB", leader, memory>>20)
+
+	t.Cleanup(c.removeAll)
+	begun := time.Now()
+	c.registerAll()
+	t.Logf("%d Instances were created within %.1fs", c.many, time.Since(begun).Seconds())
+	ready := c.await(begun)
+	used, memory := f.Usage(t, leader)
+	t.Logf("all are ready, and their figures are known, after %.1fs; until then the leader used %.1fs of CPU, and now holds %d MiB", ready.Seconds(), (used - cpu).Seconds(), memory>>20)
+	if ready > promise {
+		t.Errorf("it took %s until all were ready, and should %s at most", ready, promise)
+	}
+
+	c.rest(leader)
+
+	begun = time.Now()
+	c.removeAll()
+	t.Logf("all are gone after %.1fs", time.Since(begun).Seconds())
+	poll.Until(t, time.Minute, "no watch and no series is left", func(context.Context) error {
+		_, all := f.Leader(t)
+		if now := fleet.Metric(all, "kairship_instance_watches"); now != watches {
+			return fmt.Errorf("there are %s watches, want %s", now, watches)
+		}
+		if left := strings.Count(all, prefix); left > 0 {
+			return fmt.Errorf("%d series are left", left)
+		}
+		return nil
+	})
+}
+
+func (c *crowd) name(i int) string { return fmt.Sprintf("%s%04d", prefix, i) }
+
+// registerAll creates the Instances, which stand for alpha and beta in turns.
+func (c *crowd) registerAll() {
+	c.Helper()
+	var kubeconfigs [][]byte
+	for _, name := range c.fleet.Names(fleet.RoleInstance) {
+		config, err := clientcmd.LoadFromFile(c.fleet.Cluster(c, name).Kubeconfig)
+		if err == nil {
+			err = clientcmdapi.FlattenConfig(config)
+		}
+		if err != nil {
+			c.Fatal(err)
+		}
+		content, err := clientcmd.Write(*config)
+		if err != nil {
+			c.Fatal(err)
+		}
+		kubeconfigs = append(kubeconfigs, content)
+	}
+	c.each(func(ctx context.Context, i int) error {
+		name := c.name(i)
+		labels := map[string]string{label: "true"}
+		if err := c.global.Create(ctx, &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, Labels: labels},
+			Data:       map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfigs[i%len(kubeconfigs)]},
+		}); err != nil {
+			return err
+		}
+		return c.global.Create(ctx, &v1alpha1.Instance{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+			Spec: v1alpha1.InstanceSpec{
+				Mode:                v1alpha1.InstanceModeExternal,
+				KubeconfigSecretRef: &v1alpha1.SecretKeyReference{SecretReference: v1alpha1.SecretReference{Name: name}},
+			},
+		})
+	})
+}
+
+// each does something for every instance, some at a time.
+func (c *crowd) each(do func(ctx context.Context, i int) error) {
+	c.Helper()
+	const together = 8
+	var (
+		all   sync.WaitGroup
+		slots = make(chan struct{}, together)
+	)
+	for i := range c.many {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if err := do(c.Context(), i); err != nil {
+				c.Errorf("%s: %v", c.name(i), err)
+			}
+		})
+	}
+	all.Wait()
+}
+
+func (c *crowd) list(ctx context.Context) ([]v1alpha1.Instance, error) {
+	list := &v1alpha1.InstanceList{}
+	err := c.global.List(ctx, list, client.HasLabels{label})
+	return list.Items, err
+}
+
+// await waits until every instance is ready, registered and counted.
+func (c *crowd) await(begun time.Time) time.Duration {
+	c.Helper()
+	told := time.Now()
+	poll.Until(c.T, 4*promise, "all instances are ready", func(ctx context.Context) error {
+		all, err := c.list(ctx)
+		if err != nil {
+			return err
+		}
+		running, counted := 0, 0
+		for i := range all {
+			if all[i].Status.State == v1alpha1.InstanceStateRunning && meta.IsStatusConditionTrue(all[i].Status.Conditions, v1alpha1.ConditionRegistered) {
+				running++
+			}
+			if s := all[i].Status.Summary; s != nil && s.Clusters.Total > 0 {
+				counted++
+			}
+		}
+		if time.Since(told) > 10*time.Second {
+			told = time.Now()
+			c.Logf("after %.0fs %d are running, and %d are counted", time.Since(begun).Seconds(), running, counted)
+		}
+		if running < c.many || counted < c.many {
+			time.Sleep(500 * time.Millisecond) // A list of a thousand costs the global cluster something.
+			return fmt.Errorf("%d are running and %d are counted, of %d", running, counted, c.many)
+		}
+		return nil
+	})
+	return time.Since(begun)
+}
+
+// rest watches the instances while nothing happens.
+func (c *crowd) rest(leader string) {
+	c.Helper()
+	const quiet, window = 45 * time.Second, time.Minute
+	time.Sleep(quiet) // What the registration set off comes to rest.
+	before, requests := c.versions(), c.writes(leader)
+	cpu, _ := c.fleet.Usage(c, leader)
+	time.Sleep(window)
+	used, memory := c.fleet.Usage(c, leader)
+	after, now := c.versions(), c.writes(leader)
+	changed := 0
+	for name, version := range after {
+		if before[name] != version {
+			changed++
+		}
+	}
+	c.Logf("at rest with %d instances, in one minute: the leader used %.1f%% of a core and held %d MiB; it sent the global cluster %d writes, those for its Lease included; %d of %d objects changed",
+		c.many, 100*(used-cpu).Seconds()/window.Seconds(), memory>>20, now-requests, changed, len(after))
+	// The fleet's own instances live on, and what they hold may change.
+	if most := 10 + len(after)/100; changed > most {
+		c.Errorf("%d of %d objects changed while nothing happened, and should %d at most", changed, len(after), most)
+	}
+}
+
+// versions are the versions of everything that is there because of the instances.
+func (c *crowd) versions() map[string]string {
+	c.Helper()
+	all := map[string]string{}
+	for _, list := range []client.ObjectList{
+		&v1alpha1.InstanceList{}, &v1alpha1.ClusterList{}, &v1alpha1.InstanceRegistrationList{}, &pediav1alpha2.PediaClusterList{},
+	} {
+		if err := c.global.List(c.Context(), list); err != nil {
+			c.Fatal(err)
+		}
+		_ = meta.EachListItem(list, func(item runtime.Object) error {
+			object, err := meta.Accessor(item)
+			if err == nil && strings.Contains(object.GetName(), prefix) {
+				all[fmt.Sprintf("%T %s", item, object.GetName())] = object.GetResourceVersion()
+			}
+			return err
+		})
+	}
+	return all
+}
+
+// writes are the writes that the leader has sent to the global cluster so far.
+func (c *crowd) writes(leader string) (total int) {
+	c.Helper()
+	process, metrics := c.fleet.Leader(c)
+	if process != leader {
+		c.Fatalf("%s leads now", process)
+	}
+	host := strings.TrimPrefix(c.fleet.Cluster(c, "global").Server, "https://")
+	for line := range strings.Lines(metrics) {
+		if !strings.HasPrefix(line, "rest_client_requests_total{") || !strings.Contains(line, `host="`+host+`"`) || strings.Contains(line, `method="GET"`) {
+			continue
+		}
+		var number float64
+		if _, err := fmt.Sscan(line[strings.LastIndexByte(line, ' ')+1:], &number); err == nil {
+			total += int(number)
+		}
+	}
+	return total
+}
+
+// removeAll deletes the instances and waits until nothing of them is left. It may
+// be called twice.
+func (c *crowd) removeAll() {
+	c.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*promise)
+	defer cancel()
+	for _, of := range []client.Object{&v1alpha1.Instance{}, &corev1.Secret{}} {
+		options := []client.DeleteAllOfOption{client.HasLabels{label}}
+		if _, secret := of.(*corev1.Secret); secret {
+			options = append(options, client.InNamespace(v1alpha1.SystemNamespace))
+		}
+		if err := c.global.DeleteAllOf(ctx, of, options...); err != nil {
+			c.Errorf("removing %T: %v", of, err)
+		}
+	}
+	if err := poll.Try(ctx, 4*promise, func(ctx context.Context) error {
+		left := 0
+		for _, list := range []client.ObjectList{
+			&v1alpha1.InstanceList{}, &v1alpha1.ClusterList{}, &v1alpha1.InstanceRegistrationList{}, &pediav1alpha2.PediaClusterList{},
+		} {
+			if err := c.global.List(ctx, list); err != nil {
+				return err
+			}
+			_ = meta.EachListItem(list, func(item runtime.Object) error {
+				object, err := meta.Accessor(item)
+				if err == nil && strings.Contains(object.GetName(), prefix) {
+					left++
+				}
+				return err
+			})
+		}
+		if left > 0 {
+			time.Sleep(500 * time.Millisecond)
+			return fmt.Errorf("%d objects are left", left)
+		}
+		return nil
+	}); err != nil {
+		c.Errorf("removing everything: %v", err)
+	}
+}
