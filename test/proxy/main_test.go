@@ -5,10 +5,17 @@
 package proxy
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
-func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }
+func TestMain(m *testing.M) {
+	if kubeconfig := os.Getenv(bareProxy); kubeconfig != "" {
+		fmt.Fprintln(os.Stderr, beBare(kubeconfig, os.Getenv(bareProxy+"_CERTIFICATE")))
+		os.Exit(1)
+	}
+	os.Exit(fleet.Main(m))
+}
