@@ -8,8 +8,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// ending is why a stream ended. It is the cause of the end of the stream's context.
-type ending struct {
+// endError is why a stream ended. It is the cause of the end of the stream's context.
+type endError struct {
 	// reason is for logs, metrics and programs: extensions.reason of the last error.
 	reason string
 	// err is the last thing that the client hears; nil when there is nothing to say.
@@ -21,18 +21,18 @@ type ending struct {
 }
 
 // Error implements error.
-func (e *ending) Error() string { return e.reason }
+func (e *endError) Error() string { return e.reason }
 
 // The endings that the transports themselves decide on.
 var (
-	endCompleted  = &ending{reason: "COMPLETED"}
-	endClientGone = &ending{reason: "CLIENT_GONE"}
-	endClientDone = &ending{reason: "UNSUBSCRIBED"}
-	endDraining   = &ending{reason: "SERVER_STOPPING", again: true}
-	endMaxLife    = &ending{reason: "MAX_LIFE", again: true}
-	endTooSlow    = &ending{reason: "TOO_SLOW", again: true}
-	endSilent     = &ending{reason: "CLIENT_SILENT", again: true}
-	endProtocol   = &ending{reason: "CLIENT_ERROR"}
+	errCompleted  = &endError{reason: "COMPLETED"}
+	errClientGone = &endError{reason: "CLIENT_GONE"}
+	errClientDone = &endError{reason: "UNSUBSCRIBED"}
+	errDraining   = &endError{reason: "SERVER_STOPPING", again: true}
+	errMaxLife    = &endError{reason: "MAX_LIFE", again: true}
+	errTooSlow    = &endError{reason: "TOO_SLOW", again: true}
+	errSilent     = &endError{reason: "CLIENT_SILENT", again: true}
+	errProtocol   = &endError{reason: "CLIENT_ERROR"}
 )
 
 // reasonOf the endings that come from elsewhere.
@@ -42,18 +42,18 @@ const (
 )
 
 // endingOf tells why a stream's context ended.
-func endingOf(ctx context.Context) *ending {
+func endingOf(ctx context.Context) *endError {
 	cause := context.Cause(ctx)
-	if e, ok := errors.AsType[*ending](cause); ok {
+	if e, ok := errors.AsType[*endError](cause); ok {
 		return e
 	}
-	if lapse, ok := errors.AsType[*authz.Lapse](cause); ok {
-		return &ending{reason: string(lapse.Kind), err: lapse.Err, cause: lapse}
+	if lapse, ok := errors.AsType[*authz.LapseError](cause); ok {
+		return &endError{reason: string(lapse.Kind), err: lapse.Err, cause: lapse}
 	}
 	if cause == nil || errors.Is(cause, context.Canceled) && !isAPIError(cause) {
-		return endClientGone
+		return errClientGone
 	}
-	return &ending{reason: reasonFailed, err: cause}
+	return &endError{reason: reasonFailed, err: cause}
 }
 
 func isAPIError(err error) bool {

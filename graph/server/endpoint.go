@@ -71,7 +71,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		credentials = e.session.credentials(r)
 	}
 	if ctx, ok := e.identify(w, r, credentials); ok {
-		e.graphql.ServeHTTP(w, r.WithContext(ctx))
+		e.graphql.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // It comes from the request's.
 	}
 }
 

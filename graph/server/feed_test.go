@@ -21,7 +21,7 @@ import (
 //	flood    sends events of 64 KiB for as long as somebody takes them
 //	pushed   sends what the test pushes
 //	fails    sends an event, and then finds that it cannot go on
-//	panics   panics when it is subscribed to
+//	panics   fails badly when it is subscribed to
 //	refused  refuses to be subscribed to
 type feed struct {
 	running  atomic.Int64
@@ -105,7 +105,9 @@ func (f *feed) send(ctx context.Context, topic string, from int, out chan<- *tes
 		}
 	case "flood":
 		text := strings.Repeat("x", 64<<10)
-		for n := from + 1; send(n, text); n++ {
+		n := from + 1
+		for send(n, text) {
+			n++
 		}
 	case "fails":
 		if send(from+1, topic) {

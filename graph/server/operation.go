@@ -32,20 +32,20 @@ var _ sink = (*operation)(nil)
 func (c *socket) subscribe(m message) {
 	switch {
 	case !c.isAcked():
-		c.shut(closeUnauthorized, "Unauthorized: send connection_init and wait for connection_ack first", endProtocol)
+		c.shut(closeUnauthorized, "Unauthorized: send connection_init and wait for connection_ack first", errProtocol)
 		return
 	case m.ID == "" || len(m.ID) > maxOperationID:
-		c.shut(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", endProtocol)
+		c.shut(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", errProtocol)
 		return
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(m.Payload, &fields) != nil || fields == nil {
-		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object", endProtocol)
+		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object", errProtocol)
 		return
 	}
 	params, refused := paramsOf(fields)
 	if refused != nil {
-		c.shut(closeBadRequest, "INVALID: "+refused.err.Error(), endProtocol)
+		c.shut(closeBadRequest, "INVALID: "+refused.err.Error(), errProtocol)
 		return
 	}
 	params.Headers = c.headers
@@ -65,7 +65,7 @@ func (c *socket) subscribe(m message) {
 	c.mu.Unlock()
 	switch {
 	case exists:
-		c.shut(closeSubscriberExists, "Subscriber for this id already exists", endProtocol)
+		c.shut(closeSubscriberExists, "Subscriber for this id already exists", errProtocol)
 	case full:
 		c.streams.metrics.refused.WithLabelValues(viaWebSocket, "operations").Inc()
 		op.fail(gqlerror.List{c.present(ctx, apierror.New(apierror.CodeRateLimited,
@@ -83,7 +83,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	connection := TraceIDFrom(ctx)
 	req := c.journal.request(c.newTraceID())
 	ctx, record := audit.With(graphql.StartOperationTrace(withRequest(ctx, req)))
-	req.setUser(requestFrom(c.ctx).userName(), c.credentials, record)
+	req.setUser(requestFrom(c.ctx).userName(), c.credentials, record) //nolint:contextcheck // That of the connection.
 	defer func() {
 		if v := recover(); v != nil {
 			o.fail(gqlerror.List{c.present(ctx, recoverPanic(ctx, v))})
@@ -112,7 +112,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	case c.ends(out):
 	case len(out.errors) > 0:
 		o.fail(out.errors)
-	case out.ending == endCompleted:
+	case out.endError == errCompleted:
 		o.complete()
 	}
 }
@@ -120,7 +120,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 // ends tells that the whole connection ends for the reason for which an operation
 // did: its close code says so, and after an error clients would not connect again.
 func (c *socket) ends(out outcome) bool {
-	lapse, ok := errors.AsType[*authz.Lapse](out.cause)
+	lapse, ok := errors.AsType[*authz.LapseError](out.cause)
 	return ok && lapse.Caller
 }
 
@@ -157,9 +157,9 @@ func (o *operation) wanted() bool {
 }
 
 // next implements sink.
-func (o *operation) next(resp *graphql.Response, _ string) *ending {
+func (o *operation) next(resp *graphql.Response, _ string) *endError {
 	if !o.wanted() {
-		return endClientDone
+		return errClientDone
 	}
 	b := o.begin("next")
 	defer giveBack(b)
@@ -179,14 +179,14 @@ func (o *operation) fail(errs gqlerror.List) {
 	writeValue(b, errs)
 	b.WriteByte('}')
 	o.over()
-	o.socket.write(b.Bytes())
+	_ = o.socket.write(b.Bytes()) // Who can't be written to is let go by write.
 }
 
 // complete says that there is nothing more to come.
 func (o *operation) complete() {
 	if o.wanted() {
 		o.over()
-		o.socket.write([]byte(`{"type":"complete","id":` + o.id + `}`))
+		_ = o.socket.write([]byte(`{"type":"complete","id":` + o.id + `}`)) // As in fail.
 	}
 }
 

@@ -136,7 +136,7 @@ func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	secure := r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-	cookie := &http.Cookie{
+	cookie := &http.Cookie{ //nolint:gosec // See Secure.
 		Name: sessionCookie, Path: "/graphql", HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: secure, // Without TLS it is served on loopback only.
 	}
@@ -156,7 +156,7 @@ func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	value, err := e.session.seal(ctx, credentials.Token())
+	value, err := e.session.seal(ctx, credentials.Token()) //nolint:contextcheck // It comes from the request's.
 	switch {
 	case err != nil:
 		e.refuse(w, r, http.StatusServiceUnavailable, apierror.Wrap(err, apierror.CodeTimeout, "the session cannot be made now; try again"))

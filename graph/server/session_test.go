@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -75,9 +76,7 @@ func TestSession(t *testing.T) {
 			now = now.Add(tt.later)
 			defer func() { now = begin }()
 			header := http.Header{"Cookie": {cookie}}
-			for name, values := range tt.header {
-				header[name] = values
-			}
+			maps.Copy(header, tt.header)
 			tt.call.header, tt.call.token = header, "none"
 			open := tt.server.open(t, tt.call)
 			if open.StatusCode != tt.status {

@@ -68,8 +68,8 @@ func (c *socket) serve() {
 	defer c.finish()
 	defer func() {
 		if v := recover(); v != nil {
-			c.present(c.ctx, recoverPanic(c.ctx, v))
-			c.shut(closeInternal, "INTERNAL: the connection failed", endProtocol)
+			_ = c.present(c.ctx, recoverPanic(c.ctx, v)) // It goes to the log.
+			c.shut(closeInternal, "INTERNAL: the connection failed", errProtocol)
 		}
 	}()
 	if c.isClosing() {
@@ -78,7 +78,7 @@ func (c *socket) serve() {
 	c.conn.SetReadLimit(limits.MaxMessageBytes)
 	boundConn(c.conn.NetConn())
 	if c.conn.Subprotocol() != subprotocol {
-		c.shut(closeSubprotocol, "Subprotocol not acceptable: the only one is "+subprotocol, endProtocol)
+		c.shut(closeSubprotocol, "Subprotocol not acceptable: the only one is "+subprotocol, errProtocol)
 	}
 	c.settle(0)
 	c.expectWithin(limits.InitTimeout)
@@ -87,7 +87,7 @@ func (c *socket) serve() {
 	c.pings = time.AfterFunc(limits.KeepAlive, c.ping)
 	c.mu.Unlock()
 	defer c.pings.Stop()
-	life := time.AfterFunc(limits.life(), func() { c.shut(closeMaxLife, "MAX_LIFE: connect again and resume", endMaxLife) })
+	life := time.AfterFunc(limits.life(), func() { c.shut(closeMaxLife, "MAX_LIFE: connect again and resume", errMaxLife) })
 	defer life.Stop()
 	for {
 		kind, text, err := c.conn.ReadMessage()
@@ -100,7 +100,7 @@ func (c *socket) serve() {
 		}
 		c.heard()
 		if kind != websocket.TextMessage {
-			c.shut(closeBadRequest, "INVALID: a message is text", endProtocol)
+			c.shut(closeBadRequest, "INVALID: a message is text", errProtocol)
 			continue
 		}
 		c.receive(text)
@@ -126,9 +126,9 @@ func (c *socket) ping() {
 
 // abandon gives up a client that receives nothing.
 func (c *socket) abandon() {
-	c.note(closeNote{code: closeTooSlow, reason: endTooSlow.reason})
-	c.cancel(endTooSlow)
-	c.conn.Close()
+	c.note(closeNote{code: closeTooSlow, reason: errTooSlow.reason})
+	c.cancel(errTooSlow)
+	_ = c.conn.Close()
 }
 
 // heard gives the client more time: it is there. Who has not said who they are
@@ -137,7 +137,7 @@ func (c *socket) heard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.acked && !c.closing {
-		c.conn.SetReadDeadline(time.Now().Add(missedPongs*c.streams.limits.KeepAlive + c.streams.limits.WriteTimeout)) //nolint:errcheck,gosec // The next read tells.
+		c.conn.SetReadDeadline(time.Now().Add(missedPongs*c.streams.limits.KeepAlive + c.streams.limits.WriteTimeout)) //nolint:errcheck // The next read tells.
 	}
 }
 
@@ -145,7 +145,7 @@ func (c *socket) expectWithin(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closing {
-		c.conn.SetReadDeadline(time.Now().Add(d)) //nolint:errcheck,gosec // The next read tells.
+		c.conn.SetReadDeadline(time.Now().Add(d)) //nolint:errcheck // The next read tells.
 	}
 }
 
@@ -161,23 +161,23 @@ func (c *socket) readFailed(err error) {
 	switch silent := errors.As(err, &timeout) && timeout.Timeout(); {
 	case c.isClosing():
 	case silent && !c.isAcked():
-		c.shut(closeInitTimeout, "Connection initialisation timeout", endSilent)
+		c.shut(closeInitTimeout, "Connection initialisation timeout", errSilent)
 		c.linger()
 	case silent:
-		c.note(closeNote{reason: endSilent.reason})
-		c.cancel(endSilent)
+		c.note(closeNote{reason: errSilent.reason})
+		c.cancel(errSilent)
 	case errors.Is(err, websocket.ErrReadLimit):
 		// The library has sent the close frame.
 		c.note(closeNote{code: websocket.CloseMessageTooBig, reason: "INVALID: the message is too large"})
-		c.cancel(endProtocol)
+		c.cancel(errProtocol)
 		c.linger()
 	default:
-		note := closeNote{reason: endClientGone.reason}
+		note := closeNote{reason: errClientGone.reason}
 		if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
 			note.code = closed.Code
 		}
 		c.note(note)
-		c.cancel(endClientGone)
+		c.cancel(errClientGone)
 		c.linger()
 	}
 }
@@ -186,8 +186,8 @@ func (c *socket) readFailed(err error) {
 // unread resets it, and the other side may never see the close frame before that.
 func (c *socket) linger() {
 	conn := c.conn.NetConn()
-	conn.SetReadDeadline(time.Now().Add(closeWait))                               //nolint:errcheck,gosec // The copy tells.
-	io.Copy(io.Discard, io.LimitReader(conn, c.streams.limits.MaxMessageBytes*4)) //nolint:errcheck,gosec // Either way it is over.
+	conn.SetReadDeadline(time.Now().Add(closeWait))                               //nolint:errcheck // The copy tells.
+	io.Copy(io.Discard, io.LimitReader(conn, c.streams.limits.MaxMessageBytes*4)) //nolint:errcheck // Either way it is over.
 }
 
 func (c *socket) isAcked() bool {
@@ -220,21 +220,21 @@ func (c *socket) shut(code int, reason string, cause error) {
 	c.cancel(cause)
 	deadline := time.Now().Add(closeWait)
 	if c.conn.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(code, reason), deadline) != nil {
-		c.conn.Close()
+		_ = c.conn.Close()
 		return
 	}
-	c.conn.SetReadDeadline(deadline) //nolint:errcheck,gosec // The next read tells.
+	c.conn.SetReadDeadline(deadline) //nolint:errcheck // The next read tells.
 }
 
 // cut ends the connection without a word.
 func (c *socket) cut() {
-	c.note(closeNote{reason: endDraining.reason})
-	c.cancel(endDraining)
+	c.note(closeNote{reason: errDraining.reason})
+	c.cancel(errDraining)
 	c.mu.Lock()
 	conn := c.conn
 	c.mu.Unlock()
 	if conn != nil {
-		conn.Close()
+		_ = conn.Close()
 	}
 }
 
@@ -255,14 +255,14 @@ func (c *socket) settle(by int) {
 	idle := c.draining && c.finite == 0 && c.conn != nil
 	c.mu.Unlock()
 	if idle {
-		c.shut(websocket.CloseGoingAway, "SERVER_STOPPING: connect again and resume", endDraining)
+		c.shut(websocket.CloseGoingAway, "SERVER_STOPPING: connect again and resume", errDraining)
 	}
 }
 
 // finish waits for the operations to end, and writes down what the connection was.
 func (c *socket) finish() {
-	c.cancel(endClientGone)
-	c.conn.Close()
+	c.cancel(errClientGone)
+	_ = c.conn.Close()
 	c.running.Wait()
 	c.identified()
 	if c.disconnect != nil {
@@ -289,7 +289,7 @@ const maxOperationID = 128
 func (c *socket) receive(text []byte) {
 	var m message
 	if json.Unmarshal(text, &m) != nil {
-		c.shut(closeBadRequest, "INVALID: the message is no JSON of this protocol", endProtocol)
+		c.shut(closeBadRequest, "INVALID: the message is no JSON of this protocol", errProtocol)
 		return
 	}
 	switch m.Type {
@@ -306,10 +306,10 @@ func (c *socket) receive(text []byte) {
 		c.mu.Unlock()
 		if op != nil {
 			c.forget(op)
-			op.cancel(endClientDone)
+			op.cancel(errClientDone)
 		}
 	default:
-		c.shut(closeBadRequest, "INVALID: unknown type of message", endProtocol)
+		c.shut(closeBadRequest, "INVALID: unknown type of message", errProtocol)
 	}
 }
 
@@ -319,20 +319,20 @@ func (c *socket) initialise(payload []byte) {
 	again := c.acked
 	c.mu.Unlock()
 	if again {
-		c.shut(closeTooManyInits, "Too many initialisation requests", endProtocol)
+		c.shut(closeTooManyInits, "Too many initialisation requests", errProtocol)
 		return
 	}
 	token, ok := bearer(payload)
 	own := authz.TokenCredentials(token)
 	switch {
 	case !ok:
-		c.shut(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string`, endProtocol)
+		c.shut(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string`, errProtocol)
 		return
 	case token != "" && c.credentials.Empty():
 		c.credentials = own
 	case token != "" && !c.credentials.Same(own):
 		// One of them would be ignored, and the client would be somebody else than it thinks.
-		c.shut(closeBadRequest, "INVALID: connection_init has other credentials than the request", endProtocol)
+		c.shut(closeBadRequest, "INVALID: connection_init has other credentials than the request", errProtocol)
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.streams.limits.InitTimeout)
@@ -345,7 +345,7 @@ func (c *socket) initialise(payload []byte) {
 	user, _ := authz.UserFrom(known)
 	disconnect, limited := c.streams.connect(viaWebSocket, user.Name)
 	if limited != nil {
-		c.shut(websocket.CloseTryAgainLater, string(limited.Code)+": "+limited.Message, endProtocol)
+		c.shut(websocket.CloseTryAgainLater, string(limited.Code)+": "+limited.Message, errProtocol)
 		return
 	}
 	c.disconnect = disconnect
@@ -358,12 +358,12 @@ func (c *socket) refuseIdentity(err error) {
 	text := string(reason) + ": " + shown.Message
 	switch reason {
 	case apierror.CodeUnauthenticated:
-		c.shut(closeUnauthorized, text, endProtocol)
+		c.shut(closeUnauthorized, text, errProtocol)
 	case apierror.CodeForbidden:
-		c.shut(closeForbidden, text, endProtocol)
+		c.shut(closeForbidden, text, errProtocol)
 	default:
 		// Nobody could say: that is nothing against the client.
-		c.shut(websocket.CloseTryAgainLater, text, endProtocol)
+		c.shut(websocket.CloseTryAgainLater, text, errProtocol)
 	}
 }
 
@@ -373,7 +373,7 @@ func (c *socket) welcome(user authz.User) {
 	ctx, standing := c.streams.sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
 	context.AfterFunc(ctx, func() {
 		defer standing.Leave()
-		if lapse, ok := errors.AsType[*authz.Lapse](context.Cause(ctx)); ok {
+		if lapse, ok := errors.AsType[*authz.LapseError](context.Cause(ctx)); ok {
 			c.shut(closeCodeOf(lapse), string(lapse.Kind)+": "+lapse.Err.Message, lapse)
 		}
 	})
@@ -385,7 +385,7 @@ func (c *socket) welcome(user authz.User) {
 }
 
 // closeCodeOf is the code with which a connection ends whose caller is not what they were.
-func closeCodeOf(l *authz.Lapse) int {
+func closeCodeOf(l *authz.LapseError) int {
 	switch l.Kind {
 	case authz.LapseCredentials:
 		return closeTokenExpired
@@ -406,21 +406,21 @@ func (c *socket) send(kind, id string, payload json.RawMessage) {
 	if len(payload) > 0 {
 		b = append(append(b, `,"payload":`...), payload...)
 	}
-	c.write(append(b, '}'))
+	_ = c.write(append(b, '}')) // Who can't be written to is let go by write.
 }
 
 // write sends a message. A client that does not receive it in time is let go.
-func (c *socket) write(p []byte) *ending {
+func (c *socket) write(p []byte) *endError {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.conn.SetWriteDeadline(time.Now().Add(c.streams.limits.WriteTimeout)) //nolint:errcheck,gosec // The write tells.
+	c.conn.SetWriteDeadline(time.Now().Add(c.streams.limits.WriteTimeout)) //nolint:errcheck // The write tells.
 	err := c.conn.WriteMessage(websocket.TextMessage, p)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.abandon()
-		return endTooSlow
+		return errTooSlow
 	}
-	return endClientGone
+	return errClientGone
 }

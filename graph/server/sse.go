@@ -31,7 +31,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	defer cancel(context.Canceled)
 	user, _ := authz.UserFrom(ctx)
 	// What is over is written down before the places are given back.
-	leave, ok := t.streams.enter(&connection{drain: func() { cancel(endDraining) }, cut: func() { cancel(endDraining) }})
+	leave, ok := t.streams.enter(&connection{drain: func() { cancel(errDraining) }, cut: func() { cancel(errDraining) }})
 	if !ok {
 		w.Header().Set("Retry-After", "1")
 		t.refuse(w, r, mediaType, refuse(http.StatusServiceUnavailable, "", "the server is stopping: connect again, to another replica"))
@@ -45,7 +45,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		return
 	}
 	defer disconnect()
-	life := time.AfterFunc(t.streams.limits.life(), func() { cancel(endMaxLife) })
+	life := time.AfterFunc(t.streams.limits.life(), func() { cancel(errMaxLife) })
 	defer life.Stop()
 
 	if id := r.Header.Get(lastEventID); id != "" {
@@ -58,7 +58,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	req.noteVia(viaSSE, "")
 	req.noteStream()
 	if end := out.begin(); end != nil {
-		req.noteOutcome(outcome{ending: end})
+		req.noteOutcome(outcome{endError: end})
 		return
 	}
 	result := t.streams.run(ctx, subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, out: out})
@@ -70,13 +70,13 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 const retryAfterSeconds = 5
 
 // writeEvents sends a single result as server-sent events.
-func (t httpTransport) writeEvents(w http.ResponseWriter, r *http.Request, resp *graphql.Response) {
+func (t httpTransport) writeEvents(w http.ResponseWriter, resp *graphql.Response) {
 	out := newEventWriter(w, t.streams.limits, func(error) {})
 	defer out.close()
 	if out.begin() != nil {
 		return
 	}
-	end := outcome{ending: endCompleted, errors: gqlerror.List{}}
+	end := outcome{endError: errCompleted, errors: gqlerror.List{}}
 	if len(resp.Data) == 0 {
 		end.errors = resp.Errors
 	} else if out.next(resp, "") != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -50,9 +51,7 @@ func (s testServer) open(t *testing.T, c call) *openStream {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, values := range c.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, c.header)
 	if c.token != "none" {
 		req.Header.Set("Authorization", "Bearer admin")
 	}

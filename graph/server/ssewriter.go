@@ -52,7 +52,7 @@ func newEventWriter(w http.ResponseWriter, limits StreamLimits, cancel context.C
 
 // begin sends the headers, so that the client knows that it is connected, and how
 // long to wait before it connects again.
-func (e *eventWriter) begin() *ending {
+func (e *eventWriter) begin() *endError {
 	h := e.w.Header()
 	h.Set("Content-Type", mediaEvents+"; charset=utf-8")
 	// A cache or a proxy that collects or compresses a response would hold events back.
@@ -72,7 +72,7 @@ func (e *eventWriter) retry() string {
 }
 
 // next implements sink.
-func (e *eventWriter) next(resp *graphql.Response, id string) *ending {
+func (e *eventWriter) next(resp *graphql.Response, id string) *endError {
 	b := buffers.Get().(*bytes.Buffer)
 	defer giveBack(b)
 	if id != "" {
@@ -88,7 +88,7 @@ func (e *eventWriter) next(resp *graphql.Response, id string) *ending {
 
 // finish writes the event in a buffer whose data begins somewhere. A line break
 // in JSON is a space, and would end the line of the event.
-func (e *eventWriter) finish(b *bytes.Buffer, from int) *ending {
+func (e *eventWriter) finish(b *bytes.Buffer, from int) *endError {
 	data := b.Bytes()[from:]
 	for i, c := range data {
 		if c == '\n' || c == '\r' {
@@ -104,10 +104,10 @@ func (e *eventWriter) finish(b *bytes.Buffer, from int) *ending {
 // that there is nothing more to come.
 func (e *eventWriter) end(out outcome) {
 	if out.again {
-		e.write([]byte("retry: " + e.retry() + "\n: " + out.reason + "\n\n"))
+		_ = e.write([]byte("retry: " + e.retry() + "\n: " + out.reason + "\n\n"))
 		return
 	}
-	if out.ending == endClientGone {
+	if out.endError == errClientGone {
 		return
 	}
 	if len(out.errors) > 0 {
@@ -121,7 +121,7 @@ func (e *eventWriter) end(out outcome) {
 		}
 	}
 	// Without a data line, a browser's EventSource sees no event.
-	e.write([]byte("event: complete\ndata:\n\n"))
+	_ = e.write([]byte("event: complete\ndata:\n\n"))
 }
 
 // keepAlive writes a comment when nothing else was written for long.
@@ -145,11 +145,11 @@ func (e *eventWriter) keepAlive() {
 }
 
 // write sends bytes at once, and gives up on a client that does not receive them.
-func (e *eventWriter) write(p []byte) *ending {
+func (e *eventWriter) write(p []byte) *endError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed || e.broken {
-		return endClientGone
+		return errClientGone
 	}
 	e.last = time.Now()
 	// A server that can't set deadlines (in tests) has none.
@@ -163,9 +163,9 @@ func (e *eventWriter) write(p []byte) *ending {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return endTooSlow
+		return errTooSlow
 	}
-	return endClientGone
+	return errClientGone
 }
 
 // close has no more written, so that the handler may return.
@@ -210,6 +210,6 @@ func boundConn(conn net.Conn) {
 		conn = wrapped.NetConn()
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetWriteBuffer(socketBuffer) //nolint:errcheck,gosec // The kernel's own bound holds then.
+		tcp.SetWriteBuffer(socketBuffer) //nolint:errcheck // The kernel's own bound holds then.
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"runtime"
@@ -56,7 +57,7 @@ func TestDrain(t *testing.T) {
 	if late := s.open(t, call{body: operation(t, foreverDocument, nil)}); late.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a stream began while the server stops: HTTP %d", late.StatusCode)
 	}
-	if _, resp, err := s.tryDial(t, nil); err == nil || resp.StatusCode != http.StatusServiceUnavailable {
+	if _, status, err := s.tryDial(t, nil); err == nil || status != http.StatusServiceUnavailable {
 		t.Errorf("a WebSocket was opened while the server stops: %v", err)
 	}
 	if got := s.do(t, call{body: `{"query":"{hello}"}`}); got.status != http.StatusOK {
@@ -105,7 +106,8 @@ func TestSilentClientsAreLetGo(t *testing.T) {
 	alive := s.known(t)
 	pinged := 0
 	alive.SetPingHandler(func(string) error {
-		if pinged++; pinged == 20 {
+		pinged++
+		if pinged == 20 {
 			_ = alive.SetReadDeadline(time.Now())
 		}
 		return alive.WriteControl(10, nil, time.Now().Add(time.Second))
@@ -160,7 +162,7 @@ func TestNothingIsLeft(t *testing.T) {
 		case 0:
 			c := s.known(t)
 			c.subscribe(t, "1", foreverDocument)
-			c.next(t)
+			c.want(t, `{"type":"next","id":"1","payload":{"data":{"events":{"n":1,"cursor":"c1"}}}}`)
 			_ = c.Close()
 		case 1:
 			c := s.known(t)
@@ -188,7 +190,8 @@ func TestNothingIsLeft(t *testing.T) {
 	for _, f := range families {
 		for _, m := range f.GetMetric() {
 			if g := m.GetGauge(); g != nil {
-				if gauges++; g.GetValue() != 0 {
+				gauges++
+				if g.GetValue() != 0 {
 					t.Errorf("%s %v is %v with nothing open", f.GetName(), m.GetLabel(), g.GetValue())
 				}
 			}
@@ -208,9 +211,7 @@ func TestLinesOfSubscriptions(t *testing.T) {
 			"level": "INFO", "msg": "audit", "user": "admin", "via": "graphql-sse", "operation": "S", "type": "subscription", "decision": "allowed",
 			"instances": []any{}, "instanceCount": 0.0, "status": 200.0, "durationMs": 0.0, "traceId": traceID,
 		}
-		for k, v := range more {
-			l[k] = v
-		}
+		maps.Copy(l, more)
 		return l
 	}
 	if d := cmp.Diff([]map[string]any{
@@ -226,7 +227,9 @@ func TestLinesOfSubscriptions(t *testing.T) {
 	})
 	c := s.known(t)
 	c.subscribe(t, "1", `subscription { events(topic: "refused") { n } }`)
-	c.next(t)
+	if got, _ := c.next(t); !strings.Contains(got, "NOT_FOUND") {
+		t.Errorf("got %s", got)
+	}
 	_ = c.Close()
 	waitFor(t, "the line of the connection", func() bool { return strings.Contains(s.log.String(), "websocket closed") })
 	lines := s.log.lines(t)

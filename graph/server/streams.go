@@ -93,13 +93,13 @@ func (l *StreamLimits) setDefaults() {
 
 // life is how long one connection may last.
 func (l *StreamLimits) life() time.Duration {
-	return l.MaxLife - rand.N(l.MaxLife/lifeSpread+1)
+	return l.MaxLife - rand.N(l.MaxLife/lifeSpread+1) //nolint:gosec // Nobody gains from guessing it.
 }
 
 // reconnect is the pause that one client makes: clients that lost their server
 // together must not come back together.
 func (l *StreamLimits) reconnect() time.Duration {
-	return l.ReconnectAfter/2 + rand.N(l.ReconnectAfter+1)
+	return l.ReconnectAfter/2 + rand.N(l.ReconnectAfter+1) //nolint:gosec // Nobody gains from guessing it.
 }
 
 // streams is what the transports of subscriptions have in common: who has how

@@ -14,7 +14,7 @@ import (
 type sink interface {
 	// next sends a result. The id, where it is not empty, is what the subscription can
 	// be resumed after. Nothing of the result may be kept.
-	next(resp *graphql.Response, id string) *ending
+	next(resp *graphql.Response, id string) *endError
 }
 
 // subscription is one that is to be run.
@@ -29,7 +29,7 @@ type subscription struct {
 // outcome is how a subscription went. Errors are for the client: those of
 // a subscription that did not begin, or the last of one that did.
 type outcome struct {
-	*ending
+	*endError
 
 	errors gqlerror.List
 	events int64
@@ -42,14 +42,14 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 	user, _ := authz.UserFrom(ctx)
 	leave, limited := s.subscribe(sub.via, user.Name)
 	if limited != nil {
-		return outcome{ending: &ending{reason: reasonRefused}, errors: gqlerror.List{sub.present(ctx, limited)}}
+		return outcome{endError: &endError{reason: reasonRefused}, errors: gqlerror.List{sub.present(ctx, limited)}}
 	}
 	defer leave()
 	ctx, standing := s.sentry.Stand(ctx, req.credentials, user)
 	defer standing.Leave()
 	defer func() {
 		if v := recover(); v != nil {
-			out.ending = &ending{reason: reasonFailed, err: recoverPanic(ctx, v)}
+			out.endError = &endError{reason: reasonFailed, err: recoverPanic(ctx, v)}
 		}
 		s.conclude(ctx, sub, &out)
 	}()
@@ -62,7 +62,7 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 	defer stop()
 	if req.failed() {
 		// gqlgen answers with the errors alone then, and once.
-		out.ending = &ending{reason: reasonRefused}
+		out.endError = &endError{reason: reasonRefused}
 		if resp := responses(event); resp != nil {
 			out.errors = resp.Errors
 		}
@@ -76,25 +76,25 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 		switch {
 		case ctx.Err() != nil:
 			// An event that is ready now may be one that may no longer be seen.
-			out.ending = endingOf(ctx)
+			out.endError = endingOf(ctx)
 			return out
 		case resp == nil && own.Err() != nil:
-			out.ending = endingOf(own)
+			out.endError = endingOf(own)
 			return out
 		case resp == nil && s.isStopping():
 			// What it reads from may have ended before it was told to.
-			out.ending = endDraining
+			out.endError = errDraining
 			return out
 		case resp == nil:
-			out.ending = endCompleted
+			out.endError = errCompleted
 			return out
 		}
 		if standing.Confirmed(ctx) != nil {
-			out.ending = endingOf(ctx)
+			out.endError = endingOf(ctx)
 			return out
 		}
 		if end := sub.out.next(resp, ids.of(resp.Data)); end != nil {
-			out.ending = end
+			out.endError = end
 			return out
 		}
 		out.events++

@@ -91,8 +91,8 @@ func (*socketTransport) Supports(r *http.Request) bool { return isUpgrade(r) }
 // Do implements graphql.Transport. It returns as soon as the socket is there, so
 // that what HTTP keeps for a request is given back.
 func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	fail := func(status int, err error) {
-		w.Header().Set("Sec-Websocket-Version", "13")
+	fail := func(status int, err error) { //nolint:contextcheck // The request carries it.
+		w.Header().Set("Sec-WebSocket-Version", "13")
 		writeErrors(w, mediaJSON, status, gqlerror.List{t.present(r.Context(), err)})
 	}
 	if !sameOrigin(r) {
@@ -140,8 +140,8 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 	c.mu.Lock()
 	c.conn = conn
 	c.mu.Unlock()
-	requestFrom(c.ctx).takeOver()
-	go func() {
+	requestFrom(r.Context()).takeOver()
+	go func() { //nolint:contextcheck // The connection outlives the request.
 		defer leave()
 		c.serve()
 	}()

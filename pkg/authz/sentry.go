@@ -67,7 +67,7 @@ func (s *Sentry) init() {
 }
 
 // Stand begins to check a caller who was authenticated just now. The context is
-// cancelled, with a *Lapse as its cause, when what was true no longer is; and what
+// cancelled, with a *LapseError as its cause, when what was true no longer is; and what
 // a Resolver says with it is remembered as what has to stay true. Leave must be
 // called in the end. A nil Sentry checks nothing.
 func (s *Sentry) Stand(ctx context.Context, credentials Credentials, u User) (context.Context, *Standing) {
@@ -121,7 +121,8 @@ func (s *Sentry) leave(standing *Standing) {
 	defer c.mu.Unlock()
 	delete(c.standings, standing)
 	for _, d := range standing.depends {
-		if d.users--; d.users == 0 {
+		d.users--
+		if d.users == 0 {
 			delete(c.depends, d.id)
 		}
 	}
@@ -147,8 +148,8 @@ const (
 	LapseUndecided LapseKind = "UNDECIDED"
 )
 
-// Lapse is the cause of the end of a Standing's context.
-type Lapse struct {
+// LapseError is the cause of the end of a Standing's context.
+type LapseError struct {
 	Kind LapseKind
 	// Caller is set where it is about the caller and so about all of their streams,
 	// and not about what one of them carries.
@@ -158,7 +159,7 @@ type Lapse struct {
 }
 
 // Error implements error.
-func (l *Lapse) Error() string { return l.Err.Error() }
+func (l *LapseError) Error() string { return l.Err.Error() }
 
 // Unwrap gives the error for the caller.
-func (l *Lapse) Unwrap() error { return l.Err }
+func (l *LapseError) Unwrap() error { return l.Err }

@@ -57,7 +57,7 @@ func TestTokenThatExpires(t *testing.T) {
 	}
 	second, again := s.Stand(t.Context(), c, u)
 	for _, ctx := range []context.Context{first, second} {
-		lapse, ok := errors.AsType[*Lapse](context.Cause(ctx))
+		lapse, ok := errors.AsType[*LapseError](context.Cause(ctx))
 		if !ok || lapse.Kind != LapseCredentials || !lapse.Caller || lapse.Err.Code != apierror.CodeUnauthenticated {
 			t.Errorf("ended by %v", context.Cause(ctx))
 		}

@@ -130,7 +130,7 @@ type caller struct {
 	renewed chan struct{}
 	// over is set once the credentials have expired: no stream may begin with them,
 	// even where their last review is still remembered.
-	over *Lapse
+	over *LapseError
 }
 
 func newCaller(s *Sentry, key callerKey, credentials Credentials, u User) *caller {
@@ -256,15 +256,15 @@ func (c *caller) dependencies() []*dependency {
 
 // compare ends the streams for which something is no longer as it was.
 func (c *caller) compare(v *Visibility, depends []*dependency) {
-	lapsed := map[*dependency]*Lapse{}
+	lapsed := map[*dependency]*LapseError{}
 	for _, d := range depends {
 		key, seen := v.readingKey(d.instances)
 		switch {
 		case key == d.key:
 		case seen < d.seen:
-			lapsed[d] = &Lapse{Kind: LapseRevoked, Err: revoked()}
+			lapsed[d] = &LapseError{Kind: LapseRevoked, Err: revoked()}
 		default:
-			lapsed[d] = &Lapse{Kind: LapseChanged, Err: apierror.New(apierror.CodeForbidden,
+			lapsed[d] = &LapseError{Kind: LapseChanged, Err: apierror.New(apierror.CodeForbidden,
 				"what you may read has changed: subscribe again to go on with what you may read now")}
 		}
 	}
@@ -305,7 +305,7 @@ func (c *caller) undecided(err error) {
 
 func (c *caller) expire() {
 	c.mu.Lock()
-	c.over = &Lapse{Kind: LapseCredentials, Caller: true, Err: apierror.New(apierror.CodeUnauthenticated, "your token has expired: connect again with a new one")}
+	c.over = &LapseError{Kind: LapseCredentials, Caller: true, Err: apierror.New(apierror.CodeUnauthenticated, "your token has expired: connect again with a new one")}
 	c.mu.Unlock()
 	c.endAll(c.over.Kind, c.over.Err)
 }
@@ -314,6 +314,6 @@ func (c *caller) endAll(kind LapseKind, err *apierror.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for s := range c.standings {
-		s.cancel(&Lapse{Kind: kind, Caller: true, Err: err})
+		s.cancel(&LapseError{Kind: kind, Caller: true, Err: err})
 	}
 }
