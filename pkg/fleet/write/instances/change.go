@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -128,9 +129,34 @@ func (in *UpdateInput) apply(i *v1alpha1.Instance) error {
 	return nil
 }
 
+// attempts is how often an instance is marked for its deletion when something
+// else came between: controllers write its status at any time.
+const attempts = 10
+
 // Delete has an instance let go: Kairship forgets it, and, where that is the
 // policy, its Karmada is uninstalled.
 func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, error) {
+	for try := 1; ; try++ {
+		i, err := s.mark(ctx, in)
+		switch {
+		case in.ResourceVersion == nil && try < attempts && apierror.Is(err, apierror.CodeConflict) && apierrors.IsConflict(err):
+			continue
+		case err != nil:
+			return nil, err
+		case in.DryRun:
+			return &DeletePayload{Payload: *s.payload(i)}, nil
+		}
+		if i.DeletionTimestamp == nil {
+			if err := s.Global.Delete(ctx, i, client.Preconditions{UID: &i.UID}); client.IgnoreNotFound(err) != nil {
+				return nil, translate(http.MethodDelete, i.Name, err)
+			}
+		}
+		return s.deleted(ctx, i)
+	}
+}
+
+// mark finds the Instance that may be deleted, and writes into it how.
+func (s *Service) mark(ctx context.Context, in DeleteInput) (*v1alpha1.Instance, error) {
 	i, err := s.find(ctx, in.Instance, authz.VerbDeleteInstance, "delete")
 	if err != nil {
 		return nil, err
@@ -150,19 +176,10 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, e
 	} else if err := s.unused(ctx, i); err != nil {
 		return nil, err
 	}
-	// The dry run of a patch with the version fails where the patch would.
 	if err := s.patch(ctx, before, i, in.DryRun); err != nil {
 		return nil, err
 	}
-	if in.DryRun {
-		return &DeletePayload{Payload: *s.payload(before)}, nil
-	}
-	if i.DeletionTimestamp == nil {
-		if err := s.Global.Delete(ctx, i, client.Preconditions{UID: &i.UID}); client.IgnoreNotFound(err) != nil {
-			return nil, translate(http.MethodDelete, i.Name, err)
-		}
-	}
-	return s.deleted(ctx, i)
+	return i, nil
 }
 
 // deleted reads what became of an Instance.
