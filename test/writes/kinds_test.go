@@ -170,6 +170,7 @@ func (s *kindsScene) podImages(t *testing.T, app string) []string {
 // Every mutation of workloads does what it says to every kind that it is for, and
 // refuses the others by their kind.
 func TestEveryKindOfWorkload(t *testing.T) {
+	t.Parallel()
 	s := newKindsScene(t)
 	alice := person(t, "alice")
 	images := func(to string) []any { return []any{map[string]any{"container": "main", "image": to}} }
@@ -220,6 +221,7 @@ func TestEveryKindOfWorkload(t *testing.T) {
 // StatefulSets and DaemonSets go back to what their members had, from the
 // revisions that a member keeps of what was sent to it.
 func TestRollbackOfOtherKinds(t *testing.T) {
+	t.Parallel()
 	s := newKindsScene(t)
 	alice := person(t, "alice")
 	f := fleet.Open(t)
@@ -296,6 +298,7 @@ func TestRollbackOfOtherKinds(t *testing.T) {
 // A CronJob whose policy is gone, or may not be read, starts nothing, and a Job
 // whose policy is refused does not stay behind.
 func TestTriggerWithoutAPolicy(t *testing.T) {
+	t.Parallel()
 	namespace, alice := namespaceIn(t), person(t, "alice")
 	alpha := fleet.Open(t).Client(t, "alpha")
 	text := fmt.Sprintf("apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: nightly, namespace: %s}\nspec: {schedule: \"0 3 1 1 *\", jobTemplate: {spec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: a}]}}}}}\n", namespace)

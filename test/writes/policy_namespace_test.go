@@ -52,6 +52,7 @@ func editorOf(t *testing.T, s *policyScene) *gql.Client {
 // Who edits one namespace changes the policies in it, is told who uses them, and
 // changes none elsewhere.
 func TestPoliciesOfOneNamespace(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	editor := editorOf(t, s)
 	mustWrite(t, editor, "create", pp, s.input(pp, map[string]any{"spec": s.to("m1")}))

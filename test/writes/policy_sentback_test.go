@@ -80,6 +80,7 @@ var rich = []struct {
 // What the API shows of a policy, with all that the instance filled in, may be sent
 // back and changes nothing.
 func TestPoliciesMayBeSentBack(t *testing.T) {
+	t.Parallel()
 	served := schema.Load()
 	for number, of := range rich {
 		k, text := of.kind, of.spec

@@ -18,6 +18,7 @@ import (
 // A policy that is created, moved and deleted does so to what it propagates, and a
 // dry run of each step does not.
 func TestPropagationPoliciesReachMembers(t *testing.T) {
+	t.Parallel()
 	for _, k := range []policyKind{pp, cpp} {
 		t.Run(k.name, func(t *testing.T) {
 			s := newPolicyScene(t)
@@ -88,6 +89,7 @@ func TestPropagationPoliciesReachMembers(t *testing.T) {
 
 // A policy that changes what goes to the members does so until it is deleted.
 func TestOverridePoliciesReachMembers(t *testing.T) {
+	t.Parallel()
 	for _, k := range []policyKind{op, cop} {
 		t.Run(k.name, func(t *testing.T) {
 			s := newPolicyScene(t)
@@ -153,6 +155,7 @@ func testDeletion(t *testing.T, s *policyScene, k policyKind, user string) {
 // Who uses a policy is asked of the instance: its binding counts before the index
 // has heard of it, and a policy that nobody uses is deleted without more ado.
 func TestUnusedPoliciesAreDeleted(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	selecting := map[string]any{"resourceSelectors": []any{map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "none"}}}
 	for _, k := range []policyKind{pp, op} {
@@ -170,6 +173,7 @@ func TestUnusedPoliciesAreDeleted(t *testing.T) {
 
 // An override policy is in use by a propagation policy that waits for it.
 func TestDependentsUseOverrides(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	mustWrite(t, s.alice, "create", op, s.input(op, map[string]any{"spec": s.painted("m1", "red")}))
 	spec := s.to("m2") // Elsewhere: nothing that goes there is changed.
@@ -185,6 +189,7 @@ func TestDependentsUseOverrides(t *testing.T) {
 // What is wrong is said at the input that says it: by Kairship, by the schema of
 // the kind, by Karmada's webhook.
 func TestInvalidPoliciesNameTheInput(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	spec := func(more map[string]any) map[string]any {
 		out := map[string]any{"resourceSelectors": s.selector()}
@@ -235,6 +240,7 @@ func TestInvalidPoliciesNameTheInput(t *testing.T) {
 // Some values of Karmada's types are none that an instance takes. It says so, and
 // not Kairship: another version of Karmada may take them.
 func TestValuesThatTheInstanceRefuses(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	where := func(path string, value any) map[string]any {
 		spec := map[string]any{"resourceSelectors": s.selector(), "propagateDeps": true}
@@ -279,6 +285,7 @@ func selecting(operator string, values ...any) map[string]any {
 
 // Every mutation of every kind of policy says which of its inputs is wrong.
 func TestPolicyMutationsNameTheInput(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	for _, k := range []policyKind{pp, cpp, op, cop} {
 		s.cleanUp(t, k)
@@ -314,6 +321,7 @@ func TestPolicyMutationsNameTheInput(t *testing.T) {
 
 // The scheduler and the identity that Karmada gave a policy stay as they are.
 func TestWhatStaysOfAPolicy(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	created := mustWrite(t, s.alice, "create", pp, s.input(pp, map[string]any{"spec": s.to("m1"), "labels": []any{map[string]any{"key": "a", "value": "1"}}}))
 	s.color(t, "m1", "blue")
@@ -335,6 +343,7 @@ func TestWhatStaysOfAPolicy(t *testing.T) {
 
 // Nobody writes where their roles do not let them, and nobody learns of what they may not see.
 func TestPoliciesOfOthers(t *testing.T) {
+	t.Parallel()
 	s := newPolicyScene(t)
 	mustWrite(t, s.alice, "create", pp, s.input(pp, map[string]any{"spec": s.to("m1")}))
 	before := s.stored(t, pp)

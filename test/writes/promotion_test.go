@@ -184,8 +184,7 @@ stringData: {password: hunter2}
 apiVersion: v1
 kind: Secret
 metadata: {name: certificate}
-type: kubernetes.io/tls
-stringData: {tls.crt: "", tls.key: ""}
+stringData: {tls.crt: "x", tls.key: "hunter2"}
 ---
 apiVersion: v1
 kind: ConfigMap

@@ -181,6 +181,7 @@ spec:
 }
 
 func TestPatchAndDeleteResource(t *testing.T) {
+	t.Parallel()
 	alice := person(t, "alice")
 	namespace := namespaceIn(t)
 	must[applied](t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "a", "1")}, applyFields)
@@ -262,6 +263,7 @@ spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], placemen
 
 // What an object owns goes with it, before it, or stays.
 func TestDeletionPropagates(t *testing.T) {
+	t.Parallel()
 	alice, namespace := person(t, "alice"), namespaceIn(t)
 	for policy, want := range map[string]struct{ deleted, ownedGoes bool }{
 		"BACKGROUND": {true, true}, "FOREGROUND": {false, true}, "ORPHAN": {false, false},
@@ -298,6 +300,7 @@ func TestDeletionPropagates(t *testing.T) {
 // What Karmada's webhooks refuse of a policy is said at the field of the manifest,
 // or of the patch, as the mutations of policies say it.
 func TestKarmadaRefusesManifests(t *testing.T) {
+	t.Parallel()
 	alice, namespace := person(t, "alice"), namespaceIn(t)
 	policy := func(name, spec string) string {
 		return fmt.Sprintf("---\napiVersion: policy.karmada.io/v1alpha1\nkind: PropagationPolicy\nmetadata: {name: %s, namespace: %s}\nspec: %s\n", name, namespace, spec)
@@ -332,6 +335,7 @@ func TestKarmadaRefusesManifests(t *testing.T) {
 }
 
 func TestSecretsAreNotShown(t *testing.T) {
+	t.Parallel()
 	namespace := namespaceIn(t)
 	alice := person(t, "alice")
 	text := fmt.Sprintf("apiVersion: v1\nkind: Secret\nmetadata: {name: s, namespace: %s}\nimmutable: true\nstringData: {password: hunter2}\n", namespace)
@@ -346,6 +350,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 }
 
 func TestNamespaces(t *testing.T) {
+	t.Parallel()
 	alice := person(t, "alice")
 	name := namespaceIn(t) + "-made"
 	input := map[string]any{"instance": "alpha", "name": name, "labels": pairs("team", "a"), "annotations": pairs("note", "first")}

@@ -118,6 +118,7 @@ type workloadPayload struct {
 }
 
 func TestWorkloads(t *testing.T) {
+	t.Parallel()
 	alice := person(t, "alice")
 	namespace, web := running(t)
 	template := func() *appsv1.Deployment {
