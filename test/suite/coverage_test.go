@@ -9,8 +9,8 @@ import (
 )
 
 // TestEveryArgumentHasATest walks what can be read: an argument that is added to it
-// without a case in this suite makes it fail. What changes something has suites of
-// its own.
+// without a case in this suite makes it fail. The suite in test/writes records what
+// it sends, and does the same for the inputs of mutations.
 func TestEveryArgumentHasATest(t *testing.T) {
 	w := &world{id: "none", a: "a", b: "b", many: "many"}
 	tried := map[string]bool{}
@@ -37,7 +37,6 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	tried["Viewer.can(instance)"], tried["Viewer.can(namespace)"] = true, true
 	var missing []string
 	for _, argument := range schema.Arguments(theSchema) {
-		// What is changed is the matter of test/writes.
 		if !tried[argument] && !strings.HasPrefix(argument, "Mutation.") {
 			missing = append(missing, argument)
 		}
