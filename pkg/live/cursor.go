@@ -12,15 +12,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 )
 
-// position is how far a part has been read.
-type position struct {
-	// stamp is what everything up to was read.
-	*stamp
-	// partial: of what was there at the stamp, only what comes up to the key last.
-	partial bool
-	last    Key
-}
-
 // partID is a fingerprint of a view's key.
 type partID [8]byte
 
@@ -66,33 +57,52 @@ func (s *sealer) mac(text []byte) []byte {
 	return h.Sum(nil)[:macSize]
 }
 
+// Flags of a step.
+const (
+	stepTold = 1 << iota
+	stepEnd
+	stepOpen
+)
+
 // write makes a cursor.
-func (s *sealer) write(positions map[partID]*position, order []partID) string {
+func (s *sealer) write(positions map[partID]position, order []partID) string {
 	out := make([]byte, 0, 32+len(order)*24+macSize)
 	out = append(append(out, cursorFormat), s.id[:]...)
 	out = append(out, s.identity[:]...)
 	out = binary.AppendUvarint(out, uint64(len(order)))
 	for _, id := range order {
-		p := positions[id]
 		out = append(out, id[:]...)
-		flags := byte(0)
-		if p.partial {
-			flags = 1
-		}
-		out = append(out, flags)
-		out = binary.BigEndian.AppendUint32(out, p.epoch)
-		out = binary.AppendUvarint(out, uint64(len(p.versions)))
-		for _, v := range p.versions {
-			out = binary.AppendUvarint(out, v)
-		}
-		if p.partial {
-			for _, text := range []string{p.last.Namespace, p.last.Name} {
-				out = binary.AppendUvarint(out, uint64(len(text)))
-				out = append(out, text...)
-			}
+		out = binary.AppendUvarint(out, uint64(len(positions[id])))
+		for _, step := range positions[id] {
+			out = appendStep(out, step)
 		}
 	}
 	return base64.RawURLEncoding.EncodeToString(append(out, s.mac(out)...))
+}
+
+func appendStep(out []byte, s step) []byte {
+	flags := byte(0)
+	for flag, set := range map[byte]bool{stepTold: s.stamp != nil, stepEnd: s.end, stepOpen: s.open} {
+		if set {
+			flags |= flag
+		}
+	}
+	out = append(out, flags)
+	if s.stamp != nil {
+		out = binary.BigEndian.AppendUint32(out, s.stamp.epoch)
+		out = binary.AppendUvarint(out, uint64(len(s.stamp.versions)))
+		for _, v := range s.stamp.versions {
+			out = binary.AppendUvarint(out, v)
+		}
+	}
+	if s.end {
+		return out
+	}
+	for _, text := range []string{s.last.Namespace, s.last.Name} {
+		out = binary.AppendUvarint(out, uint64(len(text)))
+		out = append(out, text...)
+	}
+	return out
 }
 
 var errNotOurs = apierror.Invalid(CursorArgument, "this is no cursor of this subscription: send one that an event of it had, for the same filters, or none")
@@ -100,7 +110,7 @@ var errNotOurs = apierror.Invalid(CursorArgument, "this is no cursor of this sub
 // read tells what a cursor says. It returns nothing, and no error, for a cursor that
 // was signed with a key that is gone: like history that is lost. The error is
 // INVALID for what is no cursor of this subscription.
-func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]*position, error) {
+func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]position, error) {
 	if len(text) > maxCursor {
 		return nil, errNotOurs
 	}
@@ -127,23 +137,17 @@ func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (
 	if [8]byte(r.bytes(8)) != s.identity {
 		return nil, errNotOurs
 	}
-	positions := map[partID]*position{}
-	for range r.number() {
+	positions := map[partID]position{}
+	for n := r.number(); n > 0 && !r.failed; n-- {
 		id := partID(r.bytes(8))
-		p := &position{partial: r.bytes(1)[0] == 1, stamp: &stamp{epoch: binary.BigEndian.Uint32(r.bytes(4))}}
-		for range r.number() {
-			p.versions = append(p.versions, r.number())
-			if r.failed {
-				return nil, errNotOurs
-			}
-		}
-		if p.partial {
-			p.last = Key{Namespace: r.text(), Name: r.text()}
-		}
-		if r.failed {
-			return nil, errNotOurs
+		var p position
+		for steps := r.number(); steps > 0 && !r.failed; steps-- {
+			p = append(p, r.step())
 		}
 		positions[id] = p
+	}
+	if r.failed {
+		return nil, errNotOurs
 	}
 	return positions, nil
 }
@@ -187,6 +191,21 @@ func (r *cursorReader) text() string {
 	return string(r.bytes(int(n))) //nolint:gosec // It is no longer than the rest.
 }
 
+func (r *cursorReader) step() step {
+	flags := r.bytes(1)[0]
+	s := step{end: flags&stepEnd != 0, open: flags&stepOpen != 0}
+	if flags&stepTold != 0 {
+		s.stamp = &stamp{epoch: binary.BigEndian.Uint32(r.bytes(4))}
+		for n := r.number(); n > 0 && !r.failed; n-- {
+			s.stamp.versions = append(s.stamp.versions, r.number())
+		}
+	}
+	if !s.end {
+		s.last = Key{Namespace: r.text(), Name: r.text()}
+	}
+	return s
+}
+
 // Cursor is the text to go on from after this event. It is made when asked for, and
 // only until the next call of Next.
 func (e *Event) Cursor() string {
@@ -201,15 +220,15 @@ func (e *Event) Cursor() string {
 func (s *Stream) cursor() string {
 	s.mu.Lock()
 	parts := s.parts
-	positions := make(map[partID]*position, len(parts))
+	positions := make(map[partID]position, len(parts))
 	order := make([]partID, 0, len(parts))
 	for _, p := range parts {
 		// What is seen was offered before, so that nothing waits means it was read.
-		if seen := p.seen.Load(); seen != nil && p.idle() {
-			p.position = &position{stamp: seen}
+		if seen := p.seen.Load(); seen != nil && p.idle() && seen.sequence > p.reading.at.sequence {
+			p.progress, p.reading.at = progress{at: seen, done: true}, seen
 		}
-		if p.position != nil {
-			positions[p.id] = p.position
+		if at := p.progress.position(); at != nil {
+			positions[p.id] = at
 			order = append(order, p.id)
 		}
 	}
@@ -218,7 +237,7 @@ func (s *Stream) cursor() string {
 }
 
 // open reads the cursor that a subscription goes on from.
-func (s *sealer) open(ctx context.Context, keys consistency.Keys, text string) (map[partID]*position, bool, error) {
+func (s *sealer) open(ctx context.Context, keys consistency.Keys, text string) (map[partID]position, bool, error) {
 	if text == "" {
 		return nil, false, nil
 	}

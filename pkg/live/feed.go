@@ -188,7 +188,7 @@ func (f *feed) takeLocked(l *listing, epoch uint32) {
 
 // turnTo is called with the lock held.
 func (f *feed) turnTo(l *listing, epoch uint32) {
-	touches := differences(f.objects, l.objects, l.version)
+	touches := differences(f.objects, l.objects)
 	floor := f.version
 	f.version, f.epoch = l.version, epoch
 	if len(touches) == 0 {

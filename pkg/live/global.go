@@ -19,6 +19,9 @@ func GlobalTransport(config *rest.Config) (http.RoundTripper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the address of the global cluster: %w", err)
 	}
+	if base.Path == "" {
+		base.Path = "/" // Else what is joined to it would be a relative path.
+	}
 	transport := client.Transport
 	if transport == nil {
 		transport = http.DefaultTransport

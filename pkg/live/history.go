@@ -21,8 +21,6 @@ type touch struct {
 	key Key
 	// base is what it was; nil for nothing.
 	base *Object
-	// at is when it turned last.
-	at uint64
 }
 
 // history is the last turns of a feed, in order. All that happened after version
@@ -65,8 +63,7 @@ func (t *turn) weight() int {
 	return len(t.old.Raw)
 }
 
-// since tells what is no longer as it was at a version, by the last turn; false
-// when that is not known.
+// since tells what is no longer as it was at a version; false when that is not known.
 func (h *history) since(version uint64) ([]touch, bool) {
 	if version < h.from {
 		return nil, false
@@ -81,34 +78,28 @@ func (h *history) since(version uint64) ([]touch, bool) {
 	if len(later) > 0 && version > later[0].floor {
 		return nil, false
 	}
-	bases := make(map[Key]*Object, min(len(later), 64))
+	touches := make([]touch, 0, min(len(later), 64))
+	seen := make(map[Key]struct{}, min(len(later), 64))
 	for i := range later {
-		if _, known := bases[later[i].key]; !known {
-			bases[later[i].key] = later[i].old
+		if _, known := seen[later[i].key]; !known {
+			seen[later[i].key] = struct{}{}
+			touches = append(touches, touch{key: later[i].key, base: later[i].old})
 		}
 	}
-	touches := make([]touch, 0, len(bases))
-	for i := len(later) - 1; i >= 0; i-- {
-		if base, open := bases[later[i].key]; open {
-			touches = append(touches, touch{key: later[i].key, base: base, at: later[i].at})
-			delete(bases, later[i].key)
-		}
-	}
-	slices.Reverse(touches)
 	return touches, true
 }
 
 // differences tells what a later state has otherwise than an earlier one, by key.
-func differences(before, after map[Key]*Object, at uint64) []touch {
+func differences(before, after map[Key]*Object) []touch {
 	var touches []touch
 	for key, base := range before {
 		if now := after[key]; now == nil || now.version != base.version || now.Meta.UID != base.Meta.UID {
-			touches = append(touches, touch{key: key, base: base, at: at})
+			touches = append(touches, touch{key: key, base: base})
 		}
 	}
 	for key := range after {
 		if before[key] == nil {
-			touches = append(touches, touch{key: key, at: at})
+			touches = append(touches, touch{key: key})
 		}
 	}
 	slices.SortFunc(touches, func(a, b touch) int { return compareKeys(a.key, b.key) })

@@ -171,7 +171,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 		interest := &subscription.Interests[i]
 		resume := from[newPartID(viewKey(interest))]
 		if lost {
-			resume = &position{stamp: &stamp{}} // No cluster has this epoch without versions.
+			resume = known(&stamp{}) // No view has no versions.
 		}
 		if err := s.add(interest, resume); err != nil {
 			s.end(err)

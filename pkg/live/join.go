@@ -19,9 +19,6 @@ type Join struct {
 	Combine func(primary *Object, with [][]*Object) any
 	// Equal tells that two values mean the same. Nil compares with reflect.DeepEqual.
 	Equal func(a, b any) bool
-	// OnlyJoined: a new version of the primary object is no change while the value is
-	// the same.
-	OnlyJoined bool
 }
 
 // Secondary is a source that a Join takes objects from.

@@ -138,7 +138,7 @@ func (j *joiner) same(old, now *Object) bool {
 	if old == nil || now == nil {
 		return old == now
 	}
-	if old.Meta.UID != now.Meta.UID || (old.version != now.version && !j.join.OnlyJoined) {
+	if old.Meta.UID != now.Meta.UID || old.version != now.version {
 		return false
 	}
 	if j.join.Equal != nil {

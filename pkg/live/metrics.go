@@ -26,6 +26,9 @@ type metrics struct {
 	resumed   *prometheus.CounterVec
 	ended     *prometheus.CounterVec
 
+	// byType are the counters of events, which are counted often.
+	byType map[Type]prometheus.Counter
+
 	streams, feeds, objects, subscribers, interrupted *prometheus.Desc
 }
 
@@ -39,8 +42,8 @@ func newMetrics(h *Hub) *metrics {
 		return prometheus.NewDesc(prometheus.BuildFQName(metricsNamespace, metricsSubsystem, name), help, labels, nil)
 	}
 	const cluster, resource = "cluster", "resource"
-	return &metrics{
-		hub: h,
+	m := &metrics{
+		hub: h, byType: map[Type]prometheus.Counter{},
 		watches: prometheus.NewGauge(prometheus.GaugeOpts{
 			Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: "watches", Help: "Watches that are open at instances and at the global cluster.",
 		}),
@@ -58,7 +61,14 @@ func newMetrics(h *Hub) *metrics {
 		subscribers: desc("subscribers", "Streams that follow a resource.", cluster, resource),
 		interrupted: desc("feeds_interrupted", "Resources that are followed and do not answer.", cluster, resource),
 	}
+	for _, t := range []Type{Added, Modified, Deleted, Synced, Gap, Interrupted, Restored, Ended} {
+		m.byType[t] = m.events.WithLabelValues(string(t))
+	}
+	return m
 }
+
+// read counts an event that was read.
+func (m *metrics) read(t Type) { m.byType[t].Inc() }
 
 func (m *metrics) vectors() []prometheus.Collector {
 	return []prometheus.Collector{m.watches, m.relists, m.events, m.coalesced, m.gaps, m.resumed, m.ended}

@@ -6,20 +6,17 @@ import "sync/atomic"
 type start struct {
 	// gap: what was told before is to be forgotten.
 	gap bool
-	// changes come first: what is otherwise than where the part resumes.
-	changes []stamped
-	// snapshot is what is there, by key; of it, what comes after a key where one is given.
+	// changes lead from what is known to what is there, by key.
+	changes []change
+	// snapshot is what is there, by key, for who knows nothing.
 	snapshot []*Object
-	after    *Key
-	// resumed: there is no snapshot, or a rest of one.
-	resumed bool
-	at      *stamp
+	// from is what is known, and at what the changes or the snapshot lead to.
+	from position
+	at   *stamp
 }
 
-type stamped struct {
-	change
-	at *stamp
-}
+// nothing is the position of who knows nothing.
+var nothing = position{{end: true}}
 
 // part is one source of a stream.
 type part struct {
@@ -28,8 +25,8 @@ type part struct {
 	source Source
 	id     partID
 	filter filter
-	// resume is where the part goes on from; nil for the beginning.
-	resume *position
+	// resume is what the subscriber knows already; nil for nothing.
+	resume position
 
 	// seen is how far everything has been offered.
 	seen atomic.Pointer[stamp]
@@ -43,10 +40,12 @@ type part struct {
 	// stale: too much waits; it has to begin again.
 	stale bool
 	// held: what belongs together is being offered.
-	held   bool
-	fresh  *start
-	inbox  queue
-	silent error
+	held  bool
+	fresh *start
+	inbox queue
+	// offered is the stamp of the last entry of the inbox.
+	offered *stamp
+	silent  error
 	// problem is why the source does not answer, ended why it never will.
 	problem, ended error
 	// settled: the stream need not wait for it to be synced.
@@ -55,8 +54,8 @@ type part struct {
 	// The rest belongs to the reader.
 
 	reading reading
-	// position is what has been read.
-	position *position
+	// progress is what has been read.
+	progress progress
 	// out is how many of its events wait in the stream.
 	out int
 	// toldProblem: the subscriber knows that the source does not answer.
@@ -65,7 +64,7 @@ type part struct {
 
 // offer is called with the view locked.
 func (p *part) offer(c *change, at *stamp) {
-	e := entry{key: c.key, old: p.filter.visible(c.old), now: p.filter.visible(c.now), at: at}
+	e := entry{key: c.key, old: p.filter.visible(c.old), now: p.filter.visible(c.now)}
 	if e.old == nil && e.now == nil {
 		return
 	}
@@ -80,6 +79,7 @@ func (p *part) offer(c *change, at *stamp) {
 	if !p.active || p.stale || s.err != nil {
 		return
 	}
+	p.offered = at
 	if p.inbox.put(e) {
 		s.hub.metrics.coalesced.Inc()
 	}
@@ -87,6 +87,16 @@ func (p *part) offer(c *change, at *stamp) {
 		p.stale, p.fresh, p.inbox = true, nil, queue{}
 	}
 	s.enqueue(p)
+}
+
+// cut takes out what waits, and tells the stamp that it leads to. The stream's lock
+// is held, and the part is not.
+func (p *part) cut() ([]entry, *stamp) {
+	at := p.seen.Load()
+	if p.offered != nil && p.offered.sequence > at.sequence {
+		at = p.offered
+	}
+	return p.inbox.take(), at
 }
 
 // hold has the reader wait until what belongs together was offered.
@@ -105,13 +115,13 @@ func (p *part) release() {
 	}
 }
 
-// start begins the part. It is called with the view and its feeds locked.
+// start begins the part. It is called with the view locked.
 func (p *part) start(from start) {
 	p.seen.Store(from.at)
 	s := p.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.fresh, p.inbox = &from, queue{}
+	p.fresh, p.inbox, p.offered = &from, queue{}, nil
 	p.active, p.stale, p.silent = true, false, nil
 	s.enqueue(p)
 }
@@ -137,4 +147,12 @@ func (p *part) end(err error) {
 // idle tells that everything offered was read. The stream's lock is held, by the reader.
 func (p *part) idle() bool {
 	return p.active && !p.stale && !p.held && p.fresh == nil && p.inbox.len() == 0 && p.out == 0 && p.reading.done()
+}
+
+// waiting tells that there is something that the reader has not taken in. The
+// stream's lock is held, by the reader.
+func (p *part) waiting() bool {
+	r := &p.reading
+	return p.fresh != nil || p.stale || (!p.held && (p.inbox.len() > 0 ||
+		(p.ended != nil) != (r.ended != nil) || (p.problem != nil || p.silent != nil) != (r.problem != nil)))
 }

@@ -2,28 +2,29 @@ package live
 
 // reading is what the reader of a stream has taken out of a part.
 type reading struct {
-	gap      bool
-	changes  []stamped
+	gap bool
+	// changes and snapshot are what a part starts with; it has to be settled behind them.
+	changes  []change
 	snapshot []*Object
-	// partial: the changes belong to a snapshot that was told in part.
-	partial bool
-	// starting: the part has to be settled behind the snapshot.
 	starting bool
-	at       *stamp
-	entries  []entry
+	// entries are what turned since.
+	entries []entry
+	// from is what is known before all of these, at what they lead to.
+	from position
+	at   *stamp
+	// unread: entries are a batch whose end has not been said.
+	unread bool
 	// problem and ended are told behind the entries.
 	problem, ended error
 	active         bool
 }
 
-func (r *reading) done() bool {
-	return !r.gap && !r.starting && len(r.changes) == 0 && len(r.snapshot) == 0 && len(r.entries) == 0
-}
+func (r *reading) done() bool { return !r.gap && !r.starting && !r.unread }
 
 const (
 	// turnEvents is how many events of a part are told before another one's turn.
 	turnEvents = 64
-	// turnObjects is how many objects of a snapshot are looked at in that time.
+	// turnObjects is how many objects are looked at in that time.
 	turnObjects = 1024
 )
 
@@ -31,26 +32,20 @@ const (
 func (p *part) takeIn() {
 	r := &p.reading
 	r.active = p.active
-	if p.fresh != nil {
-		f := p.fresh
+	if f := p.fresh; f != nil {
 		p.fresh = nil
-		*r = reading{
-			gap: f.gap, changes: f.changes, snapshot: f.snapshot, partial: f.after != nil, starting: true, at: f.at, active: true,
-		}
-		if f.after != nil {
-			for len(r.snapshot) > 0 && compareKeys(r.snapshot[0].Key(), *f.after) <= 0 {
-				r.snapshot = r.snapshot[1:]
-			}
-		}
+		*r = reading{gap: f.gap, changes: f.changes, snapshot: f.snapshot, starting: true, from: f.from, at: f.at, active: true}
 	}
-	if len(r.entries) == 0 && !p.held {
-		if p.inbox.len() > 0 {
-			r.entries = p.inbox.take()
-		}
-		r.problem, r.ended = p.problem, p.ended
-		if r.problem == nil {
-			r.problem = p.silent
-		}
+	if !r.done() || p.held {
+		return
+	}
+	if p.inbox.len() > 0 {
+		r.from, r.unread = known(r.at), true
+		r.entries, r.at = p.cut()
+	}
+	r.problem, r.ended = p.problem, p.ended
+	if r.problem == nil {
+		r.problem = p.silent
 	}
 }
 
@@ -59,43 +54,36 @@ func (s *Stream) read(p *part) bool {
 	r := &p.reading
 	looked, first := 0, len(s.out)
 	for len(s.out)-first < turnEvents && looked < turnObjects {
+		looked++
 		switch {
 		case r.gap:
 			r.gap = false
-			s.say(p, Event{Type: Gap}, &position{stamp: r.at, partial: true})
+			s.say(p, Event{Type: Gap}, progress{from: r.from})
 		case len(r.changes) > 0:
 			c := r.changes[0]
 			r.changes = r.changes[1:]
-			looked++
-			var at *position
-			if !r.partial && (len(r.changes) == 0 || r.changes[0].at != c.at) {
-				at = &position{stamp: c.at}
-			}
 			e := entry{key: c.key, old: p.filter.visible(c.old), now: p.filter.visible(c.now)}
-			if e.now == nil {
-				e.last = e.old
+			if e.last = e.old; c.last != nil && p.filter.visible(c.last) != nil {
+				e.last = c.last
 			}
-			s.sayEntry(p, &e, at)
+			s.sayEntry(p, &e)
 		case len(r.snapshot) > 0:
 			o := r.snapshot[0]
 			r.snapshot = r.snapshot[1:]
-			looked++
 			if p.filter.visible(o) != nil {
-				s.say(p, Event{Type: Added, Object: o}, &position{stamp: r.at, partial: true, last: o.Key()})
+				s.say(p, Event{Type: Added, Object: o}, progress{from: r.from, at: r.at, last: o.Key()})
 			}
 		case r.starting:
 			r.starting, r.changes, r.snapshot = false, nil, nil
-			s.started(p, &position{stamp: r.at})
+			s.started(p)
 		case len(r.entries) > 0:
 			e := r.entries[0]
 			r.entries = r.entries[1:]
-			var at *position
-			if len(r.entries) == 0 || r.entries[0].at != e.at {
-				at = &position{stamp: e.at}
-			}
-			s.sayEntry(p, &e, at)
+			s.sayEntry(p, &e)
+		case r.unread:
+			r.entries, r.unread = nil, false
+			s.reached(p)
 		default:
-			r.entries = nil
 			s.status(p)
 			return false
 		}
@@ -103,46 +91,57 @@ func (s *Stream) read(p *part) bool {
 	return true
 }
 
-// say lets an event wait to be read. Once it was, the part is at the position;
-// nil leaves it where it is.
-func (s *Stream) say(p *part, e Event, at *position) {
+// say lets an event wait to be read, and what is known once it was.
+func (s *Stream) say(p *part, e Event, is progress) {
 	e.Source = p.source
-	s.out = append(s.out, said{event: e, part: p, position: at})
+	s.out = append(s.out, said{event: e, part: p, progress: is, moves: true})
 	p.out++
 }
 
-func (s *Stream) sayEntry(p *part, e *entry, at *position) {
+// sayOf lets an event wait to be read that moves nothing.
+func (s *Stream) sayOf(p *part, e Event) {
+	e.Source = p.source
+	s.out = append(s.out, said{event: e, part: p})
+	p.out++
+}
+
+// reached says that everything is known as of what the part was reading.
+func (s *Stream) reached(p *part) {
+	s.say(p, Event{}, progress{at: p.reading.at, done: true})
+}
+
+func (s *Stream) sayEntry(p *part, e *entry) {
+	is := progress{from: p.reading.from, at: p.reading.at, last: e.key}
+	last := e.last
+	if last == nil || (e.old != nil && last.Meta.UID != e.old.Meta.UID) {
+		last = e.old // Its end was not seen, or was that of another one.
+	}
 	switch {
 	case e.now == nil && e.old == nil:
-		s.say(p, Event{}, at)
 	case e.now == nil:
-		s.say(p, Event{Type: Deleted, Object: e.last, Old: e.old}, at)
+		s.say(p, Event{Type: Deleted, Object: last, Old: e.old}, is)
 	case e.old == nil:
-		s.say(p, Event{Type: Added, Object: e.now}, at)
+		s.say(p, Event{Type: Added, Object: e.now}, is)
 	case replaced(e.old, e.now):
-		last := e.last
-		if last == nil {
-			last = e.old
-		}
-		s.say(p, Event{Type: Deleted, Object: last, Old: e.old}, nil)
-		s.say(p, Event{Type: Added, Object: e.now}, at)
+		half := is
+		half.halfway = true
+		s.say(p, Event{Type: Deleted, Object: last, Old: e.old}, half)
+		s.say(p, Event{Type: Added, Object: e.now}, is)
 	default:
-		s.say(p, Event{Type: Modified, Object: e.now, Old: e.old}, at)
+		s.say(p, Event{Type: Modified, Object: e.now, Old: e.old}, is)
 	}
 }
 
 // started is said behind what a part begins with.
-func (s *Stream) started(p *part, at *position) {
+func (s *Stream) started(p *part) {
 	late := s.synced
 	s.settle(p)
+	s.reached(p)
 	switch {
 	case late:
-		s.say(p, Event{Type: Synced}, at)
+		s.sayOf(p, Event{Type: Synced})
 	case s.synced:
-		s.say(p, Event{}, at)
 		s.sayAll(Event{Type: Synced})
-	default:
-		s.say(p, Event{}, at)
 	}
 }
 
@@ -168,14 +167,14 @@ func (s *Stream) status(p *part) {
 	r := &p.reading
 	switch {
 	case r.ended != nil:
-		s.say(p, Event{Type: Ended, Err: r.ended}, nil)
+		s.sayOf(p, Event{Type: Ended, Err: r.ended})
 		s.remove(p, r.ended)
 	case r.problem != nil && !p.toldProblem:
 		p.toldProblem = true
-		s.say(p, Event{Type: Interrupted, Err: r.problem}, nil)
+		s.sayOf(p, Event{Type: Interrupted, Err: r.problem})
 	case r.problem == nil && p.toldProblem && r.active:
 		p.toldProblem = false
-		s.say(p, Event{Type: Restored}, nil)
+		s.sayOf(p, Event{Type: Restored})
 		return
 	default:
 		return

@@ -3,106 +3,119 @@ package live
 import (
 	"context"
 	"errors"
-	"time"
+	"slices"
 )
 
-// begin tells a part what is there, or what is otherwise than where it resumes.
-// The view is locked and, where it has a single input, that too.
+// begin tells a part what is there, or what is otherwise than what its subscriber
+// knows. The view is locked and, where it has a single input, that too.
 func (v *view) begin(p *part) {
-	from := p.resume
 	switch {
 	case v.gone != nil:
-		return
-	case from == nil:
-		p.start(start{snapshot: v.sorted(), at: v.now})
-		return
-	case from.epoch != v.now.epoch || len(from.versions) != len(v.inputs):
+	case p.resume == nil:
+		p.start(start{snapshot: v.sorted(), from: nothing, at: v.now})
+	case v.foreign(p.resume):
 		v.lose(p, "cluster")
-		return
+	case len(v.inputs) == 1 && v.resume(p, nil, "history"):
+	default:
+		p.stream.hub.work.begin(func() { v.recover(p) })
 	}
-	if len(v.inputs) == 1 {
-		touched, missing, behind := v.since(from, nil)
-		if len(missing) == 0 && !behind {
-			v.metrics.resumed.WithLabelValues("history").Inc()
-			v.resume(p, from, touched)
-			return
-		}
-	}
-	p.stream.hub.work.begin(func() { v.recover(p, from) })
 }
 
-// lose begins with a gap. All locks are held.
+// foreign tells that a position is one of another cluster.
+func (v *view) foreign(from position) bool {
+	for _, s := range from {
+		if s.stamp != nil && (s.stamp.epoch != v.now.epoch || len(s.stamp.versions) != len(v.inputs)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lose begins with a gap. The view is locked.
 func (v *view) lose(p *part, reason string) {
 	v.metrics.gaps.WithLabelValues(reason).Inc()
 	v.metrics.resumed.WithLabelValues("lost").Inc()
-	p.start(start{gap: true, snapshot: v.sorted(), at: v.now})
+	p.start(start{gap: true, snapshot: v.sorted(), from: nothing, at: v.now})
 }
 
-// since tells for each input what is otherwise than at a position, from the feeds'
-// histories and from bases where there are some; missing are the inputs of which
-// neither tells. behind: an input is not yet where the position is. All locks are held.
-func (v *view) since(from *position, bases []*listing) (touched [][]touch, missing []int, behind bool) {
-	touched = make([][]touch, len(v.inputs))
+// past is an input at a version.
+type past struct {
+	input   int
+	version uint64
+}
+
+// since tells what is otherwise than at a stamp, from the feeds' histories and from
+// bases where there are some; or else which bases it would need. The view and its
+// inputs are locked.
+func (v *view) since(at *stamp, bases map[past]*listing) (changes []change, missing []past) {
+	touched := make([][]touch, len(v.inputs))
 	for i, in := range v.inputs {
-		version := from.versions[i]
-		if in.feed.version < version {
-			behind = true
+		of := past{i, at.versions[i]}
+		if in.feed.version < of.version {
+			missing = append(missing, of) // It is behind; see recover.
 			continue
 		}
-		if known, ok := in.feed.history.since(version); ok {
+		if known, ok := in.feed.history.since(of.version); ok {
 			touched[i] = known
-			continue
+		} else if base := bases[of]; base != nil {
+			touched[i] = differences(base.objects, in.feed.objects)
+		} else {
+			missing = append(missing, of)
 		}
-		if bases != nil && bases[i] != nil {
-			touched[i] = differences(bases[i].objects, in.feed.objects, in.feed.version)
-			continue
-		}
-		missing = append(missing, i)
 	}
-	return touched, missing, behind
+	if len(missing) > 0 {
+		return nil, missing
+	}
+	if v.joiner != nil {
+		return v.joiner.since(touched), nil
+	}
+	objects := v.inputs[0].feed.objects
+	for _, t := range touched[0] {
+		changes = append(changes, change{key: t.key, old: t.base, now: objects[t.key], last: t.base})
+	}
+	slices.SortFunc(changes, func(a, b change) int { return compareKeys(a.key, b.key) })
+	return changes, nil
 }
 
-// resume tells a part what is otherwise. All locks are held.
-func (v *view) resume(p *part, from *position, touched [][]touch) {
-	var changes []stamped
-	if v.joiner == nil {
-		objects := v.inputs[0].feed.objects
-		var at *stamp
-		for _, t := range touched[0] {
-			if at == nil || at.versions[0] != t.at {
-				at = &stamp{versions: []uint64{t.at}, epoch: v.now.epoch}
+// changesSince is since for a position.
+func (v *view) changesSince(from position, bases map[past]*listing) (changes []change, missing []past) {
+	for i := range from {
+		var within []change
+		if from[i].stamp == nil {
+			for _, o := range v.sorted() {
+				within = append(within, change{key: o.Key(), now: o})
 			}
-			now := objects[t.key]
-			changes = append(changes, stamped{change{key: t.key, old: t.base, now: now, last: t.base}, at})
+		} else {
+			var without []past
+			within, without = v.since(from[i].stamp, bases)
+			missing = append(missing, without...)
 		}
-	} else {
-		for _, c := range v.joiner.since(touched) {
-			changes = append(changes, stamped{c, v.now})
-		}
-	}
-	begin := start{resumed: true, at: v.now, changes: changes}
-	if from.partial {
-		// What was told of the snapshot is brought up to date, and the rest follows.
-		begin.changes = nil
-		for _, c := range changes {
-			if compareKeys(c.key, from.last) <= 0 {
-				begin.changes = append(begin.changes, c)
+		for _, c := range within {
+			if from[i].has(c.key) && (i == 0 || !from[i-1].has(c.key)) {
+				changes = append(changes, c)
 			}
 		}
-		begin.snapshot = v.sorted()
-		begin.after = &from.last
 	}
-	p.start(begin)
+	return changes, missing
 }
 
-// recoverAgain is the time between two attempts to learn what a part missed.
-const recoverAgain = 500 * time.Millisecond
+// resume tells a part what is otherwise than what is known, if that can be told now.
+// The view and its inputs are locked.
+func (v *view) resume(p *part, bases map[past]*listing, told string) bool {
+	changes, missing := v.changesSince(p.resume, bases)
+	if len(missing) > 0 {
+		return false
+	}
+	v.metrics.resumed.WithLabelValues(told).Inc()
+	p.start(start{changes: changes, from: p.resume, at: v.now})
+	return true
+}
 
-// recover learns from the cluster what a part missed.
-func (v *view) recover(p *part, from *position) {
+// recover asks the cluster for what a part missed.
+func (v *view) recover(p *part) {
 	ctx := p.stream.ctx
-	for ctx.Err() == nil {
-		err := v.tryRecover(ctx, p, from)
+	for failures := 0; ctx.Err() == nil; failures++ {
+		err := v.tryRecover(ctx, p)
 		switch {
 		case err == nil:
 			return
@@ -114,46 +127,44 @@ func (v *view) recover(p *part, from *position) {
 			v.unlock()
 			return
 		}
-		pause(ctx, recoverAgain)
+		pause(ctx, waitAfter(err, failures))
 	}
 }
 
-func (v *view) tryRecover(ctx context.Context, p *part, from *position) error {
-	bases, learned := make([]*listing, len(v.inputs)), "history"
+func (v *view) tryRecover(ctx context.Context, p *part) error {
+	bases, told := map[past]*listing{}, "history"
 	for {
-		for i, in := range v.inputs {
-			if err := in.feed.advance(ctx, from.versions[i]); err != nil {
-				return err
-			}
-		}
+		var missing []past
 		v.lock()
-		if _, here := v.parts[p]; !here || v.gone != nil {
+		_, here := v.parts[p]
+		switch {
+		case !here || v.gone != nil:
 			v.unlock()
 			return nil
-		}
-		if from.epoch != v.now.epoch {
+		case v.foreign(p.resume):
 			v.lose(p, "cluster")
 			v.unlock()
 			return nil
-		}
-		touched, missing, behind := v.since(from, bases)
-		if len(missing) == 0 && !behind {
-			v.metrics.resumed.WithLabelValues(learned).Inc()
-			v.resume(p, from, touched)
+		case v.resume(p, bases, told):
 			v.unlock()
 			return nil
 		}
+		_, missing = v.changesSince(p.resume, bases)
 		v.unlock()
-		for _, i := range missing {
-			base, err := v.inputs[i].feed.baseAt(ctx, from.versions[i])
+		for _, of := range missing {
+			feed := v.inputs[of.input].feed
+			if feed.at() < of.version {
+				// Another replica was ahead of this one.
+				if err := feed.advance(ctx, of.version); err != nil {
+					return err
+				}
+				continue
+			}
+			base, err := feed.baseAt(ctx, of.version)
 			if err != nil {
 				return err
 			}
-			bases[i], learned = base, "cluster"
-		}
-		if behind {
-			// The cluster's history changed in between; the next round tells.
-			pause(ctx, recoverAgain)
+			bases[of], told = base, "cluster"
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()

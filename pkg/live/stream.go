@@ -43,12 +43,13 @@ type Stream struct {
 	synced bool
 }
 
-// said is an event that waits to be read, and where its part is behind it. An event
-// without a type only moves the part.
+// said is an event that waits to be read. Once it was, its part has made progress if
+// it moves. An event without a type only moves the part.
 type said struct {
 	event    Event
 	part     *part
-	position *position
+	progress progress
+	moves    bool
 }
 
 // Next waits for the next event. It returns the error that ended the stream:
@@ -71,10 +72,12 @@ func (s *Stream) Next(ctx context.Context) (Event, error) {
 			case <-ctx.Done():
 				return Event{}, context.Cause(ctx)
 			}
-		case !s.read(p):
 		default:
+			more := s.read(p)
 			s.mu.Lock()
-			s.enqueue(p)
+			if more || p.waiting() {
+				s.enqueue(p)
+			}
 			s.mu.Unlock()
 		}
 	}
@@ -82,26 +85,37 @@ func (s *Stream) Next(ctx context.Context) (Event, error) {
 
 // pop is the next event that waits.
 func (s *Stream) pop() (Event, bool) {
-	for len(s.out) > 0 {
-		next := s.out[0]
-		s.out[0] = said{}
-		if s.out = s.out[1:]; len(s.out) == 0 {
-			s.out = nil
-		}
-		if p := next.part; p != nil {
-			p.out--
-			if next.position != nil {
-				p.position = next.position
-			}
-		}
-		if next.event.Type == "" {
-			continue
-		}
-		s.hub.metrics.events.WithLabelValues(string(next.event.Type)).Inc()
-		next.event.stream = s
-		return next.event, true
+	s.move()
+	if len(s.out) == 0 {
+		return Event{}, false
 	}
-	return Event{}, false
+	e := s.shift()
+	s.move() // So that the cursor is as late as it can be.
+	s.hub.metrics.read(e.Type)
+	e.stream = s
+	return e, true
+}
+
+// move takes what only moves parts.
+func (s *Stream) move() {
+	for len(s.out) > 0 && s.out[0].event.Type == "" {
+		s.shift()
+	}
+}
+
+func (s *Stream) shift() Event {
+	next := s.out[0]
+	s.out[0] = said{}
+	if s.out = s.out[1:]; len(s.out) == 0 {
+		s.out = nil
+	}
+	if next.part != nil {
+		next.part.out--
+		if next.moves {
+			next.part.progress = next.progress
+		}
+	}
+	return next.event
 }
 
 // turn is the part whose turn it is, with what it has to say taken out; nil when
@@ -133,7 +147,7 @@ func (s *Stream) turn() (*part, error) {
 		p.view.restart(p)
 		s.mu.Lock()
 		if p.stale { // Its source is gone, and it will never start.
-			p.stale, p.fresh = false, &start{gap: true, at: p.seen.Load()}
+			p.stale, p.fresh = false, &start{gap: true, from: nothing, at: p.seen.Load()}
 			s.enqueue(p)
 		}
 		s.mu.Unlock()
@@ -234,12 +248,12 @@ func (s *Stream) Follow(interests []Interest, reason error) error {
 }
 
 // add begins to follow a source.
-func (s *Stream) add(interest *Interest, resume *position) error {
+func (s *Stream) add(interest *Interest, resume position) error {
 	v, err := s.hub.acquire(interest)
 	if err != nil {
 		return err
 	}
-	p := &part{stream: s, view: v, source: interest.Source, id: newPartID(v.key), filter: newFilter(interest.Filter), resume: resume, position: resume}
+	p := &part{stream: s, view: v, source: interest.Source, id: newPartID(v.key), filter: newFilter(interest.Filter), resume: resume, progress: progress{from: resume}}
 	s.mu.Lock()
 	ended := s.err
 	if ended == nil {

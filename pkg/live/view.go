@@ -5,12 +5,13 @@ import (
 	"sync"
 )
 
-// stamp is where a view is at: a version for each of its inputs. It is compared by
-// its address, and never changed.
+// stamp is where a view is at: a version for each of its inputs. It is never changed.
 type stamp struct {
 	versions []uint64
 	// epoch is the cluster that they are versions of.
 	epoch uint32
+	// sequence orders the stamps of one view.
+	sequence uint64
 }
 
 // change is one object's turn as a view tells it.
@@ -80,6 +81,7 @@ func (v *view) versions(of *feed) *stamp {
 	s := &stamp{versions: make([]uint64, len(v.inputs)), epoch: of.epoch}
 	if v.now != nil {
 		copy(s.versions, v.now.versions)
+		s.sequence = v.now.sequence + 1
 	}
 	for i, in := range v.inputs {
 		if in.feed == of {
@@ -283,6 +285,6 @@ func (v *view) restart(p *part) {
 	defer v.unlock()
 	if _, here := v.parts[p]; here && v.ready {
 		v.metrics.gaps.WithLabelValues("overflow").Inc()
-		p.start(start{gap: true, snapshot: v.sorted(), at: v.now})
+		p.start(start{gap: true, snapshot: v.sorted(), from: nothing, at: v.now})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"strconv"
 	"sync"
@@ -14,7 +13,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/consistency"
 )
 
@@ -52,7 +50,9 @@ type cluster struct {
 	// down is what every request fails with.
 	down error
 	// hung requests wait until the context ends.
-	hung     bool
+	hung bool
+	// frozen watches say nothing.
+	frozen   bool
 	watchers map[*clusterWatch]struct{}
 	changed  *sync.Cond
 	uids     int
@@ -99,9 +99,11 @@ func (c *cluster) list(ctx context.Context, version uint64) (*listing, error) {
 		if f.version > version {
 			break
 		}
-		if f.kind == "DELETED" {
+		switch {
+		case f.object == nil:
+		case f.kind == "DELETED":
 			delete(l.objects, f.object.Key())
-		} else {
+		default:
 			l.objects[f.object.Key()] = f.object
 		}
 	}
@@ -175,6 +177,7 @@ func (w *clusterWatch) next() (frame, error) {
 	defer c.mu.Unlock()
 	for {
 		switch {
+		case c.frozen:
 		case w.err != nil:
 			return frame{}, w.err
 		case len(w.first) > 0:
@@ -320,6 +323,16 @@ type reader struct {
 	known  map[Source]map[Key]*Object
 	cursor string
 	events []Event
+	// name and trace are for whoever has to find out what went wrong.
+	name  string
+	trace []string
+}
+
+func versionOf(o *Object) string {
+	if o == nil {
+		return "not there"
+	}
+	return fmt.Sprint(o.version)
 }
 
 func (w *world) subscribe(h *Hub, s Subscription) *reader {
@@ -338,6 +351,9 @@ func (r *reader) resume(h *Hub, s Subscription) {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(stream.Close)
+	if s.After != "" {
+		r.note("resumed")
+	}
 	r.stream = stream
 }
 
@@ -353,8 +369,21 @@ func (r *reader) next(ctx context.Context) (Event, error) {
 	return e, nil
 }
 
+// note remembers the last things that happened.
+func (r *reader) note(what string) {
+	r.trace = append(r.trace, what)
+	if len(r.trace) > 25 {
+		r.trace = r.trace[1:]
+	}
+}
+
 func (r *reader) fold(e Event) {
 	r.t.Helper()
+	if e.Object != nil {
+		r.note(fmt.Sprint(e.Type, e.Object.Key(), versionOf(e.Old), ">", e.Object.version))
+	} else {
+		r.note(string(e.Type))
+	}
 	known := r.known[e.Source]
 	if known == nil {
 		known = map[Key]*Object{}
@@ -363,17 +392,17 @@ func (r *reader) fold(e Event) {
 	switch e.Type {
 	case Added:
 		if old := known[e.Object.Key()]; old != nil {
-			r.t.Errorf("ADDED %v at %d, which was there at %d", e.Object.Key(), e.Object.version, old.version)
+			r.t.Errorf("reader %s: ADDED %v at %d, which was there at %d; %v", r.name, e.Object.Key(), e.Object.version, old.version, r.trace)
 		}
 		known[e.Object.Key()] = e.Object
 	case Modified:
 		if old := known[e.Object.Key()]; old == nil || old.version != e.Old.version || old.Meta.UID != e.Object.Meta.UID {
-			r.t.Errorf("MODIFIED %v: it was %v, not %v", e.Object.Key(), old, e.Old)
+			r.t.Errorf("reader %s: MODIFIED %v: it was %v, not %v (%v); %v", r.name, e.Object.Key(), versionOf(old), versionOf(e.Old), versionOf(e.Object), r.trace)
 		}
 		known[e.Object.Key()] = e.Object
 	case Deleted:
 		if old := known[e.Object.Key()]; old == nil || old.version != e.Old.version {
-			r.t.Errorf("DELETED %v, which was %v", e.Object.Key(), old)
+			r.t.Errorf("reader %s: DELETED %v %v, which was %v; %v", r.name, e.Object.Key(), versionOf(e.Old), versionOf(old), r.trace)
 		}
 		delete(known, e.Object.Key())
 	case Gap:
@@ -456,8 +485,3 @@ func everything(sources ...Source) Subscription {
 	}
 	return s
 }
-
-var (
-	_ = io.EOF
-	_ = apierror.Is
-)
