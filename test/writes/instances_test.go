@@ -109,7 +109,7 @@ users:
 	if i := made.Instance; i == nil || i.Mode != "EXTERNAL" || i.KarmadaVersion != "" || len(i.Labels) != 1 || i.DeletionPolicy != "RETAIN" {
 		t.Errorf("registered: %+v", made.Instance)
 	}
-	follows(t, "registerInstance", "it is Ready", func(ctx context.Context) error {
+	follows(t, "registerInstance", "it is Ready", func(context.Context) error {
 		i, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{})
 		if got := conditionOf(i, kairshipv1alpha1.ConditionReady); !strings.HasPrefix(got, "True/") {
 			return fmt.Errorf("Ready is %s", got)
@@ -121,6 +121,7 @@ users:
 
 	in = map[string]any{"instance": name}
 	refused(t, admin, "deleteInstance", but(in, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
+	refused(t, admin, "deleteInstance", but(in, "deletionPolicy", "DELETE"), "INVALID", "input.deletionPolicy")
 	if must[instancePayload](t, admin, "deleteInstance", but(in, "dryRun", true), "deleted").Deleted {
 		t.Error("a dry run deleted it")
 	}
@@ -286,6 +287,12 @@ func TestCreateInstance(t *testing.T) {
 	mayCreate(t, "alice", name)
 	refused(t, person(t, "alice"), "createInstance", but(in, "hostCluster", "m1"), "FORBIDDEN", "input.hostCluster")
 	must[instancePayload](t, admin, "createInstance", but(in, "dryRun", true), "consistencyToken")
+	for _, serviceType := range []string{"CLUSTER_IP", "NODE_PORT"} {
+		tried := must[instancePayload](t, admin, "createInstance", but(components("apiServer", map[string]any{"serviceType": serviceType}), "deletionPolicy", "RETAIN", "dryRun", true), instanceFields)
+		if got := fmt.Sprint(tried.Instance.Components["apiServer"]); got != "map[certSANs:[] replicas:<nil> serviceType:"+serviceType+"]" || tried.Instance.DeletionPolicy != "RETAIN" {
+			t.Errorf("%s became %s", serviceType, got)
+		}
+	}
 	if _, ok := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{}); ok {
 		t.Fatal("what was refused or tried was written")
 	}
