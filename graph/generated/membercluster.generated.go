@@ -239,6 +239,29 @@ func (ec *executionContext) fieldContext_MemberCluster_cluster(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _MemberCluster_managed(ctx context.Context, field graphql.CollectedField, obj *membercluster.MemberCluster) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberCluster_managed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Managed(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberCluster_managed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MemberCluster", field, true, false, errors.New("field of type Boolean does not have child fields"))
+}
+
 func (ec *executionContext) _MemberCluster_syncMode(ctx context.Context, field graphql.CollectedField, obj *membercluster.MemberCluster) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1234,6 +1257,11 @@ func (ec *executionContext) _MemberCluster(ctx context.Context, sel ast.Selectio
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
+		case "managed":
+			out.Values[i] = ec._MemberCluster_managed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "syncMode":
 			out.Values[i] = ec._MemberCluster_syncMode(ctx, field, obj)
 			if out.Values[i] == graphql.Null {

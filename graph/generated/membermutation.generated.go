@@ -614,11 +614,14 @@ func (ec *executionContext) unmarshalInputUnjoinClusterInput(ctx context.Context
 		asMap[k] = v
 	}
 
+	if _, present := asMap["force"]; !present {
+		asMap["force"] = false
+	}
 	if _, present := asMap["dryRun"]; !present {
 		asMap["dryRun"] = false
 	}
 
-	fieldsInOrder := [...]string{"instance", "cluster", "dryRun"}
+	fieldsInOrder := [...]string{"instance", "cluster", "force", "dryRun"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -639,6 +642,13 @@ func (ec *executionContext) unmarshalInputUnjoinClusterInput(ctx context.Context
 				return it, err
 			}
 			it.Cluster = data
+		case "force":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("force"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Force = data
 		case "dryRun":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dryRun"))
 			data, err := ec.unmarshalOBoolean2bool(ctx, v)

@@ -743,6 +743,7 @@ type ComplexityRoot struct {
 		Instance          func(childComplexity int) int
 		KubernetesVersion func(childComplexity int) int
 		Labels            func(childComplexity int) int
+		Managed           func(childComplexity int) int
 		Manifest          func(childComplexity int) int
 		Memory            func(childComplexity int) int
 		Name              func(childComplexity int) int
@@ -4267,6 +4268,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MemberCluster.Labels(childComplexity), true
+	case "MemberCluster.managed":
+		if e.ComplexityRoot.MemberCluster.Managed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MemberCluster.Managed(childComplexity), true
 	case "MemberCluster.manifest":
 		if e.ComplexityRoot.MemberCluster.Manifest == nil {
 			break
@@ -7917,9 +7924,15 @@ type Cluster implements Node {
   region: String
   "Zone; null when not given."
   zone: String
-  "The instance it is joined to; null when it is free."
+  "The instance it is joined to, or is to be; null when it is to be free."
   instance: Instance
-  "Its state in detail."
+  """
+  Its state in detail. ` + "`" + `Joined` + "`" + ` says how far it is with the instance: True when it is
+  a member; else the reason tells why not, such as ` + "`" + `Free` + "`" + `, ` + "`" + `Joining` + "`" + `, ` + "`" + `Leaving` + "`" + `,
+  ` + "`" + `Blocked` + "`" + ` (its message lists what is still propagated to it), ` + "`" + `Foreign` + "`" + ` or
+  ` + "`" + `JoinedElsewhere` + "`" + `. What its message says of an instance other than the one that it
+  is to be joined to is left out.
+  """
   conditions: [Condition!]!
   "Version of its Kubernetes API server; null when it was never reached."
   kubernetesVersion: String
@@ -8906,6 +8919,11 @@ type MemberCluster implements Node {
   name: String!
   "The same cluster in the inventory; null when it was joined outside Kairship."
   cluster: Cluster
+  """
+  Kairship joined it, and keeps it as its entry in the inventory says. What was joined
+  otherwise is never touched.
+  """
+  managed: Boolean!
   "How Karmada reaches it."
   syncMode: SyncMode!
   "URL of its API server; null when Karmada does not connect to it."
@@ -8951,9 +8969,11 @@ type MemberCluster implements Node {
 	{Name: "../schema/membermutation.graphqls", Input: `extend type Mutation {
   """
   Ask for a cluster of the inventory to be joined to an instance. The inventory says
-  so from then on, and Kairship joins it: the cluster is among the instance's
-  ` + "`" + `memberClusters` + "`" + ` when that is done. It takes the right to change the instance, and
-  that to change this cluster in the global cluster.
+  so from then on, and Kairship joins it: how far that is, the cluster's condition
+  ` + "`" + `Joined` + "`" + ` says, and it is among the instance's ` + "`" + `memberClusters` + "`" + ` when it is done. A
+  cluster that is joined to another instance has to leave that one first. It takes
+  the right to change the instance, and that to change this cluster in the global
+  cluster.
   """
   joinCluster(
     "Which cluster."
@@ -8961,9 +8981,11 @@ type MemberCluster implements Node {
   ): JoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
 
   """
-  Ask for a cluster to leave an instance. The inventory calls it free from then on;
-  it is gone from the instance's ` + "`" + `memberClusters` + "`" + ` when that is done. It takes the
-  same rights as to join it.
+  Ask for a cluster to leave an instance. The inventory calls it free from then on,
+  and Kairship takes it out: how far that is, the cluster's condition ` + "`" + `Joined` + "`" + ` says.
+  While workloads are propagated to the cluster it stays, unless it is forced: the
+  condition then has the reason ` + "`" + `Blocked` + "`" + ` and names them. It takes the same rights as
+  to join it.
   """
   unjoinCluster(
     "Which cluster."
@@ -9001,7 +9023,7 @@ input JoinClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/flee
 
 "What became of the request."
 type JoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MembershipPayload") {
-  "It is asked for. Whether it is done, ` + "`" + `memberCluster` + "`" + ` of the instance shows. False for a dry run."
+  "It is asked for. Whether it is done, the condition ` + "`" + `Joined` + "`" + ` of the cluster says. False for a dry run."
   requested: Boolean!
   "The cluster as the inventory has it."
   cluster: Cluster!
@@ -9017,13 +9039,19 @@ input UnjoinClusterInput @goModel(model: "github.com/kairship-io/kairship/pkg/fl
   instance: String!
   "The cluster's name in the inventory."
   cluster: String!
+  """
+  Let it go although workloads are propagated to it, which Karmada then removes from
+  it, and although the instance may not answer, which is then waited for no longer
+  than a while.
+  """
+  force: Boolean! = false
   "Try it, and write nothing."
   dryRun: Boolean = false
 }
 
 "What became of the request."
 type UnjoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/members.MembershipPayload") {
-  "It is asked for. Whether it is done, ` + "`" + `memberCluster` + "`" + ` of the instance shows. False for a dry run."
+  "It is asked for. Whether it is done, the condition ` + "`" + `Joined` + "`" + ` of the cluster says. False for a dry run."
   requested: Boolean!
   "The cluster as the inventory has it."
   cluster: Cluster!
@@ -13869,6 +13897,8 @@ func (ec *executionContext) childFields_MemberCluster(ctx context.Context, field
 		return ec.fieldContext_MemberCluster_name(ctx, field)
 	case "cluster":
 		return ec.fieldContext_MemberCluster_cluster(ctx, field)
+	case "managed":
+		return ec.fieldContext_MemberCluster_managed(ctx, field)
 	case "syncMode":
 		return ec.fieldContext_MemberCluster_syncMode(ctx, field)
 	case "apiEndpoint":

@@ -126,7 +126,7 @@ func TestForeignMembersAreLeftAlone(t *testing.T) {
 	s.edit(name, func(spec *v1alpha1.ClusterSpec) { spec.InstanceRef = nil })
 	s.becomes(discovered, name, "False/Foreign", `"beta"`, "not joined by Kairship")
 	s.edit(name, func(spec *v1alpha1.ClusterSpec) { spec.InstanceRef = &v1alpha1.InstanceReference{Name: "alpha"} })
-	s.becomes(heard, name, "False/Foreign", `"beta"`, "not joined by Kairship")
+	s.becomes(heard, name, "False/JoinedElsewhere", `"beta"`, "not joined by Kairship")
 	if _, err := s.karmada(t.Context(), "alpha", name); !apierrors.IsNotFound(err) {
 		t.Errorf("alpha has it: %v", err)
 	}

@@ -159,7 +159,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 		return &outcome.Stop{Retry: whileBusy} // It is a member already, and its record was lost.
 	}
 	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.systemID); found != nil {
-		return &outcome.Stop{Retry: whileElsewhere, Condition: found.condition()}
+		return &outcome.Stop{Retry: whileElsewhere, Condition: found.condition(s.wants())}
 	}
 	if err := r.hold(ctx, s); err != nil {
 		return err

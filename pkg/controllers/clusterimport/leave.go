@@ -334,7 +334,7 @@ func (r *Reconciler) rest(_ context.Context, s *scope) error {
 	}
 	free := v1alpha1.NotJoined(v1alpha1.ReasonFree, "The cluster is a member of no instance."+s.behind())
 	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.cluster.Status.KubeSystemID); found != nil {
-		free = found.condition()
+		free = found.condition("")
 	} else if !s.departed && s.wasLeftBehind() {
 		return nil // What was left behind stays said until the cluster is joined again.
 	}

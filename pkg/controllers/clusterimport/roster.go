@@ -63,12 +63,17 @@ func (m member) whose(as marks) owner {
 	return ownedByUs
 }
 
-// condition says that the cluster is somebody else's.
-func (m member) condition() metav1.Condition {
+// condition says that the cluster is somebody else's. Of another instance than the
+// one that it wants, the reason is always the same: who sees only the wanted one is
+// shown no more than that.
+func (m member) condition(wants string) metav1.Condition {
 	switch {
 	case m.managed && m.owner != "":
 		return v1alpha1.NotJoined(v1alpha1.ReasonJoinedElsewhere,
 			fmt.Sprintf("The cluster is a member of instance %q as %q, for Cluster %q. A cluster is a member of one instance at most.", m.instance, m.name, m.cluster))
+	case wants != "" && wants != m.instance:
+		return v1alpha1.NotJoined(v1alpha1.ReasonJoinedElsewhere,
+			fmt.Sprintf("The cluster is a member of instance %q as %q, and was not joined by Kairship. A cluster is a member of one instance at most.", m.instance, m.name))
 	default:
 		return v1alpha1.NotJoined(v1alpha1.ReasonForeign,
 			fmt.Sprintf("The cluster is a member of instance %q as %q, and was not joined by Kairship. It is left alone.", m.instance, m.name))

@@ -2,6 +2,7 @@
 package cluster
 
 import (
+	"slices"
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -66,8 +67,29 @@ func (c *Cluster) InstanceName() string {
 	return c.Spec.InstanceRef.Name
 }
 
-// Conditions are its state in detail.
-func (c *Cluster) Conditions() []object.Condition { return object.Conditions(c.Status.Conditions) }
+// Conditions are its state in detail. Who sees the cluster sees the instance that
+// it is to be joined to, and need not see any other: what Joined says of another one
+// is left out.
+func (c *Cluster) Conditions() []object.Condition {
+	shown := slices.Clone(c.Status.Conditions)
+	for i := range shown {
+		if shown[i].Type == v1alpha1.ConditionJoined && c.elsewhere(shown[i].Reason) {
+			shown[i].Message = "It is a member of another instance, of which nothing is told here. The Cluster in the global cluster has the details."
+		}
+	}
+	return object.Conditions(shown)
+}
+
+// elsewhere tells whether the condition Joined is about another instance than the
+// one that the cluster is to be joined to. A free one is seen only by those who see
+// all instances.
+func (c *Cluster) elsewhere(reason string) bool {
+	if c.InstanceName() == "" {
+		return false
+	}
+	member := c.Status.Membership
+	return reason == v1alpha1.ReasonJoinedElsewhere || member != nil && member.Instance != c.InstanceName()
+}
 
 // KubernetesVersion is the version of its API server.
 func (c *Cluster) KubernetesVersion() *string { return object.Optional(c.Status.KubernetesVersion) }

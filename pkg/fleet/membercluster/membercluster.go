@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -55,6 +56,11 @@ func (m *MemberCluster) ID() string { return nodeid.New(TypeName, m.Instance, m.
 
 // Karmada is Karmada's own object.
 func (m *MemberCluster) Karmada() *clusterv1alpha1.Cluster { return m.cluster }
+
+// Managed tells whether Kairship joined it, by the marks that it then carries.
+func (m *MemberCluster) Managed() bool {
+	return m.cluster.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue && m.cluster.Labels[v1alpha1.OwnerUIDLabel] != ""
+}
 
 // SyncMode is how Karmada reaches it.
 func (m *MemberCluster) SyncMode() clusterv1alpha1.ClusterSyncMode { return m.cluster.Spec.SyncMode }

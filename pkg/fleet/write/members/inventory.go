@@ -52,16 +52,21 @@ func (v *Inventory) get(ctx context.Context, name string) (*v1alpha1.Cluster, er
 	return v.send(ctx, http.MethodGet, name, nil, false)
 }
 
-// join writes which instance a cluster is joined to; nil stands for none. It is
-// a conflict when the cluster is no longer what it was.
-func (v *Inventory) join(ctx context.Context, c *v1alpha1.Cluster, to *string, dryRun bool) (*v1alpha1.Cluster, error) {
+// join writes which instance a cluster is joined to, nil stands for none, and how
+// it may leave; nil leaves that. It is a conflict when the cluster is no longer what
+// it was.
+func (v *Inventory) join(ctx context.Context, c *v1alpha1.Cluster, to *string, policy *v1alpha1.RemovalPolicy, dryRun bool) (*v1alpha1.Cluster, error) {
 	var ref *v1alpha1.InstanceReference
 	if to != nil {
 		ref = &v1alpha1.InstanceReference{Name: *to}
 	}
+	spec := map[string]any{"instanceRef": ref}
+	if policy != nil {
+		spec["join"] = map[string]any{"removalPolicy": *policy}
+	}
 	patch, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": c.ResourceVersion},
-		"spec":     map[string]any{"instanceRef": ref},
+		"spec":     spec,
 	})
 	if err != nil {
 		return nil, err

@@ -17,7 +17,9 @@ import (
 type MembershipInput struct {
 	Instance string
 	Cluster  string
-	DryRun   bool
+	// Force lets a cluster go although workloads are propagated to it.
+	Force  bool
+	DryRun bool
 }
 
 // MembershipPayload is what became of the request.
@@ -83,7 +85,7 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 		if err := allowed(access.InstanceOfCluster(c)); err != nil {
 			return nil, err
 		}
-		c, err = s.Inventory.join(ctx, c, to, in.DryRun)
+		c, err = s.Inventory.join(ctx, c, to, policy(c, to != nil, in.Force), in.DryRun)
 		if try < attempts && apierror.Is(err, apierror.CodeConflict) {
 			continue // Somebody wrote its status, or another instance took it.
 		}
@@ -104,6 +106,22 @@ func membershipKind(to *string) operation.Kind {
 		return operation.KindUnjoinCluster
 	}
 	return operation.KindJoinCluster
+}
+
+// policy is the removal policy to write; nil leaves the one that is there. Every
+// join begins with one that protects workloads, whatever let the cluster go before.
+func policy(c *v1alpha1.Cluster, join, force bool) *v1alpha1.RemovalPolicy {
+	wanted := c.Spec.RemovalPolicy()
+	switch {
+	case join:
+		wanted = v1alpha1.RemovalBlock
+	case force:
+		wanted = v1alpha1.RemovalForce
+	}
+	if wanted == c.Spec.RemovalPolicy() {
+		return nil
+	}
+	return &wanted
 }
 
 // permit lets those change the members of an instance who may change the instance

@@ -4,6 +4,7 @@ package members
 
 import (
 	"context"
+	"maps"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -83,7 +85,7 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 	}
 	return s.change(ctx, in.Instance, in.Name, &in.ResourceVersion, in.DryRun, func(u *unstructured.Unstructured) error {
 		if labels != nil {
-			u.SetLabels(labels)
+			u.SetLabels(marked(labels, u.GetLabels()))
 		}
 		if in.Taints != nil {
 			now, err := taintsOf(u)
@@ -112,6 +114,22 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 		unstructured.RemoveNestedField(u.Object, "spec", "zone")
 		return unstructured.SetNestedStringSlice(u.Object, in.Zones, "spec", "zones")
 	})
+}
+
+// marked are the labels that a member cluster is given, with those by which
+// Kairship knows that it joined it: they are nobody's to change.
+func marked(given, now map[string]string) map[string]string {
+	labels := maps.Clone(given)
+	for _, mark := range []string{
+		v1alpha1.ManagedByLabel, v1alpha1.ClusterLabel, v1alpha1.InstanceLabel, v1alpha1.OwnerUIDLabel, v1alpha1.GlobalClusterLabel,
+	} {
+		if value, is := now[mark]; is {
+			labels[mark] = value
+		} else {
+			delete(labels, mark)
+		}
+	}
+	return labels
 }
 
 // Cordon has nothing new scheduled to a member cluster.
