@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The suites that need a fleet: queries and answers (test/), the GraphiQL page in a real browser, and
-# faults (test/faults). The last come last and alone, because they break the fleet on purpose.
+# The suites that need a fleet: queries and answers (test/), the GraphiQL page in a real browser, the
+# official clients of subscriptions (test/live/clients), and faults (test/faults). The last come last
+# and alone, because they break the fleet on purpose.
 # KAIRSHIP_FAULTS=0 leaves the faults out, KAIRSHIP_FAULTS=only everything else.
 # KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts one and runs this. Arguments go to
 # `go test`.
@@ -30,11 +31,19 @@ browser() {
   return 1
 }
 
-graphiql() {
+in_node() { # folder
   CHROMIUM=$(browser) \
     KAIRSHIP_URL=$(node -p 'JSON.parse(fs.readFileSync(process.argv[1])).kairshipURL' "$KAIRSHIP_FLEET/fleet.json") \
     KAIRSHIP_TOKEN_FILE=$KAIRSHIP_FLEET/tokens/admin \
-    npm --prefix ui/graphiql test
+    npm --prefix "$1" test
+}
+
+graphiql() {
+  in_node ui/graphiql
+}
+
+clients() {
+  npm --prefix test/live/clients ci && in_node test/live/clients
 }
 
 faults=${KAIRSHIP_FAULTS:-1}
@@ -47,22 +56,30 @@ else
 fi
 
 page="GraphiQL in a browser"
+official="official clients of subscriptions"
 if [ "$faults" = only ]; then
   skip "$page" "KAIRSHIP_FAULTS=only"
+  skip "$official" "KAIRSHIP_FAULTS=only"
 elif ! command -v npm >/dev/null; then
   skip "$page" "npm is missing"
-elif [ ! -d ui/graphiql/node_modules ]; then
-  skip "$page" "it is not built (make ui)"
+  skip "$official" "npm is missing"
 else
   if ! browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-    echo "installing chromium with apt-get, for the test of the GraphiQL page"
+    echo "installing chromium with apt-get, for the tests in a browser"
     { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; } >/dev/null ||
       echo "chromium could not be installed"
   fi
-  if browser >/dev/null; then
-    part "$page" graphiql
-  else
+  if ! browser >/dev/null; then
     skip "$page" "no Chromium (on Debian: apt-get install chromium)"
+  elif [ ! -d ui/graphiql/node_modules ]; then
+    skip "$page" "it is not built (make ui)"
+  else
+    part "$page" graphiql
+  fi
+  if browser >/dev/null; then
+    part "$official" clients
+  else
+    skip "$official" "no Chromium (on Debian: apt-get install chromium)"
   fi
 fi
 
