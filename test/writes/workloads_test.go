@@ -192,6 +192,15 @@ func TestWorkloads(t *testing.T) {
 		must[workloadPayload](t, alice, "scaleWorkload", but(web, "replicas", 4, "resourceVersion", now.ResourceVersion), workloadFields)
 		inMembers(t, namespace, "2 ready replicas in each", func(d *appsv1.Deployment) bool { return d.Status.ReadyReplicas == 2 })
 		tried("scaleWorkload", tookEffect)
+		// The manifest says 2, and does not undo it by the way.
+		input := map[string]any{"instance": "alpha", "manifests": fmt.Sprintf(application, namespace)}
+		p := must[applied](t, alice, "applyManifests", input, applyFields)
+		if p.Applied || p.Results[1].Error == nil || p.Results[1].Error.Code != "CONFLICT" || p.Results[1].Error.Argument != "input.manifests[1].spec.replicas" {
+			t.Errorf("the manifest took the replicas back: %+v", p)
+		}
+		if p := must[applied](t, alice, "applyManifests", but(input, "force", true, "dryRun", true), applyFields); !p.Applied {
+			t.Errorf("with force it may: %+v", p)
+		}
 	})
 	t.Run("restart", func(t *testing.T) {
 		before := pods(t, namespace)
