@@ -20,6 +20,20 @@ func newPartID(key string) partID {
 	return partID(sum[:8])
 }
 
+// place is what a cursor says of a source.
+type place struct {
+	// scope is a fingerprint of Interest.Scope.
+	scope    uint32
+	position position
+}
+
+// scopeOf is the fingerprint of a scope. Nobody can make one that is like another's:
+// cursors are signed.
+func scopeOf(scope string) uint32 {
+	sum := sha256.Sum256([]byte(scope))
+	return binary.BigEndian.Uint32(sum[:4])
+}
+
 // CursorArgument is what errors about a cursor name.
 const CursorArgument = "after"
 
@@ -65,15 +79,17 @@ const (
 )
 
 // write makes a cursor.
-func (s *sealer) write(positions map[partID]position, order []partID) string {
+func (s *sealer) write(positions map[partID]place, order []partID) string {
 	out := make([]byte, 0, 32+len(order)*24+macSize)
 	out = append(append(out, cursorFormat), s.id[:]...)
 	out = append(out, s.identity[:]...)
 	out = binary.AppendUvarint(out, uint64(len(order)))
 	for _, id := range order {
 		out = append(out, id[:]...)
-		out = binary.AppendUvarint(out, uint64(len(positions[id])))
-		for _, step := range positions[id] {
+		at := positions[id]
+		out = binary.BigEndian.AppendUint32(out, at.scope)
+		out = binary.AppendUvarint(out, uint64(len(at.position)))
+		for _, step := range at.position {
 			out = appendStep(out, step)
 		}
 	}
@@ -110,7 +126,7 @@ var errNotOurs = apierror.Invalid(CursorArgument, "this is no cursor of this sub
 // read tells what a cursor says. It returns nothing, and no error, for a cursor that
 // was signed with a key that is gone: like history that is lost. The error is
 // INVALID for what is no cursor of this subscription.
-func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]position, error) {
+func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, error) {
 	if len(text) > maxCursor {
 		return nil, errNotOurs
 	}
@@ -137,14 +153,14 @@ func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (
 	if [8]byte(r.bytes(8)) != s.identity {
 		return nil, errNotOurs
 	}
-	positions := map[partID]position{}
+	positions := map[partID]place{}
 	for n := r.number(); n > 0 && !r.failed; n-- {
 		id := partID(r.bytes(8))
-		var p position
+		at := place{scope: binary.BigEndian.Uint32(r.bytes(4))}
 		for steps := r.number(); steps > 0 && !r.failed; steps-- {
-			p = append(p, r.step())
+			at.position = append(at.position, r.step())
 		}
-		positions[id] = p
+		positions[id] = at
 	}
 	if r.failed {
 		return nil, errNotOurs
@@ -220,7 +236,7 @@ func (e *Event) Cursor() string {
 func (s *Stream) cursor() string {
 	s.mu.Lock()
 	parts := s.parts
-	positions := make(map[partID]position, len(parts))
+	positions := make(map[partID]place, len(parts))
 	order := make([]partID, 0, len(parts))
 	for _, p := range parts {
 		// What is seen was offered before, so that nothing waits means it was read.
@@ -228,7 +244,7 @@ func (s *Stream) cursor() string {
 			p.progress, p.reading.at = progress{at: seen, done: true}, seen
 		}
 		if at := p.progress.position(); at != nil {
-			positions[p.id] = at
+			positions[p.id] = place{p.scope, at}
 			order = append(order, p.id)
 		}
 	}
@@ -237,7 +253,7 @@ func (s *Stream) cursor() string {
 }
 
 // open reads the cursor that a subscription goes on from.
-func (s *sealer) open(ctx context.Context, keys consistency.Keys, text string) (map[partID]position, bool, error) {
+func (s *sealer) open(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, bool, error) {
 	if text == "" {
 		return nil, false, nil
 	}

@@ -153,7 +153,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	}
 	s := &Stream{
 		hub: h, seal: newSealer(key, subscription.Identity), maxPending: orDefault(subscription.MaxPending, h.options.MaxPending),
-		wake: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), open: subscription.Open,
 	}
 	from, lost, err := s.seal.open(ctx, h.options.Keys, subscription.After)
 	if err != nil {
@@ -167,11 +167,18 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 		s.end(ErrStopped)
 		return nil, ErrStopped
 	}
+	if !lost && orphaned(from, subscription.Interests) {
+		// What was told of sources that are gone can only be forgotten with the rest.
+		from = nil
+		h.metrics.gaps.WithLabelValues("sources").Inc()
+		s.sayAll(Event{Type: Gap})
+	}
 	for i := range subscription.Interests {
 		interest := &subscription.Interests[i]
-		resume := from[newPartID(viewKey(interest))]
-		if lost {
-			resume = known(&stamp{}) // No view has no versions.
+		at, known := from[newPartID(viewKey(interest))]
+		resume := at.position
+		if lost || (known && at.scope != scopeOf(interest.Scope)) {
+			resume = elsewhere
 		}
 		if err := s.add(interest, resume); err != nil {
 			s.end(err)
@@ -191,6 +198,17 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 		unhook()
 	}
 	return s, nil
+}
+
+// orphaned tells that a cursor has sources that are followed no longer.
+func orphaned(from map[partID]place, interests []Interest) bool {
+	left := len(from)
+	for i := range interests {
+		if _, known := from[newPartID(viewKey(&interests[i]))]; known {
+			left--
+		}
+	}
+	return left > 0
 }
 
 // check makes sure that interests can be followed together.

@@ -94,6 +94,7 @@ const (
 	// and for a source that comes later (Source is set).
 	Synced Type = "SYNCED"
 	// Gap: changes of the source were lost. Forget its objects; what is there now follows.
+	// Without a source it is about all: one that the cursor knows is followed no longer.
 	Gap Type = "GAP"
 	// Interrupted: the source does not answer. What was told may be outdated. Err says why.
 	Interrupted Type = "INTERRUPTED"

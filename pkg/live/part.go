@@ -18,12 +18,16 @@ type start struct {
 // nothing is the position of who knows nothing.
 var nothing = position{{end: true}}
 
+// elsewhere is a position that is of no view: no view has no versions.
+var elsewhere = known(&stamp{})
+
 // part is one source of a stream.
 type part struct {
 	stream *Stream
 	view   *view
 	source Source
 	id     partID
+	scope  uint32
 	filter filter
 	// resume is what the subscriber knows already; nil for nothing.
 	resume position

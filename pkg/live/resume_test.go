@@ -213,6 +213,44 @@ func TestCursorsOfOthers(t *testing.T) {
 	})
 }
 
+// Who may see something else than before must forget what it saw.
+func TestCursorOfAnotherScope(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.cluster(alpha).put("n", "a", nil, 0)
+		w.cluster(beta).put("n", "b", nil, 0)
+		h := w.hub(Options{})
+		s := everything(alpha, beta)
+		s.Interests[0].Scope = "all namespaces"
+		r := w.subscribe(h, s)
+		r.until(Synced)
+		r.stream.Close()
+		r.said()
+		s.Interests[0].Scope = "one namespace"
+		r.resume(h, s)
+		r.until(Synced)
+		wantSaid(t, r, "GAP of alpha", "ADDED a", "SYNCED")
+	})
+}
+
+// Of a source that went while the subscriber was away nothing can be told.
+func TestCursorOfASourceThatWent(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.cluster(alpha).put("n", "a", nil, 0)
+		w.cluster(beta).put("n", "b", nil, 0)
+		h := w.hub(Options{})
+		r := w.subscribe(h, everything(alpha, beta))
+		r.until(Synced)
+		r.stream.Close()
+		r.said()
+		r.resume(h, everything(beta))
+		r.until(Synced)
+		wantSaid(t, r, "GAP", "ADDED b", "SYNCED")
+		if len(r.known[alpha]) > 0 {
+			t.Error("what was told of the source is still known")
+		}
+	})
+}
+
 // A quiet source's cursor moves along with what its cluster says of its version.
 func TestCursorsOfQuietSourcesMove(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {

@@ -19,8 +19,10 @@ type Stream struct {
 	cancel     context.CancelCauseFunc
 	seal       *sealer
 	maxPending int
-	timer      *time.Timer
-	unhook     func() bool
+	// open: it goes on without sources.
+	open   bool
+	timer  *time.Timer
+	unhook func() bool
 
 	// wake has room for one word that there is something to read.
 	wake chan struct{}
@@ -180,7 +182,7 @@ func (s *Stream) remove(p *part, reason error) {
 	}
 	// A copy, because the parts may be being read.
 	s.parts = slices.DeleteFunc(slices.Clone(s.parts), func(other *part) bool { return other == p })
-	if len(s.parts) == 0 {
+	if len(s.parts) == 0 && !s.open {
 		s.last = reason
 	}
 	s.mu.Unlock()
@@ -253,7 +255,7 @@ func (s *Stream) add(interest *Interest, resume position) error {
 	if err != nil {
 		return err
 	}
-	p := &part{stream: s, view: v, source: interest.Source, id: newPartID(v.key), filter: newFilter(interest.Filter), resume: resume, progress: progress{from: resume}}
+	p := &part{stream: s, view: v, source: interest.Source, id: newPartID(v.key), scope: scopeOf(interest.Scope), filter: newFilter(interest.Filter), resume: resume, progress: progress{from: resume}}
 	s.mu.Lock()
 	ended := s.err
 	if ended == nil {

@@ -349,6 +349,27 @@ func TestAnInstanceThatGoes(t *testing.T) {
 	})
 }
 
+// Who follows whatever instances there are begins with none, and stays without.
+func TestAnOpenStreamOutlivesItsSources(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		w.cluster(alpha).put("n", "a", nil, 0)
+		r := w.subscribe(w.hub(Options{}), Subscription{Open: true})
+		r.until(Synced)
+		for range 2 {
+			if err := r.stream.Follow(everything(alpha).Interests, nil); err != nil {
+				t.Fatal(err)
+			}
+			r.drain(time.Second)
+			if err := r.stream.Follow(nil, apierror.NotFound("instance", "alpha")); err != nil {
+				t.Fatal(err)
+			}
+			r.drain(time.Second)
+		}
+		again := []string{"ADDED a", "SYNCED of alpha", "DELETED a", "ENDED of alpha"}
+		wantSaid(t, r, append(append([]string{"SYNCED"}, again...), again...)...)
+	})
+}
+
 func TestFollow(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.cluster(alpha).put("n", "a", nil, 0)

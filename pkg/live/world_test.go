@@ -406,6 +406,9 @@ func (r *reader) fold(e Event) {
 		}
 		delete(known, e.Object.Key())
 	case Gap:
+		if e.Source == (Source{}) {
+			clear(r.known)
+		}
 		clear(known)
 	}
 }
