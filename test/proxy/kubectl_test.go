@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -137,8 +139,14 @@ func TestKubectlInAMember(t *testing.T) {
 		}}},
 		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
 			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}})
-	create(m1, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}})
+	create(m1,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: subject,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"}},
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{{
+			APIGroups: []string{""}, Resources: []string{"pods/exec", "pods/portforward"}, Verbs: []string{"get", "create"},
+		}}},
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name + "-sessions"}, Subjects: subject,
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name}})
 
 	k := w.kubectl(t, "alice", "alpha").at(w.instanceURL("alpha") + "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy")
 	// Karmada learns of the permission, and tells m1 whom it may impersonate, in its own time.
@@ -159,8 +167,52 @@ func TestKubectlInAMember(t *testing.T) {
 	k.run(t, "", []string{"describe", pod, "-n", "shop"}, "Node:", "m1-node-")
 	k.run(t, "", []string{"auth", "whoami"}, "alice")
 	k.refused(t, []string{"delete", pod, "-n", "shop"}, "Forbidden", `User "alice"`)
-	// Simulated nodes have no logs; what their kubelet says of that comes all the way.
-	if out, err := k.try(t.Context(), "", "logs", pod, "-n", "shop"); err == nil || !strings.Contains(out, "pods/log") && !strings.Contains(out, "forbidden") {
-		t.Errorf("logs: %v %s", err, out)
+	k.run(t, "", []string{"logs", pod, "-n", "shop"}, "This container is simulated")
+	// A session goes all the way to the kubelet of the node, which is simulated and
+	// runs nothing; this is its own answer.
+	k.refused(t, []string{"exec", "-n", "shop", pod, "--", "id"}, "no exec found for container")
+	k.forwards(t, pod)
+}
+
+// forwards sends something through a forwarded port, which the simulated node sends back.
+func (k kubectl) forwards(t *testing.T, pod string) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	cmd := k.command(ctx, "", "port-forward", "-n", "shop", pod, ":80")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		stop()
+		_ = cmd.Wait()
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	address, _, found := strings.Cut(strings.TrimPrefix(line, "Forwarding from "), " ")
+	if err != nil || !found {
+		t.Fatalf("kubectl port-forward says %q: %v", line, err)
+	}
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		t.Fatal(err)
+	}
+	for _, said := range []string{"one\n", "two\n"} {
+		if _, err := io.WriteString(conn, said); err != nil {
+			t.Fatal(err)
+		}
+		heard := make([]byte, len(said))
+		if _, err := io.ReadFull(conn, heard); err != nil || string(heard) != said {
+			t.Fatalf("%q came back as %q: %v", said, heard, err)
+		}
 	}
 }

@@ -21,7 +21,20 @@ var kwokStages = []string{
 //go:embed kwok/pod-ready-again.yaml
 var podReadyAgain string
 
+// kubelet is what the simulated containers have besides a state, and containerLog what each has
+// written. There is no exec: it would run on this machine whatever somebody asks for.
+//
+//go:embed kwok/kubelet.yaml
+var kubelet string
+
+//go:embed kwok/container.log
+var containerLog []byte
+
 func (f *Fleet) prepareKwok() error {
+	logFile := f.paths.Config("kwok-container.log")
+	if err := writeFile(logFile, containerLog, 0o644); err != nil {
+		return err
+	}
 	var config strings.Builder
 	for _, stage := range kwokStages {
 		text, err := os.ReadFile(filepath.Join(f.manifests["kwok/stage"], filepath.FromSlash(stage)))
@@ -31,5 +44,6 @@ func (f *Fleet) prepareKwok() error {
 		fmt.Fprintf(&config, "---\n%s\n", text)
 	}
 	fmt.Fprintf(&config, "---\n%s\n", podReadyAgain)
+	fmt.Fprintf(&config, "---\n"+kubelet, logFile)
 	return writeFile(f.paths.Config("kwok.yaml"), []byte(config.String()), 0o644)
 }

@@ -95,7 +95,8 @@ func (f *Fleet) apiserver(c topology.Cluster) process {
 		// No pods run in an instance; templates must not be given a service account's volume.
 		args = append(args, "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount")
 	case topology.Member:
-		// As any cluster that runs pods.
+		// As any cluster that runs pods. The nodes' names are in no DNS.
+		args = append(args, "--kubelet-preferred-address-types=InternalIP")
 	}
 	return process{
 		name:   c.Name + "-apiserver",
@@ -195,8 +196,12 @@ func (f *Fleet) member(name string) []process {
 				"--config=" + f.paths.Config("kwok.yaml"),
 				"--manage-all-nodes=true",
 				"--cidr=10.244.0.0/16",
-				"--node-ip=10.0.0.1",
+				// Where the apiserver finds the kubelet of every node: kwok plays it, for logs and attach.
+				"--node-ip=127.0.0.1",
+				fmt.Sprintf("--node-port=%d", f.ports.Of(name+"/kwok")),
 				"--server-address=" + f.ports.Addr(name+"/kwok"),
+				"--tls-cert-file=" + pki.File("serving/tls.crt"),
+				"--tls-private-key-file=" + pki.File("serving/tls.key"),
 				"--node-lease-duration-seconds=40",
 			},
 		},
