@@ -1,16 +1,25 @@
 package writes
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
@@ -181,6 +190,9 @@ func TestBadTokens(t *testing.T) {
 	for _, tt := range []struct{ who, token, why string }{
 		{"alice", "nonsense", "it is none"},
 		{"alice", alices + "A", "it was changed"},
+		{"alice", alices[:len(alices)/2] + flipped(alices[len(alices)/2]) + alices[len(alices)/2+1:], "it was changed in the middle"},
+		{"alice", alices[:len(alices)-8], "it was cut"},
+		{"alice", alices + "," + alices + ",nonsense", "one of several is none"},
 		{"bob", alices, "it is another's"},
 		{"admin", alices, "it is another's, whatever the role"},
 	} {
@@ -205,6 +217,64 @@ func TestBadTokens(t *testing.T) {
 		}
 		if tt.argument == "" && len(result.Errors) > 0 || tt.argument != "" && (len(result.Errors) != 1 || result.Errors[0].Extensions.Argument != tt.argument) {
 			t.Errorf("%v: %s", tt.extension, result.Body)
+		}
+	}
+}
+
+// flipped is another letter of a token.
+func flipped(letter byte) string {
+	if letter == 'A' {
+		return "B"
+	}
+	return "A"
+}
+
+// theKey hands out the key that all replicas of the fleet share.
+type theKey []byte
+
+// Key implements consistency.Keys.
+func (k theKey) Key(context.Context) ([]byte, error) { return k, nil }
+
+// Find implements consistency.Keys.
+func (k theKey) Find(context.Context, [4]byte) ([]byte, error) { return k, nil }
+
+// A token ends five minutes after its write. It is made here with the fleet's own
+// key, by a clock that is behind; with one that goes right it is taken.
+func TestExpiredTokens(t *testing.T) {
+	f := fleet.Open(t)
+	alice := f.Config(t, "global")
+	alice = &rest.Config{Host: alice.Host, TLSClientConfig: rest.TLSClientConfig{CAData: alice.CAData, CAFile: alice.CAFile}, BearerToken: f.Token(t, "alice")}
+	clients, err := kubernetes.NewForConfig(alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := clients.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first that needs the key makes it.
+	if _, err := write1(t, person(t, "alice"), "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespaceIn(t), "a", "1")}); err != nil {
+		t.Fatal(err)
+	}
+	secret, there := storedIn(t, "global", "kairship-system", "kairship-consistency-tokens", &corev1.Secret{})
+	if !there {
+		t.Fatal("the fleet keeps its key elsewhere")
+	}
+	ctx := authz.WithUser(t.Context(), authz.User{Name: who.Status.UserInfo.Username, UID: who.Status.UserInfo.UID})
+	for age, want := range map[time.Duration]string{
+		0: "", consistency.Lifetime - time.Minute: "", consistency.Lifetime + 2*time.Second: "has expired", 24 * time.Hour: "has expired",
+	} {
+		tokens := &consistency.Tokens{Keys: theKey(secret.Data[consistency.SecretKey]), Now: func() time.Time { return time.Now().Add(-age) }}
+		token, err := tokens.Issue(ctx, consistency.Version{Instance: "alpha", Version: "v1", Resource: "configmaps", Kind: "ConfigMap", Namespace: "none", Name: "a", UID: "u", ResourceVersion: "1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result := reader(t, "alice", token).Must(t, gql.Request{Query: "{ viewer { username } }"})
+		switch {
+		case want == "" && len(result.Errors) > 0:
+			t.Errorf("after %s: %s", age, result.Body)
+		case want != "" && (len(result.Errors) != 1 || result.Errors[0].Extensions.Code != "INVALID" || result.Errors[0].Extensions.Argument != "consistencyToken" || !strings.Contains(result.Errors[0].Message, want)):
+			t.Errorf("after %s: %s, want that it %s", age, result.Body, want)
 		}
 	}
 }

@@ -1,11 +1,14 @@
 package workloads
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
@@ -61,6 +64,35 @@ func TestChooseAndPick(t *testing.T) {
 				t.Errorf("got %s, want %s: %s", got, tt.want, tt.why)
 			}
 		})
+	}
+}
+
+// A change is made anew while the object moves, unless the caller said of which
+// version it is.
+func TestAgain(t *testing.T) {
+	version := "7"
+	conflict, refusal := apierror.New(apierror.CodeConflict, "moved"), apierror.New(apierror.CodeForbidden, "no")
+	for _, tt := range []struct {
+		reason  string
+		version *string
+		errors  []error
+		tries   int
+		want    error
+	}{
+		{"at once", nil, []error{nil}, 1, nil},
+		{"at last", nil, []error{conflict, conflict, nil}, 3, nil},
+		{"never", nil, slices.Repeat([]error{conflict}, attempts+1), attempts, conflict},
+		{"a version was meant", &version, []error{conflict, nil}, 1, conflict},
+		{"it is refused", nil, []error{conflict, refusal, nil}, 2, refusal},
+	} {
+		tries := 0
+		_, err := again(Target{ResourceVersion: tt.version}, func() (int, error) {
+			tries++
+			return 0, tt.errors[tries-1]
+		})
+		if !errors.Is(err, tt.want) || tries != tt.tries {
+			t.Errorf("%s: got %v after %d tries, want %v after %d", tt.reason, err, tries, tt.want, tt.tries)
+		}
 	}
 }
 
