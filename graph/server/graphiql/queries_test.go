@@ -20,8 +20,8 @@ func TestQueriesFitTheSchema(t *testing.T) {
 			t.Errorf("%s: %v", query.Name, err)
 			continue
 		}
-		if len(doc.Operations) != 1 || doc.Operations[0].Name == "" || doc.Operations[0].Operation != ast.Query {
-			t.Errorf("%s: a ready-made query is one query with a name, which becomes the title of its tab", query.Name)
+		if len(doc.Operations) != 1 || doc.Operations[0].Name == "" || doc.Operations[0].Operation == ast.Mutation {
+			t.Errorf("%s: a ready-made query is one query or subscription with a name, which becomes the title of its tab", query.Name)
 		}
 		if query.Input[0] != '#' {
 			t.Errorf("%s: the first line must be a comment: it is the title in the menu", query.Name)

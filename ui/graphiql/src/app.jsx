@@ -2,12 +2,22 @@ import { DOC_EXPLORER_PLUGIN, DocExplorerStore } from '@graphiql/plugin-doc-expl
 import { HISTORY_PLUGIN, HistoryStore } from '@graphiql/plugin-history';
 import { GraphiQLProvider } from '@graphiql/react';
 import { GraphiQL, GraphiQLInterface } from 'graphiql';
+import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 
 import { queries } from './queries/index.js';
-import { send } from './session.js';
+import { follow, send } from './session.js';
 import { TopBar } from './top-bar.jsx';
 
+function isSubscription({ query, operationName }) {
+  try {
+    return getOperationAST(parse(query), operationName)?.operation === OperationTypeNode.SUBSCRIPTION;
+  } catch {
+    return false; // The server says what is wrong with it.
+  }
+}
+
 async function fetcher(params, options) {
+  if (isSubscription(params)) return follow(params, options?.headers);
   const { body } = await send(params, options?.headers);
   return body;
 }

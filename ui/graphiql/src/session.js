@@ -2,6 +2,8 @@
 // belongs to. The token lives in sessionStorage alone, so it goes when the tab
 // goes, and no other tab or later visitor of this browser finds it.
 
+import { createClient } from 'graphql-sse';
+
 const TOKEN_KEY = 'kairship.token';
 
 const listeners = new Set();
@@ -37,6 +39,16 @@ export async function send(params, headers = {}, { token = state.token, signal }
     errors: [{ message: `the server answered HTTP ${response.status} without a GraphQL response` }],
   }));
   return { status: response.status, body };
+}
+
+// follow runs one subscription, as server-sent events that fetch reads: unlike a
+// browser's own EventSource and WebSocket, fetch can send the token in its header.
+export function follow(params, headers = {}) {
+  const client = createClient({
+    url: '/graphql',
+    headers: () => ({ ...(state.token ? { Authorization: `Bearer ${state.token}` } : {}), ...headers }),
+  });
+  return client.iterate(params);
 }
 
 // signIn asks the server whose token it is, and keeps it only when it is

@@ -5,6 +5,7 @@
 //   KAIRSHIP_TOKEN_FILE  a file with a bearer token that is served
 //   CHROMIUM             the browser (/usr/bin/chromium)
 //   SCREENSHOT           where to leave a picture of the first query and its answer
+//   SCREENSHOT_LIVE      where to leave one of a subscription, once something changed
 //
 // Arguments are titles of ready-made queries to run; all of them unless told.
 import assert from 'node:assert/strict';
@@ -18,10 +19,13 @@ assert.ok(tokenFile, 'KAIRSHIP_TOKEN_FILE must name a file with a bearer token')
 const token = readFileSync(tokenFile, 'utf8').trim();
 
 const queryDir = fileURLToPath(new URL('../src/queries/', import.meta.url));
-const allTitles = readdirSync(queryDir)
+const texts = readdirSync(queryDir)
   .filter((name) => name.endsWith('.graphql'))
   .sort()
-  .map((name) => readFileSync(queryDir + name, 'utf8').split('\n', 1)[0].replace(/^#\s*/, ''));
+  .map((name) => readFileSync(queryDir + name, 'utf8'));
+const titleOf = (text) => text.split('\n', 1)[0].replace(/^#\s*/, '');
+const allTitles = texts.map(titleOf);
+const subscriptions = texts.filter((text) => /^subscription /m.test(text)).map(titleOf);
 const titles = process.argv.length > 2 ? process.argv.slice(2) : allTitles;
 
 const isLoopback = (url) => /^(data|blob|about):/.test(url) || ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
@@ -99,7 +103,28 @@ try {
     assert.deepEqual(foreign, []);
   });
 
-  for (const title of titles) {
+  for (const title of titles.filter((title) => subscriptions.includes(title))) {
+    await step(`the subscription "${title}" runs until it is stopped`, async () => {
+      await page.getByLabel('Ready-made queries').selectOption({ label: title });
+      const begun = page.waitForResponse((response) => new URL(response.url()).pathname === '/graphql');
+      await page.getByRole('button', { name: 'Execute query (Ctrl-Enter)' }).click();
+      const response = await begun;
+      assert.equal(response.status(), 200);
+      assert.match(response.headers()['content-type'], /^text\/event-stream/);
+      const shown = page.locator('.graphiql-response .view-lines');
+      await shown.getByText('"SYNCED"').waitFor();
+      if (process.env.SCREENSHOT_LIVE) {
+        await shown.getByText('"MODIFIED"').waitFor({ timeout: 120_000 });
+        await page.waitForTimeout(500);
+        await page.screenshot({ path: process.env.SCREENSHOT_LIVE });
+      }
+      const ended = page.waitForEvent('requestfailed', (request) => request === response.request());
+      await page.getByRole('button', { name: 'Stop query (Ctrl-Enter)' }).click();
+      await ended;
+    });
+  }
+
+  for (const title of titles.filter((title) => !subscriptions.includes(title))) {
     await step(`the query "${title}" runs`, async () => {
       await page.getByLabel('Ready-made queries').selectOption({ label: title });
       const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/graphql');
