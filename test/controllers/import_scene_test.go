@@ -59,6 +59,8 @@ func openImports(t *testing.T) *imports {
 	return s
 }
 
+func keyOf(name string) client.ObjectKey { return client.ObjectKey{Name: name} }
+
 func (s *imports) must(err error) {
 	s.Helper()
 	if err != nil {

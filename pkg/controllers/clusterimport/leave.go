@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -221,7 +222,7 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.deleting() && r.patienceIsOver(s) {
-		s.leave("in the cluster the service accounts karmada-* in namespace %q, with their ClusterRole and its binding (%s)", joinNamespace, why(err))
+		s.leave("in the cluster the service accounts karmada-* in namespace %q, with their ClusterRole and its binding (%s)", joinNamespace, strings.TrimSuffix(why(err), "."))
 		return nil
 	}
 	if missing {

@@ -37,7 +37,8 @@ const clusterArgument = "input.cluster"
 
 // Join asks for a cluster to be joined to an instance.
 func (s *Service) Join(ctx context.Context, in MembershipInput) (*MembershipPayload, error) {
-	return s.request(ctx, in, &in.Instance, func(joined string) error {
+	return s.request(ctx, in, &in.Instance, func(c *v1alpha1.Cluster) error {
+		joined := access.InstanceOfCluster(c)
 		if joined == "" || joined == in.Instance {
 			return nil
 		}
@@ -51,8 +52,11 @@ func (s *Service) Join(ctx context.Context, in MembershipInput) (*MembershipPayl
 
 // Unjoin asks for a cluster to leave an instance.
 func (s *Service) Unjoin(ctx context.Context, in MembershipInput) (*MembershipPayload, error) {
-	return s.request(ctx, in, nil, func(joined string) error {
-		if joined == in.Instance {
+	return s.request(ctx, in, nil, func(c *v1alpha1.Cluster) error {
+		joined := access.InstanceOfCluster(c)
+		// It may be leaving already, and workloads hold it: who forces it asks again.
+		leaving := joined == "" && c.Status.Membership != nil && c.Status.Membership.Instance == in.Instance
+		if joined == in.Instance || leaving {
 			return nil
 		}
 		return conflict("cluster %q is not joined to instance %q", in.Cluster, in.Instance)
@@ -65,7 +69,7 @@ func conflict(format string, args ...any) error {
 
 // request writes which instance a cluster is to be joined to, nil for none, when
 // the one that it is joined to now allows it.
-func (s *Service) request(ctx context.Context, in MembershipInput, to *string, allowed func(joined string) error) (*MembershipPayload, error) {
+func (s *Service) request(ctx context.Context, in MembershipInput, to *string, allowed func(*v1alpha1.Cluster) error) (*MembershipPayload, error) {
 	if err := s.permit(ctx, in.Instance, to != nil); err != nil {
 		return nil, err
 	}
@@ -82,7 +86,7 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 		case to != nil && c.DeletionTimestamp != nil:
 			return nil, conflict("cluster %q is being removed from the inventory", in.Cluster)
 		}
-		if err := allowed(access.InstanceOfCluster(c)); err != nil {
+		if err := allowed(c); err != nil {
 			return nil, err
 		}
 		c, err = s.Inventory.join(ctx, c, to, policy(c, to != nil, in.Force), in.DryRun)
