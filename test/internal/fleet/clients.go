@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
@@ -24,7 +25,7 @@ func Scheme(t testing.TB) *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, clusterv1alpha1.Install, policyv1alpha1.Install, workv1alpha1.Install,
-		workv1alpha2.Install, kairshipv1alpha1.AddToScheme, pediav1alpha2.AddToScheme,
+		workv1alpha2.Install, kairshipv1alpha1.AddToScheme, pediav1alpha2.AddToScheme, operatorv1alpha1.AddToScheme,
 	} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
