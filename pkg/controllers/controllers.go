@@ -90,8 +90,8 @@ const patience = 30 * time.Second
 const importPatience = 90 * time.Second
 
 // uninstallPatience is how long the operator may take to uninstall a Karmada before
-// that counts as stuck: it finishes what it is at first, which may be to wait six
-// minutes for an apiserver that never answers.
+// that counts as stuck: it finishes what it is at first, which may be to wait
+// minutes for a component that never becomes ready.
 const uninstallPatience = 10 * time.Minute
 
 // The defaults of Settings.
