@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -111,6 +112,42 @@ func TestRetainedKarmadaIsTakenOver(t *testing.T) {
 		t.Errorf("it is not taken over: %+v", got.ObjectMeta)
 	}
 	s.must(s.global.Delete(t.Context(), s.instance(name)))
+	s.goneWithAll(name)
+}
+
+// TestPublishedKubeconfigIsPickedUp plays the operator's last step, which it does
+// not reach here, with the kubeconfig of a control plane that runs. From there the
+// instance is one as any other, until it is deleted.
+func TestPublishedKubeconfigIsPickedUp(t *testing.T) {
+	s := openLives(t)
+	name := lifecyclePrefix + "published"
+	s.create(name, "/bad/crds.tar.gz", v1alpha1.DeletionPolicyDelete)
+	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/InstallationFailed", "404")
+	thaw := s.fleet.Freeze(t, "karmada-operator")
+	borrowed := &corev1.Secret{}
+	s.must(s.global.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "beta-kubeconfig"}, borrowed))
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "k-" + name, Name: name + "-karmada-admin-config"},
+		Data:       map[string][]byte{"karmada.config": borrowed.Data[v1alpha1.KubeconfigSecretKey]},
+	}
+	s.must(s.global.Create(t.Context(), secret))
+	karmada := s.karmada(name)
+	operatorv1alpha1.KarmadaCompleted(karmada, operatorv1alpha1.Ready, "karmada init job is completed")
+	karmada.Status.SecretRef = &operatorv1alpha1.LocalSecretReference{Namespace: secret.Namespace, Name: secret.Name}
+	s.must(s.global.Status().Update(t.Context(), karmada))
+
+	s.says(heard, name, v1alpha1.ConditionInstalled, "True/Installed", `on cluster "`+lifecycleHost+`"`)
+	s.says(heard, name, v1alpha1.ConditionReady, "True/Available")
+	s.says(deployed, name, v1alpha1.ConditionIndexed, "True/Collecting")
+	if got := s.instance(name).Status; got.State != v1alpha1.InstanceStateRunning || got.APIEndpoint != s.fleet.Cluster(t, "beta").Server {
+		t.Errorf("its state is %s at %s", got.State, got.APIEndpoint)
+	}
+
+	// What Kairship has of it is removed before it is uninstalled.
+	s.must(s.global.Delete(t.Context(), s.instance(name)))
+	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/Uninstalling")
+	s.gone(s.global, &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-" + name}})
+	thaw()
 	s.goneWithAll(name)
 }
 
