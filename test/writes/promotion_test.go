@@ -1,6 +1,8 @@
 package writes
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	schedulingv1 "k8s.io/api/scheduling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -409,6 +412,46 @@ func TestPromotionFailsLate(t *testing.T) {
 	web1 := s.in(t, "m1", "apps/v1", "Deployment", "web")
 	if after := s.podUIDs(t); !slices.Equal(after, pods) || web1.GetGeneration() != generation || web1.GetLabels()["karmada.io/managed"] != "" {
 		t.Errorf("the member noticed: pods %v were %v, %v", after, pods, web1.GetLabels())
+	}
+}
+
+// What has no namespace gets a policy without one.
+func TestPromoteWithoutNamespace(t *testing.T) {
+	name := fmt.Sprintf("promoted-%d", time.Now().UnixNano())
+	m1 := fleet.Open(t).Client(t, "m1")
+	class := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Value: 7}
+	if err := m1.Create(t.Context(), class); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		for _, cluster := range []string{"alpha", "m1"} {
+			_ = fleet.Open(t).Client(t, cluster).Delete(context.Background(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		}
+	})
+	reachMember(t, "alice", "cluster-admin")
+	alice := administrator(t, "alice")
+	input := map[string]any{"instance": "alpha", "cluster": "m1", "group": "scheduling.k8s.io", "version": "v1", "resource": "priorityclasses", "name": name}
+	eventually(t, "alice may do it", func() bool {
+		_, errs := mutate[written](t, alice, "promoteResource", but(input, "dryRun", true), "promoted")
+		return len(errs) == 0
+	})
+	refused(t, alice, "promoteResource", but(input, "namespace", "shop"), "INVALID", "input.namespace")
+	p := must[written](t, alice, "promoteResource", input, "promoted policyName "+writtenFields)
+	if !p.Promoted || p.String() != "ClusterPropagationPolicy CREATED, PriorityClass CREATED" {
+		t.Fatalf("got %s", p)
+	}
+	t.Cleanup(func() {
+		policy := &policyv1alpha1.ClusterPropagationPolicy{ObjectMeta: metav1.ObjectMeta{Name: p.PolicyName}}
+		if err := fleet.Open(t).Client(t, "alpha").Delete(context.Background(), policy); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "it is Karmada's in m1", func() bool {
+		now, _ := storedIn(t, "m1", "", name, &schedulingv1.PriorityClass{})
+		return now.Labels["karmada.io/managed"] == "true" && now.UID == class.UID && now.Value == 7
+	})
+	if _, there := storedIn(t, "m2", "", name, &schedulingv1.PriorityClass{}); there {
+		t.Error("it is in m2 too")
 	}
 }
 

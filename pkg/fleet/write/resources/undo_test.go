@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/writetest"
 )
@@ -270,6 +271,31 @@ func TestNothingToUndo(t *testing.T) {
 		if diff := cmp.Diff(tt.sent, i.Written()); diff != "" {
 			t.Errorf("%s: what was sent (-want +got):\n%s", tt.reason, diff)
 		}
+	}
+}
+
+// An instance that falls silent between two writes leaves nobody in doubt about
+// which were made, and which one may have been.
+func TestSilenceBetweenWrites(t *testing.T) {
+	i, s := newInstance(t)
+	silent := "b"
+	i.Before = func(r *http.Request, path string) error {
+		if writing(r, path, http.MethodPatch, silent) {
+			panic(http.ErrAbortHandler)
+		}
+		return nil
+	}
+	got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b", "c"), Terms{})
+	if told(got) != "a CREATED, b FAILED, c SKIPPED" || got.Results[1].Error.Code != string(apierror.CodeInstanceUnavailable) {
+		t.Errorf("got %s, %+v", told(got), got.Results[1].Error)
+	}
+	silent = "a"
+	site, err := s.Writer.To(writetest.As(t.Context()), writetest.Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Write(writetest.As(t.Context()), site, manifest("a", "b"), nil, Terms{}); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
+		t.Errorf("nothing was written before: got %v, want the call to fail as a whole", err)
 	}
 }
 
