@@ -29,7 +29,7 @@ import (
 const Name = "cluster-index"
 
 // concurrency is how many clusters are worked on at the same time.
-const concurrency = 4
+const concurrency = 16
 
 // Reconciler keeps the PediaCluster of one Cluster.
 type Reconciler struct {

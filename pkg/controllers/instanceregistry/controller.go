@@ -27,7 +27,7 @@ import (
 const Name = "instance-registry"
 
 // concurrency is how many instances are worked on at the same time.
-const concurrency = 4
+const concurrency = 16
 
 // Reconciler keeps the InstanceRegistration of one Instance.
 type Reconciler struct {

@@ -26,7 +26,7 @@ import (
 const Name = "virtual-cluster-sync"
 
 // concurrency is how many instances are worked on at the same time.
-const concurrency = 4
+const concurrency = 16
 
 // Reconciler keeps the virtual Cluster of one Instance.
 type Reconciler struct {
