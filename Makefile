@@ -102,6 +102,11 @@ bench: ui ## The read path against a plain REST client, with a fleet of its own;
 	@echo "==> benchmarks against a fleet in $(BENCH_DIR)"
 	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) $(FLAGS) -- go run ./test/bench --fleet $(BENCH_DIR) $(BENCHFLAGS)
 
+.PHONY: bench-passthrough
+bench-passthrough: ui ## The native passthrough against the instance itself and a bare proxy, with a fleet of its own
+	@echo "==> benchmark of the passthrough against a fleet in $(BENCH_DIR)"
+	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) $(FLAGS) -- go test -run '^$$' -bench . -benchtime 1x ./test/proxy
+
 .PHONY: verify
 verify: verify-generated verify-format verify-tidy vet lint ## Generated code, format, go.mod, vet and lint, without changing anything committed
 
