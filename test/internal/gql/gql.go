@@ -56,6 +56,8 @@ type Error struct {
 		TraceID  string `json:"traceId"`
 		// CurrentResourceVersion is what a conflict tells of the object as it is.
 		CurrentResourceVersion string `json:"currentResourceVersion"`
+		// Reason is why a subscription ended.
+		Reason string `json:"reason"`
 	} `json:"extensions"`
 }
 

@@ -48,7 +48,7 @@ func (c *Client) Subscribe(ctx context.Context, r Request) (*Stream, *Result, er
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	// Streams last; the client's own limit is for answers.
-	resp, err := (&http.Client{Transport: c.HTTP.Transport}).Do(req) //nolint:bodyclose // The reader closes it.
+	resp, err := (&http.Client{Transport: c.HTTP.Transport}).Do(req)
 	if err != nil {
 		cancel()
 		return nil, nil, err
@@ -61,7 +61,9 @@ func (c *Client) Subscribe(ctx context.Context, r Request) (*Stream, *Result, er
 			return nil, nil, err
 		}
 		refused := &Result{Status: resp.StatusCode, Body: raw}
-		var parsed struct{ Errors []Error }
+		var parsed struct {
+			Errors []Error `json:"errors"`
+		}
 		if err := json.Unmarshal(raw, &parsed); err != nil {
 			return nil, nil, fmt.Errorf("HTTP %d is no GraphQL response: %w: %.300s", resp.StatusCode, err, raw)
 		}
@@ -91,8 +93,8 @@ func (s *Stream) read(body io.ReadCloser) {
 			return
 		case line == "" && name == "next":
 			var e struct {
-				Data   json.RawMessage
-				Errors []Error
+				Data   json.RawMessage `json:"data"`
+				Errors []Error         `json:"errors"`
 			}
 			if err := json.Unmarshal(data, &e); err != nil {
 				s.events <- &StreamEvent{Lost: err}
