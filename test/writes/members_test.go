@@ -304,4 +304,16 @@ func TestJoinCluster(t *testing.T) {
 		t.Errorf("it is still joined to %q", joined())
 	}
 	tried("unjoinCluster", tookEffect)
+
+	poll.Until(t, within, "it is free again", func(context.Context) error {
+		if _, errs := mutate[payload](t, admin, "joinCluster", in, "requested"); len(errs) > 0 {
+			return fmt.Errorf("%v", errs)
+		}
+		return nil
+	})
+	must[payload](t, admin, "unjoinCluster", but(in, "force", true, "dryRun", true), "requested")
+	must[payload](t, admin, "unjoinCluster", but(in, "force", true), "requested")
+	if now, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Cluster{}); now.Spec.RemovalPolicy() != kairshipv1alpha1.RemovalForce || joined() != "" {
+		t.Errorf("its workloads hold it: %+v", now.Spec)
+	}
 }
