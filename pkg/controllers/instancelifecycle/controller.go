@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
@@ -70,7 +71,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	built, err := ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1alpha1.Instance{}, worthALook()).
-		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache())).
+		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
 		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: outcome.Backoff()}).
 		Build(r)

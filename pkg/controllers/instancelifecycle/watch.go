@@ -46,6 +46,21 @@ func worthALook() builder.ForOption {
 	))
 }
 
+// otherCluster leaves out what only tells how a cluster is: its status is written
+// all the time.
+func otherCluster() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1alpha1.Cluster)
+		if !ok {
+			return true
+		}
+		now, ok := e.ObjectNew.(*v1alpha1.Cluster)
+		return !ok || before.Generation != now.Generation || before.DeletionTimestamp.IsZero() != now.DeletionTimestamp.IsZero() ||
+			before.Status.KubeSystemID != now.Status.KubeSystemID ||
+			!equality.Semantic.DeepEqual(before.Status.Membership, now.Status.Membership)
+	}}
+}
+
 // concerned wakes the Instances that a Cluster hosts, and those that wait for it
 // to leave.
 func concerned(all client.Reader) handler.EventHandler {

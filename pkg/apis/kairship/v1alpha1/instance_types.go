@@ -229,6 +229,8 @@ type InstanceStatus struct {
 // +kubebuilder:printcolumn:name="Control Plane",type=string,JSONPath=`.status.conditions[?(@.type=="ControlPlaneHealthy")].reason`,priority=1,description="Whether Karmada works as far as it can be seen, or why not"
 // +kubebuilder:printcolumn:name="Index",type=string,JSONPath=`.status.conditions[?(@.type=="Indexed")].reason`,priority=1,description="How the collection is, or why there is none"
 // +kubebuilder:printcolumn:name="Registered",type=string,JSONPath=`.status.conditions[?(@.type=="Registered")].status`,priority=1,description="Whether global management can learn of it"
+// +kubebuilder:printcolumn:name="Host",type=string,JSONPath=`.spec.hostCluster`,priority=1,description="Cluster that a Managed instance is installed on"
+// +kubebuilder:printcolumn:name="Installed",type=string,JSONPath=`.status.conditions[?(@.type=="Installed")].reason`,priority=1,description="How far the installation of a Managed instance is"
 // +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.conditions[?(@.type=="Ready")].lastTransitionTime`,priority=1,description="How long it has been ready, or not"
 // +kubebuilder:printcolumn:name="Stale",type=date,JSONPath=`.status.summary.staleSince`,priority=1,description="How old the figures are; empty while they are current"
 // +kubebuilder:selectablefield:JSONPath=`.spec.mode`
