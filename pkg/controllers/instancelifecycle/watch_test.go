@@ -17,7 +17,7 @@ func TestOtherCluster(t *testing.T) {
 		want   bool
 	}{
 		{"nothing changed but its version", func(c *v1alpha1.Cluster) { c.ResourceVersion = "2" }, false},
-		{"how it is is told all the time", func(c *v1alpha1.Cluster) {
+		{"its health is told all the time", func(c *v1alpha1.Cluster) {
 			c.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse}}
 		}, false},
 		{"its endpoint or credentials", func(c *v1alpha1.Cluster) { c.Generation = 2 }, true},
