@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -45,8 +46,8 @@ func TestMembersAreJoinedByTheirEntry(t *testing.T) {
 	}
 }
 
-// TestMoveByEditingOneField moves m3 to alpha and back. With workloads in it it
-// stays first, and says which; nothing of the former instance remains.
+// TestMoveByEditingOneField moves m3 to alpha and back. While workloads are in
+// it, it stays and says which; nothing of the former instance remains.
 func TestMoveByEditingOneField(t *testing.T) {
 	s := openImports(t)
 	s.restoreM3()
@@ -80,10 +81,8 @@ func TestClearedReferenceFreesTheCluster(t *testing.T) {
 		if cluster.Status.Membership != nil {
 			return fmt.Errorf("the record is %+v", cluster.Status.Membership)
 		}
-		for _, finalizer := range cluster.Finalizers {
-			if finalizer == v1alpha1.ClusterImportFinalizer {
-				return errors.New("the finalizer is there")
-			}
+		if slices.Contains(cluster.Finalizers, v1alpha1.ClusterImportFinalizer) {
+			return errors.New("the finalizer is there")
 		}
 		return nil
 	})

@@ -62,6 +62,9 @@ type Reconciler struct {
 	// claims lets one Cluster at a time find out that it is the only one.
 	claims sync.Mutex
 
+	// dial stands in for the connections in tests.
+	dial func(where place, name string) client.Client
+
 	mu sync.Mutex
 	// global is how objects elsewhere say where they come from.
 	global string
@@ -132,12 +135,11 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // We are being stopped, which says nothing about the other side.
 	}
-	var other *taken
-	if errors.As(err, &other) {
+	if other, is := errors.AsType[*taken](err); is {
 		return &outcome.Stop{Condition: v1alpha1.NotJoined(other.reason(), other.Error()), Retry: whileElsewhere}
 	}
-	var failed *fault
-	if !errors.As(err, &failed) {
+	failed, is := errors.AsType[*fault](err)
+	if !is {
 		return err
 	}
 	if failed.transient() {

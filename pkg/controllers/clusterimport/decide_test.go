@@ -43,7 +43,8 @@ func TestMarksTellWhoseAnObjectIs(t *testing.T) {
 		}
 	}
 	labelled := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}
-	if mine.put(labelled); labelled.Labels["a"] != "b" || mine.of(labelled) != ownedByUs {
+	mine.put(labelled)
+	if labelled.Labels["a"] != "b" || mine.of(labelled) != ownedByUs {
 		t.Errorf("marking lost something: %v", labelled.Labels)
 	}
 }

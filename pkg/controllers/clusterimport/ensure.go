@@ -61,7 +61,10 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored 
 		if orphaned {
 			_, account := stored.(*corev1.ServiceAccount)
 			secret, token := stored.(*corev1.Secret)
-			if !account && !(token && secret.Type == corev1.SecretTypeServiceAccountToken) {
+			if token {
+				token = secret.Type == corev1.SecretTypeServiceAccountToken
+			}
+			if !account && !token {
 				return nil
 			}
 			if err := r.delete(ctx, in, stored); err != nil {

@@ -155,7 +155,8 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	if !known {
 		return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, "Kairship is finding out what members the instances have.")}
 	}
-	if r.recover(s); s.membership != nil {
+	r.recover(s)
+	if s.membership != nil {
 		return &outcome.Stop{Retry: whileBusy} // It is a member already, and its record was lost.
 	}
 	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.systemID); found != nil {
@@ -168,7 +169,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	joining := v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The cluster is being joined to instance %q.", s.instance.Name))
 	s.joined = &joining
 	clocks.begin(s.cluster.Name, "join")
-	r.note(s, corev1.EventTypeNormal, "Joining", "The cluster begins to join instance %q", s.instance.Name)
+	r.notef(s, corev1.EventTypeNormal, "Joining", "The cluster begins to join instance %q", s.instance.Name)
 	return s.save(ctx, r)
 }
 

@@ -40,7 +40,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 		return err
 	}
 	if instance == nil {
-		s.leave("everything in the control plane that was Instance %q, which is not registered any more", name)
+		s.leavef("everything in the control plane that was Instance %q, which is not registered any more", name)
 		return nil
 	}
 	s.instance = instance
@@ -48,7 +48,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 	switch {
 	case errors.Is(err, connection.ErrMissing), errors.Is(err, connection.ErrInvalid):
 		if r.lost(s) {
-			s.leave("everything in instance %q, which has no usable credentials", name)
+			s.leavef("everything in instance %q, which has no usable credentials", name)
 			return nil
 		}
 		return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
@@ -81,7 +81,7 @@ func (r *Reconciler) lookInFormer(ctx context.Context, s *scope) error {
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return nil
 	case err != nil && r.lost(s):
-		s.leave("everything in instance %q, which does not answer", s.membership.Instance)
+		s.leavef("everything in instance %q, which does not answer", s.membership.Instance)
 		s.control = nil
 		r.roster.drop(s.marks.uid) // Until it is seen again.
 		return nil
@@ -103,7 +103,7 @@ func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
 	leaving := v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf("The cluster is leaving instance %q.", s.membership.Instance))
 	s.joined = &leaving
 	clocks.begin(s.cluster.Name, "leave")
-	r.note(s, corev1.EventTypeNormal, "Leaving", "The cluster begins to leave instance %q", s.membership.Instance)
+	r.notef(s, corev1.EventTypeNormal, "Leaving", "The cluster begins to leave instance %q", s.membership.Instance)
 	return s.save(ctx, r)
 }
 
@@ -127,7 +127,7 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 			return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
 				"Karmada is taking its workloads out of the cluster, which is leaving instance %q. If this lasts, see whether karmada-controller-manager and karmada-scheduler are up there.", s.membership.Instance))}
 		}
-		s.leave("Cluster %q in instance %q, which Karmada is still removing", s.cluster.Name, s.membership.Instance)
+		s.leavef("Cluster %q in instance %q, which Karmada is still removing", s.cluster.Name, s.membership.Instance)
 	} else if err := r.leaveExecutionSpace(ctx, s); err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
 		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
 	}
 	if r.lost(s) {
-		s.leave("namespace %q in instance %q", space.Name, s.membership.Instance)
+		s.leavef("namespace %q in instance %q", space.Name, s.membership.Instance)
 		return nil
 	}
 	if space.DeletionTimestamp.IsZero() {
@@ -222,7 +222,7 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.deleting() && r.patienceIsOver(s) {
-		s.leave("in the cluster the service accounts karmada-* in namespace %q, with their ClusterRole and its binding (%s)", joinNamespace, strings.TrimSuffix(why(err), "."))
+		s.leavef("in the cluster the service accounts karmada-* in namespace %q, with their ClusterRole and its binding (%s)", joinNamespace, strings.TrimSuffix(why(err), "."))
 		return nil
 	}
 	if missing {
@@ -245,7 +245,7 @@ func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
 		return r.failed(s.member, err, "read ClusterRole %q", impersonator)
 	}
 	if err == nil && role.Labels[karmadautil.ManagedByKarmadaLabel] == karmadautil.ManagedByKarmadaLabelValue {
-		s.leave("in the cluster what Karmada had propagated to it, because Karmada did not reach it any more (label %s=%s)",
+		s.leavef("in the cluster what Karmada had propagated to it, because Karmada did not reach it any more (label %s=%s)",
 			karmadautil.ManagedByKarmadaLabel, karmadautil.ManagedByKarmadaLabelValue)
 	}
 	if s.membership.KubeSystemID == "" {
@@ -256,7 +256,7 @@ func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
 		return r.failed(s.member, err, "read namespace kube-system")
 	}
 	if string(system.UID) != s.membership.KubeSystemID {
-		s.leave("what was made in the cluster that was joined (%s), to which the endpoint does not lead any more", s.membership.KubeSystemID)
+		s.leavef("what was made in the cluster that was joined (%s), to which the endpoint does not lead any more", s.membership.KubeSystemID)
 	}
 	return nil
 }
@@ -277,9 +277,9 @@ func why(err error) string {
 // forgetMembership notes that nothing is left, or nothing that anybody waits for.
 func (r *Reconciler) forgetMembership(_ context.Context, s *scope) error {
 	if behind := s.behind(); behind != "" {
-		r.note(s, corev1.EventTypeWarning, "LeftBehind", "The cluster left instance %q.%s", s.membership.Instance, behind)
+		r.notef(s, corev1.EventTypeWarning, "LeftBehind", "The cluster left instance %q.%s", s.membership.Instance, behind)
 	} else {
-		r.note(s, corev1.EventTypeNormal, "Left", "The cluster left instance %q, and nothing of it remains", s.membership.Instance)
+		r.notef(s, corev1.EventTypeNormal, "Left", "The cluster left instance %q, and nothing of it remains", s.membership.Instance)
 	}
 	clocks.end(s.cluster.Name, "leave")
 	r.members.forget(s.cluster.Name)
@@ -299,7 +299,7 @@ func (r *Reconciler) forsake(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	s.leave("everything in the control plane that was Instance %q before", s.membership.Instance)
+	s.leavef("everything in the control plane that was Instance %q before", s.membership.Instance)
 	if err := r.forgetMembership(ctx, s); err != nil {
 		return err
 	}

@@ -154,7 +154,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 			return err
 		}
 		if used {
-			s.leave("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
+			s.leavef("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
 			return nil
 		}
 		if err := r.remove(ctx, s, s.member, namespace); err != nil {

@@ -134,8 +134,8 @@ func (r *Reconciler) announce(s *scope, before, after []metav1.Condition) {
 	}
 }
 
-// note leaves an event about what was done.
-func (r *Reconciler) note(s *scope, kind, reason, format string, args ...any) {
+// notef leaves an event about what was done.
+func (r *Reconciler) notef(s *scope, kind, reason, format string, args ...any) {
 	action := "Join"
 	if kind == corev1.EventTypeWarning || s.leaves() {
 		action = "Leave"

@@ -149,7 +149,7 @@ func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
 		}
 	}
 	if rotated {
-		r.note(s, corev1.EventTypeNormal, "MemberCredentialsChanged",
+		r.notef(s, corev1.EventTypeNormal, "MemberCredentialsChanged",
 			"Gave instance %q the new credentials. Its karmada-controller-manager goes on watching with the former ones: restart it before you revoke them", s.membership.Instance)
 	}
 	return nil
@@ -171,7 +171,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 		s.marks.put(updated)
 		shape(updated, s.to, s.systemID, place)
 		if moved := karmadautil.ClusterAccessCredentialChanged(updated.Spec, s.karmada.Spec); moved {
-			r.note(s, corev1.EventTypeNormal, "MemberMoved",
+			r.notef(s, corev1.EventTypeNormal, "MemberMoved",
 				"Told instance %q of the new endpoint or proxy. Its karmada-controller-manager goes on watching at the former one: restart it before that goes away", s.membership.Instance)
 		}
 		if err := r.patch(ctx, s, updated); err != nil {

@@ -84,6 +84,9 @@ type cachedRemote struct {
 
 // reach is the client of an instance or a member. Nothing is dialled here.
 func (r *Reconciler) reach(where place, name string, to connection.Connection) (*remote, error) {
+	if r.dial != nil {
+		return &remote{Client: r.dial(where, name), place: where, endpoint: to.Endpoint}, nil
+	}
 	known, key := &r.instances, connections.Instance(name)
 	if where == inMember {
 		known, key = &r.members, connections.Cluster(name)

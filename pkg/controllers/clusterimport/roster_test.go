@@ -94,7 +94,8 @@ func TestRosterIsCompleteOnceAllWereTried(t *testing.T) {
 	if r.knows([]string{"alpha", "beta"}) {
 		t.Error("nobody looked at beta")
 	}
-	if r.tried("beta"); !r.knows([]string{"alpha", "beta"}) {
+	r.tried("beta")
+	if !r.knows([]string{"alpha", "beta"}) {
 		t.Error("beta was tried in vain, and must not hold up the others")
 	}
 }

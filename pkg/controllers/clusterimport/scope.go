@@ -94,8 +94,8 @@ func (s *scope) steady() bool {
 	return was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == s.cluster.Generation && !s.leaves()
 }
 
-// leave notes that something could not be removed.
-func (s *scope) leave(format string, args ...any) {
+// leavef notes that something could not be removed.
+func (s *scope) leavef(format string, args ...any) {
 	s.left = append(s.left, fmt.Sprintf(format, args...))
 }
 
