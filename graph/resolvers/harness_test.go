@@ -39,11 +39,12 @@ func value(v any) func(context.Context, *graphql.FieldContext) (any, error) {
 func stream[T any](events ...T) func(context.Context, *graphql.FieldContext) (any, error) {
 	return func(context.Context, *graphql.FieldContext) (any, error) {
 		all := make(chan T, len(events))
+		var out <-chan T = all
 		for _, e := range events {
 			all <- e
 		}
 		close(all)
-		return (<-chan T)(all), nil
+		return out, nil
 	}
 }
 
@@ -53,7 +54,7 @@ func fromIndex() freshness.Freshness { return freshness.Freshness{Source: freshn
 // each sort, empty lists.
 func world() intercept {
 	alpha := &instance.Instance{Instance: &v1alpha1.Instance{}}
-	alpha.Name = "alpha"
+	alpha.Name, alpha.Spec.Components = "alpha", &v1alpha1.InstanceComponents{APIServer: &v1alpha1.APIServerSettings{}}
 	web := &index.Object{Cluster: "k-alpha", Kind: "Deployment"}
 	web.Meta.Name, web.Meta.Namespace = "web", "shop"
 	deployment := &workload.Deployment{Workload: &workload.Workload{Object: object.New("alpha", web, fromIndex())}}

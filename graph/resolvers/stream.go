@@ -24,7 +24,7 @@ var fixedFields = []string{"__typename", "id", "kind", "namespace", "name", "cre
 
 // references are fields that name another object, of which an object carries
 // nothing but the name.
-var references = []string{"instance", "policy", "memberCluster"}
+var references = []string{"instance", "policy", "memberCluster", "hostCluster"}
 
 // followed is what is selected on the noun of a subscription's events, of which the
 // objects carry some fields.

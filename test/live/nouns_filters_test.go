@@ -222,7 +222,11 @@ func listedBy(t *testing.T, as *gql.Client, n noun, filter map[string]any) []str
 				if key == "nodes" {
 					raw, _ = json.Marshal(m{"nodes": raw})
 				}
-				var page struct{ Nodes []struct{ Name string } }
+				var page struct {
+					Nodes []struct {
+						Name string `json:"name"`
+					} `json:"nodes"`
+				}
 				if err := json.Unmarshal(raw, &page); err != nil {
 					t.Fatal(err)
 				}

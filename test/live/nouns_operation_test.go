@@ -16,18 +16,28 @@ import (
 
 // progress is what operationProgress tells.
 type progress struct {
-	Operation, Kind, InstanceName, State string
-	Reason, Message                      *string
-	Steps                                []struct {
-		Name, State string
-		Message     *string
-		Done, Total int
-	}
-	Clusters []struct {
-		Name                      string
-		Objects, Applied, Healthy int
-		Message                   *string
-	}
+	Operation    string         `json:"operation"`
+	Kind         string         `json:"kind"`
+	InstanceName string         `json:"instanceName"`
+	State        string         `json:"state"`
+	Reason       *string        `json:"reason"`
+	Message      *string        `json:"message"`
+	Steps        []progressStep `json:"steps"`
+	Clusters     []struct {
+		Name    string  `json:"name"`
+		Objects int     `json:"objects"`
+		Applied int     `json:"applied"`
+		Healthy int     `json:"healthy"`
+		Message *string `json:"message"`
+	} `json:"clusters"`
+}
+
+type progressStep struct {
+	Name    string  `json:"name"`
+	State   string  `json:"state"`
+	Message *string `json:"message"`
+	Done    int     `json:"done"`
+	Total   int     `json:"total"`
 }
 
 func (p progress) steps() string {
@@ -58,7 +68,9 @@ func progressOf(t *testing.T, as *gql.Client, operation string) []progress {
 		case e.Lost != nil || len(e.Errors) > 0:
 			t.Fatalf("lost %v, errors %v", e.Lost, e.Errors)
 		}
-		var data struct{ OperationProgress progress }
+		var data struct {
+			OperationProgress progress `json:"operationProgress"`
+		}
 		if err := json.Unmarshal(e.Data, &data); err != nil {
 			t.Fatal(err)
 		}

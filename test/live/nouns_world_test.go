@@ -96,14 +96,20 @@ func (c *change) String() string {
 	if c == nil {
 		return "nothing"
 	}
-	raw, _ := json.Marshal(c)
-	return string(raw)
+	return fmt.Sprintf("%s %v, changed %v, instance %s, kind %s, message %s", c.Type, c.Object, c.ChangedFields, text(c.InstanceName), text(c.Kind), text(c.Message))
+}
+
+func text(s *string) string {
+	if s == nil {
+		return "null"
+	}
+	return *s
 }
 
 // get is the value at a path of the object, as text.
 func (c *change) get(path string) string {
 	var at any = c.Object
-	for _, step := range strings.Split(path, ".") {
+	for step := range strings.SplitSeq(path, ".") {
 		m, ok := at.(map[string]any)
 		if !ok {
 			return ""

@@ -116,8 +116,9 @@ func (f *Feed[T]) gather(ctx context.Context) ([]*Event[T], error) {
 		e, err := f.Stream.Next(wait)
 		over := wait.Err() != nil
 		cancel()
+		waited := err != nil
 		switch {
-		case err == nil:
+		case !waited:
 			if told := f.tell(&e); told != nil {
 				events = append(events, told)
 			}
@@ -127,8 +128,8 @@ func (f *Feed[T]) gather(ctx context.Context) ([]*Event[T], error) {
 		if f.Changed.woken() {
 			f.follow(ctx)
 		}
-		if len(events) > 0 && (!f.Selection.Loads || len(events) == batch || err != nil) {
-			return events, nil
+		if len(events) > 0 && (!f.Selection.Loads || len(events) == batch || waited) {
+			return events, nil //nolint:nilerr // That nothing else came is no failure.
 		}
 	}
 }
@@ -189,7 +190,8 @@ func (f *Feed[T]) tell(e *live.Event) *Event[T] {
 	case live.Modified:
 		changed, err := f.differ(e)
 		if err != nil {
-			return f.unreadable(e, err)
+			f.unreadable(e, err)
+			return nil
 		}
 		tell, compare := f.Selection.tells(changed)
 		if !tell {
@@ -200,7 +202,8 @@ func (f *Feed[T]) tell(e *live.Event) *Event[T] {
 	case live.Added, live.Deleted:
 		var err error
 		if told.Object, err = f.Show(e.Object); err != nil {
-			return f.unreadable(e, err)
+			f.unreadable(e, err)
+			return nil
 		}
 		told.key = e.Object.Source.Resource.Resource + "/" + string(e.Object.Meta.UID)
 	case live.Gap:
@@ -220,10 +223,9 @@ func (f *Feed[T]) tell(e *live.Event) *Event[T] {
 
 // unreadable leaves an object out that is not what its kind says. It would come
 // back with every snapshot, so it can't end the stream.
-func (f *Feed[T]) unreadable(e *live.Event, err error) *Event[T] {
+func (f *Feed[T]) unreadable(e *live.Event, err error) {
 	f.Logger.Warn("a subscription leaves out an object that can't be read", "source", e.Source.String(),
 		"namespace", e.Object.Meta.Namespace, "name", e.Object.Meta.Name, "error", err)
-	return nil
 }
 
 // messageOf is what may be shown of an error.

@@ -19,7 +19,10 @@ import (
 )
 
 // thing is a noun of one field that it carries.
-type thing struct{ Name, State string }
+type thing struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+}
 
 var things = live.Source{Instance: "alpha", Resource: schema.GroupVersionResource{Version: "v1", Resource: "things"}}
 
@@ -210,7 +213,8 @@ func TestFeedFollows(t *testing.T) {
 		f.Changed = signal.Listen()
 		failures := 1
 		f.Interests = func(context.Context) ([]live.Interest, error) {
-			if failures--; failures >= 0 {
+			failures--
+			if failures >= 0 {
 				return nil, errors.New("the global cluster does not answer")
 			}
 			return []live.Interest{{Source: things}}, nil

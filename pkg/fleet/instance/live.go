@@ -22,6 +22,10 @@ func Fields() []changes.Field[*Instance] {
 		{Name: "karmadaVersion", Of: func(i *Instance) any { return i.KarmadaVersion() }},
 		{Name: "kubernetesVersion", Of: func(i *Instance) any { return i.KubernetesVersion() }},
 		{Name: "labels", Of: func(i *Instance) any { return i.LabelPairs() }},
+		{Name: "resourceVersion", Of: func(i *Instance) any { return i.Instance.ResourceVersion }},
+		{Name: "hostCluster", Of: func(i *Instance) any { return i.HostName() }},
+		{Name: "deletionPolicy", Of: func(i *Instance) any { return i.DeletionPolicy() }},
+		{Name: "components", Of: func(i *Instance) any { return i.Components() }},
 		{Name: "summary", Of: func(i *Instance) any { return i.Summary() }},
 	}
 }

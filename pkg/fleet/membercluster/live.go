@@ -20,6 +20,7 @@ type ChangeFilter struct {
 // Fields are the fields of a member cluster that are in Karmada's object and can change.
 func Fields() []changes.Field[*MemberCluster] {
 	return append(changes.ObjectFields(func(m *MemberCluster) *object.Object { return &m.Object }), []changes.Field[*MemberCluster]{
+		{Name: "managed", Of: func(m *MemberCluster) any { return m.Managed() }},
 		{Name: "syncMode", Of: func(m *MemberCluster) any { return m.SyncMode() }},
 		{Name: "apiEndpoint", Of: func(m *MemberCluster) any { return m.APIEndpoint() }},
 		{Name: "provider", Of: func(m *MemberCluster) any { return m.Provider() }},
