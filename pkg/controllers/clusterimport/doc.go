@@ -20,8 +20,8 @@
 // after everything is gone. It, and not the spec, says where a cluster has to
 // leave from: a reconciliation compares the two and does what is missing. Every
 // step looks first and may be repeated, so it does not matter which replica
-// leads or where the one before it stopped. Should the status be lost, package
-// roster's view of the instances has the marks.
+// leads or where the one before it stopped. Should the status be lost, the marks
+// in the instances tell where a cluster is; see roster.
 //
 // # Karmada's library
 //

@@ -351,3 +351,31 @@ func TestLostStatus(t *testing.T) {
 		t.Errorf("something remains:\n%s", text)
 	}
 }
+
+// TestObjectThatVanished has Karmada's object deleted, as when the instance's
+// credentials lead to another control plane now: the tokens are not used again.
+func TestObjectThatVanished(t *testing.T) {
+	w := newWorld(t)
+	w.settle()
+	account := &corev1.ServiceAccount{}
+	key := client.ObjectKey{Namespace: "karmada-cluster", Name: "karmada-m1"}
+	if err := w.others["m1"].Get(t.Context(), key, account); err != nil {
+		t.Fatal(err)
+	}
+	account.Annotations = map[string]string{"former": "yes"}
+	if err := w.others["m1"].Update(t.Context(), account); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.others["alpha"].Delete(t.Context(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}}); err != nil {
+		t.Fatal(err)
+	}
+	before := w.picture()
+	w.settle()
+	text := strings.Join(w.picture(), "\n")
+	if !strings.Contains(text, "alpha *v1alpha1.Cluster /m1 uid-1 alpha") || !strings.Contains(text, " Joined ") {
+		t.Errorf("it was not joined again:\n%s\nbefore:\n%s", text, strings.Join(before, "\n"))
+	}
+	if err := w.others["m1"].Get(t.Context(), key, account); err != nil || account.Annotations["former"] != "" {
+		t.Errorf("the account is the former one: %v", err)
+	}
+}

@@ -112,15 +112,18 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 		}
 		s.karmada = karmada
 	}
-	if s.membership == nil || s.membership.InstanceUID == s.instance.UID {
+	switch {
+	case s.membership == nil:
 		return nil
-	}
-	if s.karmada != nil {
-		s.membership.InstanceUID = s.instance.UID // Registered again, and the same control plane as before.
+	case s.karmada != nil:
+		s.membership.InstanceUID = s.instance.UID // It may have been registered again.
 		return nil
+	case s.membership.InstanceUID != s.instance.UID:
+		// Another control plane took the name.
+		s.leavef("everything in the control plane that was Instance %q before", s.membership.Instance)
+	case s.membership.MemberUID == "":
+		return nil // It was not made yet.
 	}
-	// Another control plane took the name. The former one must not go on with a
-	// cluster that becomes a member of this one.
 	return r.forsake(ctx, s)
 }
 

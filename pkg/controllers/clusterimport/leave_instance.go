@@ -1,0 +1,110 @@
+package clusterimport
+
+import (
+	"context"
+	"fmt"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// leaveInstance removes the cluster from the instance: first Karmada's object, with
+// which Karmada takes its workloads out of the cluster, then what that needed.
+func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
+	if s.control == nil {
+		return nil
+	}
+	if s.karmada != nil {
+		if s.karmada.DeletionTimestamp.IsZero() {
+			if err := r.delete(ctx, s.control, s.karmada); err != nil {
+				return err
+			}
+		}
+		r.roster.drop(s.marks.uid)
+		if err := r.remind(ctx, s, s.karmada); err != nil {
+			return err
+		}
+		if !r.lost(s) {
+			return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
+				"Karmada is taking its workloads out of the cluster, which is leaving instance %q. If this lasts, see whether karmada-controller-manager and karmada-scheduler are up there.", s.membership.Instance))}
+		}
+		s.leavef("Cluster %q in instance %q, which Karmada is still removing", s.cluster.Name, s.membership.Instance)
+	} else if err := r.leaveExecutionSpace(ctx, s); err != nil {
+		return err
+	}
+	for _, secret := range secretsFor(s.cluster.Name, handover{}) {
+		if err := r.remove(ctx, s, s.control, secret); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remind has Karmada look again at what it is to remove from a member that it does
+// not reach. It gives that up once it finds the member not ready; but until it
+// does, it tries again and again, and then pauses for up to a quarter of an hour.
+func (r *Reconciler) remind(ctx context.Context, s *scope, karmada *clusterv1alpha1.Cluster) error {
+	ready := readiness(karmada)
+	if karmada.DeletionTimestamp.IsZero() || ready == nil || ready.Status == metav1.ConditionTrue {
+		return nil
+	}
+	works := &workv1alpha1.WorkList{}
+	if err := s.control.List(ctx, works, client.InNamespace(names.GenerateExecutionSpaceName(karmada.Name))); err != nil {
+		return r.failed(s.control, err, "list Works")
+	}
+	for i := range works.Items {
+		work := &works.Items[i]
+		if work.DeletionTimestamp.IsZero() || work.Spec.SuspendDispatching != nil && *work.Spec.SuspendDispatching {
+			continue
+		}
+		// It changes nothing for what is being removed, and is a change that Karmada hears of.
+		reminded := work.DeepCopy()
+		reminded.Spec.SuspendDispatching = new(true)
+		err := s.control.Patch(ctx, reminded, client.MergeFrom(work), client.FieldOwner(Name))
+		if client.IgnoreNotFound(err) != nil {
+			return r.failed(s.control, err, "change Work %q", work.Name)
+		}
+	}
+	return nil
+}
+
+// leaveExecutionSpace waits until the namespace is gone in which Karmada keeps what
+// it does in the member. Karmada removes it before its own object; should somebody
+// have forced that one away, it is removed here.
+func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(s.cluster.Name)}}
+	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return r.failed(s.control, err, "read namespace %q", space.Name)
+	}
+	// A member of this name that is somebody else's has it too.
+	err = s.control.Get(ctx, client.ObjectKey{Name: s.cluster.Name}, &clusterv1alpha1.Cluster{})
+	if err == nil {
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
+	}
+	if r.lost(s) {
+		s.leavef("namespace %q in instance %q", space.Name, s.membership.Instance)
+		return nil
+	}
+	if space.DeletionTimestamp.IsZero() {
+		if err := r.delete(ctx, s.control, space); err != nil {
+			return err
+		}
+	}
+	return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, space.Name))}
+}
