@@ -2099,6 +2099,61 @@ func (ec *executionContext) fieldContext_InstanceEdge_cursor(_ context.Context, 
 	return graphql.NewScalarFieldContext("InstanceEdge", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _InstanceSummary_staleSince(ctx context.Context, field graphql.CollectedField, obj *instance.Summary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceSummary_staleSince(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StaleSince, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalOTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceSummary_staleSince(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("InstanceSummary", field, false, false, errors.New("field of type Time does not have child fields"))
+}
+
+func (ec *executionContext) _InstanceSummary_staleClusters(ctx context.Context, field graphql.CollectedField, obj *instance.Summary) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InstanceSummary_staleClusters(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StaleClusters, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []instance.StaleCluster) graphql.Marshaler {
+			return ec.marshalNStaleCluster2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐStaleClusterᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InstanceSummary_staleClusters(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InstanceSummary",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StaleCluster(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _InstanceSummary_clusters(ctx context.Context, field graphql.CollectedField, obj *instance.Summary) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2355,6 +2410,29 @@ func (ec *executionContext) fieldContext_InstanceSummary_resources(_ context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _KindCount_group(ctx context.Context, field graphql.CollectedField, obj *instance.KindCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KindCount_group(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Group, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KindCount_group(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KindCount", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _KindCount_kind(ctx context.Context, field graphql.CollectedField, obj *instance.KindCount) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2468,6 +2546,52 @@ func (ec *executionContext) _ReadyCount_ready(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_ReadyCount_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ReadyCount", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _StaleCluster_name(ctx context.Context, field graphql.CollectedField, obj *instance.StaleCluster) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaleCluster_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaleCluster_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaleCluster", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _StaleCluster_since(ctx context.Context, field graphql.CollectedField, obj *instance.StaleCluster) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaleCluster_since(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Since, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaleCluster_since(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaleCluster", field, false, false, errors.New("field of type Time does not have child fields"))
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -3605,6 +3729,16 @@ func (ec *executionContext) _InstanceSummary(ctx context.Context, sel ast.Select
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("InstanceSummary")
+		case "staleSince":
+			out.Values[i] = ec._InstanceSummary_staleSince(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "staleClusters":
+			out.Values[i] = ec._InstanceSummary_staleClusters(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "clusters":
 			out.Values[i] = ec._InstanceSummary_clusters(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3678,6 +3812,11 @@ func (ec *executionContext) _KindCount(ctx context.Context, sel ast.SelectionSet
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("KindCount")
+		case "group":
+			out.Values[i] = ec._KindCount_group(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "kind":
 			out.Values[i] = ec._KindCount_kind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -3733,6 +3872,49 @@ func (ec *executionContext) _ReadyCount(ctx context.Context, sel ast.SelectionSe
 			}
 		case "ready":
 			out.Values[i] = ec._ReadyCount_ready(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var staleClusterImplementors = []string{"StaleCluster"}
+
+func (ec *executionContext) _StaleCluster(ctx context.Context, sel ast.SelectionSet, obj *instance.StaleCluster) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, staleClusterImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StaleCluster")
+		case "name":
+			out.Values[i] = ec._StaleCluster_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "since":
+			out.Values[i] = ec._StaleCluster_since(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -3936,6 +4118,26 @@ func (ec *executionContext) marshalNKindCount2ᚕgithubᚗcomᚋkairshipᚑioᚋ
 
 func (ec *executionContext) marshalNReadyCount2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐReadyCount(ctx context.Context, sel ast.SelectionSet, v object.ReadyCount) graphql.Marshaler {
 	return ec._ReadyCount(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStaleCluster2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐStaleCluster(ctx context.Context, sel ast.SelectionSet, v instance.StaleCluster) graphql.Marshaler {
+	return ec._StaleCluster(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStaleCluster2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐStaleClusterᚄ(ctx context.Context, sel ast.SelectionSet, v []instance.StaleCluster) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStaleCluster2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋinstanceᚐStaleCluster(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOCapacity2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐCapacity(ctx context.Context, sel ast.SelectionSet, v *object.Capacity) graphql.Marshaler {

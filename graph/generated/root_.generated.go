@@ -641,14 +641,16 @@ type ComplexityRoot struct {
 	}
 
 	InstanceSummary struct {
-		CPU       func(childComplexity int) int
-		Clusters  func(childComplexity int) int
-		Memory    func(childComplexity int) int
-		Nodes     func(childComplexity int) int
-		Pods      func(childComplexity int) int
-		Policies  func(childComplexity int) int
-		Resources func(childComplexity int) int
-		Workloads func(childComplexity int) int
+		CPU           func(childComplexity int) int
+		Clusters      func(childComplexity int) int
+		Memory        func(childComplexity int) int
+		Nodes         func(childComplexity int) int
+		Pods          func(childComplexity int) int
+		Policies      func(childComplexity int) int
+		Resources     func(childComplexity int) int
+		StaleClusters func(childComplexity int) int
+		StaleSince    func(childComplexity int) int
+		Workloads     func(childComplexity int) int
 	}
 
 	JSONPatchOperation struct {
@@ -693,6 +695,7 @@ type ComplexityRoot struct {
 	}
 
 	KindCount struct {
+		Group func(childComplexity int) int
 		Kind  func(childComplexity int) int
 		Ready func(childComplexity int) int
 		Total func(childComplexity int) int
@@ -1247,6 +1250,11 @@ type ComplexityRoot struct {
 		MinGroups     func(childComplexity int) int
 		SpreadByField func(childComplexity int) int
 		SpreadByLabel func(childComplexity int) int
+	}
+
+	StaleCluster struct {
+		Name  func(childComplexity int) int
+		Since func(childComplexity int) int
 	}
 
 	StatePreservation struct {
@@ -3863,6 +3871,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.InstanceSummary.Resources(childComplexity), true
+	case "InstanceSummary.staleClusters":
+		if e.ComplexityRoot.InstanceSummary.StaleClusters == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceSummary.StaleClusters(childComplexity), true
+	case "InstanceSummary.staleSince":
+		if e.ComplexityRoot.InstanceSummary.StaleSince == nil {
+			break
+		}
+
+		return e.ComplexityRoot.InstanceSummary.StaleSince(childComplexity), true
 	case "InstanceSummary.workloads":
 		if e.ComplexityRoot.InstanceSummary.Workloads == nil {
 			break
@@ -4070,6 +4090,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.JoinClusterPayload.Requested(childComplexity), true
 
+	case "KindCount.group":
+		if e.ComplexityRoot.KindCount.Group == nil {
+			break
+		}
+
+		return e.ComplexityRoot.KindCount.Group(childComplexity), true
 	case "KindCount.kind":
 		if e.ComplexityRoot.KindCount.Kind == nil {
 			break
@@ -6596,6 +6622,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SpreadConstraint.SpreadByLabel(childComplexity), true
 
+	case "StaleCluster.name":
+		if e.ComplexityRoot.StaleCluster.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StaleCluster.Name(childComplexity), true
+	case "StaleCluster.since":
+		if e.ComplexityRoot.StaleCluster.Since == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StaleCluster.Since(childComplexity), true
+
 	case "StatePreservation.rules":
 		if e.ComplexityRoot.StatePreservation.Rules == nil {
 			break
@@ -8372,6 +8411,8 @@ type Capacity {
 
 "How many objects of one kind there are."
 type KindCount {
+  "The API group; empty for the core group."
+  group: String!
   "The kind, for example ` + "`" + `Deployment` + "`" + `."
   kind: String!
   "All."
@@ -8380,8 +8421,23 @@ type KindCount {
   ready: Int
 }
 
-"Figures over a whole instance."
+"A member cluster whose figures are old."
+type StaleCluster {
+  "Its name."
+  name: String!
+  "When the instance noticed that it does not report any more."
+  since: Time!
+}
+
+"""
+Figures over a whole instance. They follow the instance by some seconds, unless they
+say that they are old.
+"""
 type InstanceSummary {
+  "When the connection to the instance was lost, since when nothing here has changed; null while it is followed."
+  staleSince: Time
+  "Member clusters that do not report. They count with what they reported last, and none of their nodes as ready."
+  staleClusters: [StaleCluster!]!
   "Member clusters."
   clusters: ReadyCount!
   "Nodes of all member clusters."
@@ -8396,7 +8452,7 @@ type InstanceSummary {
   workloads: [KindCount!]!
   "Policies by kind."
   policies: [KindCount!]!
-  "Other resources by kind."
+  "What Karmada propagates, by kind; where there are many kinds, the rarest together as ` + "`" + `Other` + "`" + `."
   resources: [KindCount!]!
 }
 `, BuiltIn: false},
@@ -11783,8 +11839,8 @@ enum ChangeType {
   """
   SYNCED
   """
-  Some of what happened to the kind in the instance is not known. Forget its objects
-  there: what there is follows, then ` + "`" + `SYNCED` + "`" + `.
+  Some of what happened is not known. Forget the objects of the kind in the instance, or
+  all objects where ` + "`" + `instanceName` + "`" + ` is null: what there is follows, then ` + "`" + `SYNCED` + "`" + `.
   """
   GAP
   """
@@ -13707,6 +13763,10 @@ func (ec *executionContext) childFields_InstanceMetricsAdapter(ctx context.Conte
 
 func (ec *executionContext) childFields_InstanceSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
+	case "staleSince":
+		return ec.fieldContext_InstanceSummary_staleSince(ctx, field)
+	case "staleClusters":
+		return ec.fieldContext_InstanceSummary_staleClusters(ctx, field)
 	case "clusters":
 		return ec.fieldContext_InstanceSummary_clusters(ctx, field)
 	case "nodes":
@@ -13811,6 +13871,8 @@ func (ec *executionContext) childFields_JoinClusterPayload(ctx context.Context, 
 
 func (ec *executionContext) childFields_KindCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
+	case "group":
+		return ec.fieldContext_KindCount_group(ctx, field)
 	case "kind":
 		return ec.fieldContext_KindCount_kind(ctx, field)
 	case "total":
@@ -14823,6 +14885,16 @@ func (ec *executionContext) childFields_SpreadConstraint(ctx context.Context, fi
 		return ec.fieldContext_SpreadConstraint_minGroups(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SpreadConstraint", field.Name)
+}
+
+func (ec *executionContext) childFields_StaleCluster(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_StaleCluster_name(ctx, field)
+	case "since":
+		return ec.fieldContext_StaleCluster_since(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StaleCluster", field.Name)
 }
 
 func (ec *executionContext) childFields_StatePreservation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
