@@ -40,8 +40,9 @@ type Event[T any] struct {
 	// Message says what is wrong, for a person.
 	Message *string
 
-	// cursor makes the cursor.
-	cursor func() string
+	// cursor is that of the stream's event. It is made at once: later it would be that
+	// of what has been read since.
+	cursor string
 	// key tells objects apart.
 	key string
 	// compare: whether a selected field changed shows only once it is read.
@@ -56,7 +57,7 @@ type Event[T any] struct {
 type Reading func(context.Context) context.Context
 
 // Cursor is where the event is in the stream.
-func (e *Event[T]) Cursor() string { return e.cursor() }
+func (e *Event[T]) Cursor() string { return e.cursor }
 
 // In is the context to read the fields of the event's object in.
 func (e *Event[T]) In(ctx context.Context) context.Context {

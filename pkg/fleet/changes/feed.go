@@ -183,7 +183,7 @@ func (s shared) Value(key any) any {
 
 // tell makes the event of one of the stream; nil where there is nothing to tell.
 func (f *Feed[T]) tell(e *live.Event) *Event[T] {
-	told := &Event[T]{Type: Type(e.Type), ChangedFields: []string{}, cursor: e.Cursor}
+	told := &Event[T]{Type: Type(e.Type), ChangedFields: []string{}, cursor: e.Cursor()}
 	switch e.Type {
 	case live.Ended:
 		return nil // Its objects have been told as gone.
