@@ -19,6 +19,10 @@ TEST_PORT_BASE ?= 18400
 BENCH_DIR ?= .local-bench
 BENCH_PORT_BASE ?= 19400
 
+SCALE ?= 1000
+SCALE_DIR ?= .local-scale
+SCALE_PORT_BASE ?= 20400
+
 # What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
 BENCHFLAGS ?=
@@ -106,6 +110,12 @@ bench: ui ## The read path against a plain REST client, with a fleet of its own;
 bench-passthrough: ui ## The native passthrough against the instance itself and a bare proxy, with a fleet of its own
 	@echo "==> benchmark of the passthrough against a fleet in $(BENCH_DIR)"
 	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) $(FLAGS) -- go test -run '^$$' -bench . -benchtime 1x ./test/proxy
+
+.PHONY: scale
+scale: ui ## A thousand instances (SCALE=…) with one controller manager, with a fleet of its own on two cores
+	@echo "==> $(SCALE) instances against a fleet in $(SCALE_DIR)"
+	@KAIRSHIP_SCALE=$(SCALE) taskset -c 0,1 $(FLEET) with --dir $(SCALE_DIR) --port-base $(SCALE_PORT_BASE) $(FLAGS) -- \
+		go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/scale
 
 .PHONY: verify
 verify: verify-generated verify-format verify-tidy vet lint ## Generated code, format, go.mod, vet and lint, without changing anything committed

@@ -192,7 +192,10 @@ func (c *crowd) await(begun time.Time) time.Duration {
 // rest watches the instances while nothing happens.
 func (c *crowd) rest(leader string) {
 	c.Helper()
-	const quiet, window = 45 * time.Second, time.Minute
+	quiet, window := 45*time.Second, time.Minute
+	if c.many <= few {
+		quiet, window = 20*time.Second, 30*time.Second
+	}
 	time.Sleep(quiet) // What the registration set off comes to rest.
 	before, requests := c.versions(), c.writes(leader)
 	cpu, _ := c.fleet.Usage(c, leader)
@@ -205,8 +208,8 @@ func (c *crowd) rest(leader string) {
 			changed++
 		}
 	}
-	c.Logf("at rest with %d instances, in one minute: the leader used %.1f%% of a core and held %d MiB; it sent the global cluster %d writes, those for its Lease included; %d of %d objects changed",
-		c.many, 100*(used-cpu).Seconds()/window.Seconds(), memory>>20, now-requests, changed, len(after))
+	c.Logf("at rest with %d instances, in %s: the leader used %.1f%% of a core and held %d MiB; it sent the global cluster %d writes, those for its Lease included; %d of %d objects changed",
+		c.many, window, 100*(used-cpu).Seconds()/window.Seconds(), memory>>20, now-requests, changed, len(after))
 	// The fleet's own instances live on, and what they hold may change.
 	if most := 10 + len(after)/100; changed > most {
 		c.Errorf("%d of %d objects changed while nothing happened, and should %d at most", changed, len(after), most)
@@ -260,13 +263,16 @@ func (c *crowd) removeAll() {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*promise)
 	defer cancel()
-	for _, of := range []client.Object{&v1alpha1.Instance{}, &corev1.Secret{}} {
-		options := []client.DeleteAllOfOption{client.HasLabels{label}}
-		if _, secret := of.(*corev1.Secret); secret {
-			options = append(options, client.InNamespace(v1alpha1.SystemNamespace))
-		}
-		if err := c.global.DeleteAllOf(ctx, of, options...); err != nil {
-			c.Errorf("removing %T: %v", of, err)
+	all, err := c.list(ctx)
+	if err != nil {
+		c.Errorf("finding what is to be removed: %v", err)
+	}
+	for i := range all {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: all[i].Name}}
+		for _, object := range []client.Object{&all[i], secret} {
+			if err := c.global.Delete(ctx, object); client.IgnoreNotFound(err) != nil {
+				c.Errorf("removing %T %s: %v", object, object.GetName(), err)
+			}
 		}
 	}
 	if err := poll.Try(ctx, 4*promise, func(ctx context.Context) error {

@@ -18,7 +18,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -27,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
@@ -79,7 +79,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: v1alpha1.VirtualClusterName(instance.GetName())}}}
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(r)
 }
 
@@ -108,7 +108,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := status.Apply(ctx, r.Client, cluster, Name, &before, &after); err != nil {
 		return ctrl.Result{}, err
 	}
-	status.Announce(r.Recorder, cluster, "Look", before.Conditions, after.Conditions)
+	if cluster.Spec.Type != v1alpha1.ClusterTypeVirtual { // Of those the Instance has told.
+		status.Announce(r.Recorder, cluster, "Look", before.Conditions, after.Conditions)
+	}
 	return ctrl.Result{RequeueAfter: next}, nil
 }
 
@@ -150,15 +152,16 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 // observeVirtual repeats what is known of the instance, and asks it once which
 // cluster it is.
 func (r *Reconciler) observeVirtual(ctx context.Context, cluster *v1alpha1.Cluster, to connection.Connection, credentialsErr error) (v1alpha1.ClusterStatus, time.Duration, error) {
-	if credentialsErr != nil && !errors.Is(credentialsErr, connection.ErrMissing) && !errors.Is(credentialsErr, connection.ErrInvalid) {
+	usable := credentialsErr == nil
+	if !usable && !errors.Is(credentialsErr, connection.ErrMissing) && !errors.Is(credentialsErr, connection.ErrInvalid) {
 		return v1alpha1.ClusterStatus{}, 0, credentialsErr
 	}
 	instance := &v1alpha1.Instance{}
-	err := r.Client.Get(ctx, client.ObjectKey{Name: strings.TrimPrefix(cluster.Name, v1alpha1.VirtualClusterPrefix)}, instance)
-	if client.IgnoreNotFound(err) != nil {
-		return v1alpha1.ClusterStatus{}, 0, err
+	missing := r.Client.Get(ctx, client.ObjectKey{Name: strings.TrimPrefix(cluster.Name, v1alpha1.VirtualClusterPrefix)}, instance)
+	if client.IgnoreNotFound(missing) != nil {
+		return v1alpha1.ClusterStatus{}, 0, missing
 	}
-	if err != nil || !ownership.ByInstance(instance).Owns(cluster) {
+	if !ownership.ByInstance(instance).Owns(cluster) { // Nor does one that is not there.
 		after := own(cluster.Status)
 		const why = "There is no Instance that Kairship made this virtual cluster for."
 		after.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation,
@@ -166,7 +169,7 @@ func (r *Reconciler) observeVirtual(ctx context.Context, cluster *v1alpha1.Clust
 		return after, 0, nil
 	}
 	id, next := "", time.Duration(0)
-	if cluster.Status.KubeSystemID == "" && credentialsErr == nil && meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionReachable) {
+	if cluster.Status.KubeSystemID == "" && usable && meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionReachable) {
 		r.Prober.Look(ctx, connections.Instance(instance.Name), to, probe.Whole, func(ctx context.Context, ask probe.Asker) { id = probe.KubeSystemID(ctx, ask) })
 		if id == "" {
 			next = probe.Next(withoutLook) // It may be permitted to read it some day.

@@ -77,28 +77,27 @@ func TestDecide(t *testing.T) {
 
 func TestAVirtualClusterRepeatsItsInstance(t *testing.T) {
 	end := metav1.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
-	const pending = "Unknown/Pending Unknown/Pending"
 	for _, c := range []struct {
 		reason     string
 		conditions []metav1.Condition
 		want       string // Reachable Ready
 	}{
-		{"nobody has looked yet", nil, pending},
-		{"all is well", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerHealthy("")}, "True/Answering True/Available"},
-		{"it is reached and not ready", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerUnhealthy("Unhealthy", "")}, "True/Answering False/Unhealthy"},
-		{"it is not reached", []metav1.Condition{v1alpha1.Unreachable("Refused", ""), v1alpha1.APIServerUnknown("Unreachable", "")}, "False/Refused False/Unreachable"},
-		{"nobody can look", []metav1.Condition{v1alpha1.ReachableUnknown("CredentialsMissing", ""), v1alpha1.APIServerUnknown("CredentialsMissing", "")}, "Unknown/CredentialsMissing Unknown/CredentialsMissing"},
-		{"the instance is being deleted", []metav1.Condition{v1alpha1.ReachableUnknown("Deleting", ""), v1alpha1.APIServerUnknown("Deleting", "")}, "Unknown/Deleting False/Deleting"},
-		{"a Karmada that does not work is ready as an apiserver", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerHealthy(""), v1alpha1.ControlPlaneUnhealthy("ComponentDown", "")}, "True/Answering True/Available"},
+		{"nobody has looked yet", nil, "Unknown/Pending, Unknown/Pending"},
+		{"all is well", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerHealthy("")}, "True/Answering, True/Available"},
+		{"it is reached and not ready", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerUnhealthy("Unhealthy", "")}, "True/Answering, False/Unhealthy"},
+		{"it is not reached", []metav1.Condition{v1alpha1.Unreachable("Refused", ""), v1alpha1.APIServerUnknown("Unreachable", "")}, "False/Refused, False/Unreachable"},
+		{"nobody can look", []metav1.Condition{v1alpha1.ReachableUnknown("CredentialsMissing", ""), v1alpha1.APIServerUnknown("CredentialsMissing", "")}, "Unknown/CredentialsMissing, Unknown/CredentialsMissing"},
+		{"the instance is being deleted", []metav1.Condition{v1alpha1.ReachableUnknown("Deleting", ""), v1alpha1.APIServerUnknown("Deleting", "")}, "Unknown/Deleting, False/Deleting"},
+		{"a Karmada that does not work is ready as an apiserver", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerHealthy(""), v1alpha1.ControlPlaneUnhealthy("ComponentDown", "")}, "True/Answering, True/Available"},
 	} {
 		instance := &v1alpha1.Instance{Status: v1alpha1.InstanceStatus{KubernetesVersion: "v1.35.4", Conditions: c.conditions}}
 		cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Generation: 2}, Status: v1alpha1.ClusterStatus{KubeSystemID: "old"}}
 		got := repeat(cluster, instance, "", end.Time)
-		word := ""
+		var words []string
 		for _, condition := range got.Conditions {
-			word += string(condition.Status) + "/" + condition.Reason + " "
+			words = append(words, string(condition.Status)+"/"+condition.Reason)
 		}
-		if strings.TrimSpace(word) != c.want {
+		if word := strings.Join(words, ", "); word != c.want {
 			t.Errorf("%s: got %s, want %s", c.reason, word, c.want)
 		}
 		got.Conditions = nil

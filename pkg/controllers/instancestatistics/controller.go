@@ -20,7 +20,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -30,6 +29,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
@@ -79,7 +79,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			predicate.GenerationChangedPredicate{}, identifiedOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(r.observers.news, &handler.EnqueueRequestForObject{})).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(r)
 }
 
@@ -166,7 +166,7 @@ func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v
 		if err != nil {
 			return nil, nil, 0, err
 		}
-		seen, err := r.observers.of(instance.Name, conn, r.Lost)
+		seen, err := r.observers.of(instance.Name, conn, r.Lost) //nolint:contextcheck // it lives as long as the connection, not as the reconciliation
 		if err != nil {
 			return nil, nil, 0, err
 		}

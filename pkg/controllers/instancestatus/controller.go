@@ -9,15 +9,16 @@ package instancestatus
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -26,6 +27,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
@@ -63,7 +65,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// Our own status writes must not lead to the next look.
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, installedOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency})
+		WithOptions(limits.Options(mgr, Name, concurrency))
 	if r.Look != nil {
 		building = building.WatchesRawSource(source.Channel(r.Look, &handler.EnqueueRequestForObject{}))
 	}
@@ -115,9 +117,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := status.Apply(ctx, r.Client, instance, Name, &before, &after); err != nil {
 		return ctrl.Result{}, err
 	}
-	status.Announce(r.Recorder, instance, "Look", before.Conditions, after.Conditions)
+	status.Announce(r.Recorder, instance, "Look", before.Conditions, news(before.Conditions, after.Conditions))
 	states.set(request.Name, after.State)
 	return ctrl.Result{RequeueAfter: r.next(instance, f, after, pending)}, nil
+}
+
+// news are the conditions that a person would want to hear of. That parts of a new
+// instance work, they hear by its being ready.
+func news(before, after []metav1.Condition) []metav1.Condition {
+	return slices.DeleteFunc(slices.Clone(after), func(c metav1.Condition) bool {
+		part := c.Type == v1alpha1.ConditionAPIServerHealthy || c.Type == v1alpha1.ConditionControlPlaneHealthy
+		return part && c.Status == metav1.ConditionTrue && meta.FindStatusCondition(before, c.Type) == nil
+	})
 }
 
 // find looks at the instance, unless there is a reason not to.

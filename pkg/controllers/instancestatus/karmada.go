@@ -88,16 +88,14 @@ func apiService(ctx context.Context, to probe.Asker) string {
 	}
 	var object struct {
 		Status struct {
-			Conditions []struct {
-				Type, Status, Reason string
-			} `json:"conditions"`
+			Conditions []metav1.Condition `json:"conditions"`
 		} `json:"status"`
 	}
 	if json.Unmarshal(answer.Body, &object) != nil {
 		return ""
 	}
 	for _, c := range object.Status.Conditions {
-		if c.Type == "Available" && c.Status != string(metav1.ConditionTrue) && len(c.Reason) < 64 {
+		if c.Type == "Available" && c.Status != metav1.ConditionTrue && len(c.Reason) < 64 {
 			return c.Reason // Its message has addresses and errors that change each time.
 		}
 	}

@@ -38,9 +38,10 @@ func ready(reachable, apiserver, karmada metav1.Condition) metav1.Condition {
 	}
 	for _, part := range []metav1.Condition{apiserver, karmada} {
 		switch part.Status {
+		case metav1.ConditionTrue:
 		case metav1.ConditionFalse:
 			return v1alpha1.NotReady(part.Reason, part.Message)
-		case metav1.ConditionUnknown:
+		default:
 			return v1alpha1.ReadyUnknown(part.Reason, part.Message)
 		}
 	}
