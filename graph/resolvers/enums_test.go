@@ -73,8 +73,16 @@ func resourceArgs(field string) string {
 // enums are all enums but those that pkg/fleet/policy binds and tests, and Guard,
 // which is written in the schema alone; see TestEveryRootFieldIsGuarded.
 var enums = map[string]enumRoute{
-	"InstanceMode":       {typed[v1alpha1.InstanceMode], `{ instance(name: "alpha") { mode } }`, "Instance.mode", `{ instances(filter: {mode: [$v]}) { __typename } }`, "Query.instances", "filter.Mode"},
-	"InstanceState":      {typed[v1alpha1.InstanceState], `{ instance(name: "alpha") { state } }`, "Instance.state", `{ instances(filter: {state: [$v]}) { __typename } }`, "Query.instances", "filter.State"},
+	"InstanceMode":  {typed[v1alpha1.InstanceMode], `{ instance(name: "alpha") { mode } }`, "Instance.mode", `{ instances(filter: {mode: [$v]}) { __typename } }`, "Query.instances", "filter.Mode"},
+	"InstanceState": {typed[v1alpha1.InstanceState], `{ instance(name: "alpha") { state } }`, "Instance.state", `{ instances(filter: {state: [$v]}) { __typename } }`, "Query.instances", "filter.State"},
+	"DeletionPolicy": {
+		typed[v1alpha1.DeletionPolicy], `{ instance(name: "alpha") { deletionPolicy } }`, "Instance.deletionPolicy",
+		`{ deleteInstance(input: {instance: "alpha", deletionPolicy: $v}) { __typename } }`, "Mutation.deleteInstance", "input.DeletionPolicy",
+	},
+	"ServiceType": {
+		value: typed[v1alpha1.ServiceType],
+		in:    `{ createInstance(input: {instance: "a", hostCluster: "h", components: {apiServer: {serviceType: $v}}}) { __typename } }`, by: "Mutation.createInstance", path: "input.Components.APIServer.ServiceType",
+	},
 	"ClusterType":        {typed[v1alpha1.ClusterType], `{ cluster(name: "m1") { type } }`, "Cluster.type", `{ clusters(filter: {type: [$v]}) { __typename } }`, "Query.clusters", "filter.Type"},
 	"SyncMode":           {value: typed[clusterv1alpha1.ClusterSyncMode], out: `{ instance(name: "alpha") { memberCluster(name: "m1") { syncMode } } }`, field: "MemberCluster.syncMode"},
 	"PodPhase":           {value: typed[corev1.PodPhase], out: onePod, field: "Pod.phase"},
@@ -222,8 +230,11 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 		operation = strings.ToLower(root)
 	}
 	run(t, &Resolver{}, world().with(intercept{e.by: func(_ context.Context, fc *graphql.FieldContext) (any, error) {
-		arg, field, _ := strings.Cut(e.path, ".")
-		v := reflect.Indirect(reflect.Indirect(reflect.ValueOf(fc.Args[arg])).FieldByName(field))
+		arg, fields, _ := strings.Cut(e.path, ".")
+		v := reflect.Indirect(reflect.ValueOf(fc.Args[arg]))
+		for field := range strings.SplitSeq(fields, ".") {
+			v = reflect.Indirect(v.FieldByName(field))
+		}
 		if v.Kind() == reflect.Slice {
 			v = v.Index(0)
 		}
