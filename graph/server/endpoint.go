@@ -36,6 +36,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req := e.journal.request(traceID)
 	r = r.WithContext(withRequest(r.Context(), req))
 
+	boundBody(w, r)
 	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.

@@ -19,6 +19,15 @@ import (
 // bodyTimeout is how long a client may take to send its body.
 const bodyTimeout = 10 * time.Second
 
+// boundBody gives a client so long to send its body, whether anybody reads it or
+// not: http.Server itself reads what a handler left of it, for as long as it takes.
+func boundBody(w http.ResponseWriter, r *http.Request) {
+	if r.ContentLength != 0 {
+		// A server that can't set deadlines (in tests) has none.
+		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) //nolint:errcheck // See above.
+	}
+}
+
 // refusal is a request that ends before GraphQL sees it.
 type refusal struct {
 	status int
@@ -42,12 +51,11 @@ func isJSON(header http.Header) bool {
 // postParams reads the parameters of a POST. What it refuses is described
 // without repeating it: a body may hold secrets.
 func postParams(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
-	// A client that sends its body byte by byte must not hold the connection for ever.
-	// A server that can't set deadlines (in tests) has none.
-	conn := http.NewResponseController(w)
-	conn.SetReadDeadline(time.Now().Add(bodyTimeout)) //nolint:errcheck // See above.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
-	conn.SetReadDeadline(time.Time{}) //nolint:errcheck // See above.
+	if err == nil {
+		// What goes on for long listens for the end of the connection.
+		http.NewResponseController(w).SetReadDeadline(time.Time{}) //nolint:errcheck // See boundBody.
+	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "", "the body is larger than %d bytes", maxBytes)
 	}

@@ -34,9 +34,11 @@ type Fleet struct {
 	// Dir is the folder of the fleet.
 	Dir string `json:"-"`
 
-	KairshipURL      string            `json:"kairshipURL"`
-	KairshipTLSURL   string            `json:"kairshipTLSURL"`
-	KairshipCAFile   string            `json:"kairshipCAFile"`
+	KairshipURL    string `json:"kairshipURL"`
+	KairshipTLSURL string `json:"kairshipTLSURL"`
+	KairshipCAFile string `json:"kairshipCAFile"`
+	// KairshipPprof is where Kairship's API server serves its profiles, as host:port.
+	KairshipPprof    string            `json:"kairshipPprof"`
 	IndexURL         string            `json:"indexURL"`
 	DB               string            `json:"db"`
 	ParameterizedSQL bool              `json:"parameterizedSQL"`
