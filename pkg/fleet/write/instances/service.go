@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
@@ -34,12 +35,18 @@ type Service struct {
 	Watched client.Reader
 	// Hosts says whether somebody may have something installed on a cluster.
 	Hosts Hosts
-	Now   func() time.Time
+	// Operations makes the IDs under which the progress of a new instance is followed;
+	// nil for none.
+	Operations *operation.Service
+	Now        func() time.Time
 }
 
 // Payload is an instance that was written.
 type Payload struct {
 	Instance *instance.Instance
+	// Operation is the ID under which the progress of a new instance is followed; nil
+	// for a dry run, and for changes.
+	Operation *string
 	// ConsistencyToken is always nil: instances are watched, not indexed.
 	ConsistencyToken *string
 }
@@ -111,8 +118,15 @@ func (s *Service) Register(ctx context.Context, in RegisterInput) (*Payload, err
 	if err := s.createCredentials(ctx, i, credentials, false); err != nil {
 		return nil, s.undo(ctx, i, err)
 	}
+	return s.begun(ctx, i), nil
+}
+
+// begun is the payload of an instance that was just made.
+func (s *Service) begun(ctx context.Context, i *v1alpha1.Instance) *Payload {
 	s.await(ctx, i)
-	return s.payload(i), nil
+	p := s.payload(i)
+	p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: operation.KindCreateInstance, Instance: i.Name})
+	return p
 }
 
 // Create asks for a Managed instance to be installed.
@@ -140,10 +154,10 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*Payload, error) 
 	if err := s.create(ctx, i, in.DryRun); err != nil {
 		return nil, err
 	}
-	if !in.DryRun {
-		s.await(ctx, i)
+	if in.DryRun {
+		return s.payload(i), nil
 	}
-	return s.payload(i), nil
+	return s.begun(ctx, i), nil
 }
 
 // described is an Instance with what every one can have.
