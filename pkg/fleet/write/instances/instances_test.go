@@ -143,7 +143,7 @@ func TestOwns(t *testing.T) {
 // The error about clusters that keep an instance stays readable.
 func TestUnused(t *testing.T) {
 	var objects []client.Object
-	for _, name := range strings.FieldsSeq("a b c d e f g h i j k l m n o p q r s t u v") {
+	for name := range strings.FieldsSeq("a b c d e f g h i j k l m n o p q r s t u v") {
 		c := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "member-" + name}}
 		c.Spec.Type, c.Spec.InstanceRef = v1alpha1.ClusterTypePhysical, &v1alpha1.InstanceReference{Name: "gamma"}
 		objects = append(objects, c)
