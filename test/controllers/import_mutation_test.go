@@ -17,6 +17,8 @@ import (
 func TestJoinAndUnjoinByMutation(t *testing.T) {
 	s := openImports(t)
 	s.restoreM3()
+	s.edit("m3", to("beta", v1alpha1.RemovalBlock))
+	s.becomes(heard, "m3", "True/Joined")
 	admin := gql.New(s.fleet.KairshipURL, s.fleet.Token(t, "admin"))
 	type payload struct {
 		Requested bool
