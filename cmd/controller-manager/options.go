@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,6 +20,9 @@ import (
 
 const program = "kairship-controller-manager"
 
+// maxWorkers bounds what an administrator may choose: each holds a connection.
+const maxWorkers = 4096
+
 // options are the flags of the command.
 type options struct {
 	kubeconfig   string
@@ -33,6 +37,10 @@ type options struct {
 	leaseDuration   time.Duration
 	renewDeadline   time.Duration
 	retryPeriod     time.Duration
+
+	workers           map[string]int
+	retryFirstPause   time.Duration
+	retryLongestPause time.Duration
 
 	probeInterval time.Duration
 	probeTimeout  time.Duration
@@ -72,7 +80,12 @@ func (o *options) flags() []flags.Group {
 			f.StringVar(&o.leaderNamespace, "leader-election-namespace", v1alpha1.SystemNamespace, "`namespace` of the Lease "+leaseName)
 			f.DurationVar(&o.leaseDuration, "leader-election-lease-duration", 15*time.Second, "how long the other replicas wait for a leader that does not renew the Lease")
 			f.DurationVar(&o.renewDeadline, "leader-election-renew-deadline", 10*time.Second, "how long the leader tries to renew the Lease before it gives up and exits")
-			f.DurationVar(&o.retryPeriod, "leader-election-retry-period", 2*time.Second, "time between two attempts to get or to renew the Lease")
+			f.DurationVar(&o.retryPeriod, "leader-election-retry-period", time.Second, "time between two attempts to get or to renew the Lease; to get it, up to 2.2 times as long, so much takes a hand-over at most")
+		}),
+		flags.NewGroup("Work", func(f *pflag.FlagSet) {
+			f.StringToIntVar(&o.workers, "workers", nil, "how many objects a controller works on at the same time, as `controller=number,...`; a controller that is not named does as suits it. They are: "+strings.Join(controllers.Names(), ", "))
+			f.DurationVar(&o.retryFirstPause, "retry-first-pause", controllers.DefaultRetryFirstPause, "pause after the first failure with an object; it doubles with each further one")
+			f.DurationVar(&o.retryLongestPause, "retry-longest-pause", controllers.DefaultRetryLongestPause, "longest pause after failures with the same object")
 		}),
 		flags.NewGroup("Instances and clusters", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.probeInterval, "probe-interval", 5*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
@@ -146,6 +159,12 @@ func (o *options) validate() error {
 		check(o.renewDeadline > o.retryPeriod*12/10, "--leader-election-renew-deadline: must be more than 1.2 times the retry period (%s)", o.retryPeriod)
 		check(o.leaseDuration > o.renewDeadline, "--leader-election-lease-duration: must be more than the renew deadline (%s)", o.renewDeadline)
 	}
+	for name, workers := range o.workers {
+		check(slices.Contains(controllers.Names(), name), "--workers: there is no controller %q; there are %s", name, strings.Join(controllers.Names(), ", "))
+		check(workers >= 1 && workers <= maxWorkers, "--workers: %s must have from 1 to %d, not %d", name, maxWorkers, workers)
+	}
+	check(o.retryFirstPause >= time.Millisecond, "--retry-first-pause: must be at least 1ms, not %s", o.retryFirstPause)
+	check(o.retryLongestPause >= o.retryFirstPause, "--retry-longest-pause: must not be less than --retry-first-pause (%s)", o.retryFirstPause)
 	check(o.probeInterval >= time.Second, "--probe-interval: must be at least 1s, not %s", o.probeInterval)
 	check(o.probeTimeout >= 100*time.Millisecond, "--probe-timeout: must be at least 100ms, not %s", o.probeTimeout)
 	check(o.statisticsInterval >= time.Second, "--statistics-interval: must be at least 1s, not %s", o.statisticsInterval)
@@ -193,7 +212,8 @@ func (o *options) webhookSecretName() types.NamespacedName {
 // settings are what the controllers are set up with.
 func (o *options) settings() controllers.Settings {
 	return controllers.Settings{
-		ProbeInterval: o.probeInterval, ProbeTimeout: o.probeTimeout, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
+		Workers: o.workers, RetryFirstPause: o.retryFirstPause, RetryLongestPause: o.retryLongestPause,
+		ProbeInterval: o.probeInterval, ProbeTimeout: o.probeTimeout, StatisticsInterval: o.statisticsInterval, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
 		Webhook: globalmanagementwebhook.Options{
 			Address: o.webhookAddress, CertFile: o.webhookCertFile, KeyFile: o.webhookKeyFile,
 			Secret: o.webhookSecretName(), ShutdownTimeout: o.shutdownTimeout,

@@ -8,8 +8,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
+
+	"github.com/kairship-io/kairship/pkg/controllers"
 )
 
 func TestParse(t *testing.T) {
@@ -49,6 +52,10 @@ func TestParse(t *testing.T) {
 		{reason: "the webhook needs a port of its own", args: []string{"--webhook-bind-address=:8081", "--webhook-cert-file=options.go", "--webhook-key-file=options.go"}, says: []string{"--webhook-bind-address: must not be that of --health-probe-bind-address"}},
 		{reason: "the webhook's Secret has a namespace", args: []string{"--webhook-bind-address=9443", "--webhook-secret=secret"}, says: []string{"--webhook-bind-address: must be host:port", `--webhook-secret: must be namespace/name, not "secret"`}},
 		{reason: "what protects must last", args: []string{"--access-interval=1ms", "--revoked-binding-retention=0"}, says: []string{"--access-interval: must be at least 1s", "--revoked-binding-retention: must be at least 1m"}},
+		{reason: "workers are counted by controller", args: []string{"--workers=instance-status=32,cluster-import=1"}},
+		{reason: "workers of no controller do nothing", args: []string{"--workers=instance-stats=32"}, says: []string{`--workers: there is no controller "instance-stats"`, "instance-status"}},
+		{reason: "a controller without workers does nothing", args: []string{"--workers=instance-status=0,cluster-import=5000"}, says: []string{"instance-status must have from 1 to 4096, not 0", "cluster-import must have from 1 to 4096"}},
+		{reason: "pauses after failures grow", args: []string{"--retry-first-pause=0", "--retry-longest-pause=-1s"}, says: []string{"--retry-first-pause: must be at least 1ms", "--retry-longest-pause: must not be less than"}},
 		{reason: "two endpoints need two ports", args: []string{"--metrics-bind-address=:8081"}, says: []string{"must not be that of --health-probe-bind-address"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -95,13 +102,33 @@ func TestFlagsOfTheContract(t *testing.T) {
 	}
 	want := &options{
 		kubeAPIQPS: 200, kubeAPIBurst: 400, metricsAddress: ":8080", healthAddress: ":8081",
-		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: 2 * time.Second,
+		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: time.Second,
+		retryFirstPause: 500 * time.Millisecond, retryLongestPause: time.Minute,
 		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, statisticsInterval: 10 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,
 		webhookSecret: "kairship-system/kairship-global-management", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}
 	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{})); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
+	}
+}
+
+// TestFlagsReachTheControllers finds settings that are read and then forgotten.
+func TestFlagsReachTheControllers(t *testing.T) {
+	o, err := parse([]string{
+		"--workers=instance-status=3", "--retry-first-pause=2s", "--retry-longest-pause=3s", "--probe-interval=4s", "--probe-timeout=5s",
+		"--statistics-interval=6s", "--import-interval=7s", "--access-interval=8s", "--revoked-binding-retention=9m",
+	}, &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := controllers.Settings{
+		Workers: map[string]int{"instance-status": 3}, RetryFirstPause: 2 * time.Second, RetryLongestPause: 3 * time.Second,
+		ProbeInterval: 4 * time.Second, ProbeTimeout: 5 * time.Second, StatisticsInterval: 6 * time.Second,
+		ImportInterval: 7 * time.Second, AccessInterval: 8 * time.Second, RevokedRetention: 9 * time.Minute,
+	}
+	if diff := cmp.Diff(want, o.settings(), cmpopts.IgnoreFields(controllers.Settings{}, "Webhook")); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 }
 

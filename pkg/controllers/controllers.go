@@ -35,6 +35,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
@@ -47,6 +48,12 @@ import (
 
 // Settings are what an administrator may choose.
 type Settings struct {
+	// Workers are how many objects a controller works on at the same time, by the
+	// controller's name; as suits it when it is not named.
+	Workers map[string]int
+	// RetryFirstPause and RetryLongestPause are the pauses after the first and after
+	// many failures with the same object; the defaults when they are zero.
+	RetryFirstPause, RetryLongestPause time.Duration
 	// ProbeInterval is the time between two looks at the same apiserver.
 	ProbeInterval time.Duration
 	// ProbeTimeout bounds one look.
@@ -100,7 +107,19 @@ const (
 	DefaultAccessInterval     = 30 * time.Second
 	DefaultImportInterval     = 30 * time.Second
 	DefaultRevokedRetention   = 7 * 24 * time.Hour
+	DefaultRetryFirstPause    = limits.DefaultFirstPause
+	DefaultRetryLongestPause  = limits.DefaultLongestPause
 )
+
+// Names are those of the controllers, in the order of the alphabet. That of the
+// webhook is not among them: it has no queue.
+func Names() []string {
+	return []string{
+		clusterimport.Name, clusterindex.Name, clusterstatus.Name,
+		instanceaccess.Name, instancelifecycle.Name, instanceregistry.Name, instancerolebinding.Name,
+		instancestatistics.Name, instancestatus.Name, virtualclustersync.Name,
+	}
+}
 
 // Scheme knows every type that the controllers read or write.
 func Scheme() *runtime.Scheme {
@@ -143,6 +162,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	if err := instanceaccess.RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	mgr = limits.Limit(mgr, limits.Limits{
+		Workers: settings.Workers, FirstPause: settings.RetryFirstPause, LongestPause: settings.RetryLongestPause,
+	})
 	for name, controller := range all(mgr, settings) {
 		if err := controller.SetupWithManager(mgr); err != nil {
 			return fmt.Errorf("set up controller %s: %w", name, err)

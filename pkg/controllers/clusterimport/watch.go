@@ -8,7 +8,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -18,7 +17,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 )
 
 const (
@@ -40,7 +39,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(discoveryName).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: outcome.Backoff()}).
+		WithOptions(limits.Options(mgr, discoveryName, concurrency)).
 		Complete(finder)
 	if err != nil {
 		return err
@@ -53,7 +52,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned()))).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(finder.wake, handler.EnqueueRequestsFromMapFunc(requestFor))).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: outcome.Backoff()}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(r)
 }
 

@@ -76,7 +76,8 @@ func (r *Reconciler) remind(ctx context.Context, stored *pediav1alpha2.PediaClus
 		reminded.Annotations = map[string]string{}
 	}
 	reminded.Annotations[nudgeAnnotation] = now.UTC().Format(time.RFC3339)
-	if err := r.Client.Patch(ctx, reminded, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	if err := r.Client.Patch(ctx, reminded, patch); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remind Clusterpedia of PediaCluster %q: %w", stored.Name, err)
 	}
 	return nil

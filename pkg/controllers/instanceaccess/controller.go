@@ -23,7 +23,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -31,6 +30,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
@@ -108,7 +108,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: instanceOf(binding)}}}
 			}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: outcome.Backoff()}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(r)
 }
 

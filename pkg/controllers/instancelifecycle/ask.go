@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -59,6 +58,9 @@ func (r *Reconciler) ask(ctx context.Context, s *scope) error {
 	var since string
 	if stored != nil {
 		since = judged(stored)
+		// For this version only: a replica that was frozen must not undo what its
+		// successor asked for.
+		wanted.SetResourceVersion(stored.ResourceVersion)
 	}
 	applied, err := r.apply(ctx, wanted, digest, since)
 	if err != nil {
@@ -66,12 +68,14 @@ func (r *Reconciler) ask(ctx context.Context, s *scope) error {
 	}
 	if since != "" && applied.Generation == stored.Generation {
 		// Nothing changed that the operator would look at: its judgement stands.
+		wanted.SetResourceVersion(applied.ResourceVersion)
 		if applied, err = r.apply(ctx, wanted, digest, ""); err != nil {
 			return err
 		}
 	}
 	if stored != nil && stored.Annotations[v1alpha1.RetainedAnnotation] != "" {
-		patch := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.RetainedAnnotation+`":null}}}`))
+		patch := client.MergeFromWithOptions(applied.DeepCopy(), client.MergeFromWithOptimisticLock{})
+		delete(applied.Annotations, v1alpha1.RetainedAnnotation)
 		if err := r.Client.Patch(ctx, applied, patch); err != nil {
 			return fmt.Errorf("take over the Karmada of instance %q: %w", s.instance.Name, err)
 		}

@@ -14,11 +14,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -73,7 +73,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Instance{}, worthALook()).
 		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: outcome.Backoff()}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Build(r)
 	if err != nil {
 		return err

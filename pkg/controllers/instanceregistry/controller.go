@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
@@ -43,7 +43,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// They have the same name, and by name a foreign registration that goes away
 		// makes room for ours.
 		Watches(&v1alpha1.InstanceRegistration{}, &handler.EnqueueRequestForObject{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(r)
 }
 

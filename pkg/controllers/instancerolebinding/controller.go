@@ -15,12 +15,12 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// at too.
 		Watches(&rbacv1.ClusterRole{}, byName).
 		Watches(&rbacv1.ClusterRoleBinding{}, byName).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency, RateLimiter: outcome.Backoff()}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(r)
 }
 

@@ -13,12 +13,12 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -46,7 +46,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// ours.
 		Watches(&v1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(instanceOf)).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(controller.Options{MaxConcurrentReconciles: concurrency}).
+		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(r)
 }
 

@@ -9,23 +9,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
-
-// The pauses after failures, from the first to the longest: a cause outside of
-// us is often removed by somebody who then waits for us.
-const (
-	firstPause   = 500 * time.Millisecond
-	longestPause = time.Minute
-)
-
-// Backoff makes the pauses between attempts that fail longer and longer, for
-// each object by itself.
-func Backoff() workqueue.TypedRateLimiter[reconcile.Request] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstPause, longestPause)
-}
 
 // afterStaleRead is how long a cache gets to catch up with a write that it has
 // not seen: the write, by us or by somebody else, is on its way to it.

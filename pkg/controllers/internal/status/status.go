@@ -5,44 +5,9 @@
 package status
 
 import (
-	"context"
-	"fmt"
-
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
-
-// Apply writes after, unless it equals before. Both hold nothing but what the
-// owner owns: a field that is in before and not in after is removed. When the
-// object is gone there is nobody to tell, which is no error. When another one
-// has taken its name since it was read, that one gets a status of the past,
-// until its own reconciliation, which its creation has already caused.
-func Apply[Status any](ctx context.Context, kube client.Client, object client.Object, owner string, before, after *Status) error {
-	if equality.Semantic.DeepEqual(before, after) {
-		return nil
-	}
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(after)
-	if err != nil {
-		return fmt.Errorf("convert the status of %s: %w", object.GetName(), err)
-	}
-	gvk, err := apiutil.GVKForObject(object, kube.Scheme())
-	if err != nil {
-		return err
-	}
-	apply := &unstructured.Unstructured{Object: map[string]any{"status": fields}}
-	apply.SetGroupVersionKind(gvk)
-	apply.SetName(object.GetName())
-	if err := kube.Status().Apply(ctx, client.ApplyConfigurationFromUnstructured(apply),
-		client.FieldOwner(owner), client.ForceOwnership); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("write the status of %s %q: %w", gvk.Kind, object.GetName(), err)
-	}
-	return nil
-}
 
 // Conditions are the given conditions as they follow those that the object has:
 // the transition time moves only when the status does.

@@ -1,0 +1,65 @@
+// Package limits is how much the controllers do at a time, and how long they pause
+// after a failure. Each knows best what suits it; an administrator may say
+// otherwise, for one or for all.
+package limits
+
+import (
+	"cmp"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+)
+
+// The pauses after failures, from the first to the longest: a cause outside of us
+// is often removed by somebody who then waits for us.
+const (
+	DefaultFirstPause   = 500 * time.Millisecond
+	DefaultLongestPause = time.Minute
+)
+
+// Limits are what an administrator chose; the zero value leaves it to the
+// controllers.
+type Limits struct {
+	// Workers are how many objects a controller works on at the same time, by the
+	// controller's name.
+	Workers map[string]int
+	// FirstPause and LongestPause are those after the first and after many failures
+	// with the same object.
+	FirstPause, LongestPause time.Duration
+}
+
+// limited is a manager that knows the limits of its controllers.
+type limited struct {
+	ctrl.Manager
+	chosen Limits
+}
+
+// Limit gives controllers that are set up with a manager limits.
+func Limit(mgr ctrl.Manager, chosen Limits) ctrl.Manager { return limited{mgr, chosen} }
+
+// Options are those of a controller that by itself would work on so many objects
+// at the same time.
+//
+// Its watches begin before this replica leads, so that the next leader knows
+// everything already and has every object in its queue.
+func Options(mgr ctrl.Manager, name string, workers int) controller.Options {
+	chosen := Limits{}
+	if l, ok := mgr.(limited); ok {
+		chosen = l.chosen
+	}
+	return controller.Options{
+		MaxConcurrentReconciles: cmp.Or(chosen.Workers[name], workers),
+		RateLimiter:             chosen.backoff(),
+		EnableWarmup:            new(true),
+	}
+}
+
+// backoff makes the pauses between attempts that fail longer and longer, for each
+// object by itself.
+func (l Limits) backoff() workqueue.TypedRateLimiter[reconcile.Request] {
+	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+		cmp.Or(l.FirstPause, DefaultFirstPause), cmp.Or(l.LongestPause, DefaultLongestPause))
+}
