@@ -35,7 +35,7 @@ func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched clien
 		return nil, fmt.Errorf("making the client that writes instances: %w", err)
 	}
 	return &instances.Service{
-		Access: fleet.Access, Global: global, Watched: watched, Now: time.Now,
+		Access: fleet.Access, Global: global, Watched: watched, Operations: fleet.Operations, Now: time.Now,
 		Hosts: instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
 	}, nil
 }

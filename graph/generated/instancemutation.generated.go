@@ -58,6 +58,29 @@ func (ec *executionContext) fieldContext_CreateInstancePayload_instance(_ contex
 	return fc, nil
 }
 
+func (ec *executionContext) _CreateInstancePayload_operation(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateInstancePayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CreateInstancePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CreateInstancePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _CreateInstancePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1127,6 +1150,29 @@ func (ec *executionContext) fieldContext_RegisterInstancePayload_instance(_ cont
 	return fc, nil
 }
 
+func (ec *executionContext) _RegisterInstancePayload_operation(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegisterInstancePayload_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegisterInstancePayload_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RegisterInstancePayload", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
 func (ec *executionContext) _RegisterInstancePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *instances.Payload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2023,6 +2069,11 @@ func (ec *executionContext) _CreateInstancePayload(ctx context.Context, sel ast.
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "operation":
+			out.Values[i] = ec._CreateInstancePayload_operation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._CreateInstancePayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -2588,6 +2639,11 @@ func (ec *executionContext) _RegisterInstancePayload(ctx context.Context, sel as
 			out.Values[i] = graphql.MarshalString("RegisterInstancePayload")
 		case "instance":
 			out.Values[i] = ec._RegisterInstancePayload_instance(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "operation":
+			out.Values[i] = ec._RegisterInstancePayload_operation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -290,6 +290,7 @@ type ComplexityRoot struct {
 	CreateInstancePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Instance         func(childComplexity int) int
+		Operation        func(childComplexity int) int
 	}
 
 	CreateNamespacePayload struct {
@@ -1128,6 +1129,7 @@ type ComplexityRoot struct {
 	RegisterInstancePayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Instance         func(childComplexity int) int
+		Operation        func(childComplexity int) int
 	}
 
 	ReplicaCounts struct {
@@ -2303,6 +2305,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateInstancePayload.Instance(childComplexity), true
+	case "CreateInstancePayload.operation":
+		if e.ComplexityRoot.CreateInstancePayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateInstancePayload.Operation(childComplexity), true
 
 	case "CreateNamespacePayload.consistencyToken":
 		if e.ComplexityRoot.CreateNamespacePayload.ConsistencyToken == nil {
@@ -6161,6 +6169,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RegisterInstancePayload.Instance(childComplexity), true
+	case "RegisterInstancePayload.operation":
+		if e.ComplexityRoot.RegisterInstancePayload.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterInstancePayload.Operation(childComplexity), true
 
 	case "ReplicaCounts.available":
 		if e.ComplexityRoot.ReplicaCounts.Available == nil {
@@ -8656,6 +8670,8 @@ input RegisterInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg
 type RegisterInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.Payload") {
   "The instance as it was stored."
   instance: Instance
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
+  operation: ID
   "Always null: instances are not read from the index."
   consistencyToken: String
 }
@@ -8684,6 +8700,8 @@ input CreateInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
 type CreateInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.Payload") {
   "The instance as it was stored."
   instance: Instance
+  "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
+  operation: ID
   "Always null: instances are not read from the index."
   consistencyToken: String
 }
@@ -13223,6 +13241,8 @@ func (ec *executionContext) childFields_CreateInstancePayload(ctx context.Contex
 	switch field.Name {
 	case "instance":
 		return ec.fieldContext_CreateInstancePayload_instance(ctx, field)
+	case "operation":
+		return ec.fieldContext_CreateInstancePayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_CreateInstancePayload_consistencyToken(ctx, field)
 	}
@@ -14637,6 +14657,8 @@ func (ec *executionContext) childFields_RegisterInstancePayload(ctx context.Cont
 	switch field.Name {
 	case "instance":
 		return ec.fieldContext_RegisterInstancePayload_instance(ctx, field)
+	case "operation":
+		return ec.fieldContext_RegisterInstancePayload_operation(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_RegisterInstancePayload_consistencyToken(ctx, field)
 	}
