@@ -55,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(r)
+		Complete(outcome.Patient(r))
 }
 
 func request(name string) []reconcile.Request {

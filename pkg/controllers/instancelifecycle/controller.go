@@ -74,7 +74,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Build(r)
+		Build(outcome.Patient(r))
 	if err != nil {
 		return err
 	}

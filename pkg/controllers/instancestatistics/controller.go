@@ -30,6 +30,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
@@ -80,7 +81,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(r.observers.news, &handler.EnqueueRequestForObject{})).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(r)
+		Complete(outcome.Patient(r))
 }
 
 // instanceOf is the instance whose figures a Cluster has. The empty name stands for

@@ -28,6 +28,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
@@ -69,7 +70,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if r.Look != nil {
 		building = building.WatchesRawSource(source.Channel(r.Look, &handler.EnqueueRequestForObject{}))
 	}
-	return building.Complete(r)
+	return building.Complete(outcome.Patient(r))
 }
 
 // installedOtherwise lets through what the installation of a Managed instance says
