@@ -141,7 +141,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 		return after, 0, nil // Nothing can change any more that anybody would look at.
 	case f.Credentials != nil:
 		r.Prober.Connections.Forget(key)
-		return after, probe.Next(withoutLook), nil
+		return after, probe.Next(withoutLook), nil //nolint:nilerr // a person is told, and what brings credentials is watched
 	case pending:
 		return after, min(soon, r.Interval), nil
 	case !meta.IsStatusConditionTrue(after.Conditions, v1alpha1.ConditionReachable):
