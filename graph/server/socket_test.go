@@ -257,9 +257,13 @@ func TestWebSocketsAreRefused(t *testing.T) {
 			t.Errorf("%s: HTTP %d, %v, want HTTP %d: %s", tt.name, status, err, tt.status, tt.why)
 		}
 	}
-	resp := s.do(t, call{method: http.MethodGet, header: http.Header{"Upgrade": {"h2c"}, "Connection": {"Upgrade"}}})
-	if resp.status != http.StatusBadRequest && resp.status != http.StatusUpgradeRequired {
-		t.Errorf("another protocol: HTTP %d", resp.status)
+	other := s.do(t, call{method: http.MethodGet, path: "/graphql?query={hello}", header: http.Header{"Upgrade": {"h2c"}, "Connection": {"Upgrade"}}})
+	if other.status != http.StatusOK {
+		t.Errorf("a client that offers HTTP/2: HTTP %d, want an answer over HTTP/1.1", other.status)
+	}
+	broken := s.do(t, call{method: http.MethodGet, header: http.Header{"Upgrade": {"websocket"}, "Connection": {"Upgrade"}}})
+	if broken.status != http.StatusBadRequest || !strings.Contains(broken.body, `"code":"INVALID"`) {
+		t.Errorf("half a handshake: HTTP %d %s", broken.status, broken.body)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -54,9 +55,12 @@ const (
 // writeBuffers are shared by all sockets: one that is silent has none.
 var writeBuffers = &sync.Pool{}
 
-// isUpgrade tells that a request wants to become a WebSocket, or something else.
+// isUpgrade tells that a request wants to become a WebSocket. What offers other
+// protocols, as many clients offer HTTP/2, is answered as if it did not.
 func isUpgrade(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.Header.Get("Upgrade") != ""
+	return r.Method == http.MethodGet && slices.ContainsFunc(r.Header.Values("Upgrade"), func(offered string) bool {
+		return strings.Contains(strings.ToLower(offered), "websocket")
+	})
 }
 
 // sameOrigin tells that a request does not say that a page of another site sends it.

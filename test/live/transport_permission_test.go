@@ -88,8 +88,13 @@ func written(t *testing.T, data json.RawMessage) time.Time {
 	t.Helper()
 	var d struct {
 		ResourceChanged struct {
-			Resource *struct{ Labels []struct{ Key, Value string } }
-		}
+			Resource *struct {
+				Labels []struct {
+					Key   string `json:"key"`
+					Value string `json:"value"`
+				} `json:"labels"`
+			} `json:"resource"`
+		} `json:"resourceChanged"`
 	}
 	if err := json.Unmarshal(data, &d); err != nil {
 		t.Fatal(err)
