@@ -183,7 +183,9 @@ func (f *folder) fold(data json.RawMessage) bool {
 		f.cursor = e.Cursor
 	}
 	var key, version string
-	defer func() { f.trace = append(f.trace, fmt.Sprint(time.Now().Format("05.000 "), e.Type, " ", key, "@", version)) }()
+	defer func() {
+		f.trace = append(f.trace, fmt.Sprint(time.Now().Format("05.000 "), e.Type, " ", key, "@", version))
+	}()
 	if e.Resource != nil {
 		key, version = e.Resource.Namespace+"/"+e.Resource.Name, e.Resource.ResourceVersion
 	}
@@ -372,10 +374,7 @@ func makeChanges(ctx context.Context, c client.Client, history *truth, namespace
 			if ctx.Err() == nil && !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err) {
 				time.Sleep(50 * time.Millisecond) // The API server is away.
 			}
-			found, known := seen(ctx, c, key, history)
-			if !known {
-				continue
-			}
+			found := seen(ctx, c, key, history)
 			if now[key] = found; found == nil {
 				delete(now, key)
 			}
@@ -389,17 +388,20 @@ func makeChanges(ctx context.Context, c client.Client, history *truth, namespace
 	}
 }
 
-// seen looks whether a request that had no answer was executed.
-func seen(ctx context.Context, c client.Client, key string, history *truth) (*corev1.ConfigMap, bool) {
+// seen looks whether a request that had no answer was executed, until that is known.
+func seen(ctx context.Context, c client.Client, key string, history *truth) *corev1.ConfigMap {
 	namespace, name, _ := strings.Cut(key, "/")
-	var o corev1.ConfigMap
-	err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &o)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, true
-	case err != nil:
-		return nil, false
+	for ctx.Err() == nil {
+		var o corev1.ConfigMap
+		err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, &o)
+		if err == nil {
+			history.was(namespace, name, o.ResourceVersion)
+			return &o
+		}
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		time.Sleep(50 * time.Millisecond)
 	}
-	history.was(namespace, name, o.ResourceVersion)
-	return &o, true
+	return nil
 }

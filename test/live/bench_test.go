@@ -1,0 +1,295 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/kairship-io/kairship/pkg/live"
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
+)
+
+var (
+	benchSubscribers = flag.String("bench-subscribers", "1,100,1000,5000", "numbers of subscribers of the benchmark")
+	benchChanges     = flag.Int("bench-changes", 300, "changes that are measured for each")
+	benchEvery       = flag.Duration("bench-every", 20*time.Millisecond, "time between two changes")
+)
+
+// arrivals are the times at which events came, by the version that they brought.
+type arrivals struct {
+	mu sync.Mutex
+	at map[string]time.Time
+}
+
+func (a *arrivals) came(version string, at time.Time) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if _, known := a.at[version]; !known {
+		a.at[version] = at
+	}
+}
+
+// lag is what is measured.
+type lag struct {
+	// sent are the times at which the changes were sent.
+	sent map[string]time.Time
+	raw  arrivals
+	each []*arrivals
+}
+
+func quantile(all []time.Duration, q float64) time.Duration {
+	if len(all) == 0 {
+		return 0
+	}
+	return all[int(q*float64(len(all)-1))]
+}
+
+// report prints how much later than a raw watch of the same process subscribers are
+// told of the same changes.
+func (l *lag) report(b *testing.B) {
+	b.Helper()
+	var raw, over, whole []time.Duration
+	for version, sent := range l.sent {
+		first, ok := l.raw.at[version]
+		if !ok {
+			b.Errorf("the raw watch did not bring version %s", version)
+			continue
+		}
+		raw = append(raw, first.Sub(sent))
+		for _, one := range l.each {
+			if at, ok := one.at[version]; ok {
+				over = append(over, at.Sub(first))
+				whole = append(whole, at.Sub(sent))
+			}
+		}
+	}
+	for _, all := range [][]time.Duration{raw, over, whole} {
+		slices.Sort(all)
+	}
+	if want := len(l.sent) * len(l.each); len(over) < want*99/100 {
+		b.Errorf("only %d of %d events came one by one: the subscribers fell behind", len(over), want)
+	}
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(quantile(raw, .5)), "raw-p50-ms")
+	b.ReportMetric(ms(quantile(raw, .99)), "raw-p99-ms")
+	b.ReportMetric(ms(quantile(over, .5)), "over-p50-ms")
+	b.ReportMetric(ms(quantile(over, .99)), "over-p99-ms")
+	b.ReportMetric(ms(quantile(whole, .99)-quantile(raw, .99)), "p99-over-raw-p99-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+// measure changes an object again and again, beside a raw watch.
+func measure(b *testing.B, kube kubernetes.Interface, namespace string, l *lag) {
+	b.Helper()
+	maps := kube.CoreV1().ConfigMaps(namespace)
+	w, err := maps.Watch(b.Context(), metav1.ListOptions{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	l.sent, l.raw.at = map[string]time.Time{}, map[string]time.Time{}
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for e := range w.ResultChan() {
+			if o, ok := e.Object.(*corev1.ConfigMap); ok {
+				l.raw.came(o.ResourceVersion, time.Now())
+			}
+		}
+	})
+	pace := time.NewTicker(*benchEvery)
+	defer pace.Stop()
+	for n := range *benchChanges {
+		<-pace.C
+		sent := time.Now()
+		o, err := maps.Patch(b.Context(), "subject", types.MergePatchType, fmt.Appendf(nil, `{"data":{"n":"%d"}}`, n), metav1.PatchOptions{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		l.sent[o.ResourceVersion] = sent
+	}
+	time.Sleep(2 * time.Second) // For the last ones to come.
+	w.Stop()
+	reading.Wait()
+}
+
+func subject(b *testing.B) (kubernetes.Interface, string) {
+	b.Helper()
+	kube := fleet.Open(b).Kubernetes(b, "alpha")
+	namespace := namespaceIn(b, "alpha")
+	o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "subject"}, Data: map[string]string{"text": strings.Repeat("x", 1000)}}
+	if _, err := kube.CoreV1().ConfigMaps(namespace).Create(b.Context(), o, metav1.CreateOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	return kube, namespace
+}
+
+func counts(b *testing.B) []int {
+	b.Helper()
+	var all []int
+	for text := range strings.SplitSeq(*benchSubscribers, ",") {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		all = append(all, n)
+	}
+	return all
+}
+
+// heap is what this process has in use, stacks included.
+func heap() uint64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc + m.StackInuse
+}
+
+// BenchmarkHub measures what the hub adds to a raw watch in the same process: the
+// subscribers are goroutines that read.
+//
+//	make bench-live
+func BenchmarkHub(b *testing.B) {
+	for _, n := range counts(b) {
+		b.Run(fmt.Sprintf("subscribers=%d", n), func(b *testing.B) {
+			for range b.N {
+				kube, namespace := subject(b)
+				hub := newHub(b, time.Second)
+				keeping := subscribe(b, hub, configMaps, namespace) // The objects are not counted.
+				before := heap()
+				l := &lag{}
+				ctx, stop := context.WithCancel(b.Context())
+				var reading sync.WaitGroup
+				var streams []*live.Stream
+				for range n {
+					stream := subscribe(b, hub, configMaps, namespace)
+					streams = append(streams, stream)
+				}
+				for _, stream := range streams {
+					one := &arrivals{at: make(map[string]time.Time, *benchChanges)}
+					l.each = append(l.each, one)
+					reading.Go(func() { follows(ctx, stream, nil) })
+				}
+				perSubscriber := float64(heap()-before)/float64(n) - float64(mapBytes())
+				stop()
+				reading.Wait()
+
+				ctx, stop = context.WithCancel(b.Context())
+				for i, stream := range streams {
+					reading.Go(func() { follows(ctx, stream, l.each[i]) })
+				}
+				measure(b, kube, namespace, l)
+				stop()
+				reading.Wait()
+				for _, stream := range append(streams, keeping) {
+					stream.Close()
+				}
+				l.report(b)
+				if n >= 100 {
+					b.ReportMetric(perSubscriber, "bytes/subscriber")
+				}
+			}
+		})
+	}
+}
+
+// mapBytes is what the benchmark itself keeps for a subscriber.
+func mapBytes() uint64 {
+	const some = 100
+	before := heap()
+	all := make([]*arrivals, some)
+	for i := range all {
+		all[i] = &arrivals{at: make(map[string]time.Time, *benchChanges)}
+	}
+	after := heap()
+	runtime.KeepAlive(all)
+	return (after - before) / some
+}
+
+// follows reads a stream until the context ends.
+func follows(ctx context.Context, stream *live.Stream, into *arrivals) {
+	for {
+		e, err := stream.Next(ctx)
+		if err != nil {
+			return
+		}
+		if e.Object != nil && into != nil {
+			into.came(e.Object.Meta.ResourceVersion, time.Now())
+		}
+	}
+}
+
+// BenchmarkSSE measures the whole way: Kairship's own process, GraphQL, and a
+// connection for each subscriber.
+func BenchmarkSSE(b *testing.B) {
+	f := fleet.Open(b)
+	kairship := f.Kairship(b, f.NewGateway(b), "--max-stream-connections-per-user=100000", "--max-subscriptions-per-user=100000",
+		"--max-stream-connections=100000", "--max-subscriptions=100000")
+	api := gql.New("http://"+kairship.Address, f.Token(b, "alice"))
+	for _, n := range counts(b) {
+		b.Run(fmt.Sprintf("subscribers=%d", n), func(b *testing.B) {
+			for range b.N {
+				kube, namespace := subject(b)
+				l := &lag{}
+				var reading sync.WaitGroup
+				var streams []*gql.Stream
+				for range n {
+					s := api.MustSubscribe(b, gql.Request{
+						Query:     `subscription($ns: [String!]) { resourceChanged(version: "v1", resource: "configmaps", filter: {instances: ["alpha"], namespaces: $ns}) { type resource { resourceVersion } } }`,
+						Variables: map[string]any{"ns": []string{namespace}},
+					})
+					streams = append(streams, s)
+					one := &arrivals{at: make(map[string]time.Time, *benchChanges)}
+					l.each = append(l.each, one)
+					synced := make(chan struct{})
+					reading.Go(func() { readsEvents(s, one, synced) })
+					<-synced
+				}
+				measure(b, kube, namespace, l)
+				for _, s := range streams {
+					s.Close()
+				}
+				reading.Wait()
+				l.report(b)
+			}
+		})
+	}
+}
+
+func readsEvents(s *gql.Stream, into *arrivals, synced chan struct{}) {
+	for {
+		e := s.Next(time.Minute)
+		at := time.Now()
+		if e == nil || e.Lost != nil || e.Complete {
+			return
+		}
+		var told struct {
+			ResourceChanged struct {
+				Type     string
+				Resource *struct{ ResourceVersion string }
+			}
+		}
+		if json.Unmarshal(e.Data, &told) != nil {
+			return
+		}
+		if told.ResourceChanged.Type == "SYNCED" {
+			close(synced)
+		}
+		if r := told.ResourceChanged.Resource; r != nil {
+			into.came(r.ResourceVersion, at)
+		}
+	}
+}
