@@ -25,6 +25,15 @@ zone: eu-central-1a
 alias: Frankfurt
 proxyURL: socks5://proxy.example.com:1080
 instanceRef: {name: alpha}`},
+		{name: "m1", reason: "how it is joined may be said", spec: physical + "\njoin: {credentials: Given, removalPolicy: Force}"},
+		{
+			name: "m1", reason: "there are two ways to give credentials", spec: physical + "\njoin: {credentials: Token}",
+			want: []string{"spec.join.credentials", `supported values: "ServiceAccount", "Given"`},
+		},
+		{
+			name: "m1", reason: "there are two ways to leave", spec: physical + "\njoin: {removalPolicy: Wait}",
+			want: []string{"spec.join.removalPolicy", `supported values: "Block", "Force"`},
+		},
 		{name: "m1", reason: "IPv6 endpoints are accepted", spec: endpoint("https://[::1]:6443")},
 		{name: "k-alpha", reason: "a virtual cluster is accepted", spec: "type: Virtual\nhidden: true\ninstanceRef: {name: alpha}\n" + physical},
 		{name: "k-alpha", reason: "a virtual cluster may wait for its endpoint", spec: "type: Virtual\ninstanceRef: {name: alpha}"},
