@@ -68,7 +68,11 @@ func (r *Reconciler) remind(ctx context.Context, s *scope, karmada *clusterv1alp
 		// It changes nothing for what is being removed, and is a change that Karmada hears of.
 		reminded := work.DeepCopy()
 		reminded.Spec.SuspendDispatching = new(true)
-		err := s.control.Patch(ctx, reminded, client.MergeFrom(work), client.FieldOwner(Name))
+		patch := client.MergeFromWithOptions(work, client.MergeFromWithOptimisticLock{})
+		err := s.control.Patch(ctx, reminded, patch, client.FieldOwner(Name))
+		if apierrors.IsConflict(err) {
+			continue // Karmada is at it this very moment.
+		}
 		if client.IgnoreNotFound(err) != nil {
 			return r.failed(s.control, err, "change Work %q", work.Name)
 		}

@@ -79,16 +79,29 @@ func (f *Fleet) Kill(t testing.TB, names ...string) {
 	t.Helper()
 	t.Cleanup(func() { f.Heal(t) })
 	for _, name := range names {
-		pid := f.PID(t, name)
-		f.Signal(t, name, syscall.SIGKILL)
-		for deadline := time.Now().Add(10 * time.Second); ; {
-			if state(pid) == "" {
-				break
-			}
-			if time.Now().After(deadline) {
-				t.Fatalf("%s did not end", name)
-			}
-			time.Sleep(10 * time.Millisecond)
+		f.End(t, name, syscall.SIGKILL)
+	}
+}
+
+// endsWithin bounds how long a process may take to end: a little longer than any
+// of them waits for its work in progress.
+const endsWithin = 40 * time.Second
+
+// End sends a signal to a process that ends it, and waits until it is gone. The
+// fleet stays without it.
+func (f *Fleet) End(t testing.TB, name string, signal syscall.Signal) {
+	t.Helper()
+	pid := f.PID(t, name)
+	f.Signal(t, name, signal)
+	f.Gone(t, name, pid, endsWithin)
+}
+
+// Gone waits until a process has ended, by itself or otherwise.
+func (f *Fleet) Gone(t testing.TB, name string, pid int, within time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(within); state(pid) != ""; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s did not end within %s", name, within)
 		}
 	}
 }
