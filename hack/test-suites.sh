@@ -52,7 +52,7 @@ if [ "$faults" = only ]; then
   skip "queries and answers" "KAIRSHIP_FAULTS=only"
 else
   mapfile -t suites < <(go list ./test/... | grep -v '/test/faults$')
-  part "queries and answers" go test -count=1 -timeout 30m "$@" "${suites[@]}"
+  part "queries and answers" go test -count=1 -timeout 60m "$@" "${suites[@]}"
 fi
 
 page="GraphiQL in a browser"
