@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
@@ -181,5 +182,41 @@ func TestOperationWithoutPropagation(t *testing.T) {
 	}})
 	if dry.ApplyManifests.Operation != nil {
 		t.Error("a dry run is no operation")
+	}
+}
+
+// A cluster without credentials does not get into an instance, and out of it at once.
+func TestOperationsOfMembership(t *testing.T) {
+	name := unique("live")
+	create(t, "global", &v1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: v1alpha1.ClusterSpec{
+			Type: v1alpha1.ClusterTypePhysical, APIEndpoint: "https://127.0.0.1:1",
+			CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Namespace: "kairship-system", Name: "none-such"}},
+		},
+	})
+	admin := person(t, "admin")
+	ask := func(mutation string) string {
+		title := strings.ToUpper(mutation[:1]) + mutation[1:]
+		data, _ := gql.MustQuery[map[string]struct{ Operation *string }](t, admin,
+			"mutation($input: "+title+"Input!) { "+mutation+"(input: $input) { operation } }", m{"input": m{"instance": "alpha", "cluster": name}})
+		if data[mutation].Operation == nil {
+			t.Fatalf("%s answers with no operation", mutation)
+		}
+		return *data[mutation].Operation
+	}
+	joining := ask("joinCluster")
+	end := last(progressOf(t, admin, joining))
+	if end.State != "FAILED" || end.Kind != "JOIN_CLUSTER" || end.Reason == nil || *end.Reason != "CredentialsMissing" {
+		t.Errorf("joining ends with %+v", end)
+	}
+	if got := end.steps(); got != "WRITTEN DONE, CREDENTIALS FAILED, REGISTERED PENDING, READY PENDING" {
+		t.Errorf("steps: %s", got)
+	}
+	if end := last(progressOf(t, admin, ask("unjoinCluster"))); end.State != "SUCCEEDED" || end.steps() != "WRITTEN DONE, LEFT DONE" {
+		t.Errorf("leaving ends with %+v", end)
+	}
+	if end := last(progressOf(t, admin, joining)); end.State != "FAILED" || *end.Reason != "WITHDRAWN" {
+		t.Errorf("joining, asked about again, ends with %+v", end)
 	}
 }
