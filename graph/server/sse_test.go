@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -309,5 +310,37 @@ func TestSilentStreamsAreKeptAlive(t *testing.T) {
 	}
 	if last := open.comments[len(open.comments)-1]; last != "MAX_LIFE" {
 		t.Errorf("the stream ended with %q, and not by its age", last)
+	}
+}
+
+// TestEventsOverHTTP2 is how a browser has more than six streams.
+func TestEventsOverHTTP2(t *testing.T) {
+	s := start(t, nil, nil)
+	secure := httptest.NewUnstartedServer(s.handler)
+	secure.EnableHTTP2 = true
+	secure.Config.ConnContext = server.ConnContext
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	s.Server = secure
+	var streams []*openStream
+	for range 20 {
+		open := s.open(t, call{body: operation(t, `subscription { events(topic: "forever") { n } }`, nil)})
+		if open.ProtoMajor != 2 {
+			t.Fatalf("served over %s", open.Proto)
+		}
+		if e, ok := open.next(t); !ok || e.data != `{"data":{"events":{"n":1}}}` {
+			t.Fatalf("first event: %v", e)
+		}
+		streams = append(streams, open)
+	}
+	for _, open := range streams[1:] {
+		_ = open.Body.Close()
+	}
+	waitFor(t, "all but one to end", func() bool { return s.feed.running.Load() == 1 })
+	if err := s.handler.Drain(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if rest := streams[0].all(t); len(rest) != 0 {
+		t.Errorf("the stream went on with %v", rest)
 	}
 }
