@@ -10,6 +10,7 @@ import (
 	"errors"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -58,6 +59,7 @@ type Reconciler struct {
 
 	karmadas karmadaWatch
 	global   globalCluster
+	census   census
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -98,6 +100,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
 	instance := &v1alpha1.Instance{}
 	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
+		if apierrors.IsNotFound(err) {
+			r.census.count(request.Name, "")
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 

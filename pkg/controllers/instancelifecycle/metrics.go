@@ -2,6 +2,7 @@ package instancelifecycle
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -14,6 +15,12 @@ var (
 		Help: "What was asked of the Karmada operator: created, changed, taken-over, retained, uninstalled.",
 	}, []string{"change"})
 
+	// instances counts the Managed instances by how far they are.
+	instances = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "kairship_managed_instances",
+		Help: "Managed instances by the reason of their condition Installed.",
+	}, []string{"installed"})
+
 	// installationSeconds is how long first installations took.
 	installationSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "kairship_managed_instance_installation_seconds",
@@ -24,7 +31,7 @@ var (
 
 // registerMetrics adds the metrics to those that the manager serves.
 func registerMetrics() error {
-	for _, metric := range []prometheus.Collector{changes, installationSeconds} {
+	for _, metric := range []prometheus.Collector{changes, instances, installationSeconds} {
 		err := metrics.Registry.Register(metric)
 		if _, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
 			continue // By another manager in this process, in tests.
@@ -34,4 +41,31 @@ func registerMetrics() error {
 		}
 	}
 	return nil
+}
+
+// census knows in which of the instances' figures each Managed one is.
+type census struct {
+	mu      sync.Mutex
+	reasons map[string]string
+}
+
+// count puts an instance where it belongs; nowhere when the reason is empty.
+func (c *census) count(instance, reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.reasons[instance]
+	if before == reason {
+		return
+	}
+	if before != "" {
+		instances.WithLabelValues(before).Dec()
+		delete(c.reasons, instance)
+	}
+	if reason != "" {
+		if c.reasons == nil {
+			c.reasons = map[string]string{}
+		}
+		c.reasons[instance] = reason
+		instances.WithLabelValues(reason).Inc()
+	}
 }

@@ -1,0 +1,49 @@
+package instancelifecycle
+
+import (
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+func TestCensus(t *testing.T) {
+	c := &census{}
+	const installing, installed = "TestInstalling", "TestInstalled"
+	for _, step := range []struct {
+		reason          string
+		instance, now   string
+		installing, all float64
+	}{
+		{"it begins", "a", installing, 1, 0},
+		{"looking again changes nothing", "a", installing, 1, 0},
+		{"another one", "b", installing, 2, 0},
+		{"one is done", "a", installed, 1, 1},
+		{"one that was never counted is gone", "c", "", 1, 1},
+		{"one is gone", "b", "", 0, 1},
+		{"the other too", "a", "", 0, 0},
+	} {
+		c.count(step.instance, step.now)
+		got, done := figure(t, installing), figure(t, installed)
+		if got != step.installing || done != step.all {
+			t.Errorf("%s: %v are being installed and %v are installed, want %v and %v", step.reason, got, done, step.installing, step.all)
+		}
+	}
+}
+
+func figure(t *testing.T, reason string) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(instances)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if metric.GetLabel()[0].GetValue() == reason {
+				return metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
+}
