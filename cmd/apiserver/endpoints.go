@@ -12,6 +12,8 @@ import (
 	"os"
 	"time"
 
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+
 	"github.com/kairship-io/kairship/graph/server"
 )
 
@@ -24,16 +26,12 @@ type endpoint struct {
 
 // endpoints are where the API is served: at one address, or over plain HTTP for
 // what runs beside the process, and over TLS for everybody else.
-func (o *options) endpoints() ([]endpoint, error) {
-	config, err := o.tlsConfig()
-	if err != nil {
-		return nil, err
-	}
+func (o *options) endpoints(serving *tls.Config) []endpoint {
 	const usual = "--listen-address"
 	if o.tlsListenAddress == "" {
-		return []endpoint{{usual, o.listenAddress, config}}, nil
+		return []endpoint{{usual, o.listenAddress, serving}}
 	}
-	return []endpoint{{usual, o.listenAddress, nil}, {"--tls-listen-address", o.tlsListenAddress, config}}, nil
+	return []endpoint{{usual, o.listenAddress, nil}, {"--tls-listen-address", o.tlsListenAddress, serving}}
 }
 
 // serveEndpoints serves the API until the context ends, and then for as long as
@@ -103,16 +101,22 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, api *service, pat
 	return errors.Join(problems...)
 }
 
-// tlsConfig is the TLS of the endpoint; nil for plain HTTP.
-func (o *options) tlsConfig() (*tls.Config, error) {
+// tlsConfig is the TLS of the endpoint; nil for plain HTTP. Until the context ends,
+// the certificate is read again when its files change.
+func (o *options) tlsConfig(ctx context.Context) (*tls.Config, error) {
 	if o.tlsCertFile == "" {
 		return nil, nil //nolint:nilnil // Nil is plain HTTP.
 	}
-	cert, err := tls.LoadX509KeyPair(o.tlsCertFile, o.tlsKeyFile)
+	certificate, err := certwatcher.New(o.tlsCertFile, o.tlsKeyFile)
 	if err != nil {
 		return nil, fmt.Errorf("--tls-cert-file, --tls-private-key-file: %w", err)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	go func() {
+		if err := certificate.Start(ctx); err != nil {
+			slog.Error("the serving certificate is no longer read again when it changes", "error", err)
+		}
+	}()
+	config := &tls.Config{GetCertificate: certificate.GetCertificate, MinVersion: tls.VersionTLS12}
 	if o.clientCAFile == "" {
 		return config, nil
 	}

@@ -78,7 +78,7 @@ func (o *options) flags() []flags.Group {
 		flags.NewGroup("Endpoint", func(f *pflag.FlagSet) {
 			f.StringVar(&o.listenAddress, "listen-address", "127.0.0.1:8080", "`host:port` to serve on; plain HTTP is served on loopback only")
 			f.StringVar(&o.tlsListenAddress, "tls-listen-address", "", "`host:port` to serve TLS on, beside plain HTTP at --listen-address; when empty, a certificate has TLS served at --listen-address instead")
-			f.StringVar(&o.tlsCertFile, "tls-cert-file", "", "`file` with the serving certificate and its chain, in PEM")
+			f.StringVar(&o.tlsCertFile, "tls-cert-file", "", "`file` with the serving certificate and its chain, in PEM; read again when it changes")
 			f.StringVar(&o.tlsKeyFile, "tls-private-key-file", "", "`file` with the serving certificate's key, in PEM")
 			f.StringVar(&o.clientCAFile, "client-ca-file", "", "`file` with the authorities whose client certificates are accepted beside bearer tokens, in PEM; needs TLS")
 			f.StringVar(&o.externalURL, "external-url", "", "`URL` under which clients reach this server, for the kubeconfigs it hands out; when empty, the address that each request was sent to")
@@ -97,7 +97,7 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM or SIGINT while /readyz says that the process stops, so that load balancers notice")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info or debug")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
-			f.StringVar(&o.metricsAddress, "metrics-bind-address", "", "`host:port` on the loopback interface to serve metrics on, at /metrics over plain HTTP; off when empty")
+			f.StringVar(&o.metricsAddress, "metrics-bind-address", "", "`host:port` to serve metrics on, at /metrics: over plain HTTP on the loopback interface, else with TLS and to those who may get /metrics in the global cluster; off when empty")
 			f.StringVar(&o.pprofAddress, "pprof-address", "", "`host:port` on the loopback interface to serve Go's profiles on, at /debug/pprof/; off when empty")
 			f.BoolVar(&o.printVersion, "version", false, "print the version and exit")
 		}),
@@ -155,7 +155,8 @@ func (o *options) validate() error {
 	if o.metricsAddress != "" {
 		host, _, err := net.SplitHostPort(o.metricsAddress)
 		check(err == nil, "--metrics-bind-address: %v", err)
-		check(err != nil || flags.Loopback(host), "--metrics-bind-address: metrics name the instances and are served to whoever asks, so on the loopback interface only, not on %q; a proxy beside Kairship can ask who wants them", host)
+		check(err != nil || flags.Loopback(host) || o.tlsCertFile != "",
+			"--metrics-bind-address: metrics name the instances, so beyond the loopback interface they are served with TLS, to those who may get /metrics in the global cluster; give --tls-cert-file and --tls-private-key-file, or an address of the loopback interface instead of %q", host)
 	}
 	if o.pprofAddress != "" {
 		host, _, err := net.SplitHostPort(o.pprofAddress)

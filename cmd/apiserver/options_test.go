@@ -25,6 +25,13 @@ func TestWhatNobodyLogsInForStaysOnLoopback(t *testing.T) {
 	}
 }
 
+// TestMetricsElsewhereNeedTLS has metrics leave the loopback interface encrypted.
+func TestMetricsElsewhereNeedTLS(t *testing.T) {
+	if _, err := parse([]string{"--metrics-bind-address=:9443", "--tls-cert-file=options.go", "--tls-private-key-file=options.go"}, io.Discard); err != nil {
+		t.Errorf("refused although there is a certificate: %v", err)
+	}
+}
+
 // TestFlags says what is refused, and by what name.
 func TestFlags(t *testing.T) {
 	const certificate = "--tls-cert-file=options.go"

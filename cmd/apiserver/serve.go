@@ -47,12 +47,12 @@ func serve(ctx context.Context, o *options) error {
 	}
 	defer api.flush()
 	told(api.graphql.Stopping)
-	endpoints, err := o.endpoints()
+	serving, err := o.tlsConfig(ctx)
 	if err != nil {
 		return err
 	}
 	if o.metricsAddress != "" {
-		if err := serveMetrics(ctx, o.metricsAddress, logger); err != nil {
+		if err := serveMetrics(ctx, o, config, serving, logger); err != nil {
 			return err
 		}
 	}
@@ -61,7 +61,7 @@ func serve(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	return serveEndpoints(ctx, endpoints, api, o.shutdownTimeout, logger)
+	return serveEndpoints(ctx, o.endpoints(serving), api, o.shutdownTimeout, logger)
 }
 
 // delayed is a context that ends some time after another one, and a way to hear of
