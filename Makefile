@@ -74,12 +74,17 @@ ui: ## Build the GraphiQL page when its sources changed (without npm the page sa
 	@hack/ui.sh
 
 .PHONY: generate
-generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs
+generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs, roles
 	@echo "==> GraphQL server"
 	go tool gqlgen generate
 	go generate ./...
 	@echo "==> deep copies and CRDs"
 	$(TOOL) controller-gen object crd paths=./pkg/apis/... output:crd:dir=deploy/helm/kairship/crds
+	@echo "==> the programs' roles"
+	$(TOOL) controller-gen rbac:roleName=kairship-apiserver,fileName=rbac-apiserver.yaml \
+		paths=./cmd/apiserver/... output:rbac:dir=deploy/helm/kairship/files
+	$(TOOL) controller-gen rbac:roleName=kairship-controller-manager,fileName=rbac-controller-manager.yaml \
+		"paths=./pkg/controllers/...;./cmd/controller-manager/..." output:rbac:dir=deploy/helm/kairship/files
 
 ##@ Check
 

@@ -1,0 +1,157 @@
+{{/* Names are the same in every installation: there is one Kairship in a cluster. */}}
+
+{{- define "kairship.labels" -}}
+{{- $c := .component -}}
+{{- with .root -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{ include "kairship.selector" (dict "root" . "component" $c) }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "kairship.selector" -}}
+app.kubernetes.io/name: kairship-{{ .component }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/part-of: kairship
+{{- end -}}
+
+{{- define "kairship.image" -}}
+{{- $i := .root.Values.image -}}
+{{ $i.registry }}/kairship-{{ .component }}:{{ default (printf "v%s" .root.Chart.AppVersion) $i.tag }}
+{{- end -}}
+
+{{/* The flags that somebody set beside the chart's own; the latter must not be among them. */}}
+{{- define "kairship.flags" -}}
+{{- range $name, $value := .flags }}
+{{- if has $name $.own }}
+{{- fail (printf "%s.flags.%s: the chart sets this flag itself; there is a value for it" $.of $name) }}
+{{- end }}
+- {{ printf "--%s=%v" $name $value | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "kairship.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+seccompProfile: {type: RuntimeDefault}
+{{- end -}}
+
+{{- define "kairship.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: {drop: [ALL]}
+{{- end -}}
+
+{{/* Where pods go: .values is apiserver's or controllerManager's. */}}
+{{- define "kairship.placement" -}}
+{{- $selector := include "kairship.selector" . -}}
+{{- with .values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+topologySpreadConstraints:
+{{- with .values.topologySpreadConstraints }}
+{{- toYaml . | nindent 2 }}
+{{- else }}
+{{- range tuple "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- $selector | nindent 8 }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A ServiceAccount, the roles that are generated from the code (files/), and their bindings. */}}
+{{- define "kairship.account" -}}
+{{- $name := printf "kairship-%s" .component -}}
+{{- $labels := include "kairship.labels" . -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ $name }}
+  namespace: {{ .root.Release.Namespace }}
+  labels: {{- $labels | nindent 4 }}
+  {{- with .values.serviceAccount.annotations }}
+  annotations: {{- toYaml . | nindent 4 }}
+  {{- end }}
+automountServiceAccountToken: false
+{{- range splitList "\n---\n" (printf "\n%s" (.root.Files.Get (printf "files/rbac-%s.yaml" .component))) }}
+{{- with fromYaml . }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}
+metadata:
+  name: {{ .metadata.name }}
+  {{- with .metadata.namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- $labels | nindent 4 }}
+rules: {{- toYaml .rules | nindent 2 }}
+---
+{{ include "kairship.binding" (dict "root" $.root "kind" .kind "name" .metadata.name "namespace" .metadata.namespace "account" $name "labels" $labels) }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- define "kairship.binding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ .kind }}Binding
+metadata:
+  name: {{ .name }}
+  {{- with .namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels: {{- .labels | nindent 4 }}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: {{ .kind }}, name: {{ .name }}}
+subjects:
+  - {kind: ServiceAccount, name: {{ .account }}, namespace: {{ .root.Release.Namespace }}}
+{{- end -}}
+
+{{/* .tls is apiserver's or the webhook's; .service the name of the Service. */}}
+{{- define "kairship.certificate" -}}
+{{- with .tls.certManager }}
+apiVersion: cert-manager.io/v1
+kind: Certificate
+metadata:
+  name: {{ $.tls.secretName }}
+  namespace: {{ $.root.Release.Namespace }}
+  labels: {{- include "kairship.labels" $ | nindent 4 }}
+spec:
+  secretName: {{ $.tls.secretName }}
+  duration: {{ .duration }}
+  renewBefore: {{ .renewBefore }}
+  privateKey: {algorithm: ECDSA, size: 256, rotationPolicy: Always}
+  usages: [digital signature, key encipherment, server auth]
+  dnsNames:
+    - {{ $.service }}.{{ $.root.Release.Namespace }}.svc
+    - {{ $.service }}.{{ $.root.Release.Namespace }}.svc.cluster.local
+    {{- range .dnsNames }}
+    - {{ . }}
+    {{- end }}
+  issuerRef: {{- toYaml .issuerRef | nindent 4 }}
+{{- end }}
+{{- end -}}
+
+{{/* A duration such as 1m30s, in whole seconds. */}}
+{{- define "kairship.seconds" -}}
+{{- $h := regexFind "[0-9]+h" . | trimSuffix "h" | default "0" | int -}}
+{{- $m := regexFind "[0-9]+m" . | trimSuffix "m" | default "0" | int -}}
+{{- $s := regexFind "[0-9]+s" . | trimSuffix "s" | default "0" | int -}}
+{{- add (mul $h 3600) (mul $m 60) $s -}}
+{{- end -}}
