@@ -18,7 +18,7 @@ func TestGuide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	guide, err := os.ReadFile(filepath.Join(root, "docs/subscriptions.md"))
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "subscriptions.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestGuide(t *testing.T) {
 		if name == nil {
 			t.Fatalf("a block of the guide is no subscription with a name:\n%s", subscription)
 		}
-		fields[regexp.MustCompile(`\n  (\w+)`).FindStringSubmatch(subscription)[1]] = true
+		fields[regexp.MustCompile(`\n {2}(\w+)`).FindStringSubmatch(subscription)[1]] = true
 		t.Run(name[1], func(t *testing.T) {
 			variables := m{}
 			if strings.Contains(subscription, "$operation") {

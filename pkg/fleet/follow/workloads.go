@@ -58,7 +58,7 @@ func WorkloadJoin(instance string, t index.Type) *live.Join {
 		ID: "workload/" + t.Kind,
 		With: []live.Secondary{
 			{Source: source(index.ResourceBindings), Keys: func(o *live.Object) []live.Key {
-				b, err := live.Decoded[workv1alpha2.ResourceBinding](o)
+				b, err := decoded[workv1alpha2.ResourceBinding](o)
 				if err != nil || b.Spec.Resource.Kind != t.Kind || b.Name != kind.BindingName(b.Spec.Resource.Name) {
 					return nil
 				}
@@ -91,7 +91,7 @@ func combine(kind workload.Kind, template *live.Object, bindings, members []*liv
 		}
 	}
 	for _, m := range members {
-		c, err := live.Decoded[clusterv1alpha1.Cluster](m)
+		c, err := decoded[clusterv1alpha1.Cluster](m)
 		if err != nil {
 			o.Err = err
 			return o
@@ -101,6 +101,15 @@ func combine(kind workload.Kind, template *live.Object, bindings, members []*liv
 	status := workload.Evaluate(facts)
 	o.Status = &status
 	return o
+}
+
+// decoded is an object as T. It is decoded once for whatever shows it, too.
+func decoded[T any](o *live.Object) (*T, error) {
+	i, err := indexed(o)
+	if err != nil {
+		return nil, err
+	}
+	return index.Decode[T](i)
 }
 
 // same tells that two states show the same: of objects that did not change, nothing
