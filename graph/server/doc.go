@@ -8,4 +8,16 @@
 // clients of that media type read errors only from a 200. Who the caller is and
 // what HTTP itself forbids (401, 403, 405, 413, 415, 503) shows in the status
 // whatever the media type.
+//
+// # Subscriptions
+//
+// run does what is the same on every transport: it counts the subscription, has its
+// caller checked for as long as it lasts (authz.Sentry), takes one result after the
+// other from gqlgen, and finds out in the end why there are no more. Where results
+// go is a sink: an eventWriter, which writes server-sent events, or an operation of
+// a socket, which is a WebSocket. Every end is the cause of a context; see endError.
+//
+// An idle connection costs what has to be there: goroutines that wait (of a socket
+// one, of each subscription another one beside its resolver's), no buffers and no
+// tickers. Whoever adds to that adds it ten thousand times.
 package server
