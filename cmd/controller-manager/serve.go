@@ -24,9 +24,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers"
 )
 
-// leaseName is the Lease that the leader holds.
-const leaseName = "kairship-controller-manager"
-
 // serve runs the manager until the context ends.
 func serve(ctx context.Context, o *options) error {
 	setUpLog(o)
@@ -40,14 +37,20 @@ func serve(ctx context.Context, o *options) error {
 	if err := waitForAPIs(ctx, config, o.waitForAPIs); err != nil {
 		return err
 	}
-	mgr, err := newManager(config, o)
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	mgr, err := newManager(config, o, lost)
 	if err != nil {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
 	if err := controllers.Setup(ctx, mgr, o.settings()); err != nil {
 		return err
 	}
-	if err := mgr.Start(ctx); err != nil {
+	err = mgr.Start(ctx)
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	if err != nil {
 		return fmt.Errorf("run the manager: %w", err)
 	}
 	log.Info("Stopped")
@@ -84,20 +87,22 @@ func globalCluster(o *options) (*rest.Config, error) {
 	return config, nil
 }
 
-func newManager(config *rest.Config, o *options) (manager.Manager, error) {
-	// The Lease must be renewed also when the controllers use up their limit.
-	leases := rest.CopyConfig(config)
-	leases.QPS, leases.Burst = 10, 20
-
+// newManager makes the manager. It calls lost when another replica leads, though
+// this one did.
+func newManager(config *rest.Config, o *options, lost func(error)) (manager.Manager, error) {
+	lease, err := newLock(config, o, lost)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
-		Scheme:                  controllers.Scheme(),
-		Cache:                   controllers.Cache(ctrl.Log.WithName("cache")),
-		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:  o.healthAddress,
-		LeaderElection:          o.leaderElect,
-		LeaderElectionID:        leaseName,
-		LeaderElectionNamespace: o.leaderNamespace,
-		LeaderElectionConfig:    leases,
+		Scheme:                 controllers.Scheme(),
+		Cache:                  controllers.Cache(ctrl.Log.WithName("cache")),
+		Metrics:                metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress: o.healthAddress,
+		LeaderElection:         o.leaderElect,
+		LeaderElectionID:       leaseName,
+		// The Lease and its namespace are in there.
+		LeaderElectionResourceLockInterface: lease,
 		// The process ends with the manager, so the Lease can be given back at once
 		// and the next replica does not wait for its end.
 		LeaderElectionReleaseOnCancel: true,
@@ -109,6 +114,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
+	lease.recorder = mgr.GetEventRecorder("leader-election")
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return nil, err
 	}

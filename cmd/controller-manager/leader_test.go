@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+)
+
+// memory is a Lease without a server.
+type memory struct {
+	resourcelock.Interface
+	holder string
+	fails  error
+}
+
+func (m *memory) Identity() string { return "us" }
+
+func (m *memory) Get(context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	return &resourcelock.LeaderElectionRecord{HolderIdentity: m.holder}, nil, m.fails
+}
+
+func (m *memory) Create(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	return m.Update(context.Background(), record)
+}
+
+func (m *memory) Update(_ context.Context, record resourcelock.LeaderElectionRecord) error {
+	if m.fails == nil {
+		m.holder = record.HolderIdentity
+	}
+	return m.fails
+}
+
+func TestLock(t *testing.T) {
+	take := func(ctx context.Context, l *lock, _ *memory) {
+		_ = l.Update(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: "us"})
+	}
+	others := func(_ context.Context, _ *lock, m *memory) { m.holder = "others" }
+	for _, c := range []struct {
+		reason string
+		steps  []func(context.Context, *lock, *memory)
+		lost   bool
+	}{
+		{reason: "one that waits for its turn has lost nothing", steps: []func(context.Context, *lock, *memory){others}},
+		{reason: "one that leads has not", steps: []func(context.Context, *lock, *memory){take}},
+		{reason: "one whose Lease another one took has", steps: []func(context.Context, *lock, *memory){take, others}, lost: true},
+		{reason: "one that gave it back has not", steps: []func(context.Context, *lock, *memory){take, func(ctx context.Context, l *lock, _ *memory) {
+			_ = l.Update(ctx, resourcelock.LeaderElectionRecord{})
+		}, others}},
+		{reason: "one that could not take it has not", steps: []func(context.Context, *lock, *memory){func(ctx context.Context, l *lock, m *memory) {
+			m.fails = errors.New("conflict")
+			take(ctx, l, m)
+			m.fails = nil
+		}, others}},
+		{reason: "nobody knows who leads while the server is away", steps: []func(context.Context, *lock, *memory){take, others, func(_ context.Context, _ *lock, m *memory) {
+			m.fails = errors.New("away")
+		}}},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			m, told := &memory{}, 0
+			l := &lock{Interface: m, lost: func(error) { told++ }}
+			for _, step := range c.steps {
+				step(t.Context(), l, m)
+			}
+			for range 2 { // It is told once.
+				_, _, _ = l.Get(t.Context())
+			}
+			if want := map[bool]int{true: 1}[c.lost]; told != want {
+				t.Errorf("told %d times that it is lost, want %d", told, want)
+			}
+		})
+	}
+}
