@@ -16,12 +16,14 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -68,7 +70,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency))
 	if r.Look != nil {
-		building = building.WatchesRawSource(source.Channel(r.Look, &handler.EnqueueRequestForObject{}))
+		building = building.WatchesRawSource(source.Channel(r.Look, handler.Funcs{GenericFunc: func(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			r.histories.hurry(e.Object.GetName())
+			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
+		}}))
 	}
 	return building.Complete(outcome.Patient(r))
 }
@@ -184,10 +189,7 @@ func (r *Reconciler) next(instance *v1alpha1.Instance, f found, after v1alpha1.I
 	case f.Credentials != nil:
 		return spread(withoutCredentials)
 	case pending:
-		// A glance does not tell how Karmada is.
-		h := r.histories.of(instance.Name)
-		h.whole = time.Time{}
-		r.histories.keep(instance.Name, h)
+		r.histories.hurry(instance.Name) // A glance does not tell how Karmada is.
 		return min(soon, r.Interval)
 	case !meta.IsStatusConditionTrue(after.Conditions, v1alpha1.ConditionReachable):
 		return min(spread(whileAway), r.Interval)

@@ -54,6 +54,16 @@ func (h *histories) keep(name string, what history) {
 	h.byName[name] = what
 }
 
+// hurry makes the next look a whole one.
+func (h *histories) hurry(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if what, known := h.byName[name]; known {
+		what.whole = time.Time{}
+		h.byName[name] = what
+	}
+}
+
 func (h *histories) forget(name string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
