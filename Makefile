@@ -116,6 +116,15 @@ bench-passthrough: ui ## The native passthrough against the instance itself and 
 	@echo "==> benchmark of the passthrough against a fleet in $(BENCH_DIR)"
 	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) $(FLAGS) -- go test -run '^$$' -bench . -benchtime 1x ./test/proxy
 
+.PHONY: bench-live
+bench-live: ui ## Subscriptions against a raw watch: lag of events and memory, with a fleet of its own
+	@echo "==> benchmark of subscriptions against a fleet in $(BENCH_DIR)"
+	@$(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) $(FLAGS) -- go test -run '^$$' -bench . -benchtime 1x -timeout 30m ./test/live $(BENCHFLAGS)
+
+.PHONY: test-convergence
+test-convergence: ui ## The long form of the test that subscribers agree with the truth: 50 of them, 2,000 changes
+	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- go test -count=1 -timeout 30m -run TestConvergence -v ./test/live -args -convergence-subscribers=50 -convergence-changes=2000
+
 .PHONY: scale
 scale: ui ## A thousand instances (SCALE=…) with one controller manager, with a fleet of its own on two cores
 	@echo "==> $(SCALE) instances against a fleet in $(SCALE_DIR)"

@@ -32,8 +32,8 @@ func parseVersion(text string) (uint64, error) {
 
 // span is where a member of a JSON object is: its name and its value.
 type span struct {
-	name             string
-	nameAt, from, to int64
+	name     string
+	from, to int64
 }
 
 // members tells where the members of a JSON object are.
@@ -67,7 +67,7 @@ func appendMember(to []byte, name string, value []byte) []byte {
 	if to[len(to)-1] != '{' {
 		to = append(to, ',')
 	}
-	to, _ = jsontext.AppendQuote(to, name) //nolint:errcheck // It is a name that was read from JSON.
+	to, _ = jsontext.AppendQuote(to, name) // Only its UTF-8 could be wrong.
 	return append(append(to, ':'), value...)
 }
 
@@ -169,7 +169,7 @@ func (d *decoder) read(raw []byte, of metav1.TypeMeta) (*Object, error) {
 	head := []byte("{")
 	for _, m := range []struct{ name, value string }{{"apiVersion", o.APIVersion}, {"kind", o.Kind}} {
 		if m.value != "" {
-			quoted, _ := jsontext.AppendQuote(nil, m.value) //nolint:errcheck // Only its UTF-8 could be wrong.
+			quoted, _ := jsontext.AppendQuote(nil, m.value) // The same.
 			head = appendMember(head, m.name, quoted)
 		}
 	}

@@ -142,13 +142,13 @@ func (f *feed) hear(fr frame) {
 
 // apply is called with the lock held, and with the version of the turns set.
 func (f *feed) apply(turns []turn) {
-	for i := range turns {
-		if turns[i].now == nil {
-			delete(f.objects, turns[i].key)
+	for _, t := range turns {
+		if t.now == nil {
+			delete(f.objects, t.key)
 		} else {
-			f.objects[turns[i].key] = turns[i].now
+			f.objects[t.key] = t.now
 		}
-		f.history.add(turns[i])
+		f.history.add(t)
 	}
 	f.ordered = nil
 	for _, s := range f.sinks {

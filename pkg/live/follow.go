@@ -58,7 +58,8 @@ func (f *feed) run(ctx context.Context) {
 		if err != nil && (failures > 0 || !f.known()) {
 			f.interrupt(explain(f.source, err))
 		}
-		if failures++; failures > 1 || (err != nil && !f.known()) {
+		failures++
+		if failures > 1 || (err != nil && !f.known()) {
 			pause(ctx, waitAfter(err, failures-1))
 		}
 	}

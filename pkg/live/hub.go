@@ -180,7 +180,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 		if lost || (known && at.scope != scopeOf(interest.Scope)) {
 			resume = elsewhere
 		}
-		if err := s.add(interest, resume); err != nil {
+		if err := s.add(interest, resume); err != nil { //nolint:contextcheck // A watch outlives who began it.
 			s.end(err)
 			return nil, err
 		}
@@ -357,7 +357,8 @@ func (h *Hub) feed(s Source) *feed {
 func (h *Hub) release(v *view) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if v.users--; v.users > 0 {
+	v.users--
+	if v.users > 0 {
 		return
 	}
 	v.linger = time.AfterFunc(h.options.Linger, func() { h.drop(v) }).Stop
@@ -377,7 +378,8 @@ func (h *Hub) drop(v *view) {
 	feeds := v.feedsInOrder()
 	for _, in := range v.inputs {
 		f := in.feed
-		if f.users--; f.users == 0 {
+		f.users--
+		if f.users == 0 {
 			f.stop()
 			if h.feeds[f.source] == f {
 				delete(h.feeds, f.source)

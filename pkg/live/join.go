@@ -1,6 +1,6 @@
 package live
 
-// Every, as a key that Secondary.Keys returns, concerns all objects of the primary
+// Every is, as a key that Secondary.Keys returns, for all objects of the primary
 // source.
 var Every = Key{Name: "*"}
 

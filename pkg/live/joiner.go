@@ -111,10 +111,9 @@ func (j *joiner) turned(input int, turns []turn, ready bool) []change {
 	var changes []change
 	for _, key := range slices.SortedFunc(maps.Keys(affected), compareKeys) {
 		old, now := j.joined[key], j.compute(key, nil)
-		switch {
-		case now == nil:
+		if now == nil {
 			delete(j.joined, key)
-		default:
+		} else {
 			j.joined[key] = now
 		}
 		if j.same(old, now) {

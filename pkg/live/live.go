@@ -118,8 +118,7 @@ type Event struct {
 	// Err says for a person why a source is Interrupted or Ended.
 	Err error
 
-	position position
-	stream   *Stream
+	stream *Stream
 }
 
 // Errors that end a stream. Others are *apierror.Error: NOT_FOUND when all
@@ -128,7 +127,7 @@ var (
 	// ErrSlow is for a subscriber that did not read for Options.MaxSilence though there was something to read.
 	ErrSlow = errors.New("the subscriber did not read for too long")
 	// ErrStopped is for everybody when Kairship stops. Resume at another replica.
-	ErrStopped = errors.New("Kairship is being stopped; resume with the last cursor")
+	ErrStopped = errors.New("the process is being stopped; resume with the last cursor")
 	// ErrClosed is for who reads a stream that was closed.
 	ErrClosed = errors.New("the stream is closed")
 )

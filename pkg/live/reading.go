@@ -180,7 +180,8 @@ func (s *Stream) status(p *part) {
 		return
 	}
 	if !s.synced {
-		if s.settle(p); s.synced {
+		s.settle(p)
+		if s.synced {
 			s.sayAll(Event{Type: Synced})
 		}
 	}

@@ -15,9 +15,11 @@ func (v *view) begin(p *part) {
 		p.start(start{snapshot: v.sorted(), from: nothing, at: v.now})
 	case v.foreign(p.resume):
 		v.lose(p, "cluster")
-	case len(v.inputs) == 1 && v.resume(p, nil, "history"):
 	default:
-		p.stream.hub.work.begin(func() { v.recover(p) })
+		// The inputs of a join are not all locked here.
+		if len(v.inputs) > 1 || !v.resume(p) {
+			p.stream.hub.work.begin(func() { v.recover(p) })
+		}
 	}
 }
 
@@ -99,14 +101,14 @@ func (v *view) changesSince(from position, bases map[past]*listing) (changes []c
 	return changes, missing
 }
 
-// resume tells a part what is otherwise than what is known, if that can be told now.
-// The view and its inputs are locked.
-func (v *view) resume(p *part, bases map[past]*listing, told string) bool {
-	changes, missing := v.changesSince(p.resume, bases)
+// resume tells a part what is otherwise than what is known, if memory tells. The view
+// and its inputs are locked.
+func (v *view) resume(p *part) bool {
+	changes, missing := v.changesSince(p.resume, nil)
 	if len(missing) > 0 {
 		return false
 	}
-	v.metrics.resumed.WithLabelValues(told).Inc()
+	v.metrics.resumed.WithLabelValues("history").Inc()
 	p.start(start{changes: changes, from: p.resume, at: v.now})
 	return true
 }
@@ -131,26 +133,33 @@ func (v *view) recover(p *part) {
 	}
 }
 
+// beginFrom begins a part with what is known, or tells what is missing for that.
+func (v *view) beginFrom(p *part, bases map[past]*listing, told string) (missing []past, begun bool) {
+	v.lock()
+	defer v.unlock()
+	if _, here := v.parts[p]; !here || v.gone != nil {
+		return nil, true
+	}
+	if v.foreign(p.resume) {
+		v.lose(p, "cluster")
+		return nil, true
+	}
+	changes, missing := v.changesSince(p.resume, bases)
+	if len(missing) > 0 {
+		return missing, false
+	}
+	v.metrics.resumed.WithLabelValues(told).Inc()
+	p.start(start{changes: changes, from: p.resume, at: v.now})
+	return nil, true
+}
+
 func (v *view) tryRecover(ctx context.Context, p *part) error {
 	bases, told := map[past]*listing{}, "history"
 	for {
-		var missing []past
-		v.lock()
-		_, here := v.parts[p]
-		switch {
-		case !here || v.gone != nil:
-			v.unlock()
-			return nil
-		case v.foreign(p.resume):
-			v.lose(p, "cluster")
-			v.unlock()
-			return nil
-		case v.resume(p, bases, told):
-			v.unlock()
+		missing, begun := v.beginFrom(p, bases, told)
+		if begun {
 			return nil
 		}
-		_, missing = v.changesSince(p.resume, bases)
-		v.unlock()
 		for _, of := range missing {
 			feed := v.inputs[of.input].feed
 			if feed.at() < of.version {

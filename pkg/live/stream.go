@@ -125,9 +125,9 @@ func (s *Stream) shift() Event {
 func (s *Stream) turn() (*part, error) {
 	for {
 		s.mu.Lock()
-		if s.err != nil {
-			defer s.mu.Unlock()
-			return nil, s.err
+		if err := s.err; err != nil {
+			s.mu.Unlock()
+			return nil, err
 		}
 		if len(s.ready) == 0 {
 			last := s.last

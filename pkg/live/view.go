@@ -25,8 +25,6 @@ type change struct {
 type input struct {
 	feed  *feed
 	ready bool
-	// objects are, in a joined view, those of the feed as far as the view has heard.
-	objects map[Key]*Object
 }
 
 // view is what parts of streams are attached to: the objects of one feed, or of a

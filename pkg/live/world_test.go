@@ -142,13 +142,13 @@ func (c *cluster) watch(ctx context.Context, version uint64) (watcher, error) {
 			w.first = append(w.first, frame{kind: "ADDED", object: o, version: o.version})
 		}
 		w.first = append(w.first, frame{kind: "BOOKMARK", version: c.version, listed: true})
-		w.next_ = len(c.log)
+		w.position = len(c.log)
 	} else {
 		if version < max(c.cached, c.compacted) {
 			return nil, errExpired
 		}
-		for w.next_ < len(c.log) && c.log[w.next_].version <= version {
-			w.next_++
+		for w.position < len(c.log) && c.log[w.position].version <= version {
+			w.position++
 		}
 	}
 	w.stop = context.AfterFunc(ctx, func() { w.fail(ctx.Err()) })
@@ -157,11 +157,11 @@ func (c *cluster) watch(ctx context.Context, version uint64) (watcher, error) {
 }
 
 type clusterWatch struct {
-	cluster *cluster
-	first   []frame
-	next_   int
-	err     error
-	stop    func() bool
+	cluster  *cluster
+	first    []frame
+	position int
+	err      error
+	stop     func() bool
 }
 
 func (w *clusterWatch) fail(err error) {
@@ -184,9 +184,9 @@ func (w *clusterWatch) next() (frame, error) {
 			f := w.first[0]
 			w.first = w.first[1:]
 			return f, nil
-		case w.next_ < len(c.log):
-			w.next_++
-			return c.log[w.next_-1], nil
+		case w.position < len(c.log):
+			w.position++
+			return c.log[w.position-1], nil
 		}
 		c.changed.Wait()
 	}
@@ -223,9 +223,9 @@ func (c *cluster) put(namespace, name string, labels map[string]string, value in
 	defer c.mu.Unlock()
 	key := Key{namespace, name}
 	c.version++
-	kind, uid := "MODIFIED", ""
+	var kind, uid string
 	if old := c.now[key]; old != nil {
-		uid = string(old.Meta.UID)
+		kind, uid = "MODIFIED", string(old.Meta.UID)
 	} else {
 		c.uids++
 		kind, uid = "ADDED", "uid-"+strconv.Itoa(c.uids)
@@ -410,6 +410,7 @@ func (r *reader) fold(e Event) {
 			clear(r.known)
 		}
 		clear(known)
+	case Synced, Interrupted, Restored, Ended:
 	}
 }
 

@@ -306,9 +306,11 @@ func readsEvents(s *gql.Stream, into *arrivals, synced chan struct{}) {
 		}
 		var told struct {
 			ResourceChanged struct {
-				Type     string
-				Resource *struct{ ResourceVersion string }
-			}
+				Type     string `json:"type"`
+				Resource *struct {
+					ResourceVersion string `json:"resourceVersion"`
+				} `json:"resource"`
+			} `json:"resourceChanged"`
 		}
 		if json.Unmarshal(e.Data, &told) != nil {
 			return

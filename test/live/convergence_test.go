@@ -91,8 +91,8 @@ type folder struct {
 	trace []string
 }
 
-// fault notes what is wrong about an object, and what was told of it before.
-func (f *folder) fault(key, format string, args ...any) {
+// faultf notes what is wrong about an object, and what was told of it before.
+func (f *folder) faultf(key, format string, args ...any) {
 	f.faults = append(f.faults, fmt.Sprintf(format, args...)+"\n"+f.about(func(k string) bool { return k == key }))
 }
 
@@ -123,7 +123,7 @@ func (f *folder) run(ctx context.Context) {
 				f.mu.Lock()
 				f.refusals++
 				if refused.Status < 500 {
-					f.fault("", "refused with HTTP %d: %s", refused.Status, refused.Body)
+					f.faultf("", "refused with HTTP %d: %s", refused.Status, refused.Body)
 				}
 				f.mu.Unlock()
 			}
@@ -168,14 +168,19 @@ func (f *folder) read(ctx context.Context, stream *gql.Stream) {
 func (f *folder) fold(data json.RawMessage) bool {
 	var told struct {
 		ResourceChanged struct {
-			Type, Cursor string
-			Resource     *struct{ Namespace, Name, ResourceVersion string }
-		}
+			Type     string `json:"type"`
+			Cursor   string `json:"cursor"`
+			Resource *struct {
+				Namespace       string `json:"namespace"`
+				Name            string `json:"name"`
+				ResourceVersion string `json:"resourceVersion"`
+			} `json:"resource"`
+		} `json:"resourceChanged"`
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := json.Unmarshal(data, &told); err != nil {
-		f.fault("", "an event cannot be read: %v", err)
+		f.faultf("", "an event cannot be read: %v", err)
 		return false
 	}
 	e := told.ResourceChanged
@@ -193,17 +198,17 @@ func (f *folder) fold(data json.RawMessage) bool {
 	switch e.Type {
 	case "ADDED":
 		if known {
-			f.fault(key, "ADDED %s at %s, known at %s", key, version, before)
+			f.faultf(key, "ADDED %s at %s, known at %s", key, version, before)
 		}
 		f.known[key] = version
 	case "MODIFIED":
 		if !known || before == version {
-			f.fault(key, "MODIFIED %s at %s, known at %q", key, version, before)
+			f.faultf(key, "MODIFIED %s at %s, known at %q", key, version, before)
 		}
 		f.known[key] = version
 	case "DELETED":
 		if !known {
-			f.fault(key, "DELETED %s, which was not known", key)
+			f.faultf(key, "DELETED %s, which was not known", key)
 		}
 		delete(f.known, key)
 		return true // The version of the deletion is nobody's to see.
@@ -216,7 +221,7 @@ func (f *folder) fold(data json.RawMessage) bool {
 		f.interrupted = false
 	}
 	if e.Resource != nil && !f.truth.has(key, version) {
-		f.fault(key, "%s %s at %s, where it never was", e.Type, key, version)
+		f.faultf(key, "%s %s at %s, where it never was", e.Type, key, version)
 	}
 	return true
 }
