@@ -172,6 +172,8 @@ func listWatch(client rest.Interface, kept *store, failed func()) *cache.ListWat
 	judge := func(ctx context.Context, err error) error {
 		switch {
 		case err == nil, ctx.Err() != nil, apierrors.IsResourceExpired(err), apierrors.IsGone(err), apierrors.IsInvalid(err):
+		case apierrors.IsTooManyRequests(err), apierrors.IsTimeout(err), apierrors.IsServerTimeout(err):
+			// It answers, and has too much to do: a look now would be one thing more.
 		case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
 			kept.deny()
 		default:
