@@ -140,9 +140,9 @@ func (k *karmada) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within 30 seconds", what)
+			t.Fatalf("%s: not within two minutes", what)
 		}
 	}
 }
