@@ -106,6 +106,12 @@ test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet
 test-faults: ## Of these only the one that kills and stops parts of the fleet (KAIRSHIP_FAULTS=0 leaves it out)
 	@KAIRSHIP_FAULTS=only $(MAKE) test-fleet
 
+.PHONY: chaos
+chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAIRSHIP_CHAOS_SEED=n to repeat one); a short form is in test-faults
+	@echo "==> chaos in a fleet in $(TEST_DIR)"
+	@KAIRSHIP_CHAOS=$${KAIRSHIP_CHAOS:-10m} $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
+		go test -count=1 -timeout 60m -run '^TestChaos$$' -v $(TESTFLAGS) ./test/faults
+
 .PHONY: bench
 bench: ui ## The read path against a plain REST client, with a fleet of its own; ratios are printed
 	@echo "==> benchmarks against a fleet in $(BENCH_DIR)"

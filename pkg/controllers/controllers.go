@@ -42,9 +42,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/informers"
 )
 
-// What the manager may do besides its controllers: hold the Lease and tell of it.
+// What the manager may do besides its controllers: hold the Lease, and tell of it in
+// events, as every controller does.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=kairship-system,verbs=get;create;update
-// +kubebuilder:rbac:groups="",resources=events,namespace=kairship-system,verbs=create;patch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Settings are what an administrator may choose.
 type Settings struct {
@@ -160,6 +161,9 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 		return err
 	}
 	if err := instanceaccess.RegisterIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	if err := mgr.Add(&countedBy{objects: mgr.GetCache()}); err != nil {
 		return err
 	}
 	mgr = limits.Limit(mgr, limits.Limits{

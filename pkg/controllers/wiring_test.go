@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
@@ -76,6 +78,30 @@ func karmada(t *testing.T) (*httptest.Server, connection.Connection) {
 	}
 }
 
+// counted is a value of the metric kairship_conditions; zero when there is none.
+func counted(t *testing.T, labels ...string) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "kairship_conditions" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			found := map[string]string{}
+			for _, label := range metric.GetLabel() {
+				found[label.GetName()] = label.GetValue()
+			}
+			if slices.Equal(labels, []string{found["kind"], found["type"], found["status"], found["reason"]}) {
+				return metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
 func TestEverythingTogether(t *testing.T) {
 	w := newWorld(t)
 	mgr := startManager(w)
@@ -108,6 +134,9 @@ func TestEverythingTogether(t *testing.T) {
 	w.eventually("the collection is told on the instance", func(context.Context) bool {
 		word, _ := w.indexed(get(w, "wired", &v1alpha1.Instance{}).Status.Conditions)
 		return word == "True/Collecting"
+	})
+	w.eventually("what is said is counted, by the leader", func(context.Context) bool {
+		return counted(t, "Instance", "Indexed", "True", "Collecting") == 1 && counted(t, "Cluster", "Indexed", "True", "Collecting") == 1
 	})
 	w.eventually("the virtual cluster is looked at too", func(context.Context) bool {
 		return get(w, "k-wired", &v1alpha1.Cluster{}).Status.KubernetesVersion == "v1.35.4"

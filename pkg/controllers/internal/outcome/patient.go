@@ -27,7 +27,7 @@ func (p patient) Reconcile(ctx context.Context, request reconcile.Request) (reco
 
 // behind tells that an error, and all that is joined in it, is a conflict.
 func behind(err error) bool {
-	if joined, is := err.(interface{ Unwrap() []error }); is { //nolint:errorlint // This very error.
+	if joined, is := err.(interface{ Unwrap() []error }); is {
 		for _, each := range joined.Unwrap() {
 			if !behind(each) {
 				return false
