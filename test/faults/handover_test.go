@@ -115,7 +115,7 @@ func TestLeaderFrozen(t *testing.T) {
 	})
 
 	logged := filepath.Join(s.Logs, leader+".log")
-	before, err := os.ReadFile(logged)
+	had, err := os.ReadFile(logged)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestLeaderFrozen(t *testing.T) {
 	s.Gone(t, leader, pid, noticeWithin)
 	t.Logf("%s ended %s after it went on", leader, time.Since(thawed).Round(10*time.Millisecond))
 	// It ended because it saw who leads, and not because it tried in vain for long enough.
-	if last := readFrom(t, logged, int64(len(before))); !strings.Contains(string(last), "another replica leads") {
+	if last := readFrom(t, logged, int64(len(had))); !strings.Contains(string(last), "another replica leads") {
 		t.Errorf("it does not say why it ended:\n%s", last)
 	}
 	if err := s.leadsNow(t.Context(), t, standby); err != nil {
