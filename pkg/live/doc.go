@@ -43,9 +43,18 @@
 // changed since, at any replica: the feed's own history tells, or else the cluster
 // is asked for the resource as it was at the cursor's version, which is compared
 // with what is now. A cluster remembers some minutes. Beyond that the source
-// begins with a GAP. A cursor is exact, because what a stream has not delivered
-// is ordered by version: everything up to the cursor's version was delivered, and
-// nothing after it.
+// begins with a GAP.
+//
+// A cursor is exact, though changes are merged and one number can't tell which of
+// them were read: what waits is read in batches, each leading from one version to
+// another, in the order of keys. In the middle of a batch the objects up to a key
+// are known as of the later version, and the rest as of the earlier one (position).
+// A snapshot is a batch that leads from nothing. So it is told from the middle on,
+// too, when a line breaks.
+//
+// Versions are compared as numbers, within one cluster: a cursor also knows the
+// cluster by the UID of its namespace kube-system, in case another one comes in the
+// instance's place.
 //
 // Cursors are signed with the key that replicas share, and are bound to
 // Subscription.Identity: that of another subscription is refused as INVALID.
@@ -53,6 +62,6 @@
 // # Locks
 //
 // Nothing is waited for while a lock is held. They are taken in the order hub,
-// feeds (by source), view, stream. Changes reach the streams synchronously, from the feed's own
-// goroutine.
+// feeds (by source), view, stream. Changes reach the streams synchronously, from the
+// feed's own goroutine.
 package live

@@ -383,9 +383,11 @@ func TestFollow(t *testing.T) {
 		}
 		follow(alpha)
 		r.drain(time.Second)
+		follow(alpha, beta)
+		r.drain(time.Second)
 		follow(beta)
 		r.drain(time.Second)
-		wantSaid(t, r, "SYNCED", "ADDED a", "SYNCED of alpha", "DELETED a", "ENDED of alpha", "ADDED b", "SYNCED of beta")
+		wantSaid(t, r, "SYNCED", "ADDED a", "SYNCED of alpha", "ADDED b", "SYNCED of beta", "DELETED a", "ENDED of alpha")
 	})
 }
 

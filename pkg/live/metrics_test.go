@@ -1,0 +1,78 @@
+package live
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// values are the metrics of a registry by name and labels.
+func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]float64{}
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			name := f.GetName()
+			for _, l := range m.GetLabel() {
+				name += " " + l.GetValue()
+			}
+			if v := m.GetGauge().GetValue() + m.GetCounter().GetValue(); v != 0 {
+				out[name] = v
+			}
+		}
+	}
+	return out
+}
+
+// TestNothingIsLeft connects and leaves ten thousand times, reading or not.
+func TestNothingIsLeft(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		registry := prometheus.NewRegistry()
+		h := w.hub(Options{Linger: time.Minute, Registerer: registry})
+		w.cluster(alpha).put("n", "a", nil, 0)
+		keeping := w.subscribe(h, everything(alpha))
+		keeping.until(Synced)
+		for i := range 10_000 {
+			s, err := h.Subscribe(t.Context(), everything(alpha))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i%2 == 0 {
+				if _, err := s.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.Close()
+		}
+		want := map[string]float64{
+			"kairship_live_watches": 1, "kairship_live_streams": 1,
+			"kairship_live_feeds instance deployments.apps": 1, "kairship_live_objects instance deployments.apps": 1,
+			"kairship_live_subscribers instance deployments.apps": 1,
+			"kairship_live_events_total ADDED":                    5001, "kairship_live_events_total SYNCED": 1,
+			"kairship_live_streams_ended_total closed": 10_000,
+		}
+		if diff := cmp.Diff(want, values(t, registry)); diff != "" {
+			t.Errorf("metrics (-want +got):\n%s", diff)
+		}
+		keeping.stream.Close()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		for name, v := range values(t, registry) {
+			switch name {
+			case "kairship_live_events_total ADDED", "kairship_live_events_total SYNCED", "kairship_live_streams_ended_total closed":
+			default:
+				t.Errorf("%s is %v when everybody has left", name, v)
+			}
+		}
+		if n := w.cluster(alpha).open(); n != 0 {
+			t.Errorf("%d watches are left", n)
+		}
+	})
+}
