@@ -27,7 +27,12 @@ const (
 	kubeVersion = "1.35.0"
 )
 
-func TestMain(m *testing.M) { os.Exit(apitest.Run(m, withOthersCRDs)) }
+func TestMain(m *testing.M) {
+	code := apitest.Run(m, withOthersCRDs, apitest.WithPediaClusters(), apitest.WithKarmadas(), withAudit)
+	_ = os.Remove(auditLog)
+	_ = os.Remove(auditLog + ".policy")
+	os.Exit(code)
+}
 
 // withOthersCRDs installs the definitions of all that the chart may make objects for.
 func withOthersCRDs(env *envtest.Environment) error {
