@@ -19,6 +19,9 @@ TEST_PORT_BASE ?= 18400
 BENCH_DIR ?= .local-bench
 BENCH_PORT_BASE ?= 19400
 
+# What `make static` writes into the programs; when empty, they say which commit they are of.
+VERSION ?=
+
 SCALE ?= 1000
 SCALE_DIR ?= .local-scale
 SCALE_PORT_BASE ?= 20400
@@ -64,6 +67,11 @@ build: ui ## Build Kairship's programs into bin/, and the fleet's components int
 	go build -buildvcs=auto -o bin/kairship-controller-manager ./cmd/controller-manager
 	@$(MAKE) components TEST_DIR=$(DIR)
 
+.PHONY: static
+static: ## Build Kairship's programs as they are released, static, into bin/static (VERSION=v1.2.3)
+	@echo "==> Kairship's programs, static, into bin/static"
+	@for program in apiserver controller-manager; do hack/static.sh $$program "$(VERSION)" bin/static/kairship-$$program; done
+
 .PHONY: components
 components:
 	@echo "==> the fleet's components, into this machine's cache"
@@ -93,7 +101,9 @@ test: verify test-unit test-fleet ## Everything: verify, unit tests, and the sui
 	@echo "==> all passed"
 
 .PHONY: test-unit
-test-unit: components ## Unit tests: nothing needs to run; those of CRDs and controllers start an API server
+test-unit: components static ## Unit tests: nothing needs to run; those of CRDs, controllers and the chart start an API server
+	@echo "==> helm, for the chart's tests"
+	@go tool -modfile=tools/helm/go.mod -n helm >/dev/null
 	@echo "==> unit tests"
 	KAIRSHIP_REQUIRE_ENVTEST=1 KUBEBUILDER_ASSETS=$(abspath $(TEST_DIR))/bin go test $(TESTFLAGS) $$(go list ./... | grep -v '/kairship/test')
 
