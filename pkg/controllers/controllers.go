@@ -44,7 +44,8 @@ import (
 
 // What the manager may do besides its controllers: hold the Lease, and tell of it in
 // events, as every controller does.
-// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=kairship-system,verbs=get;create;update
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=kairship-system,verbs=create
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=kairship-system,resourceNames=kairship-controller-manager,verbs=get;update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Settings are what an administrator may choose.
