@@ -48,7 +48,7 @@ func known(code, name string) bool {
 func metricsCode(t *testing.T) string {
 	t.Helper()
 	var code strings.Builder
-	for _, pattern := range []string{"pkg/*/*metrics.go", "pkg/*/*/*metrics.go", "graph/*/*metrics.go"} {
+	for _, pattern := range []string{"pkg/*/*metrics.go", "pkg/controllers/*.go", "pkg/*/*/*metrics.go", "graph/*/*metrics.go"} {
 		files, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("no code about metrics at %s: %v", pattern, err)
