@@ -21,7 +21,7 @@ app.kubernetes.io/part-of: kairship
 
 {{- define "kairship.image" -}}
 {{- $i := .root.Values.image -}}
-{{ $i.registry }}/kairship-{{ .component }}:{{ default (printf "v%s" .root.Chart.AppVersion) $i.tag }}
+{{ with $i.registry }}{{ . }}/{{ end }}kairship-{{ .component }}:{{ default (printf "v%s" .root.Chart.AppVersion) $i.tag }}
 {{- end -}}
 
 {{/* The flags that somebody set beside the chart's own; the latter must not be among them. */}}
