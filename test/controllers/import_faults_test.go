@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -28,8 +29,12 @@ func errorf(err error, format string, args ...any) error {
 
 // TestDeletedWithADeadMember removes the entry of m3 while nobody can reach m3.
 // It goes after a while, and says what stays there; when m3 is back and gets an
-// entry again, what stayed is taken up.
+// entry again, what stayed is taken up. Patience alone is a minute and a half of it,
+// so it is for the long form.
 func TestDeletedWithADeadMember(t *testing.T) {
+	if !fleet.Long() {
+		t.Skip("it waits for minutes; KAIRSHIP_LONG=1 runs it")
+	}
 	s := openImports(t)
 	s.restoreM3()
 	s.edit("m3", func(spec *v1alpha1.ClusterSpec) {
@@ -124,6 +129,9 @@ func TestBothManagersDieHalfway(t *testing.T) {
 		}},
 	} {
 		t.Run(moment.name, func(t *testing.T) {
+			if moment.name == "while it leaves" && !fleet.Long() {
+				t.Skip("the first and the last moment are enough; KAIRSHIP_LONG=1 runs it")
+			}
 			inner := *s
 			inner.T = t
 			next := map[string]string{"alpha": "beta", "beta": "alpha"}[instance]
