@@ -242,7 +242,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Now:         time.Now,
 		},
 		instanceregistry.Name: &instanceregistry.Reconciler{
-			Client:   kube,
+			Client: kube, Live: live,
 			Recorder: mgr.GetEventRecorder(instanceregistry.Name),
 		},
 		instancerolebinding.Name: &instancerolebinding.Reconciler{

@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -8,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -17,7 +19,7 @@ import (
 
 func (w *world) register(name string) {
 	w.Helper()
-	r := &instanceregistry.Reconciler{Client: w.sync.Client, Recorder: w.events}
+	r := &instanceregistry.Reconciler{Client: w.sync.Client, Live: w.kube, Recorder: w.events}
 	_, err := r.Reconcile(w.Context(), named(name))
 	w.must(err)
 }
@@ -133,5 +135,42 @@ func TestForeignRegistrationIsLeftAlone(t *testing.T) {
 	}
 	if err := w.kube.Delete(t.Context(), stored); err != nil && !apierrors.IsNotFound(err) {
 		t.Error(err)
+	}
+}
+
+// TestRegistrationLeftBehind removes the registration of an Instance that is gone,
+// as when the garbage collector is down, and no other.
+func TestRegistrationLeftBehind(t *testing.T) {
+	w := newWorld(t)
+	startManager(w)
+	instance := w.instance("left", "kubeconfig")
+	var made types.UID
+	registered := func(ctx context.Context) (uid types.UID) {
+		registration := &v1alpha1.InstanceRegistration{}
+		_ = w.kube.Get(ctx, client.ObjectKey{Name: "left"}, registration)
+		return registration.UID
+	}
+	w.eventually("it is registered", func(ctx context.Context) bool {
+		made = registered(ctx)
+		return made != ""
+	})
+	// There is no garbage collector here: nobody else would remove it.
+	w.must(w.kube.Delete(t.Context(), instance))
+	w.eventually("the registration goes with the Instance", func(ctx context.Context) bool {
+		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKey{Name: "left"}, &v1alpha1.InstanceRegistration{}))
+	})
+
+	foreign := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: "left-foreign", Labels: map[string]string{"team": "somebody-else"}}}
+	w.must(w.kube.Create(t.Context(), foreign))
+	w.eventually("the Instance is gone", func(ctx context.Context) bool {
+		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKey{Name: "left"}, &v1alpha1.Instance{}))
+	})
+	w.instance("left", "kubeconfig")
+	w.eventually("the next Instance of the name is registered", func(ctx context.Context) bool {
+		uid := registered(ctx)
+		return uid != "" && uid != made
+	})
+	if stays := get(w, "left-foreign", &v1alpha1.InstanceRegistration{}); stays.UID != foreign.UID || !stays.DeletionTimestamp.IsZero() {
+		t.Error("somebody else's registration was removed")
 	}
 }

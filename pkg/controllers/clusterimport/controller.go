@@ -58,6 +58,7 @@ type Reconciler struct {
 	instances, members remotes
 	roster             roster
 	pauses             pauses
+	reminders          reminders
 
 	// claims lets one Cluster at a time find out that it is the only one.
 	claims sync.Mutex

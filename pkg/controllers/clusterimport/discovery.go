@@ -73,6 +73,10 @@ func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]me
 	if err != nil {
 		return nil, err
 	}
+	global, err := d.globalCluster(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var seen []member
 	list := &clusterv1alpha1.ClusterList{}
 	for {
@@ -80,7 +84,15 @@ func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]me
 			return nil, err
 		}
 		for i := range list.Items {
-			seen = append(seen, memberOf(instance.Name, &list.Items[i]))
+			one := memberOf(instance.Name, &list.Items[i])
+			seen = append(seen, one)
+			if !one.deleting || !one.managed || one.global != global {
+				continue
+			}
+			// Its Cluster may have stopped to wait for it, and nothing of it should remain.
+			if err := d.remind(ctx, control, &list.Items[i]); err != nil {
+				return nil, err
+			}
 		}
 		if list.Continue == "" {
 			return seen, nil

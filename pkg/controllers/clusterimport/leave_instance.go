@@ -3,6 +3,8 @@ package clusterimport
 import (
 	"context"
 	"fmt"
+	"sync"
+	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
@@ -29,7 +31,7 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 			}
 		}
 		r.roster.drop(s.marks.uid)
-		if err := r.remind(ctx, s, s.karmada); err != nil {
+		if err := r.remind(ctx, s.control, s.karmada); err != nil {
 			return err
 		}
 		if !r.lost(s) {
@@ -48,33 +50,68 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// remind has Karmada look again at what it is to remove from a member that it does
-// not reach. It gives that up once it finds the member not ready; but until it
-// does, it tries again and again, and then pauses for up to a quarter of an hour.
-func (r *Reconciler) remind(ctx context.Context, s *scope, karmada *clusterv1alpha1.Cluster) error {
-	ready := readiness(karmada)
-	if karmada.DeletionTimestamp.IsZero() || ready == nil || ready.Status == metav1.ConditionTrue {
+// tooLong is how long Karmada gets to take a workload out of a member before it is
+// reminded, and the time between two reminders.
+const tooLong = 10 * time.Second
+
+// reminders are when Karmada was reminded last, by control plane and member.
+type reminders struct {
+	mu   sync.Mutex
+	last map[string]time.Time
+}
+
+// due tells, once in a while, that it is time for another reminder.
+func (m *reminders) due(of string, now time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Sub(m.last[of]) < tooLong {
+		return false
+	}
+	if m.last == nil {
+		m.last = map[string]time.Time{}
+	}
+	for other, at := range m.last { // What has gone is not asked for again.
+		if now.Sub(at) > time.Hour {
+			delete(m.last, other)
+		}
+	}
+	m.last[of] = now
+	return true
+}
+
+// remind has Karmada look again at what it is to remove from a member. It gives
+// that up once it finds the member not ready; but until it does, it tries again and
+// again, and pauses for up to a quarter of an hour, even after the member is back.
+func (r *Reconciler) remind(ctx context.Context, control *remote, karmada *clusterv1alpha1.Cluster) error {
+	if karmada.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	ready, now := readiness(karmada), time.Now()
+	away := ready != nil && ready.Status != metav1.ConditionTrue
+	again := now.Sub(karmada.DeletionTimestamp.Time) > tooLong && r.reminders.due(control.endpoint+"/"+karmada.Name, now)
+	if !away && !again {
 		return nil
 	}
 	works := &workv1alpha1.WorkList{}
-	if err := s.control.List(ctx, works, client.InNamespace(names.GenerateExecutionSpaceName(karmada.Name))); err != nil {
-		return r.failed(s.control, err, "list Works")
+	if err := control.List(ctx, works, client.InNamespace(names.GenerateExecutionSpaceName(karmada.Name))); err != nil {
+		return r.failed(control, err, "list Works")
 	}
 	for i := range works.Items {
 		work := &works.Items[i]
-		if work.DeletionTimestamp.IsZero() || work.Spec.SuspendDispatching != nil && *work.Spec.SuspendDispatching {
+		suspended := work.Spec.SuspendDispatching != nil && *work.Spec.SuspendDispatching
+		if work.DeletionTimestamp.IsZero() || suspended && !again {
 			continue
 		}
 		// It changes nothing for what is being removed, and is a change that Karmada hears of.
 		reminded := work.DeepCopy()
-		reminded.Spec.SuspendDispatching = new(true)
+		reminded.Spec.SuspendDispatching = new(!suspended)
 		patch := client.MergeFromWithOptions(work, client.MergeFromWithOptimisticLock{})
-		err := s.control.Patch(ctx, reminded, patch, client.FieldOwner(Name))
+		err := control.Patch(ctx, reminded, patch, client.FieldOwner(Name))
 		if apierrors.IsConflict(err) {
 			continue // Karmada is at it this very moment.
 		}
 		if client.IgnoreNotFound(err) != nil {
-			return r.failed(s.control, err, "change Work %q", work.Name)
+			return r.failed(control, err, "change Work %q", work.Name)
 		}
 	}
 	return nil

@@ -98,7 +98,7 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
 	case !karmada.DeletionTimestamp.IsZero():
 		if s.marks.of(karmada) != ownedBySomebody {
-			if err := r.remind(ctx, s, karmada); err != nil {
+			if err := r.remind(ctx, s.control, karmada); err != nil {
 				return err
 			}
 		}

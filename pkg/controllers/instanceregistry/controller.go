@@ -7,10 +7,13 @@ package instanceregistry
 import (
 	"context"
 	"fmt"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -31,7 +34,9 @@ const concurrency = 16
 
 // Reconciler keeps the InstanceRegistration of one Instance.
 type Reconciler struct {
-	Client   client.Client
+	Client client.Client
+	// Live reads past the cache, where a stale answer would remove what is needed.
+	Live     client.Reader
 	Recorder events.EventRecorder
 }
 
@@ -51,7 +56,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/finalizers,verbs=update
-// +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
@@ -59,8 +64,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
 	instance := &v1alpha1.Instance{}
 	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
-		// The garbage collector removes the registration of an Instance that is gone.
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+		if !apierrors.IsNotFound(err) {
+			return ctrl.Result{}, err
+		}
+		return ctrl.Result{}, r.removeLeft(ctx, request.Name, nil)
 	}
 	current := &scope{instance: instance, owner: ownership.ByInstance(instance)}
 	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, r.register, r.report))
@@ -112,6 +119,11 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("read the registration of instance %q: %w", name, err)
+	case leftBy(stored) != "" && leftBy(stored) != s.instance.UID:
+		if err := r.removeLeft(ctx, name, s.instance); err != nil {
+			return err
+		}
+		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonPending, "The InstanceRegistration of an earlier Instance of this name is being removed."), Retry: time.Second}
 	case !s.owner.Owns(stored):
 		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.InstanceRegistrationKind, stored))}
 	case !stored.DeletionTimestamp.IsZero():
@@ -128,6 +140,50 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 		}
 	}
 	s.registration = updated
+	return nil
+}
+
+// leftBy is the UID of the Instance that a registration was made for; empty when it
+// was not made by this controller.
+func leftBy(registration *v1alpha1.InstanceRegistration) types.UID {
+	owner := metav1.GetControllerOf(registration)
+	labels := registration.Labels
+	if owner == nil || owner.Kind != v1alpha1.InstanceKind || owner.Name != registration.Name ||
+		labels[v1alpha1.ManagedByLabel] != v1alpha1.ManagedByValue || labels[v1alpha1.InstanceLabel] != registration.Name ||
+		labels[v1alpha1.OwnerUIDLabel] != string(owner.UID) {
+		return ""
+	}
+	return owner.UID
+}
+
+// removeLeft removes the registration of an Instance that is gone. The garbage
+// collector does that too, but not as long as it does not know all kinds again after
+// an outage of the API server, which may take it hours.
+func (r *Reconciler) removeLeft(ctx context.Context, name string, present *v1alpha1.Instance) error {
+	stored := &v1alpha1.InstanceRegistration{}
+	if err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	left := leftBy(stored)
+	if left == "" || !stored.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	// The cache may not know yet for whom it was made.
+	now := &v1alpha1.Instance{}
+	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, now)
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("read instance %q: %w", name, err)
+	}
+	if err == nil && now.UID == left {
+		return nil
+	}
+	uid := stored.UID
+	if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("delete the registration of an earlier instance %q: %w", name, err)
+	}
+	if present != nil {
+		r.Recorder.Eventf(present, nil, corev1.EventTypeNormal, "RegistrationReplaced", "Register", "Removed the InstanceRegistration of an earlier Instance of this name")
+	}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,10 +36,14 @@ func Apply[Status any](ctx context.Context, kube client.Client, object client.Ob
 	if err != nil {
 		return fmt.Errorf("convert the status of %s: %w", object.GetName(), err)
 	}
-	version, err := w.send(ctx, object.GetResourceVersion())
+	read := object.GetResourceVersion()
+	known := w.known(ctx, object)
+	version, err := w.send(ctx, known)
 	if err == nil {
-		// What the caller read and this write are all there is in it.
-		object.SetResourceVersion(version)
+		if known == read {
+			// What the caller read and this write are all there is in it.
+			object.SetResourceVersion(version)
+		}
 		return nil
 	}
 	for range attempts {
@@ -90,6 +95,30 @@ func newWrite(kube client.Client, object client.Object, owner string, before, af
 	}
 	w.after, err = runtime.DefaultUnstructuredConverter.ToUnstructured(after)
 	return w, err
+}
+
+// known is the version that the write is for. Others may have written their parts
+// since the object was read, as while somebody was waited for: when the cache has
+// that by now, and the owner's part is the same, it is for the version in the cache.
+func (w *write) known(ctx context.Context, object client.Object) string {
+	read := object.GetResourceVersion()
+	cached, ok := object.DeepCopyObject().(client.Object)
+	if !ok || w.kube.Get(ctx, client.ObjectKeyFromObject(object), cached) != nil ||
+		cached.GetUID() != object.GetUID() || !later(cached.GetResourceVersion(), read) {
+		return read
+	}
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cached)
+	if err != nil || !w.says(&unstructured.Unstructured{Object: fields}, w.before) {
+		return read
+	}
+	return cached.GetResourceVersion()
+}
+
+// later tells whether a version came after another one. They are numbers that grow.
+func later(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x > y
 }
 
 // send writes, provided that the object has a version, and gives the version after.
