@@ -197,7 +197,10 @@ func (f *Fleet) member(name string) []process {
 				"--manage-all-nodes=true",
 				"--cidr=10.244.0.0/16",
 				// Where the apiserver finds the kubelet of every node: kwok plays it, for logs and attach.
+				// Without both, kwok takes a node's addresses away each time that the node was
+				// given up and comes back.
 				"--node-ip=127.0.0.1",
+				"--node-name=127.0.0.1",
 				fmt.Sprintf("--node-port=%d", f.ports.Of(name+"/kwok")),
 				"--server-address=" + f.ports.Addr(name+"/kwok"),
 				"--tls-cert-file=" + pki.File("serving/tls.crt"),
