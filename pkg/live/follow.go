@@ -127,11 +127,13 @@ func (s *session) follow(ctx context.Context) error {
 // compare makes sure that the cluster is the one that was watched, with the history
 // that was watched.
 func (s *session) compare(ctx context.Context) error {
-	epoch, err := s.upstream.epoch(ctx)
+	latest, err := s.upstream.latest(ctx)
 	if err != nil {
 		return err
 	}
-	latest, err := s.upstream.latest(ctx)
+	// Only now: an API server that has just started forbids everything, and what is
+	// forbidden counts as a cluster that does not show what it is.
+	epoch, err := s.upstream.epoch(ctx)
 	if err != nil {
 		return err
 	}
@@ -144,12 +146,12 @@ func (s *session) compare(ctx context.Context) error {
 
 // begin reads what is there, and watches from then on.
 func (s *session) begin(ctx context.Context) error {
-	epoch, err := s.upstream.epoch(ctx)
-	if err != nil {
-		return err
-	}
 	if s.withoutWatchList {
 		l, err := s.upstream.list(ctx, 0)
+		if err != nil {
+			return err
+		}
+		epoch, err := s.upstream.epoch(ctx) // Behind the list; see compare.
 		if err != nil {
 			return err
 		}
@@ -162,6 +164,11 @@ func (s *session) begin(ctx context.Context) error {
 	}
 	w, err := s.upstream.watch(ctx, 0)
 	if err != nil {
+		return err
+	}
+	epoch, err := s.upstream.epoch(ctx) // Behind the watch; see compare.
+	if err != nil {
+		w.close()
 		return err
 	}
 	l := &listing{objects: map[Key]*Object{}}

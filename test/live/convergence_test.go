@@ -87,6 +87,8 @@ type folder struct {
 	gaps, resumed, refusals int
 	interrupted             bool
 	faults                  []string
+	// told are the versions that objects were told at, each with what was told.
+	told map[string]string
 	// trace is what was told, for whoever has to find out what went wrong.
 	trace []string
 }
@@ -220,8 +222,10 @@ func (f *folder) fold(data json.RawMessage) bool {
 	case "RESTORED":
 		f.interrupted = false
 	}
-	if e.Resource != nil && !f.truth.has(key, version) {
-		f.faultf(key, "%s %s at %s, where it never was", e.Type, key, version)
+	if e.Resource != nil {
+		// Whether it ever was there is known at the end: of a request that the dying API
+		// server executed and did not answer, only later.
+		f.told[key+"@"+version] = e.Type
 	}
 	return true
 }
@@ -243,7 +247,7 @@ func TestConvergence(t *testing.T) {
 	folders := make([]*folder, *subscribersFlag)
 	for i := range folders {
 		folders[i] = &folder{
-			number: i, api: person(t, "alice"), truth: history, known: map[string]string{}, wanted: filterOf(i, namespaces, prefix),
+			number: i, api: person(t, "alice"), truth: history, known: map[string]string{}, told: map[string]string{}, wanted: filterOf(i, namespaces, prefix),
 			random: rand.New(rand.NewPCG(uint64(i), 7)),
 		}
 		readers.Go(func() { folders[i].run(ctx) })
@@ -314,6 +318,11 @@ func TestConvergence(t *testing.T) {
 	var gaps, resumed int
 	for _, f := range folders {
 		gaps, resumed = gaps+f.gaps, resumed+f.resumed
+		for at, what := range f.told {
+			if key, version, _ := strings.Cut(at, "@"); !f.truth.has(key, version) {
+				f.faultf(key, "%s %s at %s, where it never was", what, key, version)
+			}
+		}
 		for _, fault := range f.faults {
 			t.Errorf("subscriber %d (%+v): %s", f.number, f.wanted, fault)
 		}
