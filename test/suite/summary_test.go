@@ -64,6 +64,12 @@ func TestSummaries(t *testing.T) {
 				StaleClusters: []struct{ Name string }{}, Clusters: count(in.Clusters), Nodes: count(in.Nodes),
 				CPU: amount(in.CPU), Memory: amount(in.Memory), Pods: amount(in.Pods),
 			}
+			if in.StaleSince != nil {
+				want.StaleSince = new(in.StaleSince.UTC())
+			}
+			for _, stale := range in.StaleClusters {
+				want.StaleClusters = append(want.StaleClusters, struct{ Name string }{stale.Name})
+			}
 			groups := map[string]string{"Deployment": "apps", "StatefulSet": "apps", "DaemonSet": "apps", "Job": "batch", "CronJob": "batch"}
 			for _, w := range in.Workloads {
 				ready := int(w.Ready)

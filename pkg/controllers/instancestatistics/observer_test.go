@@ -276,8 +276,8 @@ func TestABrokenConnectionIsTold(t *testing.T) {
 	o := s.observe("alpha", k.connection())
 	s.settles(o)
 	eventually(t, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
+	k.Listener.Close() // First, so that nothing connects again in between.
 	k.CloseClientConnections()
-	k.Listener.Close()
 	select {
 	case told := <-s.lost:
 		if told.Object.GetName() != "alpha" {
