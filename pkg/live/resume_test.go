@@ -38,6 +38,7 @@ func TestResume(t *testing.T) {
 		{"the cluster cannot be watched from there", func(c *cluster) { c.remove("n", "a"); c.set(func(c *cluster) { c.cached = c.version }) }, []string{"DELETED a", "SYNCED"}, 1},
 		{"the cluster forgot", func(c *cluster) { c.remove("n", "a"); c.set(func(c *cluster) { c.compacted = c.version }) }, []string{"GAP of alpha", "ADDED b", "ADDED c", "SYNCED"}, 1},
 		{"another cluster", func(c *cluster) { c.set(func(c *cluster) { c.identity = 9 }) }, []string{"GAP of alpha", "ADDED a", "ADDED b", "ADDED c", "SYNCED"}, 0},
+		{"the same cluster, whose API server has just started", func(c *cluster) { c.set(func(c *cluster) { c.waking = 1 }) }, []string{"INTERRUPTED of alpha", "SYNCED"}, 0},
 		{"a history that is not there yet", func(c *cluster) { c.set(func(c *cluster) { c.version -= 50 }) }, []string{"GAP of alpha", "ADDED a", "ADDED b", "ADDED c", "SYNCED"}, 0},
 	} {
 		t.Run(tc.reason, func(t *testing.T) {

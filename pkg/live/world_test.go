@@ -51,6 +51,9 @@ type cluster struct {
 	down error
 	// hung requests wait until the context ends.
 	hung bool
+	// waking is how many requests meet an API server that has just started, and that
+	// forbids everything until it knows who may do what.
+	waking int
 	// frozen watches say nothing.
 	frozen   bool
 	watchers map[*clusterWatch]struct{}
@@ -59,6 +62,8 @@ type cluster struct {
 
 	lists, exact, watches int
 }
+
+var errForbidden = errors.New("forbidden")
 
 func newCluster(s Source) *cluster {
 	c := &cluster{source: s, now: map[Key]*Object{}, version: 100, identity: 1, watchers: map[*clusterWatch]struct{}{}}
@@ -69,6 +74,10 @@ func newCluster(s Source) *cluster {
 func (c *cluster) check(ctx context.Context) error {
 	c.mu.Lock()
 	hung, down := c.hung, c.down
+	if c.waking > 0 {
+		c.waking--
+		down = errForbidden
+	}
 	c.mu.Unlock()
 	if hung {
 		<-ctx.Done()
@@ -120,7 +129,9 @@ func (c *cluster) latest(ctx context.Context) (uint64, error) {
 }
 
 func (c *cluster) epoch(ctx context.Context) (uint32, error) {
-	if err := c.check(ctx); err != nil {
+	if err := c.check(ctx); errors.Is(err, errForbidden) {
+		return 0, nil // As that of HTTP does.
+	} else if err != nil {
 		return 0, err
 	}
 	c.mu.Lock()
