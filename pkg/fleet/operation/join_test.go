@@ -1,13 +1,16 @@
 package operation
 
 import (
+	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/live"
 )
 
 func asked(instance string, joined *metav1.Condition) *v1alpha1.Cluster {
@@ -164,5 +167,56 @@ func TestCreating(t *testing.T) {
 		{"it is gone", nil, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending}, ReasonDeleted, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) { found(t, creating(op, tt.instance), tt.want, tt.trouble, tt.final) })
+	}
+}
+
+// The watch may be behind the mutation: what it tells of the time before says nothing
+// of the operation, whether it is to be seen as withdrawn or as done.
+func TestWhatIsOlderThanTheOperationIsNotBelieved(t *testing.T) {
+	begun := time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC)
+	event := func(version, instance string) *live.Event {
+		c := asked(instance, nil)
+		c.Name, c.ResourceVersion = "m9", version
+		raw, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := live.NewObject(live.Source{Resource: clusters.GroupVersionResource()}, v1alpha1.GroupVersion.String(), "Cluster", c.ObjectMeta, raw)
+		return &live.Event{Type: live.Added, Source: o.Source, Object: o}
+	}
+	for _, kind := range []Kind{KindJoinCluster, KindUnjoinCluster} {
+		t.Run(string(kind), func(t *testing.T) {
+			before, after := "", "alpha"
+			if kind == KindUnjoinCluster {
+				before, after = after, before
+			}
+			op := Operation{Kind: kind, Instance: "alpha", Cluster: "m9", Version: "100", Began: begun}
+			v := &membership{op: op, seen: newSeen(op)}
+			written := func(at time.Duration) (StepState, string) {
+				f := v.find(begun.Add(at))
+				reason := ""
+				if f.trouble != nil {
+					reason = f.trouble.reason
+				}
+				return states(f.steps)[StepWritten], reason
+			}
+			v.see(event("99", before))
+			if state, trouble := written(time.Second); state != StepRunning || trouble != "" {
+				t.Errorf("what was before is taken for %s %s", state, trouble)
+			}
+			if got := v.settles(begun.Add(time.Second)); got != settled-time.Second {
+				t.Errorf("it looks again after %s", got)
+			}
+			if state, trouble := written(settled); state == StepDone || trouble != ReasonWithdrawn {
+				t.Errorf("what never comes is taken for %s %s", state, trouble)
+			}
+			v.see(event("101", after))
+			if state, trouble := written(time.Second); state != StepDone || trouble != "" {
+				t.Errorf("what was written is taken for %s %s", state, trouble)
+			}
+			if got := v.settles(begun.Add(time.Second)); got != 0 {
+				t.Errorf("it looks again after %s, though it knows", got)
+			}
+		})
 	}
 }

@@ -45,6 +45,9 @@ type Operation struct {
 	Instance string `json:"i"`
 	// Cluster of the inventory, for joining and leaving.
 	Cluster string `json:"c,omitempty"`
+	// Version is the resourceVersion of the Cluster or Instance that was written: what
+	// is older says nothing of the operation.
+	Version string `json:"rv,omitempty"`
 	// Objects that were written, for what is propagated.
 	Objects []Object `json:"w,omitempty"`
 	// Began is when it was asked for.

@@ -144,10 +144,10 @@ func viewOf(op Operation, grant authz.Grant) (view, []live.Interest, error) {
 		if !grant.Can(authz.VerbWatch, "") {
 			return nil, nil, forbidden
 		}
-		v := &membership{op: op}
+		v := &membership{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
 	case KindCreateInstance:
-		v := &birth{op: op}
+		v := &birth{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
 	case KindApplyManifests, KindDeployApplication, KindPromoteResource:
 	}

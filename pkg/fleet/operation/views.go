@@ -2,6 +2,7 @@ package operation
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -38,9 +39,46 @@ func current[T any](e *live.Event) *T {
 	return v
 }
 
+// seen tells whether what an operation wrote was seen. The watch that tells of it may
+// be behind the mutation, by another connection or another replica.
+type seen struct {
+	written uint64
+	begun   time.Time
+	reached bool
+}
+
+func newSeen(op Operation) seen {
+	written, err := strconv.ParseUint(op.Version, 10, 64)
+	// A version that cannot be compared is not waited for.
+	return seen{written: written, begun: op.Began, reached: err != nil}
+}
+
+func (s *seen) note(e *live.Event) {
+	version, err := strconv.ParseUint(e.Object.Meta.ResourceVersion, 10, 64)
+	s.reached = s.reached || err != nil || version >= s.written || e.Type == live.Deleted
+}
+
+// waits is how long it may still take to be seen. What was not seen by then is gone.
+func (s *seen) waits(now time.Time) time.Duration {
+	if s.reached {
+		return 0
+	}
+	return max(0, s.begun.Add(settled).Sub(now))
+}
+
+// unseen is what is found until then.
+func unseen(steps ...StepName) finding {
+	var all []Step
+	for _, name := range steps {
+		all = append(all, one(name, false, ""))
+	}
+	return finding{steps: sequence(all...)}
+}
+
 // membership views a cluster that joins or leaves an instance.
 type membership struct {
 	op      Operation
+	seen    seen
 	cluster *v1alpha1.Cluster
 	member  *clusterv1alpha1.Cluster
 }
@@ -53,24 +91,33 @@ func (m *membership) see(e *live.Event) {
 	switch {
 	case e.Object == nil:
 	case e.Source.Instance == "":
+		m.seen.note(e)
 		m.cluster = current[v1alpha1.Cluster](e)
 	default:
 		m.member = current[clusterv1alpha1.Cluster](e)
 	}
 }
 
-func (m *membership) find(time.Time) finding {
+func (m *membership) find(now time.Time) finding {
+	waits := m.seen.waits(now) > 0
 	if m.op.Kind == KindUnjoinCluster {
+		if waits {
+			return unseen(StepWritten, StepLeft)
+		}
 		return leaving(m.op, m.cluster, m.member)
+	}
+	if waits {
+		return unseen(StepWritten, StepCredentials, StepRegistered, StepReady)
 	}
 	return joining(m.op, m.cluster, m.member)
 }
 
-func (*membership) settles(time.Time) time.Duration { return 0 }
+func (m *membership) settles(now time.Time) time.Duration { return m.seen.waits(now) }
 
 // birth views an instance that is created.
 type birth struct {
 	op       Operation
+	seen     seen
 	instance *v1alpha1.Instance
 }
 
@@ -80,13 +127,19 @@ func (b *birth) interests() []live.Interest {
 
 func (b *birth) see(e *live.Event) {
 	if e.Object != nil {
+		b.seen.note(e)
 		b.instance = current[v1alpha1.Instance](e)
 	}
 }
 
-func (b *birth) find(time.Time) finding { return creating(b.op, b.instance) }
+func (b *birth) find(now time.Time) finding {
+	if b.seen.waits(now) > 0 {
+		return unseen(StepWritten, StepReachable, StepReady)
+	}
+	return creating(b.op, b.instance)
+}
 
-func (*birth) settles(time.Time) time.Duration { return 0 }
+func (b *birth) settles(now time.Time) time.Duration { return b.seen.waits(now) }
 
 // settled is how long after they were written objects may still be claimed by a
 // policy: Karmada takes less than a second.

@@ -125,7 +125,7 @@ func (s *Service) Register(ctx context.Context, in RegisterInput) (*Payload, err
 func (s *Service) begun(ctx context.Context, i *v1alpha1.Instance) *Payload {
 	s.await(ctx, i)
 	p := s.payload(i)
-	p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: operation.KindCreateInstance, Instance: i.Name})
+	p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: operation.KindCreateInstance, Instance: i.Name, Version: i.ResourceVersion})
 	return p
 }
 

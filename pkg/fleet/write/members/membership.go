@@ -98,7 +98,7 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 		}
 		p := &MembershipPayload{Requested: !in.DryRun, Cluster: s.Inventory.shown(c)}
 		if p.Requested {
-			p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: membershipKind(to), Instance: in.Instance, Cluster: in.Cluster})
+			p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: membershipKind(to), Instance: in.Instance, Cluster: in.Cluster, Version: c.ResourceVersion})
 		}
 		return p, nil
 	}
