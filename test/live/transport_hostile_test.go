@@ -22,9 +22,6 @@ import (
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// longEnough is the variable that asks for the long form.
-const longEnough = "KAIRSHIP_LONG"
-
 // footprint is what Kairship's API server holds.
 type footprint struct {
 	goroutines, files, watches int
@@ -178,7 +175,7 @@ func (v visitor) events(ctx context.Context, wait bool) error {
 // that the instance has.
 func TestNothingIsLeftOfVisitors(t *testing.T) {
 	visits := 1000
-	if os.Getenv(longEnough) != "" {
+	if fleet.Long() {
 		visits = 10_000
 	}
 	f := fleet.Open(t)

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"os"
 	"testing"
 	"time"
 
@@ -12,11 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-// longEnough is the environment variable that has tests take as long as it takes
-// to be sure. Without it they are short forms of the same.
-const longEnough = "KAIRSHIP_LONG"
+	"github.com/kairship-io/kairship/test/internal/fleet"
+)
 
 // TestRotationUnderLoad replaces alpha's credentials several times while fifty
 // clients read, write and watch through the passthrough and change workloads
@@ -25,7 +22,7 @@ const longEnough = "KAIRSHIP_LONG"
 // With KAIRSHIP_LONG=1 it is ten times in a minute.
 func TestRotationUnderLoad(t *testing.T) {
 	rotations, pause := 3, 4*time.Second
-	if os.Getenv(longEnough) != "" {
+	if fleet.Long() {
 		rotations, pause = 10, 6*time.Second
 	}
 	w := open(t)

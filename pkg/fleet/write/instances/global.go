@@ -4,13 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -21,12 +19,8 @@ import (
 
 var kind = write.Kind{GroupVersionResource: v1alpha1.InstanceResource, Kind: "Instance"}
 
-const (
-	// caughtUp bounds the wait for the watch to show what was written.
-	caughtUp = 2 * time.Second
-	// undoWithin bounds taking back what was written, also when the caller is gone.
-	undoWithin = 10 * time.Second
-)
+// undoWithin bounds taking back what was written, also when the caller is gone.
+const undoWithin = 10 * time.Second
 
 // secretOf is where the credentials of an instance are kept that came through a
 // mutation.
@@ -111,24 +105,9 @@ func (s *Service) undo(ctx context.Context, i *v1alpha1.Instance, cause error) e
 		"the Instance was written, its credentials were not, and it could not be removed again: delete instance %q, then try again", i.Name)
 }
 
-// await waits until the watch has what was written, so that whoever wrote it reads
-// it next. The write is made even if that takes too long.
+// await waits until later reads are answered with what was written.
 func (s *Service) await(ctx context.Context, written *v1alpha1.Instance) {
-	_ = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, caughtUp, true, func(ctx context.Context) (bool, error) {
-		var now v1alpha1.Instance
-		err := s.Watched.Get(ctx, client.ObjectKeyFromObject(written), &now, client.UnsafeDisableDeepCopy)
-		if apierrors.IsNotFound(err) {
-			return written.DeletionTimestamp != nil, nil
-		}
-		return err == nil && (now.UID != written.UID || reached(now.ResourceVersion, written.ResourceVersion)), nil
-	})
-}
-
-// reached compares versions of objects of one kind, which the API server counts up.
-func reached(now, want string) bool {
-	n, err := strconv.ParseUint(now, 10, 64)
-	w, err2 := strconv.ParseUint(want, 10, 64)
-	return now == want || (err == nil && err2 == nil && n >= w)
+	write.Await(ctx, s.Watched, written, &v1alpha1.Instance{})
 }
 
 func dry(run bool) []string {

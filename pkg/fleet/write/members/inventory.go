@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,9 +40,6 @@ type Inventory struct {
 	// impersonates is set once it is known that the headers are heeded.
 	impersonates atomic.Bool
 }
-
-// caughtUp bounds the wait for the watch to show what was written.
-const caughtUp = 2 * time.Second
 
 var clusterKind = write.Kind{GroupVersionResource: v1alpha1.ClusterResource, Kind: "Cluster"}
 
@@ -73,7 +69,7 @@ func (v *Inventory) join(ctx context.Context, c *v1alpha1.Cluster, to *string, p
 	}
 	written, err := v.send(ctx, http.MethodPatch, c.Name, patch, dryRun)
 	if err == nil && !dryRun {
-		v.await(ctx, written)
+		write.Await(ctx, v.Watched, written, &v1alpha1.Cluster{})
 	}
 	return written, err
 }
@@ -82,16 +78,6 @@ func (v *Inventory) join(ctx context.Context, c *v1alpha1.Cluster, to *string, p
 func (v *Inventory) shown(c *v1alpha1.Cluster) *cluster.Cluster {
 	at, lag := v.Now(), 0.0
 	return cluster.New(c, freshness.Freshness{Source: freshness.SourceLive, ObservedAt: &at, Lag: &lag})
-}
-
-// await waits until the watch has what was written, so that whoever wrote it
-// reads it next. The write is made even if that takes too long.
-func (v *Inventory) await(ctx context.Context, written *v1alpha1.Cluster) {
-	_ = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, caughtUp, true, func(ctx context.Context) (bool, error) {
-		var now v1alpha1.Cluster
-		err := v.Watched.Get(ctx, client.ObjectKeyFromObject(written), &now, client.UnsafeDisableDeepCopy)
-		return apierrors.IsNotFound(err) || (err == nil && now.Generation >= written.Generation), nil
-	})
 }
 
 // send sends one request about a cluster as the caller.
