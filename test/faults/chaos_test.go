@@ -41,8 +41,10 @@ func TestChaos(t *testing.T) {
 	s := begin(t)
 	c := newChurn(t, s, seed)
 	c.plant(t)
-	baseline := c.everything(t)
-	c.baseline = baseline
+	c.baseline = steady(t, "nothing is on its way out before the chaos", s.atRest)
+	if len(c.baseline) < 100 {
+		t.Fatalf("there are only %d objects", len(c.baseline))
+	}
 
 	stop := c.start(t)
 	killed := s.rampage(t, rand.New(rand.NewPCG(seed, 1)), lasts)

@@ -8,7 +8,6 @@ import (
 	"os"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -40,15 +39,13 @@ type tally struct{ done, failed int }
 type churn struct {
 	*scene
 	global client.Client
-	// at are the clients of all clusters, by name.
-	at   map[string]client.Client
-	seed uint64
+	seed   uint64
 	// alpha, beta and m3 are as the fleet has them.
 	instances map[string]kairshipv1alpha1.InstanceSpec
 	m2, m3    kairshipv1alpha1.ClusterSpec
 	// foreign are somebody else's objects.
 	foreign  []planted
-	baseline map[string]bool
+	baseline inventory
 	// present are the names of what is there in the end.
 	present []string
 
@@ -58,10 +55,7 @@ type churn struct {
 
 func newChurn(t *testing.T, s *scene, seed uint64) *churn {
 	t.Helper()
-	c := &churn{scene: s, global: s.Client(t, "global"), at: map[string]client.Client{}, seed: seed, instances: map[string]kairshipv1alpha1.InstanceSpec{}, tally: map[string]tally{}}
-	for _, cluster := range s.Clusters {
-		c.at[cluster.Name] = s.Client(t, cluster.Name)
-	}
+	c := &churn{scene: s, global: s.Client(t, "global"), seed: seed, instances: map[string]kairshipv1alpha1.InstanceSpec{}, tally: map[string]tally{}}
 	for _, name := range []string{"alpha", "beta"} {
 		instance := &kairshipv1alpha1.Instance{}
 		if err := c.global.Get(t.Context(), client.ObjectKey{Name: name}, instance); err != nil {
@@ -386,60 +380,9 @@ func says(object client.Object, conditions []metav1.Condition, kind string) erro
 	return nil
 }
 
-// kinds are what is looked through for things that were left behind, by the role
-// of the cluster. What Kubernetes makes of these by itself is left out.
-func kinds(role string) []string {
-	everywhere := []string{
-		"v1/Namespace", "v1/Secret", "v1/ServiceAccount", "v1/ConfigMap", "apps/v1/Deployment", "apps/v1/StatefulSet", "apps/v1/DaemonSet",
-		"rbac.authorization.k8s.io/v1/ClusterRole", "rbac.authorization.k8s.io/v1/ClusterRoleBinding",
-		"rbac.authorization.k8s.io/v1/Role", "rbac.authorization.k8s.io/v1/RoleBinding",
-	}
-	switch role {
-	case "global":
-		return append(everywhere, "cluster.clusterpedia.io/v1alpha2/PediaCluster", "kairship.io/v1alpha1/Instance", "kairship.io/v1alpha1/Cluster",
-			"kairship.io/v1alpha1/InstanceRegistration", "kairship.io/v1alpha1/InstanceRoleBinding")
-	case "instance":
-		return append(everywhere, "cluster.karmada.io/v1alpha1/Cluster", "work.karmada.io/v1alpha1/Work", "work.karmada.io/v1alpha2/ResourceBinding",
-			"work.karmada.io/v1alpha2/ClusterResourceBinding")
-	}
-	return everywhere
-}
-
-// everything is what there is in all clusters, by name.
-func (c *churn) everything(t *testing.T) map[string]bool {
-	t.Helper()
-	found, err := c.look(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(found) < 100 {
-		t.Fatalf("there are only %d objects", len(found))
-	}
-	return found
-}
-
-func (c *churn) look(ctx context.Context) (map[string]bool, error) {
-	found := map[string]bool{}
-	for _, cluster := range c.Clusters {
-		for _, name := range kinds(cluster.Role) {
-			parts := strings.Split(name, "/")
-			list := &metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{
-				APIVersion: strings.Join(parts[:len(parts)-1], "/"), Kind: parts[len(parts)-1] + "List",
-			}}
-			if err := c.at[cluster.Name].List(ctx, list); err != nil {
-				return nil, fmt.Errorf("listing %s in %s: %w", name, cluster.Name, err)
-			}
-			for i := range list.Items {
-				found[strings.Join([]string{cluster.Name, parts[len(parts)-1], list.Items[i].Namespace, list.Items[i].Name}, " ")] = true
-			}
-		}
-	}
-	return found, nil
-}
-
 // difference is what there is more and less than before the chaos.
 func (c *churn) difference(ctx context.Context) (extra, missing []string, err error) {
-	now, err := c.look(ctx)
+	now, _, err := c.look(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -113,13 +112,9 @@ func (s *scene) newAccount(t *testing.T, cluster string) (account *corev1.Servic
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
 	})
-	request, err := s.Kubernetes(t, cluster).CoreV1().ServiceAccounts(account.Namespace).
-		CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	addToken(secretsOfTests, "of the test's own account", request.Status.Token)
-	return account, request.Status.Token
+	token = s.NewToken(t, cluster, account)
+	addToken(secretsOfTests, "of the test's own account", token)
+	return account, token
 }
 
 // withToken is a kubeconfig whose user has another token.

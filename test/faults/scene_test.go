@@ -32,6 +32,8 @@ type scene struct {
 	*fleet.Fleet
 	// api asks as the administrator, and is impatient.
 	api *gql.Client
+	// at are the administrator's clients of all clusters, by name.
+	at map[string]client.Client
 	// before is how the workloads were when the first test began.
 	before picture
 	// server is Kairship's API server, which has to live through everything.
@@ -53,16 +55,19 @@ func begin(t *testing.T) *scene {
 	if unwell != nil {
 		t.Fatalf("an earlier test left the fleet unwell: %v", unwell)
 	}
-	s := &scene{Fleet: f, api: gql.New(f.KairshipURL, f.Token(t, "admin"))}
+	s := &scene{Fleet: f, api: gql.New(f.KairshipURL, f.Token(t, "admin")), at: map[string]client.Client{}}
 	s.api.HTTP = &http.Client{Transport: impatient{t}}
+	for _, cluster := range f.Clusters {
+		s.at[cluster.Name] = f.Client(t, cluster.Name)
+	}
 	watchLogs(t, f)
 
 	if before == nil {
 		f.Heal(t)
-		poll.Until(t, recoverWithin, "the fleet is well", func(ctx context.Context) (err error) {
-			before, err = s.settled(ctx)
-			return err
-		})
+		// What the suites before this one made may still be on its way out, and would be
+		// missing afterwards.
+		steady(t, "nothing is on its way out before the first test", s.atRest)
+		before = steady(t, "the fleet is well", s.settled)
 	}
 	s.before = before
 	s.server = f.PID(t, "kairship-apiserver")

@@ -3,9 +3,15 @@
 //
 //   KAIRSHIP_URL         where Kairship answers (http://127.0.0.1:8080)
 //   KAIRSHIP_TOKEN_FILE  a file with a bearer token that may change alpha
+//   KAIRSHIP_FLEET       the fleet's folder: what was made is then gone from everywhere
+//                        when a test ends, and nobody who comes next finds it half removed
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 export const base = process.env.KAIRSHIP_URL ?? 'http://127.0.0.1:8080';
 const tokenFile = process.env.KAIRSHIP_TOKEN_FILE;
@@ -14,6 +20,15 @@ export const token = readFileSync(tokenFile, 'utf8').trim();
 export const authorization = `Bearer ${token}`;
 
 const instance = 'alpha';
+const folder = process.env.KAIRSHIP_FLEET;
+const fleet = folder ? JSON.parse(readFileSync(join(folder, 'fleet.json'), 'utf8')) : { clusters: [] };
+
+// names asks a cluster itself what there is of a kind, as its administrator.
+async function names(cluster, ...what) {
+  const args = ['--kubeconfig', cluster.kubeconfig, 'get', ...what, '--ignore-not-found', '-o', 'name'];
+  const { stdout } = await promisify(execFile)(join(fleet.bin, 'kubectl'), args);
+  return stdout.split('\n').filter(Boolean);
+}
 
 async function send(query, variables) {
   const response = await fetch(`${base}/graphql`, {
@@ -58,6 +73,24 @@ export class Namespace {
     await send('mutation Drop($i: DeleteNamespaceInput!) { deleteNamespace(input: $i) { consistencyToken } }', {
       i: { instance, name: this.name },
     });
+    await this.#gone();
+  }
+
+  // #gone waits until the namespace is gone from the instance, then the Works by which
+  // Karmada has it in the members, and then its copies there.
+  async #gone() {
+    const concerned = fleet.clusters.filter((one) => one.name === instance || one.instance === instance);
+    const left = async (one) => [
+      ...(await names(one, 'namespace', this.name)),
+      ...(one.name === instance ? await names(one, 'works.work.karmada.io', '-A') : []).filter((name) => name.includes(`/${this.name}-`)),
+    ].map((name) => `${one.name}: ${name}`);
+    const ends = Date.now() + 120_000;
+    for (;;) {
+      const there = (await Promise.all(concerned.map(left))).flat();
+      if (there.length === 0) return;
+      assert.ok(Date.now() < ends, `two minutes after the namespace was deleted there are ${there}`);
+      await pause(500);
+    }
   }
 
   // What the clients subscribe to: the ConfigMaps whose names begin with cm-.
