@@ -1,0 +1,42 @@
+package tracing
+
+// Attributes of OpenTelemetry's semantic conventions, version 1.38.
+const (
+	ErrorType     = "error.type"
+	Method        = "http.request.method"
+	Route         = "http.route"
+	Status        = "http.response.status_code"
+	ServerAddress = "server.address"
+	OperationName = "graphql.operation.name"
+	OperationType = "graphql.operation.type"
+	Document      = "graphql.document"
+)
+
+// Attributes of Kairship's own.
+const (
+	// Upstream is what a request is sent to: index, global-cluster or instance.
+	Upstream = "kairship.upstream"
+	// Instance is the name of an instance that there is.
+	Instance = "kairship.instance"
+	// Code is that of an error (docs/graphql.md).
+	Code = "kairship.error.code"
+	// Loader and BatchSize are which rows are read together, and how many.
+	Loader    = "kairship.loader"
+	BatchSize = "kairship.batch.size"
+	// Reason is why a stream ended or lost its continuity.
+	Reason = "kairship.reason"
+	// Events is how many events a stream had.
+	Events = "kairship.events"
+	// Controller and Object are who reconciles what.
+	Controller = "kairship.controller"
+	Object     = "kairship.object"
+	// Result is that of an event of global management.
+	Result = "kairship.result"
+)
+
+// The values of Upstream.
+const (
+	ToIndex    = "index"
+	ToGlobal   = "global-cluster"
+	ToInstance = "instance"
+)
