@@ -33,8 +33,31 @@ type Process struct {
 	Address string
 	// Log is the file with what it writes.
 	Log string
-	cmd *exec.Cmd
+	// Stop ends it before the tests do.
+	Stop func()
+	cmd  *exec.Cmd
+	// wait waits for its end, for anybody and any number of times.
+	wait func() error
 }
+
+// Terminate tells the process to end, as a rollout does. What it returns waits until it
+// has, and says how.
+func (p *Process) Terminate(t testing.TB) (ended func() error) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatalf("ending %s: %v", p.cmd.Path, err)
+	}
+	return p.wait
+}
+
+// Tail is the end of what it wrote.
+func (p *Process) Tail(lines int) string {
+	raw, _ := os.ReadFile(p.Log)
+	return tail(string(raw), lines)
+}
+
+// PID is its process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
 
 // spawn starts a program that listens on an address of its own; args get that
 // address. It ends with the tests of the package.
@@ -59,10 +82,11 @@ func spawn(t testing.TB, program string, args func(address string) []string) *Pr
 	if err := cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", program, err)
 	}
-	AtEnd(func() {
+	p := &Process{Address: address, Log: log.Name(), cmd: cmd, wait: sync.OnceValue(cmd.Wait)}
+	p.Stop = sync.OnceFunc(func() {
 		_ = cmd.Process.Signal(os.Interrupt)
 		stopped := make(chan struct{})
-		go func() { _ = cmd.Wait(); close(stopped) }()
+		go func() { _ = p.wait(); close(stopped) }()
 		select {
 		case <-stopped:
 		case <-time.After(5 * time.Second):
@@ -72,7 +96,8 @@ func spawn(t testing.TB, program string, args func(address string) []string) *Pr
 		_ = log.Close()
 		_ = os.Remove(log.Name())
 	})
-	return &Process{Address: address, Log: log.Name(), cmd: cmd}
+	AtEnd(p.Stop)
+	return p
 }
 
 // ready waits until a URL answers 200.
@@ -95,8 +120,7 @@ func (p *Process) ready(t testing.TB, address string, transport http.RoundTrippe
 		return nil
 	})
 	if err != nil {
-		raw, _ := os.ReadFile(p.Log)
-		t.Fatalf("%s is not ready: %v\n%s", p.cmd.Path, err, tail(string(raw), 20))
+		t.Fatalf("%s is not ready: %v\n%s", p.cmd.Path, err, p.Tail(20))
 	}
 }
 
@@ -243,7 +267,15 @@ func (g *Gateway) At(address string) http.Handler { return g.forward(address) }
 // Kairship starts another API server of Kairship behind a gateway.
 func (f *Fleet) Kairship(t testing.TB, g *Gateway, flags ...string) *Process {
 	t.Helper()
-	p := f.kairship(t, g, flags)
+	return f.KairshipOf(t, kairshipProgram, g, flags...)
+}
+
+const kairshipProgram = "kairship-apiserver"
+
+// KairshipOf is the same with another program: a path, or the name of one of the fleet's.
+func (f *Fleet) KairshipOf(t testing.TB, program string, g *Gateway, flags ...string) *Process {
+	t.Helper()
+	p := f.kairship(t, program, g, flags)
 	p.ready(t, "http://"+p.Address+"/readyz", nil)
 	return p
 }
@@ -261,7 +293,7 @@ func (f *Fleet) SecureKairship(t testing.TB, g *Gateway) (*Process, *x509.CertPo
 	if !trusted.AppendCertsFromPEM(raw) {
 		t.Fatalf("%s has no certificate", authority)
 	}
-	p := f.kairship(t, g, []string{
+	p := f.kairship(t, kairshipProgram, g, []string{
 		"--tls-cert-file=" + f.PKI("global", "serving", "tls.crt"), "--tls-private-key-file=" + f.PKI("global", "serving", "tls.key"),
 		"--client-ca-file=" + authority,
 	})
@@ -269,13 +301,34 @@ func (f *Fleet) SecureKairship(t testing.TB, g *Gateway) (*Process, *x509.CertPo
 	return p, trusted
 }
 
+// Replica starts another API server of Kairship, which serves TLS alone, at an address
+// of its own, and is otherwise what the fleet's is. It need not be ready yet.
+func (f *Fleet) Replica(t testing.TB, flags ...string) *Process {
+	t.Helper()
+	args := f.Args(t, "kairship-apiserver")
+	return spawn(t, args[0], func(address string) []string {
+		var own []string
+		for _, arg := range args[1:] {
+			switch name, _, _ := strings.Cut(arg, "="); name {
+			case "--listen-address", "--tls-listen-address", "--pprof-address", "--metrics-bind-address":
+			default:
+				own = append(own, arg)
+			}
+		}
+		return slices.Concat(own, []string{"--listen-address=" + address}, flags)
+	})
+}
+
 // PKI is the path of a key or certificate that the fleet made.
 func (f *Fleet) PKI(path ...string) string {
 	return filepath.Join(append([]string{f.Dir, "pki"}, path...)...)
 }
 
-func (f *Fleet) kairship(t testing.TB, g *Gateway, flags []string) *Process {
+func (f *Fleet) kairship(t testing.TB, program string, g *Gateway, flags []string) *Process {
 	t.Helper()
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(f.Bin, program)
+	}
 	kubeconfig := filepath.Join(f.Dir, fmt.Sprintf("suite-%d.yaml", os.Getpid()))
 	if err := clientcmd.WriteToFile(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"gateway": {Server: g.URL}},
@@ -286,7 +339,7 @@ func (f *Fleet) kairship(t testing.TB, g *Gateway, flags []string) *Process {
 		t.Fatal(err)
 	}
 	AtEnd(func() { _ = os.Remove(kubeconfig) })
-	return spawn(t, filepath.Join(f.Bin, "kairship-apiserver"), func(address string) []string {
+	return spawn(t, program, func(address string) []string {
 		return append([]string{"--kubeconfig=" + kubeconfig, "--listen-address=" + address}, flags...)
 	})
 }
