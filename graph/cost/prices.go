@@ -1,0 +1,123 @@
+package cost
+
+import "maps"
+
+// Sizes of lists that cannot be paged, as they usually are.
+const (
+	usualClusters  = 3
+	usualPods      = 5
+	usualOverrides = 2
+	usualResults   = 20
+)
+
+// What a mutation costs: the permission, the write, and what is read for its answer.
+const (
+	writeRequests = 3
+	// manyWrites is for those that write several objects: a dry run of each and then
+	// the write.
+	manyWrites = 20
+)
+
+// document is what a whole object as text costs: some kilobytes where a value has some
+// bytes.
+const document = 20
+
+// Prices is what Kairship's fields cost. cost_test.go says what has to have a price.
+func Prices() map[string]Price {
+	prices := map[string]Price{
+		// From the watch on the global cluster: no request at all.
+		"Query.viewer":    {},
+		"Query.instance":  {},
+		"Query.instances": {},
+		"Query.cluster":   {},
+		"Query.clusters":  {},
+		"Viewer.can":      {Value: 2},
+
+		"Query.node":      {Requests: 1},
+		"Query.workloads": {Requests: 1},
+
+		"Instance.workload":                   {Requests: 1},
+		"Instance.workloads":                  {Requests: 1},
+		"Instance.memberCluster":              {Requests: 1},
+		"Instance.memberClusters":             {Requests: 1},
+		"Instance.namespace":                  {Requests: 1},
+		"Instance.namespaces":                 {Requests: 1},
+		"Instance.propagationPolicy":          {Requests: 1},
+		"Instance.propagationPolicies":        {Requests: 1},
+		"Instance.clusterPropagationPolicy":   {Requests: 1},
+		"Instance.clusterPropagationPolicies": {Requests: 1},
+		"Instance.overridePolicy":             {Requests: 1},
+		"Instance.overridePolicies":           {Requests: 1},
+		"Instance.clusterOverridePolicy":      {Requests: 1},
+		"Instance.clusterOverridePolicies":    {Requests: 1},
+		"Instance.resource":                   {Requests: 1},
+		"Instance.resources":                  {Requests: 1},
+		"Instance.events":                     {Requests: 1},
+
+		// Computed from the template's binding, the objects in the members and the
+		// instance's members.
+		"Workload.replicas":         {Requests: 2},
+		"Workload.health":           {Requests: 2},
+		"Workload.healthMessage":    {Requests: 2},
+		"Workload.suspended":        {Requests: 2},
+		"Workload.placements":       {Requests: 3, Items: usualClusters, Value: 2},
+		"Workload.policy":           {Requests: 1},
+		"Workload.binding":          {Requests: 1},
+		"Workload.overridePolicies": {Requests: 3, Items: usualOverrides},
+		"Workload.events":           {Requests: 1},
+		"Workload.manifest":         {Value: document},
+		"Workload.yaml":             {Value: document},
+
+		"Placement.memberCluster": {Requests: 1},
+		"Placement.overrides":     {Requests: 2, Items: usualOverrides},
+		"Placement.object":        {Requests: 1},
+		"AppliedOverride.policy":  {Requests: 1},
+		"MemberObject.pods":       {Requests: 1, Items: usualPods},
+		"MemberObject.manifest":   {Value: document},
+		"MemberObject.yaml":       {Value: document},
+
+		"PropagationPolicyLike.workloads": {Requests: 1},
+
+		"Resource.manifest": {Value: document},
+		"Resource.yaml":     {Value: document},
+
+		"ResourceBinding.clusters":         {Items: usualClusters},
+		"ResourceBinding.aggregatedStatus": {Items: usualClusters},
+
+		"ApplyManifestsPayload.results":    {Items: usualResults},
+		"DeployApplicationPayload.results": {Items: usualResults},
+		"PromoteResourcePayload.results":   {Items: usualResults},
+
+		// A share of a watch that is there already, or a new one. What is selected below
+		// is counted for one event.
+		"Subscription.instanceChanged":      {Requests: 1},
+		"Subscription.clusterChanged":       {Requests: 1},
+		"Subscription.memberClusterChanged": {Requests: 1},
+		"Subscription.workloadChanged":      {Requests: 3},
+		"Subscription.policyChanged":        {Requests: 4},
+		"Subscription.resourceChanged":      {Requests: 1},
+		"Subscription.operationProgress":    {Requests: 3},
+
+		"Mutation.applyManifests":    {Requests: manyWrites},
+		"Mutation.deployApplication": {Requests: manyWrites},
+		"Mutation.promoteResource":   {Requests: manyWrites},
+	}
+	for _, name := range []string{
+		"patchResource", "deleteResource", "createNamespace", "updateNamespace", "deleteNamespace",
+		"registerInstance", "createInstance", "updateInstance", "deleteInstance",
+		"joinCluster", "unjoinCluster", "updateMemberCluster", "cordonMemberCluster", "uncordonMemberCluster",
+		"createPropagationPolicy", "updatePropagationPolicy", "deletePropagationPolicy",
+		"createClusterPropagationPolicy", "updateClusterPropagationPolicy", "deleteClusterPropagationPolicy",
+		"createOverridePolicy", "updateOverridePolicy", "deleteOverridePolicy",
+		"createClusterOverridePolicy", "updateClusterOverridePolicy", "deleteClusterOverridePolicy",
+		"scaleWorkload", "restartWorkload", "pauseWorkload", "resumeWorkload", "setImage", "rollbackWorkload", "triggerCronJob",
+	} {
+		prices["Mutation."+name] = Price{Requests: writeRequests}
+	}
+	maps.Copy(prices, federated)
+	return prices
+}
+
+// federated are the fields of a federated subgraph. Every representation is an
+// object, and the objects of each type are read together.
+var federated = map[string]Price{}
