@@ -9,9 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -86,13 +86,5 @@ func (r *Reconciler) remind(ctx context.Context, stored *pediav1alpha2.PediaClus
 // releaseCluster lets the Cluster go.
 func (r *Reconciler) releaseCluster(ctx context.Context, s *scope) error {
 	s.gone = true
-	if !controllerutil.ContainsFinalizer(s.cluster, v1alpha1.ClusterIndexFinalizer) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.RemoveFinalizer(s.cluster, v1alpha1.ClusterIndexFinalizer)
-	if err := r.Client.Patch(ctx, s.cluster, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer from cluster %q: %w", s.cluster.Name, err)
-	}
-	return nil
+	return finalizer.Release(ctx, r.Client, s.cluster, v1alpha1.ClusterIndexFinalizer)
 }

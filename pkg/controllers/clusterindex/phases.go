@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
 )
@@ -72,15 +72,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 
 // holdCluster keeps the Cluster from vanishing before its rows.
 func (r *Reconciler) holdCluster(ctx context.Context, s *scope) error {
-	if controllerutil.ContainsFinalizer(s.cluster, v1alpha1.ClusterIndexFinalizer) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(s.cluster.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.AddFinalizer(s.cluster, v1alpha1.ClusterIndexFinalizer)
-	if err := r.Client.Patch(ctx, s.cluster, patch); err != nil {
-		return fmt.Errorf("add the finalizer to cluster %q: %w", s.cluster.Name, err)
-	}
-	return nil
+	return finalizer.Hold(ctx, r.Client, s.cluster, v1alpha1.ClusterIndexFinalizer)
 }
 
 // collect creates the PediaCluster, or brings it up to date.

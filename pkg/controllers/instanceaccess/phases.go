@@ -12,12 +12,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -82,29 +82,14 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) error {
 		if !s.wanted(b) {
 			continue
 		}
-		if !s.holding() {
-			if err := r.addFinalizer(ctx, s.instance); err != nil {
-				return fmt.Errorf("add the finalizer to instance %q: %w", s.name, err)
+		for _, object := range []client.Object{s.instance, b.InstanceRoleBinding} {
+			if err := finalizer.Hold(ctx, r.Client, object, v1alpha1.InstanceAccessFinalizer); err != nil {
+				return err
 			}
-		}
-		if b.held {
-			continue
-		}
-		if err := r.addFinalizer(ctx, b.InstanceRoleBinding); err != nil {
-			return fmt.Errorf("add the finalizer to binding %q: %w", b.Name, err)
 		}
 		b.held = true
 	}
 	return nil
-}
-
-func (r *Reconciler) addFinalizer(ctx context.Context, object client.Object) error {
-	before, ok := object.DeepCopyObject().(client.Object)
-	if !ok {
-		return fmt.Errorf("%T is no object", object)
-	}
-	controllerutil.AddFinalizer(object, v1alpha1.InstanceAccessFinalizer)
-	return r.Client.Patch(ctx, object, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 // look reads what the instance has of ours.
@@ -270,13 +255,8 @@ func (r *Reconciler) releaseInstance(ctx context.Context, s *scope) error {
 }
 
 func (r *Reconciler) letInstanceGo(ctx context.Context, s *scope) error {
-	if !s.holding() {
+	if s.instance == nil {
 		return nil
 	}
-	patch := client.MergeFromWithOptions(s.instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.RemoveFinalizer(s.instance, v1alpha1.InstanceAccessFinalizer)
-	if err := r.Client.Patch(ctx, s.instance, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer from instance %q: %w", s.name, err)
-	}
-	return nil
+	return finalizer.Release(ctx, r.Client, s.instance, v1alpha1.InstanceAccessFinalizer)
 }

@@ -3,12 +3,9 @@ package instanceaccess
 import (
 	"context"
 	"errors"
-	"fmt"
-
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
@@ -29,13 +26,10 @@ func (r *Reconciler) report(ctx context.Context, s *scope) error {
 func (r *Reconciler) reportOne(ctx context.Context, b *binding) error {
 	ended := !b.DeletionTimestamp.IsZero() || b.Spec.Revoked
 	if b.cleaned && b.held && ended {
-		patch := client.MergeFromWithOptions(b.DeepCopy(), client.MergeFromWithOptimisticLock{})
-		controllerutil.RemoveFinalizer(b.InstanceRoleBinding, v1alpha1.InstanceAccessFinalizer)
-		released := !b.DeletionTimestamp.IsZero() && len(b.Finalizers) == 0
-		if err := r.Client.Patch(ctx, b.InstanceRoleBinding, patch); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("remove the finalizer from binding %q: %w", b.Name, err)
+		if err := finalizer.Release(ctx, r.Client, b.InstanceRoleBinding, v1alpha1.InstanceAccessFinalizer); err != nil {
+			return err
 		}
-		if released {
+		if released := !b.DeletionTimestamp.IsZero() && len(b.Finalizers) == 0; released {
 			return nil // There is nothing to write to.
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -53,15 +54,7 @@ func (g *globalCluster) id(ctx context.Context, live client.Reader) (types.UID, 
 
 // hold keeps the Instance from vanishing before it may.
 func (r *Reconciler) hold(ctx context.Context, s *scope) error {
-	if holds(s.instance) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(s.instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.AddFinalizer(s.instance, v1alpha1.LifecycleFinalizer)
-	if err := r.Client.Patch(ctx, s.instance, patch); err != nil {
-		return fmt.Errorf("add the finalizer to instance %q: %w", s.instance.Name, err)
-	}
-	return nil
+	return finalizer.Hold(ctx, r.Client, s.instance, v1alpha1.LifecycleFinalizer)
 }
 
 func holds(instance *v1alpha1.Instance) bool {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -198,10 +199,5 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, object client.Object,
 // release lets the Instance go.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	s.gone = true
-	patch := client.MergeFromWithOptions(s.instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.RemoveFinalizer(s.instance, v1alpha1.LifecycleFinalizer)
-	if err := r.Client.Patch(ctx, s.instance, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer from instance %q: %w", s.instance.Name, err)
-	}
-	return nil
+	return finalizer.Release(ctx, r.Client, s.instance, v1alpha1.LifecycleFinalizer)
 }

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -23,15 +24,7 @@ const afterNameTaken = 30 * time.Second
 
 // hold keeps the binding from vanishing before its rules.
 func (r *Reconciler) hold(ctx context.Context, s *scope) error {
-	if controllerutil.ContainsFinalizer(s.binding, v1alpha1.RoleBindingFinalizer) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(s.binding.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.AddFinalizer(s.binding, v1alpha1.RoleBindingFinalizer)
-	if err := r.Client.Patch(ctx, s.binding, patch); err != nil {
-		return fmt.Errorf("add the finalizer to binding %q: %w", s.binding.Name, err)
-	}
-	return nil
+	return finalizer.Hold(ctx, r.Client, s.binding, v1alpha1.RoleBindingFinalizer)
 }
 
 // writeRole keeps the ClusterRole, which says what the role permits. Where its
@@ -197,15 +190,10 @@ func (r *Reconciler) removeOne(ctx context.Context, s *scope, stored client.Obje
 
 // release lets the binding go, as far as the global cluster is concerned.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
-	if !controllerutil.ContainsFinalizer(s.binding, v1alpha1.RoleBindingFinalizer) {
-		return nil
+	if err := finalizer.Release(ctx, r.Client, s.binding, v1alpha1.RoleBindingFinalizer); err != nil {
+		return err
 	}
-	patch := client.MergeFromWithOptions(s.binding.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.RemoveFinalizer(s.binding, v1alpha1.RoleBindingFinalizer)
 	s.gone = !s.binding.DeletionTimestamp.IsZero() && len(s.binding.Finalizers) == 0
-	if err := r.Client.Patch(ctx, s.binding, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer from binding %q: %w", s.binding.Name, err)
-	}
 	return nil
 }
 

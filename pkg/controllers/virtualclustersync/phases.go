@@ -10,10 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -39,15 +39,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 
 // holdInstance keeps the Instance from vanishing before what is made from it.
 func (r *Reconciler) holdInstance(ctx context.Context, s *scope) error {
-	if controllerutil.ContainsFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(s.instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.AddFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer)
-	if err := r.Client.Patch(ctx, s.instance, patch); err != nil {
-		return fmt.Errorf("add the finalizer to instance %q: %w", s.instance.Name, err)
-	}
-	return nil
+	return finalizer.Hold(ctx, r.Client, s.instance, v1alpha1.VirtualClusterFinalizer)
 }
 
 // register creates the virtual Cluster, or brings it up to date.
@@ -148,13 +140,5 @@ func (r *Reconciler) unregister(ctx context.Context, s *scope) error {
 // releaseInstance lets the Instance go.
 func (r *Reconciler) releaseInstance(ctx context.Context, s *scope) error {
 	s.gone = true
-	if !controllerutil.ContainsFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer) {
-		return nil
-	}
-	patch := client.MergeFromWithOptions(s.instance.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	controllerutil.RemoveFinalizer(s.instance, v1alpha1.VirtualClusterFinalizer)
-	if err := r.Client.Patch(ctx, s.instance, patch); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("remove the finalizer from instance %q: %w", s.instance.Name, err)
-	}
-	return nil
+	return finalizer.Release(ctx, r.Client, s.instance, v1alpha1.VirtualClusterFinalizer)
 }
