@@ -2,9 +2,10 @@ package live
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strconv"
@@ -26,6 +27,8 @@ import (
 var (
 	benchSubscribers = flag.String("bench-subscribers", "1,100,1000,5000", "numbers of subscribers of the benchmark")
 	benchChanges     = flag.Int("bench-changes", 300, "changes that are measured for each")
+	benchPrograms    = flag.String("bench-programs", "kairship-apiserver", "programs to measure: paths, or names of the fleet's")
+	benchProfiles    = flag.String("bench-profiles", "", "folder for Go's profiles of what is measured")
 	benchEvery       = flag.Duration("bench-every", 20*time.Millisecond, "time between two changes")
 )
 
@@ -261,65 +264,69 @@ func follows(ctx context.Context, stream *live.Stream, into *arrivals) {
 }
 
 // BenchmarkSSE measures the whole way: Kairship's own process, GraphQL, and a
-// connection for each subscriber.
+// connection for each subscriber. With several programs, each is measured in turn, so
+// that they share what else the machine does.
 func BenchmarkSSE(b *testing.B) {
 	f := fleet.Open(b)
-	kairship := f.Kairship(b, f.NewGateway(b), "--max-stream-connections-per-user=100000", "--max-subscriptions-per-user=100000",
-		"--max-stream-connections=100000", "--max-subscriptions=100000")
-	api := gql.New("http://"+kairship.Address, f.Token(b, "alice"))
+	programs := strings.Split(*benchPrograms, ",")
 	for _, n := range counts(b) {
-		b.Run(fmt.Sprintf("subscribers=%d", n), func(b *testing.B) {
-			for range b.N {
-				kube, namespace := subject(b)
-				l := &lag{}
-				var reading sync.WaitGroup
-				var streams []*gql.Stream
-				for range n {
-					s := api.MustSubscribe(b, gql.Request{
-						Query:     `subscription($ns: [String!]) { resourceChanged(version: "v1", resource: "configmaps", filter: {instances: ["alpha"], namespaces: $ns}) { type resource { resourceVersion } } }`,
-						Variables: map[string]any{"ns": []string{namespace}},
-					})
-					streams = append(streams, s)
-					one := &arrivals{at: make(map[uint64]time.Time, *benchChanges)}
-					l.each = append(l.each, one)
-					synced := make(chan struct{})
-					reading.Go(func() { readsEvents(s, one, synced) })
-					<-synced
-				}
-				measure(b, kube, namespace, l)
-				for _, s := range streams {
-					s.Close()
-				}
-				reading.Wait()
-				l.report(b)
+		for i, program := range programs {
+			name := fmt.Sprintf("subscribers=%d", n)
+			if len(programs) > 1 {
+				name += fmt.Sprintf("/program=%d", i)
 			}
-		})
+			b.Run(name, func(b *testing.B) {
+				for range b.N {
+					measureSSE(b, f, program, n)
+				}
+			})
+		}
 	}
 }
 
-func readsEvents(s *gql.Stream, into *arrivals, synced chan struct{}) {
-	for {
-		e := s.Next(time.Minute)
-		at := time.Now()
-		if e == nil || e.Lost != nil || e.Complete {
-			return
+func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int) {
+	b.Helper()
+	profiles := freeAddress(b)
+	kairship := f.KairshipOf(b, program, f.NewGateway(b), "--max-stream-connections-per-user=100000", "--max-subscriptions-per-user=100000",
+		"--max-stream-connections=100000", "--max-subscriptions=100000", "--pprof-address="+profiles, "--log-level=error")
+	defer kairship.Stop()
+	kube, namespace := subject(b)
+	request := gql.Request{
+		Query:     `subscription($ns: [String!]) { resourceChanged(version: "v1", resource: "configmaps", filter: {instances: ["alpha"], namespaces: $ns}) { type cursor resource { resourceVersion } } }`,
+		Variables: map[string]any{"ns": []string{namespace}},
+	}
+	token := f.Token(b, "alice")
+	first := openLean(b, kairship.Address, token, request, nil) // What is watched is not counted.
+	<-first.synced
+	before := usageOf(b, kairship, profiles)
+	l := &lag{}
+	var clients []*lean
+	for range n {
+		one := &arrivals{at: make(map[uint64]time.Time, *benchChanges)}
+		l.each = append(l.each, one)
+		c := openLean(b, kairship.Address, token, request, one)
+		<-c.synced
+		clients = append(clients, c)
+	}
+	open := usageOf(b, kairship, profiles)
+	measure(b, kube, namespace, l)
+	after := usageOf(b, kairship, profiles)
+	if *benchProfiles != "" {
+		for _, name := range []string{"heap", "goroutine"} {
+			path := filepath.Join(*benchProfiles, fmt.Sprintf("%s-%d-%s", name, n, filepath.Base(program)))
+			if err := os.WriteFile(path, []byte(profile(b, profiles, name)), 0o600); err != nil {
+				b.Fatal(err)
+			}
 		}
-		var told struct {
-			ResourceChanged struct {
-				Type     string `json:"type"`
-				Resource *struct {
-					ResourceVersion string `json:"resourceVersion"`
-				} `json:"resource"`
-			} `json:"resourceChanged"`
-		}
-		if json.Unmarshal(e.Data, &told) != nil {
-			return
-		}
-		if told.ResourceChanged.Type == "SYNCED" {
-			close(synced)
-		}
-		if r := told.ResourceChanged.Resource; r != nil {
-			into.came(number(r.ResourceVersion), at)
-		}
+	}
+	for _, c := range append(clients, first) {
+		_ = c.conn.Close()
+	}
+	l.report(b)
+	b.ReportMetric(float64((after.cpu-open.cpu).Microseconds())/float64(n*len(l.sent)), "cpu-us/event")
+	if n >= 100 {
+		b.ReportMetric(float64(after.memory-before.memory)/float64(n), "bytes/subscriber")
+		b.ReportMetric(float64(max(open.resident, after.resident)-before.resident)/float64(n), "resident-bytes/subscriber")
+		b.ReportMetric(float64(open.goroutines-before.goroutines)/float64(n), "goroutines/subscriber")
 	}
 }

@@ -54,7 +54,12 @@ func Metric(metrics, series string) string {
 // memory it holds, in bytes.
 func (f *Fleet) Usage(t testing.TB, process string) (cpu time.Duration, memory int64) {
 	t.Helper()
-	pid := f.PID(t, process)
+	return UsageOf(t, f.PID(t, process))
+}
+
+// UsageOf is the same of any process.
+func UsageOf(t testing.TB, pid int) (cpu time.Duration, memory int64) {
+	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		t.Fatal(err)
