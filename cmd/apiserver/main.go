@@ -2,17 +2,17 @@
 // no state: any number of replicas may run.
 package main
 
+//go:generate go test -run ^TestSettings$ . -update
+
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/spf13/pflag"
+	"sigs.k8s.io/controller-runtime/pkg/manager/signals"
 
 	"github.com/kairship-io/kairship/cmd/internal/buildversion"
+	"github.com/kairship-io/kairship/cmd/internal/flags"
 )
 
 // version is set by the linker in a release: -X main.version=v1.2.3. Other builds find out by themselves.
@@ -22,7 +22,7 @@ func main() {
 	version = buildversion.Of(version)
 	err := run(os.Args[1:])
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
+	case errors.Is(err, flags.ErrPrinted):
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
 		os.Exit(1)
@@ -30,15 +30,9 @@ func main() {
 }
 
 func run(args []string) error {
-	o, err := parse(args, os.Stdout)
+	o, err := parse(args, os.Environ(), os.Stdout)
 	if err != nil {
 		return err
 	}
-	if o.printVersion {
-		fmt.Println(program, version)
-		return nil
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	return serve(ctx, o)
+	return serve(signals.SetupSignalHandler(), o)
 }

@@ -14,8 +14,11 @@ import (
 
 const program = "kairship-apiserver"
 
-// options are the flags of the command.
+// options are the settings of the command.
 type options struct {
+	// settings say where each of them was written.
+	settings *flags.Settings
+
 	kubeconfig   string
 	kubeAPIQPS   float32
 	kubeAPIBurst int
@@ -53,8 +56,6 @@ type options struct {
 	logFormat       string
 	metricsAddress  string
 	pprofAddress    string
-
-	printVersion bool
 }
 
 // flags are the flags with their defaults, in the order of the help.
@@ -99,32 +100,34 @@ func (o *options) flags() []flags.Group {
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
 			f.StringVar(&o.metricsAddress, "metrics-bind-address", "", "`host:port` to serve metrics on, at /metrics: over plain HTTP on the loopback interface, else with TLS and to those who may get /metrics in the global cluster; off when empty")
 			f.StringVar(&o.pprofAddress, "pprof-address", "", "`host:port` on the loopback interface to serve Go's profiles on, at /debug/pprof/; off when empty")
-			f.BoolVar(&o.printVersion, "version", false, "print the version and exit")
 		}),
 	}
 }
 
-// parse reads the command line. Help goes to out, and the error is then
-// pflag.ErrHelp. Any other error says everything that is wrong at once.
-func parse(args []string, out io.Writer) (*options, error) {
-	o := &options{}
-	command := flags.Program{
-		Name:    program,
-		Purpose: "serves the GraphQL API of Kairship: one view of\nall instances, read from the index.",
-		Groups:  o.flags(),
+// command is the program with its settings.
+func (o *options) command() flags.Program {
+	return flags.Program{
+		Name:     program,
+		Version:  version,
+		Purpose:  "serves the GraphQL API of Kairship: one view of\nall instances, read from the index.",
+		Groups:   o.flags(),
+		Validate: o.validate,
 	}
-	if err := command.Parse(args, out); err != nil {
-		return nil, err
-	}
-	if o.printVersion {
-		return o, nil
-	}
-	return o, o.validate()
 }
 
-// validate finds everything that is wrong with the flags.
-func (o *options) validate() error {
-	var problems flags.Problems
+// parse reads the settings. Help and version go to out, and the error is then
+// flags.ErrPrinted. Any other error says everything that is wrong at once.
+func parse(args, environ []string, out io.Writer) (*options, error) {
+	o := &options{}
+	var err error
+	if o.settings, err = o.command().Parse(args, environ, out); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// validate finds everything that is wrong with the settings.
+func (o *options) validate(problems *flags.Problems) {
 	check := problems.Checkf
 	for flag, path := range map[string]string{
 		"--kubeconfig": o.kubeconfig, "--tls-cert-file": o.tlsCertFile,
@@ -148,10 +151,10 @@ func (o *options) validate() error {
 	} {
 		check(f.value > 0, "%s: must be more than 0, not %s", f.flag, f.value)
 	}
-	o.instances.validate(&problems)
-	o.streams.validate(&problems)
+	o.instances.validate(problems)
+	o.streams.validate(problems)
 	check(o.shutdownDelay >= 0, "--shutdown-delay: must not be less than 0, and is %s", o.shutdownDelay)
-	o.validateEndpoint(&problems)
+	o.validateEndpoint(problems)
 	if o.metricsAddress != "" {
 		host, _, err := net.SplitHostPort(o.metricsAddress)
 		check(err == nil, "--metrics-bind-address: %v", err)
@@ -166,7 +169,6 @@ func (o *options) validate() error {
 	_, err := o.level()
 	check(err == nil, "--log-level: %q is none of error, warn, info and debug", o.logLevel)
 	check(o.logFormat == "json" || o.logFormat == "text", "--log-format: %q is neither json nor text", o.logFormat)
-	return problems.Err()
 }
 
 func (o *options) level() (slog.Level, error) {

@@ -4,7 +4,12 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/kairship-io/kairship/cmd/internal/flags/flagstest"
 )
+
+// TestSettings keeps the help and the reference as they are reviewed.
+func TestSettings(t *testing.T) { flagstest.Settings(t, (&options{}).command()) }
 
 // TestWhatNobodyLogsInForStaysOnLoopback keeps endpoints without authentication,
 // and tokens in the clear, off the network.
@@ -14,7 +19,7 @@ func TestWhatNobodyLogsInForStaysOnLoopback(t *testing.T) {
 			"127.0.0.1:9090": true, "[::1]:9090": true, "localhost:9090": true,
 			"0.0.0.0:9090": false, ":9090": false, "192.0.2.1:9090": false, "metrics.example.com:9090": false,
 		} {
-			_, err := parse([]string{flag + "=" + address}, io.Discard)
+			_, err := parse([]string{flag + "=" + address}, nil, io.Discard)
 			if got := err == nil; got != want {
 				t.Errorf("%s=%s: accepted is %v, want %v (%v)", flag, address, got, want, err)
 			}
@@ -27,7 +32,7 @@ func TestWhatNobodyLogsInForStaysOnLoopback(t *testing.T) {
 
 // TestMetricsElsewhereNeedTLS has metrics leave the loopback interface encrypted.
 func TestMetricsElsewhereNeedTLS(t *testing.T) {
-	if _, err := parse([]string{"--metrics-bind-address=:9443", "--tls-cert-file=options.go", "--tls-private-key-file=options.go"}, io.Discard); err != nil {
+	if _, err := parse([]string{"--metrics-bind-address=:9443", "--tls-cert-file=options.go", "--tls-private-key-file=options.go"}, nil, io.Discard); err != nil {
 		t.Errorf("refused although there is a certificate: %v", err)
 	}
 }
@@ -67,7 +72,7 @@ func TestFlags(t *testing.T) {
 		},
 		{[]string{"--instance-breaker-interval=50"}, []string{"--instance-breaker-interval"}, "a duration has a unit"},
 	} {
-		_, err := parse(tt.args, io.Discard)
+		_, err := parse(tt.args, nil, io.Discard)
 		if (err == nil) != (len(tt.says) == 0) {
 			t.Errorf("%v: %v: %s", tt.args, err, tt.why)
 			continue

@@ -36,6 +36,11 @@ func serve(ctx context.Context, o *options) error {
 	klog.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	ctrllog.SetLogger(logr.FromSlogHandler(logger.Handler()))
 
+	logger.Info("starting", "version", version, "settings", o.settings.Values(), "given", o.settings.Given())
+	if len(o.settings.Ignored) > 0 {
+		logger.Warn("these variables of the environment are no settings", "variables", o.settings.Ignored)
+	}
+
 	config, err := o.restConfig()
 	if err != nil {
 		return err

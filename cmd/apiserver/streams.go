@@ -23,9 +23,9 @@ type streamOptions struct {
 func (o *streamOptions) define(f *pflag.FlagSet) {
 	l := &o.limits
 	f.IntVar(&l.MaxConnections, "max-stream-connections", server.DefaultMaxConnections, "WebSockets and streams of server-sent events that may be open")
-	f.IntVar(&l.MaxConnectionsPerUser, "max-stream-connections-per-user", server.DefaultMaxConnectionsPerUser, "the same of one user")
+	f.IntVar(&l.MaxConnectionsPerUser, "max-stream-connections-per-user", server.DefaultMaxConnectionsPerUser, "WebSockets and streams of server-sent events of one user that may be open")
 	f.IntVar(&l.MaxSubscriptions, "max-subscriptions", server.DefaultMaxSubscriptions, "subscriptions that may be open")
-	f.IntVar(&l.MaxSubscriptionsPerUser, "max-subscriptions-per-user", server.DefaultMaxSubscriptionsPerUser, "the same of one user")
+	f.IntVar(&l.MaxSubscriptionsPerUser, "max-subscriptions-per-user", server.DefaultMaxSubscriptionsPerUser, "subscriptions of one user that may be open")
 	f.DurationVar(&l.MaxLife, "stream-max-life", server.DefaultMaxLife, "how long a WebSocket or a stream may last until its client has to connect again; each lasts up to a tenth shorter")
 	f.DurationVar(&l.KeepAlive, "stream-keep-alive", server.DefaultStreamKeepAlive, "longest silence on a WebSocket or a stream; less than the idle timeout of every proxy on the way")
 	f.DurationVar(&o.permissionsCheck, "stream-permissions-check", authz.DefaultRecheckInterval, "time between two checks that a subscriber's token is valid and their permissions are what they were; each costs two requests to the global cluster for a user, however many subscriptions they have")

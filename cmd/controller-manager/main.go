@@ -2,15 +2,17 @@
 // what is made from them true. Several replicas may run; one of them works.
 package main
 
+//go:generate go test -run ^TestSettings$ . -update
+
 import (
 	"errors"
 	"fmt"
 	"os"
 
-	"github.com/spf13/pflag"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/kairship-io/kairship/cmd/internal/buildversion"
+	"github.com/kairship-io/kairship/cmd/internal/flags"
 )
 
 // version is set by the linker in a release: -X main.version=v1.2.3. Other builds find out by themselves.
@@ -20,7 +22,7 @@ func main() {
 	version = buildversion.Of(version)
 	err := run(os.Args[1:])
 	switch {
-	case errors.Is(err, pflag.ErrHelp):
+	case errors.Is(err, flags.ErrPrinted):
 	case err != nil:
 		fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
 		os.Exit(1)
@@ -28,13 +30,9 @@ func main() {
 }
 
 func run(args []string) error {
-	options, err := parse(args, os.Stdout)
+	options, err := parse(args, os.Environ(), os.Stdout)
 	if err != nil {
 		return err
-	}
-	if options.printVersion {
-		fmt.Println(program, version)
-		return nil
 	}
 	return serve(ctrl.SetupSignalHandler(), options)
 }

@@ -23,8 +23,11 @@ const program = "kairship-controller-manager"
 // maxWorkers bounds what an administrator may choose: each holds a connection.
 const maxWorkers = 4096
 
-// options are the flags of the command.
+// options are the settings of the command.
 type options struct {
+	// given says where each of them was written.
+	given *flags.Settings
+
 	kubeconfig   string
 	kubeAPIQPS   float32
 	kubeAPIBurst int
@@ -62,8 +65,6 @@ type options struct {
 
 	logLevel  string
 	logFormat string
-
-	printVersion bool
 }
 
 // flags are the flags with their defaults, in the order of the help.
@@ -112,40 +113,39 @@ func (o *options) flags() []flags.Group {
 		}),
 		flags.NewGroup("Process", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long work in progress may last after SIGTERM or SIGINT")
-			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, info, debug, or a number from 1 (debug) to 10")
+			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info, debug, or a number from 1 (debug) to 10")
 			f.StringVar(&o.logFormat, "log-format", "json", "`format` of the log: json or text")
-			f.BoolVar(&o.printVersion, "version", false, "print the version and exit")
 		}),
 	}
 }
 
-// parse reads the command line. Help goes to out, and the error is then
-// pflag.ErrHelp. Any other error says everything that is wrong at once.
-func parse(args []string, out io.Writer) (*options, error) {
-	o := &options{}
-	command := flags.Program{
-		Name: program,
+// command is the program with its settings.
+func (o *options) command() flags.Program {
+	return flags.Program{
+		Name:    program,
+		Version: version,
 		Purpose: "keeps Instances and Clusters of Kairship true: it\n" +
 			"registers every instance in the inventory, has everything collected by the\n" +
 			"index, and says what it finds in the status. It receives from global\n" +
 			"management who has which role, and turns that into access rules.",
-		Groups: o.flags(),
+		Groups:   o.flags(),
+		Validate: o.validate,
 	}
-	if err := command.Parse(args, out); err != nil {
-		return nil, err
-	}
-	if o.printVersion {
-		return o, nil
-	}
-	if err := o.validate(); err != nil {
+}
+
+// parse reads the settings. Help and version go to out, and the error is then
+// flags.ErrPrinted. Any other error says everything that is wrong at once.
+func parse(args, environ []string, out io.Writer) (*options, error) {
+	o := &options{}
+	var err error
+	if o.given, err = o.command().Parse(args, environ, out); err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
-// validate finds everything that is wrong with the flags.
-func (o *options) validate() error {
-	var problems flags.Problems
+// validate finds everything that is wrong with the settings.
+func (o *options) validate(problems *flags.Problems) {
 	check := problems.Checkf
 	problems.File("--kubeconfig", o.kubeconfig)
 	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
@@ -177,13 +177,11 @@ func (o *options) validate() error {
 	check(o.importInterval >= time.Second, "--import-interval: must be at least 1s, not %s", o.importInterval)
 	check(o.accessInterval >= time.Second, "--access-interval: must be at least 1s, not %s", o.accessInterval)
 	check(o.revokedRetention >= time.Minute, "--revoked-binding-retention: must be at least 1m, not %s", o.revokedRetention)
-	o.validateWebhook(&problems)
+	o.validateWebhook(problems)
 	check(o.shutdownTimeout >= 0, "--shutdown-timeout: must not be negative")
 	_, err := parseLevel(o.logLevel)
 	check(err == nil, "--log-level: %v", err)
 	check(o.logFormat == "json" || o.logFormat == "text", "--log-format: must be json or text, not %q", o.logFormat)
-
-	return problems.Err()
 }
 
 func (o *options) validateWebhook(problems *flags.Problems) {
@@ -235,6 +233,8 @@ func parseLevel(text string) (zapcore.Level, error) {
 	switch text {
 	case "error":
 		return zapcore.ErrorLevel, nil
+	case "warn":
+		return zapcore.WarnLevel, nil
 	case "info":
 		return zapcore.InfoLevel, nil
 	case "debug":
@@ -243,7 +243,7 @@ func parseLevel(text string) (zapcore.Level, error) {
 	const most = 10
 	number, err := strconv.Atoi(text)
 	if err != nil || number < 1 || number > most {
-		return 0, fmt.Errorf("must be error, info, debug or a number from 1 to %d, not %q", most, text)
+		return 0, fmt.Errorf("must be error, warn, info, debug or a number from 1 to %d, not %q", most, text)
 	}
 	return zapcore.Level(-number), nil
 }

@@ -2,16 +2,15 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/kairship-io/kairship/cmd/internal/flags/flagstest"
 	"github.com/kairship-io/kairship/pkg/controllers"
 )
 
@@ -38,7 +37,7 @@ func TestParse(t *testing.T) {
 			says: []string{
 				"--kubeconfig: stat /does/not/exist", "--kube-api-qps: must be more than 0", "--kube-api-burst: must be at least 1", "--wait-for-apis: must not",
 				"--probe-interval: must be at least 1s", "--probe-timeout: must be at least 100ms", "--statistics-interval: must be at least 1s", `--metrics-bind-address: must be host:port`,
-				"--health-probe-bind-address: the port must be a number", "--log-level: must be error, info, debug", "--log-format: must be json or text",
+				"--health-probe-bind-address: the port must be a number", "--log-level: must be error, warn, info, debug", "--log-format: must be json or text",
 				"--shutdown-timeout: must not", "--leader-election-namespace: must not be empty", "--leader-election-retry-period: must be more than 0",
 			},
 		},
@@ -59,7 +58,7 @@ func TestParse(t *testing.T) {
 		{reason: "two endpoints need two ports", args: []string{"--metrics-bind-address=:8081"}, says: []string{"must not be that of --health-probe-bind-address"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			_, err := parse(c.args, &bytes.Buffer{})
+			_, err := parse(c.args, nil, &bytes.Buffer{})
 			if (err == nil) != (len(c.says) == 0) {
 				t.Fatalf("got error %v", err)
 			}
@@ -72,31 +71,12 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestHelpNamesEveryFlag(t *testing.T) {
-	var out bytes.Buffer
-	if _, err := parse([]string{"--help"}, &out); !errors.Is(err, pflag.ErrHelp) {
-		t.Fatalf("got error %v, want that for help", err)
-	}
-	for _, group := range (&options{}).flags() {
-		group.VisitAll(func(flag *pflag.Flag) {
-			if !strings.Contains(out.String(), "--"+flag.Name) {
-				t.Errorf("the help does not name --%s", flag.Name)
-			}
-			if flag.Usage == "" {
-				t.Errorf("--%s has no text", flag.Name)
-			}
-		})
-	}
-	for line := range strings.Lines(out.String()) {
-		if len(line) > 101 {
-			t.Errorf("a line is too long: %s", line)
-		}
-	}
-}
+// TestSettings keeps the help and the reference as they are reviewed.
+func TestSettings(t *testing.T) { flagstest.Settings(t, (&options{}).command()) }
 
 // TestFlagsOfTheContract keeps the names and defaults that deployments rely on.
 func TestFlagsOfTheContract(t *testing.T) {
-	o, err := parse(nil, &bytes.Buffer{})
+	o, err := parse(nil, nil, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +88,7 @@ func TestFlagsOfTheContract(t *testing.T) {
 		webhookSecret: "kairship-system/kairship-global-management", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}
-	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{})); diff != "" {
+	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{}), cmpopts.IgnoreFields(options{}, "given")); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
@@ -118,7 +98,7 @@ func TestFlagsReachTheControllers(t *testing.T) {
 	o, err := parse([]string{
 		"--workers=instance-status=3", "--retry-first-pause=2s", "--retry-longest-pause=3s", "--probe-interval=4s", "--probe-timeout=5s",
 		"--statistics-interval=6s", "--import-interval=7s", "--access-interval=8s", "--revoked-binding-retention=9m",
-	}, &bytes.Buffer{})
+	}, nil, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,12 +113,12 @@ func TestFlagsReachTheControllers(t *testing.T) {
 }
 
 func TestParseLevel(t *testing.T) {
-	for text, want := range map[string]zapcore.Level{"error": zapcore.ErrorLevel, "info": zapcore.InfoLevel, "debug": zapcore.DebugLevel, "1": -1, "10": -10} {
+	for text, want := range map[string]zapcore.Level{"error": zapcore.ErrorLevel, "warn": zapcore.WarnLevel, "info": zapcore.InfoLevel, "debug": zapcore.DebugLevel, "1": -1, "10": -10} {
 		if got, err := parseLevel(text); err != nil || got != want {
 			t.Errorf("%s: got %v and %v, want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "0", "11", "-1", "warn"} {
+	for _, text := range []string{"", "0", "11", "-1", "warning"} {
 		if _, err := parseLevel(text); err == nil {
 			t.Errorf("%q is accepted", text)
 		}

@@ -28,7 +28,10 @@ import (
 func serve(ctx context.Context, o *options) error {
 	setUpLog(o)
 	log := ctrl.Log.WithName("setup")
-	log.Info("Starting", "version", version)
+	log.Info("Starting", "version", version, "settings", o.given.Values(), "given", o.given.Given())
+	if len(o.given.Ignored) > 0 {
+		log.Info("These variables of the environment are no settings", "variables", o.given.Ignored)
+	}
 
 	config, err := globalCluster(o)
 	if err != nil {

@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// Problems collects what is wrong with the values of flags. The zero value is
-// ready to use.
-type Problems struct{ found []error }
+// Problems collects what is wrong with the settings. The zero value is ready to use.
+type Problems struct{ found []string }
 
-// Checkf notes a problem unless ok. The text begins with the flag's name.
+// Checkf notes a problem unless ok. The text begins with the names of the flags that it
+// is about, with their dashes, and a colon; then it says what is wrong and what to do.
+// Where they were given is added to it.
 func (p *Problems) Checkf(ok bool, format string, args ...any) {
 	if !ok {
-		p.found = append(p.found, fmt.Errorf(format, args...))
+		p.found = append(p.found, fmt.Sprintf(format, args...))
 	}
 }
 
@@ -37,12 +39,47 @@ func (p *Problems) NamespacedName(flag, value string) {
 }
 
 // Err is all that was found, sorted by flag; nil when nothing was.
-func (p *Problems) Err() error {
+func (p *Problems) Err() error { return p.explained(&Settings{}) }
+
+// flagNames matches the flags that a problem begins with.
+var flagNames = regexp.MustCompile(`--([a-z0-9][a-z0-9-]*)`)
+
+// explained is all that was found, with where each setting comes from.
+func (p *Problems) explained(s *Settings) error {
 	if len(p.found) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(p.found, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return fmt.Errorf("these flags cannot be used:\n%w", errors.Join(p.found...))
+	lines := make([]string, 0, len(p.found))
+	for _, problem := range p.found {
+		subject, _, _ := strings.Cut(problem, ": ")
+		lines = append(lines, "  "+withoutPasswords(problem)+s.whence(flagNames.FindAllStringSubmatch(subject, -1)))
+	}
+	slices.Sort(lines)
+	lines = slices.Compact(lines)
+	count := "one setting is wrong"
+	if len(lines) > 1 {
+		count = fmt.Sprintf("%d settings are wrong", len(lines))
+	}
+	return errors.New(count + ":\n" + strings.Join(lines, "\n"))
+}
+
+// whence says where the flags of a problem come from: "(set by KAIRSHIP_LOG_LEVEL)".
+func (s *Settings) whence(flags [][]string) string {
+	var origins []string
+	for _, match := range flags {
+		origin := s.origin(match[1])
+		switch {
+		case origin == "":
+		case len(flags) == 1:
+			origins = append(origins, origin)
+		default:
+			origins = append(origins, match[0]+" is "+origin)
+		}
+	}
+	if len(origins) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(origins, "; ") + ")"
 }
 
 // CheckAddress says what is wrong with an address to listen on.
