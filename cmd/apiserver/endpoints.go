@@ -54,7 +54,7 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, api *service, pat
 	servers := make([]*http.Server, len(endpoints))
 	for i, e := range endpoints {
 		srv := &http.Server{
-			Handler:           api,
+			Handler:           leaveInTime(api, api.graphql.IsStopping),
 			ConnContext:       server.ConnContext,
 			TLSConfig:         e.tls,
 			ReadHeaderTimeout: 10 * time.Second,
@@ -99,6 +99,21 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, api *service, pat
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// leaveInTime has clients open another connection for their next request once the
+// process is about to stop: behind a balancer, at another replica. A connection that
+// is only closed when the process stops may meet a request that is on its way, and
+// nobody can tell the client whether that was executed. Over HTTP/2 the header has the
+// connection refuse new requests and finish those that it has.
+func leaveInTime(next http.Handler, stopping func() bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// What becomes something else than HTTP is told by other means.
+		if stopping() && r.Header.Get("Upgrade") == "" {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // tlsConfig is the TLS of the endpoint; nil for plain HTTP. Until the context ends,

@@ -3,8 +3,12 @@ package main
 import (
 	"bytes"
 	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,5 +55,58 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("the new certificate is not served")
 		}
+	}
+}
+
+// TestConnectionsAreLeftInTime says when a client has to open a new connection for its
+// next request, without one request being refused.
+func TestConnectionsAreLeftInTime(t *testing.T) {
+	for _, tt := range []struct {
+		reason   string
+		http2    bool
+		upgrade  string
+		stopping bool
+		stays    bool
+	}{
+		{"nothing stops", false, "", false, true},
+		{"nothing stops, with HTTP/2", true, "", false, true},
+		{"a process that stops", false, "", true, false},
+		{"a process that stops, with HTTP/2", true, "", true, false},
+		{"what is to become a WebSocket is told there", false, "websocket", true, true},
+	} {
+		var stopping atomic.Bool
+		s := httptest.NewUnstartedServer(leaveInTime(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.ProtoAtLeast(2, 0) != tt.http2 {
+				t.Errorf("%s: the request came with %s", tt.reason, r.Proto)
+			}
+			w.WriteHeader(http.StatusNoContent)
+		}), stopping.Load))
+		s.EnableHTTP2 = tt.http2
+		s.StartTLS()
+		reused := func() (reused bool) {
+			trace := &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { reused = info.Reused }}
+			r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodPost, s.URL, http.NoBody)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.upgrade != "" {
+				r.Header.Set("Upgrade", tt.upgrade)
+			}
+			response, err := s.Client().Do(r)
+			if err != nil {
+				t.Fatalf("%s: %v", tt.reason, err)
+			}
+			_ = response.Body.Close()
+			return reused
+		}
+		reused()
+		stopping.Store(tt.stopping)
+		if !reused() {
+			t.Errorf("%s: the connection was closed before anybody was told", tt.reason)
+		}
+		if got := reused(); got != tt.stays {
+			t.Errorf("%s: the next request was sent over the same connection: %t, want %t", tt.reason, got, tt.stays)
+		}
+		s.Close()
 	}
 }

@@ -30,6 +30,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.Serv
 // as before.
 func (h *Handler) Stopping() { h.streams.stopping.Store(true) }
 
+// IsStopping tells that the process is about to stop.
+func (h *Handler) IsStopping() bool { return h.streams.isStopping() }
+
 // Drain ends all subscriptions and WebSockets and tells their clients to connect
 // again, elsewhere; /readyz fails from now on. It returns once they are gone, or
 // with the context's error after it has cut off those that were left. http.Server

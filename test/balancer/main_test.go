@@ -1,0 +1,13 @@
+// Package balancer replaces replicas of the API server behind a plain TCP balancer
+// while people read, write and subscribe: nobody may notice more than a stream that
+// says "connect again", and nobody may miss an event.
+package balancer
+
+import (
+	"os"
+	"testing"
+
+	"github.com/kairship-io/kairship/test/internal/fleet"
+)
+
+func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }
