@@ -44,6 +44,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/informers"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // planHeader asks for extensions.plan: what the operation cost.
@@ -98,8 +99,8 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
-		ctx, _ = index.WithRecorder(ctx)
-		return loaders.With(access.With(ctx), idx)
+		ctx, _ = upstream.With(ctx)
+		return loaders.With(access.With(countedAs(ctx)), idx)
 	}
 	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {
 		return nil, err
@@ -126,6 +127,9 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		Sentry:             sentry,
 		SessionKey:         tokens.Keys.Key,
 		Registerer:         prometheus.DefaultRegisterer,
+		OperationNames:     o.observability.operationNames,
+		SlowOperation:      o.observability.slow,
+		TraceDocuments:     o.observability.traceDocuments,
 		GraphiQL:           o.graphiql,
 		Introspection:      o.introspection,
 		Checks: []server.Check{
@@ -229,7 +233,7 @@ func queryPlan(ctx context.Context) map[string]any {
 		return nil
 	}
 	return map[string]any{"plan": map[string]any{
-		"indexRequests":  index.RecorderFrom(ctx).Requests(),
+		"indexRequests":  upstream.From(ctx).Requests(upstream.Index),
 		"durationMillis": float64(time.Since(op.Stats.OperationStart).Microseconds()) / 1000,
 	}}
 }

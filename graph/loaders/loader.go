@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/graph-gophers/dataloader/v7"
+
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // wait is how long a loader collects keys that were not prefetched.
@@ -71,6 +73,7 @@ func (l *loader[K, V]) prefetch(ctx context.Context, keys []K, then func(map[K]V
 	if len(claimed) == 0 {
 		return
 	}
+	upstream.From(ctx).Look(upstream.Rows, 0, len(claimed))
 	go func() {
 		defer close(done)
 		defer func() {
@@ -87,9 +90,12 @@ func (l *loader[K, V]) prefetch(ctx context.Context, keys []K, then func(map[K]V
 
 // load waits for one row.
 func (l *loader[K, V]) load(ctx context.Context, key K) (V, error) {
-	if thunk, ok := l.pending.Get(ctx, key); ok {
+	thunk, ok := l.pending.Get(ctx, key)
+	if ok {
+		upstream.From(ctx).Look(upstream.Rows, 1, 0)
 		return thunk()
 	}
+	upstream.From(ctx).Look(upstream.Rows, 0, 1)
 	return l.Load(ctx, key)()
 }
 

@@ -3,11 +3,13 @@ package authz
 import (
 	"context"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // visibilityMemory is how long a Visibility is used. Nothing announces that a
@@ -79,7 +81,16 @@ func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, e
 // used again for three seconds.
 func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) (*Visibility, error) {
 	id := u.identity()
-	known, err := r.known.decide(ctx, id, func(ctx context.Context) (answer[ruling], error) { return r.review(ctx, u) })
+	var asked atomic.Bool
+	known, err := r.known.decide(ctx, id, func(ctx context.Context) (answer[ruling], error) {
+		asked.Store(true)
+		return r.review(ctx, u)
+	})
+	if asked.Load() {
+		upstream.From(ctx).Look(upstream.Permissions, 0, 1)
+	} else {
+		upstream.From(ctx).Look(upstream.Permissions, 1, 0)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // capabilityTTL is how long a finding holds. An administrator may switch the
@@ -102,7 +104,7 @@ func (c *capabilityCache) forget() {
 // are not counted as requests of the operation that happens to trigger them:
 // they belong to the process.
 func (c *Client) findDialect(ctx context.Context) (*dialect, error) {
-	ctx = context.WithValue(ctx, recorderKey{}, (*Recorder)(nil))
+	ctx = upstream.Without(ctx)
 	base := url.Values{"groups": {"*"}, "limit": {"1"}, "onlyMetadata": {"true"}}
 
 	gate := cloneValues(base)

@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // watched is an index with a client whose clock a test moves, and a count of all
@@ -88,12 +89,12 @@ func TestWhatTheIndexCanDoIsFoundOut(t *testing.T) {
 // Finding out belongs to the process and not to the operation that happens to do it.
 func TestFindingOutIsNotCounted(t *testing.T) {
 	_, c, _, all := watched(t)
-	ctx, recorder := index.WithRecorder(t.Context())
+	ctx, recorder := upstream.With(t.Context())
 	if _, err := c.List(ctx, index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha"}, Limit: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if all.Load() != 3 || recorder.Requests() != 1 {
-		t.Errorf("%d requests of which %d are counted, want 3 and 1", all.Load(), recorder.Requests())
+	if all.Load() != 3 || recorder.Requests(upstream.Index) != 1 {
+		t.Errorf("%d requests of which %d are counted, want 3 and 1", all.Load(), recorder.Requests(upstream.Index))
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/clusterpedia-io/client-go/constants"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // maxResponseBytes bounds one answer of the index, so that a runaway answer
@@ -137,7 +138,14 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 		return nil, fmt.Errorf("making an index request: %w", err)
 	}
 	req.Header.Set("Accept", "application/json")
-	recorderFrom(ctx).record()
+	sent := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index})
+	body, err := c.exchange(req, failed)
+	sent(err)
+	return body, err
+}
+
+// exchange sends a request and reads its answer.
+func (c *Client) exchange(req *http.Request, failed func(error, string) error) ([]byte, error) {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, failed(err, "The index does not answer")
@@ -197,55 +205,4 @@ func withoutURL(err error) error {
 		return e.Err
 	}
 	return err
-}
-
-// Recorder counts the requests that one operation sent to the index.
-type Recorder struct {
-	began time.Time
-
-	mu       sync.Mutex
-	requests int
-}
-
-type recorderKey struct{}
-
-// WithRecorder makes a context whose index requests are counted.
-func WithRecorder(ctx context.Context) (context.Context, *Recorder) {
-	r := &Recorder{began: time.Now()}
-	return context.WithValue(ctx, recorderKey{}, r), r
-}
-
-// RecorderFrom finds the recorder of the context; nil when it has none.
-func RecorderFrom(ctx context.Context) *Recorder { return recorderFrom(ctx) }
-
-func recorderFrom(ctx context.Context) *Recorder {
-	r, _ := ctx.Value(recorderKey{}).(*Recorder)
-	return r
-}
-
-// Began is when the operation began; zero where there is none.
-func (r *Recorder) Began() time.Time {
-	if r == nil {
-		return time.Time{}
-	}
-	return r.began
-}
-
-func (r *Recorder) record() {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.requests++
-}
-
-// Requests is the number of requests so far.
-func (r *Recorder) Requests() int {
-	if r == nil {
-		return 0
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.requests
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // key is the key of a row.
@@ -75,7 +76,7 @@ func TestGetMany(t *testing.T) {
 					keys = append(keys, key(r))
 				}
 				asked := slices.Clone(keys)
-				ctx, recorder := index.WithRecorder(t.Context())
+				ctx, recorder := upstream.With(t.Context())
 				got, err := c.GetMany(ctx, keys, detail)
 				if err != nil {
 					t.Fatal(err)
@@ -99,7 +100,7 @@ func TestGetMany(t *testing.T) {
 				if !takesSQL {
 					requests = tt.plain
 				}
-				if got := recorder.Requests(); got != requests {
+				if got := recorder.Requests(upstream.Index); got != requests {
 					t.Errorf("%s: it cost %d requests, want %d", tt.name, got, requests)
 				}
 			}
@@ -146,7 +147,7 @@ func TestGetManyInParts(t *testing.T) {
 				}
 			}
 			x := indextest.New(t, rows...)
-			ctx, recorder := index.WithRecorder(t.Context())
+			ctx, recorder := upstream.With(t.Context())
 			got, err := clientOf(t, x).GetMany(ctx, keys, index.Metadata)
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +160,7 @@ func TestGetManyInParts(t *testing.T) {
 					t.Fatalf("%s is under the key %v", describe(o), k)
 				}
 			}
-			if n := recorder.Requests(); n < tt.parts {
+			if n := recorder.Requests(upstream.Index); n < tt.parts {
 				t.Errorf("asked in %d parts, want at least %d: %s", n, tt.parts, tt.why)
 			}
 			const limit = 1 << 20
@@ -182,7 +183,7 @@ func TestGetManyByNamesInParts(t *testing.T) {
 	}
 	x := indextest.New(t, rows...)
 	x.AcceptSQL(false)
-	ctx, recorder := index.WithRecorder(t.Context())
+	ctx, recorder := upstream.With(t.Context())
 	got, err := clientOf(t, x).GetMany(ctx, keys, index.Whole)
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +191,7 @@ func TestGetManyByNamesInParts(t *testing.T) {
 	if len(got) != len(rows) {
 		t.Errorf("found %d objects of %d", len(got), len(rows))
 	}
-	if n := recorder.Requests(); n != 3 {
+	if n := recorder.Requests(upstream.Index); n != 3 {
 		t.Errorf("it cost %d requests, want 3", n)
 	}
 }

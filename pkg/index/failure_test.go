@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // secret is a value that is looked for; it must not show in any error.
@@ -99,7 +100,7 @@ func TestFailures(t *testing.T) {
 					if tt.answer == nil {
 						x.Close()
 					}
-					ctx, recorder := index.WithRecorder(t.Context())
+					ctx, recorder := upstream.With(t.Context())
 					if tt.deadline > 0 {
 						var cancel context.CancelFunc
 						ctx, cancel = context.WithTimeout(ctx, tt.deadline)
@@ -115,7 +116,7 @@ func TestFailures(t *testing.T) {
 					if strings.Contains(err.Error(), secret) {
 						t.Errorf("the error shows what was asked for: %s", err)
 					}
-					if recorder.Requests() == 0 {
+					if recorder.Requests(upstream.Index) == 0 {
 						t.Error("a request that fails is a request")
 					}
 				})
@@ -206,8 +207,8 @@ func TestPing(t *testing.T) {
 func TestRecorder(t *testing.T) {
 	x := indextest.New(t)
 	c := clientOf(t, x)
-	one, first := index.WithRecorder(t.Context())
-	other, second := index.WithRecorder(t.Context())
+	one, first := upstream.With(t.Context())
+	other, second := upstream.With(t.Context())
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -223,13 +224,13 @@ func TestRecorder(t *testing.T) {
 	if err := questions["List"](t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if first.Requests() != 20 || second.Requests() != 2 {
-		t.Errorf("operations of 20 and 2 requests have %d and %d", first.Requests(), second.Requests())
+	if first.Requests(upstream.Index) != 20 || second.Requests(upstream.Index) != 2 {
+		t.Errorf("operations of 20 and 2 requests have %d and %d", first.Requests(upstream.Index), second.Requests(upstream.Index))
 	}
-	if index.RecorderFrom(one) != first || index.RecorderFrom(t.Context()) != nil {
+	if upstream.From(one) != first || upstream.From(t.Context()) != nil {
 		t.Error("a context has another recorder than its own")
 	}
-	if index.RecorderFrom(t.Context()).Requests() != 0 {
+	if upstream.From(t.Context()).Requests(upstream.Index) != 0 {
 		t.Error("nobody's recorder counts")
 	}
 }

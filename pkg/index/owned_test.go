@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // owned is a row that another one owns as its controller.
@@ -70,7 +71,7 @@ func TestOwned(t *testing.T) {
 	} {
 		bothWays(t, func(t *testing.T, takesSQL bool) {
 			x.AcceptSQL(takesSQL)
-			ctx, recorder := index.WithRecorder(t.Context())
+			ctx, recorder := upstream.With(t.Context())
 			got, err := clientOf(t, x).Owned(ctx, index.OwnedQuery{Type: index.Pods, Owners: tt.owners, Via: tt.via, Namespaces: []string{"shop"}})
 			if err != nil {
 				t.Fatal(err)
@@ -88,7 +89,7 @@ func TestOwned(t *testing.T) {
 			if !takesSQL {
 				requests = tt.plain
 			}
-			if n := recorder.Requests(); n != requests {
+			if n := recorder.Requests(upstream.Index); n != requests {
 				t.Errorf("%s: it cost %d requests, want %d", tt.name, n, requests)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // scopedRows are the same objects in several clusters, with and without namespace.
@@ -167,7 +168,7 @@ func TestManyScopesCostOneRequest(t *testing.T) {
 	}
 	x := indextest.New(t, rows...)
 	c := clientOf(t, x)
-	ctx, recorder := index.WithRecorder(t.Context())
+	ctx, recorder := upstream.With(t.Context())
 	found := 0
 	requests := 0
 	err := pages(ctx, c, q, func(p *index.Page) {
@@ -177,7 +178,7 @@ func TestManyScopesCostOneRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found != 20 || recorder.Requests() != requests {
-		t.Errorf("found %d objects in %d requests for %d pages, want 20 and one each", found, recorder.Requests(), requests)
+	if found != 20 || recorder.Requests(upstream.Index) != requests {
+		t.Errorf("found %d objects in %d requests for %d pages, want 20 and one each", found, recorder.Requests(upstream.Index), requests)
 	}
 }

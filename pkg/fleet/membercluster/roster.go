@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // rosterLife is how long the members of an instance are remembered. Karmada
@@ -78,6 +79,7 @@ type wanted map[string]*rosterEntry
 // start starts reading what is missing or too old.
 func (r *Roster) start(ctx context.Context, instances []string) wanted {
 	all, mine := r.claim(instances, r.began(ctx))
+	upstream.From(ctx).Look(upstream.Members, len(all)-len(mine), len(mine))
 	if len(mine) > 0 {
 		// Others may be waiting for this, so it does not end with this caller. The
 		// index client bounds each request.
@@ -91,7 +93,7 @@ func (r *Roster) start(ctx context.Context, instances []string) wanted {
 // read again for each instance.
 func (r *Roster) began(ctx context.Context) time.Time {
 	now := r.now()
-	began := index.RecorderFrom(ctx).Began()
+	began := upstream.From(ctx).Began()
 	if began.IsZero() || began.After(now) {
 		return now
 	}

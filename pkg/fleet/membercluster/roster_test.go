@@ -20,6 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // lister is an index that keeps what was asked: the clusters of each question.
@@ -242,7 +243,7 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 		roster := membercluster.NewRoster(l, time.Now)
 		operation := func(after time.Duration, want ...string) {
 			t.Helper()
-			ctx, _ := index.WithRecorder(t.Context())
+			ctx, _ := upstream.With(t.Context())
 			l.asked = nil
 			wait := roster.Start(ctx, "alpha", "beta")
 			time.Sleep(after)
@@ -274,7 +275,7 @@ func TestRosterInALongOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{}
 		roster := membercluster.NewRoster(l, time.Now)
-		ctx, _ := index.WithRecorder(t.Context())
+		ctx, _ := upstream.With(t.Context())
 		for range 60 {
 			if _, err := roster.Members(ctx, "alpha"); err != nil {
 				t.Fatal(err)
