@@ -148,12 +148,17 @@ scale: ui ## A thousand instances (SCALE=…) with one controller manager, with 
 		go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/scale
 
 .PHONY: verify
-verify: verify-generated verify-format verify-tidy vet lint ## Generated code, format, go.mod, vet and lint, without changing anything committed
+verify: verify-generated verify-schema verify-format verify-tidy vet lint ## Generated code, breaks of the schema, format, go.mod, vet and lint, without changing anything committed
 
 .PHONY: verify-generated
 verify-generated:
 	@echo "==> generated code is up to date"
 	@hack/verify-generated.sh
+
+.PHONY: verify-schema
+verify-schema:
+	@echo "==> the schema breaks no client of the released one"
+	@go run ./hack/schema check
 
 .PHONY: verify-format
 verify-format:
@@ -175,6 +180,10 @@ vet:
 lint: ## golangci-lint, at the version that tools/go.mod pins (the first run compiles it)
 	@echo "==> golangci-lint"
 	$(TOOL) golangci-lint run ./...
+
+.PHONY: release-schema
+release-schema: ## Promise clients the schema as it is; where that breaks them: REASON="why, and what they do instead"
+	@go run ./hack/schema release --reason "$(REASON)"
 
 ##@ Help
 
