@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"sync"
@@ -138,11 +137,7 @@ func (c *churn) start(t *testing.T) (stop func()) {
 	run(2, "instances", moment, while, c.changeInstance)
 	run(3, "clusters", moment, 2*while, c.changeCluster)
 	run(4, "bindings", moment, while/2, c.changeBinding)
-	if os.Getenv(chaosVariable) != "" {
-		// Not in the short form: Karmada may lose an instance's API server in the middle of a
-		// removal, and then never finishes with the namespace of the member that left.
-		run(5, "the member that moves", 15*time.Second, 35*time.Second, c.move)
-	}
+	run(5, "the member that moves", 15*time.Second, 35*time.Second, c.move)
 	t.Cleanup(func() { cancel(); all.Wait() })
 	return func() { cancel(); all.Wait() }
 }

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -25,10 +26,13 @@ const membersPage = 200
 
 // discovery looks at the members of one instance, again and again: one request
 // finds who was joined by others, and which of ours somebody changed or removed.
-// The Clusters that this concerns are woken.
+// The Clusters that this concerns are woken. What Karmada left of members of ours
+// that nobody waits for is finished.
 type discovery struct {
 	*Reconciler
 	wake chan event.GenericEvent
+
+	spaces spaces
 }
 
 // Reconcile looks at the members of one instance.
@@ -37,6 +41,7 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 	err := d.Client.Get(ctx, request.NamespacedName, instance)
 	if apierrors.IsNotFound(err) {
 		d.instances.forget(request.Name)
+		d.spaces.forget(request.Name)
 		foreign.DeleteLabelValues(request.Name)
 		return ctrl.Result{}, d.tell(ctx, d.roster.forget(request.Name))
 	}
@@ -44,7 +49,7 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 		return ctrl.Result{}, fmt.Errorf("read instance %q: %w", request.Name, err)
 	}
 	begun := time.Now()
-	seen, err := d.look(ctx, instance)
+	seen, control, err := d.look(ctx, instance)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctrl.Result{}, ctx.Err()
@@ -61,27 +66,30 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 		}
 	}
 	foreign.WithLabelValues(instance.Name).Set(float64(strangers))
+	if err := d.finishOrphans(ctx, instance, control, len(changed) > 0); err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Info("Cannot finish what Karmada left of former members", "instance", instance.Name, "cause", err.Error())
+	}
 	return ctrl.Result{RequeueAfter: probe.Next(d.Interval)}, d.tell(ctx, changed)
 }
 
-func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]member, error) {
+func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]member, *remote, error) {
 	to, err := d.Credentials.OfInstance(ctx, instance)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	control, err := d.reach(inInstance, instance.Name, to)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	global, err := d.globalCluster(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var seen []member
 	list := &clusterv1alpha1.ClusterList{}
 	for {
 		if err := control.List(ctx, list, client.Limit(membersPage), client.Continue(list.Continue)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i := range list.Items {
 			one := memberOf(instance.Name, &list.Items[i])
@@ -91,11 +99,11 @@ func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]me
 			}
 			// Its Cluster may have stopped to wait for it, and nothing of it should remain.
 			if err := d.remind(ctx, control, &list.Items[i]); err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 		}
 		if list.Continue == "" {
-			return seen, nil
+			return seen, control, nil
 		}
 	}
 }

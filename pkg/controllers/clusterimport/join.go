@@ -9,10 +9,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -175,14 +175,9 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 
 // hold keeps the Cluster from vanishing before what is made for it.
 func (r *Reconciler) hold(ctx context.Context, s *scope) error {
-	if controllerutil.ContainsFinalizer(s.cluster, v1alpha1.ClusterImportFinalizer) {
-		return nil
-	}
 	held := s.cluster.DeepCopy()
-	controllerutil.AddFinalizer(held, v1alpha1.ClusterImportFinalizer)
-	patch := client.MergeFromWithOptions(s.cluster, client.MergeFromWithOptimisticLock{})
-	if err := r.Client.Patch(ctx, held, patch); err != nil {
-		return fmt.Errorf("add the finalizer to cluster %q: %w", s.cluster.Name, err)
+	if err := finalizer.Hold(ctx, r.Client, held, v1alpha1.ClusterImportFinalizer); err != nil {
+		return err
 	}
 	s.cluster = held
 	return nil

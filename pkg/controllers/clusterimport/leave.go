@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -131,10 +132,15 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 		return nil
 	}
 	if missing {
-		return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
-			fmt.Sprintf("The cluster has left instance %q, and cannot be cleaned: %v", s.membership.Instance, err))}
+		return r.cannotBeCleaned(s, err)
 	}
 	return err
+}
+
+// cannotBeCleaned waits for usable credentials of a cluster that leaves.
+func (r *Reconciler) cannotBeCleaned(s *scope, err error) error {
+	return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+		fmt.Sprintf("The cluster is leaving instance %q, and cannot be cleaned: %v", s.membership.Instance, err))}
 }
 
 // cleanRightMember cleans the member, if it is still the one that was joined.
@@ -224,10 +230,8 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 			return errors.Join(r.rest(ctx, s), &outcome.Stop{Retry: whileBusy})
 		}
 		free := s.cluster.DeepCopy()
-		controllerutil.RemoveFinalizer(free, v1alpha1.ClusterImportFinalizer)
-		patch := client.MergeFromWithOptions(s.cluster, client.MergeFromWithOptimisticLock{})
-		if err := r.Client.Patch(ctx, free, patch); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("remove the finalizer from cluster %q: %w", s.cluster.Name, err)
+		if err := finalizer.Release(ctx, r.Client, free, v1alpha1.ClusterImportFinalizer); err != nil {
+			return err
 		}
 		s.cluster = free
 	}

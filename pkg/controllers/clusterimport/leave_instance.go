@@ -9,7 +9,6 @@ import (
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	"github.com/karmada-io/karmada/pkg/util/names"
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,6 +25,9 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 	}
 	if s.karmada != nil {
 		if s.karmada.DeletionTimestamp.IsZero() {
+			if err := r.markSpace(ctx, s); err != nil {
+				return err
+			}
 			if err := r.delete(ctx, s.control, s.karmada); err != nil {
 				return err
 			}
@@ -115,37 +117,4 @@ func (r *Reconciler) remind(ctx context.Context, control *remote, karmada *clust
 		}
 	}
 	return nil
-}
-
-// leaveExecutionSpace waits until the namespace is gone in which Karmada keeps what
-// it does in the member. Karmada removes it before its own object; should somebody
-// have forced that one away, it is removed here.
-func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
-	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(s.cluster.Name)}}
-	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return r.failed(s.control, err, "read namespace %q", space.Name)
-	}
-	// A member of this name that is somebody else's has it too.
-	err = s.control.Get(ctx, client.ObjectKey{Name: s.cluster.Name}, &clusterv1alpha1.Cluster{})
-	if err == nil {
-		return nil
-	}
-	if !apierrors.IsNotFound(err) {
-		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
-	}
-	if r.lost(s) {
-		s.leavef("namespace %q in instance %q", space.Name, s.membership.Instance)
-		return nil
-	}
-	if space.DeletionTimestamp.IsZero() {
-		if err := r.delete(ctx, s.control, space); err != nil {
-			return err
-		}
-	}
-	return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
-		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, space.Name))}
 }

@@ -35,11 +35,15 @@ var (
 		Name: "kairship_foreign_members",
 		Help: "Members of an instance that were not joined by Kairship.",
 	}, []string{"instance"})
+	orphanedWorks = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "kairship_orphaned_works_finished_total",
+		Help: "Works of former members that Karmada would not have finished, and Kairship did.",
+	})
 )
 
 // registerMetrics adds the metrics to those that the manager serves.
 func registerMetrics() error {
-	for _, collector := range []prometheus.Collector{clusters, transitions, duration, foreign} {
+	for _, collector := range []prometheus.Collector{clusters, transitions, duration, foreign, orphanedWorks} {
 		err := metrics.Registry.Register(collector)
 		if _, already := errors.AsType[prometheus.AlreadyRegisteredError](err); already {
 			continue // By another manager in this process, in tests.

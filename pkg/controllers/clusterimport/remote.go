@@ -101,11 +101,7 @@ func (r *Reconciler) reach(where place, name string, to connection.Connection) (
 	if found && old.over == over {
 		return &remote{Client: old.kube, place: where, endpoint: to.Endpoint}, nil
 	}
-	config := over.RESTConfig()
-	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "kairship-controller-manager/"+Name
-	bounded := *over.HTTP
-	bounded.Timeout = r.Timeout
-	kube, err := client.New(config, client.Options{HTTPClient: &bounded, Scheme: remoteScheme, Mapper: remoteMapper})
+	kube, err := r.clientOver(over, remoteMapper)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s %q: %w", where, name, err)
 	}
@@ -114,6 +110,32 @@ func (r *Reconciler) reach(where place, name string, to connection.Connection) (
 	}
 	known.byName[name] = cachedRemote{over: over, kube: kube}
 	return &remote{Client: kube, place: where, endpoint: to.Endpoint}, nil
+}
+
+// reachForAnyKind is a client of a member that asks it what kinds it has. It is for
+// what is rarely done, and not kept.
+func (r *Reconciler) reachForAnyKind(name string, to connection.Connection) (*remote, error) {
+	if r.dial != nil {
+		return r.reach(inMember, name, to)
+	}
+	over, err := r.Connections.Of(connections.Cluster(name), to)
+	if err != nil {
+		return nil, err
+	}
+	kube, err := r.clientOver(over, nil)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s %q: %w", inMember, name, err)
+	}
+	return &remote{Client: kube, place: inMember, endpoint: to.Endpoint}, nil
+}
+
+// clientOver makes a client that uses a connection which is there.
+func (r *Reconciler) clientOver(over *connections.Conn, mapper meta.RESTMapper) (client.Client, error) {
+	config := over.RESTConfig()
+	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, "kairship-controller-manager/"+Name
+	bounded := *over.HTTP
+	bounded.Timeout = r.Timeout
+	return client.New(config, client.Options{HTTPClient: &bounded, Scheme: remoteScheme, Mapper: mapper})
 }
 
 // forget drops the client of what nothing is left to do in.

@@ -1,0 +1,303 @@
+package clusterimport
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	karmadautil "github.com/karmada-io/karmada/pkg/util"
+	"github.com/karmada-io/karmada/pkg/util/names"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+)
+
+// Karmada keeps what it does in a member as Works in a namespace, the execution
+// space, which it removes before its Cluster object. It sees in its cache that the
+// namespace is gone; and a cache that has not heard yet of a namespace that was made
+// a moment ago, as after the instance's API server was away, says so too early.
+// Then the Cluster object goes first, and Karmada refuses for good to finish Works
+// of a member that it does not know: they keep their finalizers and the namespace
+// terminates for ever. Such a space is orphaned, and finished here.
+
+// markSpace marks the execution space as ours to finish, before Karmada is told to
+// remove it.
+func (r *Reconciler) markSpace(ctx context.Context, s *scope) error {
+	space := spaceOf(s.cluster.Name)
+	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return r.failed(s.control, err, "read namespace %q", space.Name)
+	case s.marks.of(space) == ownedByUs:
+		return nil
+	}
+	marked := space.DeepCopy()
+	s.marks.put(marked)
+	patch := client.MergeFromWithOptions(space, client.MergeFromWithOptimisticLock{})
+	err = s.control.Patch(ctx, marked, patch, client.FieldOwner(Name))
+	return r.failed(s.control, client.IgnoreNotFound(err), "mark namespace %q", space.Name)
+}
+
+func spaceOf(cluster string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(cluster)}}
+}
+
+// leaveExecutionSpace waits until the execution space is gone. Should somebody have
+// forced Karmada's object away, it is removed here; and finished when it is orphaned.
+func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
+	space := spaceOf(s.cluster.Name)
+	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return r.failed(s.control, err, "read namespace %q", space.Name)
+	}
+	orphaned, err := r.withoutMember(ctx, s.control, s.cluster.Name)
+	if err != nil {
+		return err
+	}
+	if !orphaned || s.membership.MemberUID == "" && s.marks.of(space) != ownedByUs {
+		return nil // It is of a member of this name that somebody else joined.
+	}
+	if err := r.markSpace(ctx, s); err != nil {
+		return err
+	}
+	if space.DeletionTimestamp.IsZero() {
+		if err := r.delete(ctx, s.control, space); err != nil {
+			return err
+		}
+	} else if err := r.finishSpace(ctx, s.control, space, r.undoing(s)); err != nil {
+		return err
+	}
+	if r.lost(s) {
+		s.leavef("namespace %q in instance %q", space.Name, s.membership.Instance)
+		return nil
+	}
+	return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, space.Name))}
+}
+
+// withoutMember tells that an instance has no Cluster of a name, whoever joined it.
+func (r *Reconciler) withoutMember(ctx context.Context, control *remote, name string) (bool, error) {
+	err := control.Get(ctx, client.ObjectKey{Name: name}, &clusterv1alpha1.Cluster{})
+	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
+		return true, nil
+	}
+	return false, r.failed(control, err, "read Cluster %q", name)
+}
+
+// finishSpace does for the Works of an orphaned execution space what Karmada does
+// not do any more: undo what they made, and take its finalizer off them. Only what
+// is being deleted is touched.
+func (r *Reconciler) finishSpace(ctx context.Context, control *remote, space *corev1.Namespace, undo func(context.Context, *workv1alpha1.Work) error) error {
+	works := &workv1alpha1.WorkList{}
+	if err := control.List(ctx, works, client.InNamespace(space.Name)); err != nil {
+		return r.failed(control, err, "list Works")
+	}
+	for i := range works.Items {
+		work := &works.Items[i]
+		finished := work.DeepCopy()
+		if work.DeletionTimestamp.IsZero() || !controllerutil.RemoveFinalizer(finished, karmadautil.ExecutionControllerFinalizer) {
+			continue
+		}
+		if err := undo(ctx, work); err != nil {
+			return err
+		}
+		patch := client.MergeFromWithOptions(work, client.MergeFromWithOptimisticLock{})
+		err := control.Patch(ctx, finished, patch, client.FieldOwner(Name))
+		if client.IgnoreNotFound(err) != nil {
+			return r.failed(control, err, "finish Work %q", work.Name)
+		}
+		orphanedWorks.Inc()
+		log.FromContext(ctx).Info("Finished a Work of a member that Karmada does not know any more", "namespace", work.Namespace, "work", work.Name)
+	}
+	return nil
+}
+
+// undoing gives a function that removes from the member what a Work made there. A
+// member that cannot be reached is waited for, as long as for leaving it at all.
+func (r *Reconciler) undoing(s *scope) func(context.Context, *workv1alpha1.Work) error {
+	var member *remote
+	return func(ctx context.Context, work *workv1alpha1.Work) (err error) {
+		if member == nil {
+			member, err = r.reachWidely(ctx, s)
+		}
+		if err == nil {
+			err = r.undo(ctx, member, work)
+		}
+		if err != nil && ctx.Err() == nil && (r.lost(s) || s.deleting() && r.patienceIsOver(s)) {
+			s.leavef("in the cluster what Karmada had propagated to it by Work %q (%s)", work.Name, strings.TrimSuffix(why(err), "."))
+			return nil
+		}
+		return err
+	}
+}
+
+// reachWidely connects to the member that was joined, with a client for any kind.
+func (r *Reconciler) reachWidely(ctx context.Context, s *scope) (*remote, error) {
+	to, err := r.Credentials.OfCluster(ctx, s.cluster)
+	if errors.Is(err, connection.ErrMissing) || errors.Is(err, connection.ErrInvalid) {
+		return nil, r.cannotBeCleaned(s, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("connect to cluster %q: %w", s.cluster.Name, err)
+	}
+	member, err := r.reachForAnyKind(s.cluster.Name, to)
+	if err != nil {
+		return nil, err
+	}
+	system := &corev1.Namespace{}
+	if err := member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return nil, r.failed(member, err, "read namespace kube-system")
+	}
+	if id := s.membership.KubeSystemID; id != "" && string(system.UID) != id {
+		return nil, &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
+			"The cluster that was joined to instance %q (%s) cannot be cleaned: %s is another one (%s).", s.membership.Instance, id, to.Endpoint, system.UID))}
+	}
+	return member, nil
+}
+
+// undo removes from the member what one Work made there, and that alone: its objects
+// name it. Like Karmada it leaves what the Work is to preserve.
+func (r *Reconciler) undo(ctx context.Context, member *remote, work *workv1alpha1.Work) error {
+	if preserve := work.Spec.PreserveResourcesOnDeletion; preserve != nil && *preserve {
+		return nil
+	}
+	for _, manifest := range work.Spec.Workload.Manifests {
+		made := &unstructured.Unstructured{}
+		if err := json.Unmarshal(manifest.Raw, made); err != nil {
+			return fmt.Errorf("read Work %q: %w", work.Name, err)
+		}
+		stored := &unstructured.Unstructured{}
+		stored.SetGroupVersionKind(made.GroupVersionKind())
+		err := member.Get(ctx, client.ObjectKeyFromObject(made), stored)
+		if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
+			continue
+		}
+		if err != nil {
+			return r.failed(member, err, "read %s %q", made.GetKind(), made.GetName())
+		}
+		by := stored.GetAnnotations()
+		if stored.GetLabels()[karmadautil.ManagedByKarmadaLabel] != karmadautil.ManagedByKarmadaLabelValue ||
+			by[workv1alpha2.WorkNamespaceAnnotation] != work.Namespace || by[workv1alpha2.WorkNameAnnotation] != work.Name {
+			continue // It is not what the Work made.
+		}
+		uid := stored.GetUID()
+		err = member.Delete(ctx, stored, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if client.IgnoreNotFound(err) != nil {
+			return r.failed(member, err, "delete %s %q", made.GetKind(), made.GetName())
+		}
+	}
+	return nil
+}
+
+// spaces are when to look through an instance for orphaned execution spaces again.
+// The zero value is ready for use.
+type spaces struct {
+	mu   sync.Mutex
+	next map[string]time.Time
+}
+
+func (p *spaces) due(instance string, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !now.Before(p.next[instance])
+}
+
+func (p *spaces) again(instance string, at time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.next == nil {
+		p.next = map[string]time.Time{}
+	}
+	p.next[instance] = at
+}
+
+func (p *spaces) forget(instance string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.next, instance)
+}
+
+// finishOrphans finishes the orphaned execution spaces of an instance that nobody
+// waits for any more: the Cluster is gone, or was given up on. What the Works made
+// stays in the member, which the event LeftBehind said: the member may have become
+// that of another instance since. soon has it look even if it did so lately.
+func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instance, control *remote, soon bool) error {
+	now := time.Now()
+	if !soon && !d.spaces.due(instance.Name, now) {
+		return nil
+	}
+	global, err := d.globalCluster(ctx)
+	if err != nil {
+		return err
+	}
+	list := &corev1.NamespaceList{}
+	ours := client.MatchingLabels{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue, v1alpha1.GlobalClusterLabel: global}
+	if err := control.List(ctx, list, ours); err != nil {
+		return d.failed(control, err, "list namespaces")
+	}
+	busy := false
+	for i := range list.Items {
+		space := &list.Items[i]
+		name := space.Labels[v1alpha1.ClusterLabel]
+		if name == "" || space.Name != names.GenerateExecutionSpaceName(name) || space.DeletionTimestamp.IsZero() {
+			continue
+		}
+		busy = true
+		awaited, err := d.awaited(ctx, instance.Name, space)
+		if err != nil {
+			return err
+		}
+		orphaned, err := d.withoutMember(ctx, control, name)
+		if err != nil {
+			return err
+		}
+		if awaited || !orphaned {
+			continue
+		}
+		if err := d.finishSpace(ctx, control, space, func(context.Context, *workv1alpha1.Work) error { return nil }); err != nil {
+			return err
+		}
+	}
+	again := recheckFactor * d.Interval
+	if busy {
+		again = 0
+	}
+	d.spaces.again(instance.Name, now.Add(again))
+	return nil
+}
+
+// awaited tells that the Cluster for which an execution space was is there and still
+// leaving: it finishes the space itself, and what is in the member with it.
+func (d *discovery) awaited(ctx context.Context, instance string, space *corev1.Namespace) (bool, error) {
+	cluster := &v1alpha1.Cluster{}
+	err := d.Live.Get(ctx, client.ObjectKey{Name: space.Labels[v1alpha1.ClusterLabel]}, cluster)
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read cluster %q: %w", space.Labels[v1alpha1.ClusterLabel], err)
+	}
+	at := cluster.Status.Membership
+	return string(cluster.UID) == space.Labels[v1alpha1.OwnerUIDLabel] && at != nil && at.Instance == instance, nil
+}
