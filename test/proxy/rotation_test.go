@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -95,10 +94,5 @@ func (w *world) newAccount(t *testing.T) (account *corev1.ServiceAccount, bindin
 		_ = c.Delete(context.Background(), binding)
 		_ = c.Delete(context.Background(), account)
 	})
-	request, err := w.Kubernetes(t, "alpha").CoreV1().ServiceAccounts(account.Namespace).
-		CreateToken(t.Context(), account.Name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return account, binding, request.Status.Token
+	return account, binding, w.NewToken(t, "alpha", account)
 }

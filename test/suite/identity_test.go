@@ -117,11 +117,7 @@ func newServiceAccount(t *testing.T, on *target, cluster string) (token string, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.IgnoreNotFound(c.Delete(context.Background(), account)) })
-	request := &authenticationv1.TokenRequest{}
-	if err := c.SubResource("token").Create(t.Context(), account, request); err != nil {
-		t.Fatal(err)
-	}
-	return request.Status.Token, account
+	return on.fleet.NewToken(t, cluster, account), account
 }
 
 // forgotten is how long Kairship may go on with what it was told of a token or
