@@ -49,6 +49,8 @@ type options struct {
 
 	streams streamOptions
 
+	observability observabilityOptions
+
 	waitForAPIs     time.Duration
 	shutdownTimeout time.Duration
 	shutdownDelay   time.Duration
@@ -93,6 +95,7 @@ func (o *options) flags() []flags.Group {
 			f.BoolVar(&o.introspection, "introspection", true, "let clients read the schema; GraphiQL needs it")
 		}),
 		flags.NewGroup("Subscriptions", o.streams.define),
+		flags.NewGroup("Observability", o.observability.define),
 		flags.NewGroup("Process", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long requests in progress may last after SIGTERM or SIGINT")
 			f.DurationVar(&o.shutdownDelay, "shutdown-delay", 0, "how long to go on serving after SIGTERM or SIGINT while /readyz says that the process stops, so that load balancers notice")
@@ -153,6 +156,7 @@ func (o *options) validate(problems *flags.Problems) {
 	}
 	o.instances.validate(problems)
 	o.streams.validate(problems)
+	o.observability.validate(problems)
 	check(o.shutdownDelay >= 0, "--shutdown-delay: must not be less than 0, and is %s", o.shutdownDelay)
 	o.validateEndpoint(problems)
 	if o.metricsAddress != "" {

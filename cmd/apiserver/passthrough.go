@@ -55,12 +55,13 @@ func withPassthrough(
 		Audit:         &audit.Log{Logger: logger, Exists: instanceExists(inventory)},
 		Logger:        logger,
 		Index:         indexed,
+		Registerer:    prometheus.DefaultRegisterer,
 		Stopping:      ctx,
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	traced := server.Traced(native)
+	traced := server.Traced(native, passthrough.Route, passthrough.Lasts)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if passthrough.Serves(r) {
 			traced.ServeHTTP(w, r)

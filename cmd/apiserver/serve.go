@@ -41,6 +41,11 @@ func serve(ctx context.Context, o *options) error {
 		logger.Warn("these variables of the environment are no settings", "variables", o.settings.Ignored)
 	}
 
+	stopTracing, err := o.observability.tracing.Setup(ctx, program, version, logger)
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	config, err := o.restConfig()
 	if err != nil {
 		return err

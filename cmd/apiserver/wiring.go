@@ -60,13 +60,14 @@ type service struct {
 
 // build joins everything. It waits until the global cluster has been read once.
 func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (*service, error) {
+	toIndex, config := config, tracedConfig(config)
 	global := freshness.NewPulse(time.Now, globalSilence)
 	watches := &informers.Persistent{Logger: logger, Lost: global.Miss}
 	inventory, err := watchInventory(ctx, o, config, watches)
 	if err != nil {
 		return nil, err
 	}
-	idx, err := index.New(index.Config{REST: config, Timeout: o.indexTimeout, QPS: o.indexQPS, Burst: o.indexBurst})
+	idx, err := index.New(index.Config{REST: toIndex, Timeout: o.indexTimeout, QPS: o.indexQPS, Burst: o.indexBurst})
 	if err != nil {
 		return nil, err
 	}

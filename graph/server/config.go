@@ -72,8 +72,19 @@ type Config struct {
 	// SessionKey is the secret, which all replicas share, that the cookies of
 	// EventSources are sealed with; nil means that there are none.
 	SessionKey func(context.Context) ([]byte, error)
-	// Registerer takes the metrics of streams; nil for none.
+	// Registerer takes the metrics of operations and streams; nil for none.
 	Registerer prometheus.Registerer
+	// OperationNames are the names of operations that metrics tell apart. A client may
+	// call its operation anything, so there is no label for any other name.
+	OperationNames []string
+	// SlowOperation is from when on a query or mutation gets a line of its own in the
+	// log, with the operation's shape and no value in it; zero for never.
+	SlowOperation time.Duration
+	// OperationCost returns what that line says of what the operation cost. It sees the
+	// context of RequestScope.
+	OperationCost func(context.Context) []slog.Attr
+	// TraceDocuments has spans hold the operation's shape, without values.
+	TraceDocuments bool
 
 	// GraphiQL serves the page for exploring at /graphiql.
 	GraphiQL bool

@@ -28,25 +28,32 @@ type endpoint struct {
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	traceID := traceIDOf(r.Header.Get("traceparent")) //nolint:canonicalheader // W3C Trace Context writes it in lower case.
-	if traceID == "" {
-		traceID = e.newTraceID()
-	}
+	ctx, span, traceID := beginHTTP(r, routeOf(r), e.newTraceID)
 	w.Header().Set(TraceHeader, traceID)
 	req := e.journal.request(traceID)
-	r = r.WithContext(withRequest(r.Context(), req))
+	req.http = span
+	r = r.WithContext(withRequest(ctx, req))
 
 	boundBody(w, r)
 	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.
 		req.log(r.Context(), recorder.status)
+		endHTTP(span, recorder.status)
 	}()
 	if r.URL.Path == SessionPath {
 		e.serveSession(recorder, r)
 		return
 	}
 	e.serve(recorder, r)
+}
+
+// routeOf is the address of a request, as spans have it.
+func routeOf(r *http.Request) string {
+	if r.URL.Path == SessionPath {
+		return SessionPath
+	}
+	return "/graphql"
 }
 
 func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {

@@ -37,6 +37,7 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, opCtx
 		// gqlgen gives no response when the context ended before execution began.
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "the deadline of the request passed before it was begun")
 	}
+	requestFrom(ctx).noteResult(resp.Data)
 	return resp, nil
 }
 

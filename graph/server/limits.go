@@ -6,6 +6,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator/rules"
@@ -128,10 +129,22 @@ const (
 
 type documentCache struct {
 	*lru.LRU[*ast.QueryDocument]
+	looked *prometheus.CounterVec
 }
 
-func newDocumentCache() documentCache {
-	return documentCache{lru.New[*ast.QueryDocument](cachedDocuments)}
+func newDocumentCache(looked *prometheus.CounterVec) documentCache {
+	return documentCache{lru.New[*ast.QueryDocument](cachedDocuments), looked}
+}
+
+// Get implements graphql.Cache.
+func (c documentCache) Get(ctx context.Context, text string) (*ast.QueryDocument, bool) {
+	doc, ok := c.LRU.Get(ctx, text)
+	result := miss
+	if ok {
+		result = hit
+	}
+	c.looked.WithLabelValues(result).Inc()
+	return doc, ok
 }
 
 // Add implements graphql.Cache.

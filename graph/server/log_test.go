@@ -24,51 +24,51 @@ func TestOneLinePerRequest(t *testing.T) {
 	}{
 		{
 			name: "query", call: call{body: `{"query":"query Hello($n:String){hello(name:$n)}","variables":{"n":"` + secret + `"}}`},
-			want: map[string]any{"status": 200.0, "user": "admin", "operation": "Hello", "type": "query"},
+			want: map[string]any{"status": 200.0, "outcome": "ok", "user": "admin", "operation": "Hello", "type": "query"},
 		},
 		{
 			name: "mutation without a name", call: call{body: `{"query":"mutation{touch}"}`},
-			want: map[string]any{"status": 200.0, "user": "admin", "operation": "", "type": "mutation"},
+			want: map[string]any{"status": 200.0, "outcome": "ok", "user": "admin", "operation": "", "type": "mutation"},
 		},
 		{
 			name: "bad literal", call: call{accept: graphQLJSON, body: `{"query":"query Q{items(color:` + secret + `){name}}"}`},
-			want: map[string]any{"status": 400.0, "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
+			want: map[string]any{"status": 400.0, "outcome": "refused", "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
 		},
 		{
 			name: "bad variable", call: call{accept: graphQLJSON, body: `{"query":"query Q($c:Color){items(color:$c){name}}","variables":{"c":"` + secret + `"}}`},
-			want: map[string]any{"status": 400.0, "user": "admin", "operation": "Q", "type": "query", "errors": map[string]any{"INVALID": 1.0}},
+			want: map[string]any{"status": 400.0, "outcome": "refused", "user": "admin", "operation": "Q", "type": "query", "errors": map[string]any{"INVALID": 1.0}},
 		},
 		{
 			name: "bad operation name", call: call{accept: graphQLJSON, body: `{"query":"query Q{hello}","operationName":"` + secret + `"}`},
-			want: map[string]any{"status": 400.0, "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
+			want: map[string]any{"status": 400.0, "outcome": "refused", "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
 		},
 		{
 			name: "two mistakes", call: call{body: `{"query":"{nope nothing}"}`},
-			want: map[string]any{"status": 200.0, "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 2.0}},
+			want: map[string]any{"status": 200.0, "outcome": "refused", "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 2.0}},
 		},
 		{
 			name: "range", call: call{body: `{"query":"{items(first:-1){name}}"}`},
-			want: map[string]any{"status": 200.0, "user": "admin", "operation": "", "type": "query", "errors": map[string]any{"INVALID": 1.0}},
+			want: map[string]any{"status": 200.0, "outcome": "failed", "user": "admin", "operation": "", "type": "query", "errors": map[string]any{"INVALID": 1.0}},
 		},
 		{
 			name: "batch", call: call{body: `[{"query":"{hello}","variables":{"p":"` + secret + `"}}]`},
-			want: map[string]any{"status": 400.0, "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
+			want: map[string]any{"status": 400.0, "outcome": "refused", "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
 		},
 		{
 			name: "body that is no JSON", call: call{body: secret},
-			want: map[string]any{"status": 400.0, "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
+			want: map[string]any{"status": 400.0, "outcome": "refused", "user": "admin", "operation": "", "type": "", "errors": map[string]any{"INVALID": 1.0}},
 		},
 		{
 			name: "bad token", call: call{token: secret, body: `{"query":"{hello}"}`},
-			want: map[string]any{"status": 401.0, "errors": map[string]any{"UNAUTHENTICATED": 1.0}},
+			want: map[string]any{"status": 401.0, "outcome": "refused", "errors": map[string]any{"UNAUTHENTICATED": 1.0}},
 		},
 		{
 			name: "not served", call: call{token: "mallory", body: `{"query":"{hello}"}`},
-			want: map[string]any{"status": 403.0, "decision": "denied", "user": "mallory", "operation": "", "type": "", "errors": map[string]any{"FORBIDDEN": 1.0}},
+			want: map[string]any{"status": 403.0, "outcome": "refused", "decision": "denied", "user": "mallory", "operation": "", "type": "", "errors": map[string]any{"FORBIDDEN": 1.0}},
 		},
 		{
 			name: "long operation name", call: call{body: `{"query":"query ` + strings.Repeat("a", 500) + `{hello}"}`},
-			want: map[string]any{"status": 200.0, "user": "admin", "operation": strings.Repeat("a", 100), "type": "query"},
+			want: map[string]any{"status": 200.0, "outcome": "ok", "user": "admin", "operation": strings.Repeat("a", 100), "type": "query"},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // operation is one that a WebSocket has under way.
@@ -81,7 +83,10 @@ func (c *socket) subscribe(m message) {
 func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	c := o.socket
 	connection := TraceIDFrom(ctx)
-	req := c.journal.request(c.newTraceID())
+	// It has a trace of its own: that of the WebSocket ended when it was open.
+	ctx, span := tracing.Root(ctx, unknownOperationSpan, tracing.Server)
+	req := c.journal.request(cmp.Or(span.TraceID(), c.newTraceID()))
+	req.span = span
 	ctx, record := audit.With(graphql.StartOperationTrace(withRequest(ctx, req)))
 	req.setUser(requestFrom(c.ctx).userName(), c.credentials, record) //nolint:contextcheck // That of the connection.
 	defer func() {

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // request is what the server remembers of one request for its log line.
@@ -23,6 +25,8 @@ type request struct {
 	// journal is where its lines go.
 	journal *journal
 	started time.Time
+	// http and span are those of the request and of its operation.
+	http, span tracing.Span
 
 	mu            sync.Mutex
 	user          string
@@ -36,6 +40,12 @@ type request struct {
 	// via and connection are set by noteVia, stream by noteStream.
 	via, connection string
 	stream          *audit.Stream
+	// definition is what was asked for; executed tells that it was begun, and hasData
+	// that something came of it.
+	definition        *ast.OperationDefinition
+	executed, hasData bool
+	// operationContext is that in which it was executed, with what it cost.
+	operationContext context.Context //nolint:containedctx // It is read when the operation is over.
 }
 
 // journal is where the lines about requests go.
@@ -43,6 +53,14 @@ type journal struct {
 	logger *slog.Logger
 	audit  *audit.Log
 	now    func() time.Time
+	// metrics count operations; nil for none.
+	metrics *operationMetrics
+	// slow is from when on an operation gets a line of its own; zero for never. cost is
+	// what the line says of what it cost.
+	slow time.Duration
+	cost func(context.Context) []slog.Attr
+	// documents has spans hold the shape of what is asked for.
+	documents bool
 }
 
 // request begins a request.
@@ -102,6 +120,8 @@ func (r *request) noteStream() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.stream = &audit.Stream{Phase: audit.End}
+	// It lasts, and what it asked for is not needed any more.
+	r.definition = nil
 }
 
 // userName is who sends the request.
@@ -162,6 +182,8 @@ func (r *request) setOperation(opCtx *graphql.OperationContext) {
 	defer r.mu.Unlock()
 	r.operation = opCtx.Operation.Name[:min(len(opCtx.Operation.Name), maxLoggedName)]
 	r.operationType = string(opCtx.Operation.Operation)
+	r.definition = opCtx.Operation
+	r.describeSpan(opCtx.Operation)
 }
 
 func (r *request) operationName() string {
@@ -195,11 +217,14 @@ func (r *request) log(ctx context.Context, status int) {
 		return
 	}
 	duration := r.journal.now().Sub(r.started)
+	outcome := r.settle(ctx, status, duration)
 	if r.record != nil {
-		r.journal.audit.Write(ctx, r.record, r.operationLine(status, duration))
+		line := r.operationLine(status, duration)
+		line.Outcome = outcome
+		r.journal.audit.Write(ctx, r.record, line)
 		return
 	}
-	attrs := []slog.Attr{slog.Int("status", status), slog.Float64("durationMs", float64(duration.Microseconds())/1000)}
+	attrs := []slog.Attr{slog.Int("status", status), slog.String("outcome", outcome), slog.Float64("durationMs", float64(duration.Microseconds())/1000)}
 	if len(r.codes) > 0 {
 		attrs = append(attrs, slog.Any("errors", r.codes))
 	}

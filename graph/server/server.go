@@ -78,7 +78,8 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 		journal: &journal{
 			logger: logger,
 			audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
-			now:    cfg.Now,
+			now:    cfg.Now, metrics: newOperationMetrics(cfg.Registerer, cfg.OperationNames),
+			slow: cfg.SlowOperation, cost: cfg.OperationCost, documents: cfg.TraceDocuments,
 		},
 		newTraceID: cfg.NewTraceID,
 		session:    &session{key: cfg.SessionKey, now: cfg.Now},
@@ -96,7 +97,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(recoverPanic)
-	srv.SetQueryCache(newDocumentCache())
+	srv.SetQueryCache(newDocumentCache(e.journal.metrics.documents))
 	srv.SetParserTokenLimit(cfg.TokenLimit)
 	if !cfg.Introspection {
 		srv.SetDisableSuggestion(true)
@@ -111,8 +112,13 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		if isSubscription(ctx) {
 			return next(ctx)
 		}
-		return next(cfg.RequestScope(ctx))
+		scoped := cfg.RequestScope(ctx)
+		if req := requestFrom(ctx); req != nil {
+			req.operationContext = scoped
+		}
+		return next(scoped)
 	})
+	srv.AroundRootFields(traceRootField(e.journal.metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv
 }

@@ -61,6 +61,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		req.noteOutcome(outcome{endError: end})
 		return
 	}
+	endHTTP(req.http, http.StatusOK)
 	result := t.streams.run(ctx, subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, out: out})
 	out.end(result)
 	req.noteOutcome(result)

@@ -216,7 +216,7 @@ func TestLinesOfSubscriptions(t *testing.T) {
 	}
 	if d := cmp.Diff([]map[string]any{
 		line(map[string]any{"phase": "begin"}),
-		line(map[string]any{"phase": "end", "reason": "COMPLETED", "events": 3.0}),
+		line(map[string]any{"phase": "end", "reason": "COMPLETED", "events": 3.0, "outcome": "ok"}),
 	}, s.log.lines(t)); d != "" {
 		t.Errorf("lines (-want +got):\n%s", d)
 	}
@@ -239,7 +239,7 @@ func TestLinesOfSubscriptions(t *testing.T) {
 	delete(lines[1], "durationMs")
 	if d := cmp.Diff([]map[string]any{
 		line(map[string]any{
-			"via": "graphql-websocket", "operation": "", "status": 101.0, "phase": "end", "reason": "REFUSED", "events": 0.0,
+			"via": "graphql-websocket", "operation": "", "status": 101.0, "phase": "end", "reason": "REFUSED", "events": 0.0, "outcome": "refused",
 			"errors": map[string]any{"NOT_FOUND": 1.0}, "traceId": fmt.Sprintf("%032d", 2), "connection": fmt.Sprintf("%032d", 1),
 		}),
 		{"level": "INFO", "msg": "websocket closed", "code": 1006.0, "reason": "CLIENT_GONE", "operations": 1.0, "traceId": fmt.Sprintf("%032d", 1)},

@@ -97,6 +97,11 @@ func (s *streams) run(ctx context.Context, sub subscription) (out outcome) {
 			out.endError = end
 			return out
 		}
+		if out.events == 0 {
+			// What goes on from here is for as long as the client likes.
+			req.noteResult(resp.Data)
+			req.span.End()
+		}
 		out.events++
 		events.Inc()
 	}

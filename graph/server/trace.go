@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // TraceHeader is the response header that carries the trace id of every request.
@@ -70,6 +72,9 @@ func (h traceHandler) Handle(ctx context.Context, r slog.Record) error {
 	if id := TraceIDFrom(ctx); id != "" {
 		r = r.Clone()
 		r.AddAttrs(slog.String("traceId", id))
+		if span := tracing.SpanID(ctx); span != "" {
+			r.AddAttrs(slog.String("spanId", span))
+		}
 	}
 	return h.Handler.Handle(ctx, r)
 }

@@ -1,17 +1,42 @@
 package server
 
-import "net/http"
+import (
+	"net/http"
+)
 
 // Traced gives the requests of another handler what those to /graphql have: a
 // trace id, in the response's header and in every record that is logged with the
-// request's context (LogHandler).
-func Traced(next http.Handler) http.Handler {
+// request's context (LogHandler), and a span. The route is the pattern of their
+// addresses. Lasts tells requests that go on for long, whose span ends when the
+// answer begins.
+func Traced(next http.Handler, route string, lasts func(*http.Request) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		traceID := traceIDOf(r.Header.Get("traceparent")) //nolint:canonicalheader // W3C Trace Context writes it in lower case.
-		if traceID == "" {
-			traceID = randomTraceID()
-		}
+		ctx, span, traceID := beginHTTP(r, route, randomTraceID)
 		w.Header().Set(TraceHeader, traceID)
-		next.ServeHTTP(w, r.WithContext(withRequest(r.Context(), newRequest(traceID))))
+		r = r.WithContext(withRequest(ctx, newRequest(traceID)))
+		if !span.Recording() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		recorder := &spanRecorder{statusRecorder: statusRecorder{ResponseWriter: w, status: http.StatusOK}}
+		if lasts(r) {
+			recorder.begun = func(status int) { endHTTP(span, status) }
+		}
+		defer func() { endHTTP(span, recorder.status) }()
+		next.ServeHTTP(recorder, r)
 	})
+}
+
+// spanRecorder hears the status, and when the answer begins.
+type spanRecorder struct {
+	statusRecorder
+	begun func(status int)
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *spanRecorder) WriteHeader(status int) {
+	if s.begun != nil && (status >= http.StatusOK || status == http.StatusSwitchingProtocols) {
+		s.begun(status)
+	}
+	s.statusRecorder.WriteHeader(status)
 }

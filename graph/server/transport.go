@@ -77,7 +77,8 @@ func (t httpTransport) params(w http.ResponseWriter, r *http.Request) (*graphql.
 }
 
 func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as answer, params *graphql.RawParams) {
-	ctx := r.Context()
+	ctx := requestFrom(r.Context()).beginSpan(r.Context())
+	r = r.WithContext(ctx)
 	opCtx, errs := exec.CreateOperationContext(ctx, params)
 	requestFrom(ctx).setOperation(opCtx)
 	if len(errs) > 0 {

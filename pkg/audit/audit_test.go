@@ -43,7 +43,7 @@ func written(t *testing.T, note func(*audit.Record), op audit.Operation) (string
 }
 
 func TestLine(t *testing.T) {
-	op := audit.Operation{User: "alice", Via: "graphql", Name: "Fleet", Type: "query", Status: 200, Duration: 1500 * time.Microsecond}
+	op := audit.Operation{User: "alice", Via: "graphql", Name: "Fleet", Type: "query", Status: 200, Duration: 1500 * time.Microsecond, Outcome: "partial"}
 	for _, tt := range []struct {
 		name string
 		note func(*audit.Record)
@@ -77,7 +77,7 @@ func TestLine(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			text, line := written(t, tt.note, op)
 			maps.Copy(tt.want, map[string]any{
-				"level": "INFO", "msg": "audit", "user": "alice", "via": "graphql", "operation": "Fleet", "type": "query", "status": 200.0, "durationMs": 1.5,
+				"level": "INFO", "msg": "audit", "user": "alice", "via": "graphql", "operation": "Fleet", "type": "query", "status": 200.0, "durationMs": 1.5, "outcome": "partial",
 			})
 			if d := cmp.Diff(tt.want, line); d != "" {
 				t.Errorf("(-want +got): %s\n%s", tt.why, d)

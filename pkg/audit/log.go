@@ -40,6 +40,9 @@ type Operation struct {
 	// Status is that of the HTTP response.
 	Status   int
 	Duration time.Duration
+	// Outcome is what came of it: "ok", "partial", "failed" or "refused"; empty where
+	// the line is about its beginning.
+	Outcome string
 	// Errors counts the errors of the response by code; nil where there are none.
 	Errors any
 	// Stream is set for what goes on for long, which has a line when it begins and one
@@ -95,6 +98,9 @@ func (l *Log) Write(ctx context.Context, r *Record, op Operation) {
 		slog.Int("status", op.Status),
 		slog.Float64("durationMs", float64(op.Duration.Microseconds())/1000),
 	)
+	if op.Outcome != "" {
+		line.AddAttrs(slog.String("outcome", op.Outcome))
+	}
 	if op.Connection != "" {
 		line.AddAttrs(slog.String("connection", op.Connection))
 	}

@@ -15,7 +15,7 @@ const (
 )
 
 // metrics are those of all instances. Labels are bounded: instances that exist
-// and were used, four kinds of verb, and classes of status.
+// and were used, three ways, four kinds of verb, and classes of status.
 type metrics struct {
 	collection *Collection
 
@@ -32,7 +32,7 @@ type metrics struct {
 var _ prometheus.Collector = (*metrics)(nil)
 
 func newMetrics(c *Collection) *metrics {
-	const instance, verb, code = "instance", "verb", "code"
+	const instance, via, verb, code = "instance", "via", "verb", "code"
 	opts := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: name, Help: help}
 	}
@@ -41,7 +41,7 @@ func newMetrics(c *Collection) *metrics {
 	return &metrics{
 		collection: c,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts(opts("requests_total",
-			"Requests to an instance, by kind of verb and class of status; code is error when there was no answer.")), []string{instance, verb, code}),
+			"Requests to an instance, by the way they came on, kind of verb and class of status; code is error when there was no answer.")), []string{instance, via, verb, code}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: duration.Namespace, Subsystem: duration.Subsystem, Name: duration.Name, Help: duration.Help,
 			Buckets: []float64{.002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
@@ -115,7 +115,7 @@ func (m *instanceMetrics) rateLimited() { m.all.rateLimited.WithLabelValues(m.na
 
 // begin counts a request; the function takes its outcome.
 func (m *instanceMetrics) begin(r *http.Request) func(*http.Response, error) {
-	verb, begun := verbClass(r), time.Now()
+	via, verb, begun := viaOf(r.Context()), verbClass(r), time.Now()
 	waiting := m.all.inFlight.WithLabelValues(m.name)
 	waiting.Inc()
 	return func(response *http.Response, err error) {
@@ -127,7 +127,7 @@ func (m *instanceMetrics) begin(r *http.Request) func(*http.Response, error) {
 		if err == nil {
 			code = strconv.Itoa(response.StatusCode/100) + "xx"
 		}
-		m.all.requests.WithLabelValues(m.name, verb, code).Inc()
+		m.all.requests.WithLabelValues(m.name, via, verb, code).Inc()
 		m.all.duration.WithLabelValues(m.name, verb).Observe(time.Since(begun).Seconds())
 	}
 }

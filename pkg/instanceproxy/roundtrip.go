@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/tracing"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // Bounds of one request.
@@ -43,12 +46,31 @@ func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	observed := i.metrics.begin(r)
+	r, span := i.traced(r)
+	sent := upstream.From(r.Context()).Send(upstream.Target{Kind: upstream.Instance, Name: i.name})
 	response, err := i.attempt(r, identity)
+	sent(err)
 	observed(response, err)
+	span.Answered(response, err)
 	if err != nil {
 		return nil, err
 	}
 	return response, nil
+}
+
+// traced makes a step of the request in the trace that it is sent for, and names
+// the trace to the instance. The request itself is not changed.
+func (i *instance) traced(r *http.Request) (*http.Request, tracing.Span) {
+	if tracing.TraceID(r.Context()) == "" {
+		return r, tracing.Span{}
+	}
+	header := make(http.Header, len(r.Header)+1)
+	maps.Copy(header, r.Header)
+	ctx, span := tracing.Request(r.Context(), tracing.MethodOf(r), tracing.ToInstance, header)
+	span.Text(tracing.Instance, i.name)
+	traced := r.WithContext(ctx)
+	traced.Header = header
+	return traced, span
 }
 
 // turn waits until the limit of requests lets one more through.

@@ -79,6 +79,14 @@ func Serve(ctx context.Context, header http.Header, name string) (context.Contex
 	return ctx, Span{span}
 }
 
+// At is the step that a context is in.
+func At(ctx context.Context) Span {
+	if tracer.Load() == nil {
+		return Span{}
+	}
+	return Span{trace.SpanFromContext(ctx)}
+}
+
 // Inject names the trace of a context in the headers of a request that is sent for
 // it. Where there is none, they stay as they are.
 func Inject(ctx context.Context, header http.Header) {
@@ -166,4 +174,17 @@ func (s Span) End() {
 	if s.of != nil {
 		s.of.End()
 	}
+}
+
+// Late notes something of a trace whose step is over, as what happens to a stream
+// long after it began: a span of its own, linked to that step.
+func Late(ctx context.Context, name string, describe func(Span)) {
+	t := tracer.Load()
+	from := trace.SpanContextFromContext(ctx)
+	if t == nil || !from.IsSampled() {
+		return
+	}
+	_, span := (*t).Start(ctx, name, trace.WithLinks(trace.Link{SpanContext: from}))
+	describe(Span{span})
+	span.End()
 }

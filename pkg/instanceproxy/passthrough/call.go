@@ -11,6 +11,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // call is one request through the passthrough.
@@ -61,7 +63,8 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 		c.fail(w, r, err)
 		return
 	}
-	ctx, cancel := context.WithCancel(authz.WithUser(r.Context(), user))
+	tracing.At(r.Context()).Text(tracing.Instance, c.instance)
+	ctx, cancel := context.WithCancel(instanceproxy.Via(authz.WithUser(r.Context(), user), instanceproxy.ViaPassthrough))
 	defer cancel()
 	if fromIndex {
 		c.indexed(w, r.WithContext(ctx))

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -29,7 +30,8 @@ type Permissions interface {
 	Visibility(ctx context.Context, u authz.User, instances ...string) (*authz.Visibility, error)
 }
 
-// Config is what a Handler needs. All but Index, Recheck and Stopping are required.
+// Config is what a Handler needs. All but Index, Registerer,
+// Recheck and Stopping are required.
 type Config struct {
 	Clients       instanceproxy.Clients
 	Authenticator authz.Authenticator
@@ -41,6 +43,8 @@ type Config struct {
 	Logger  *slog.Logger
 	// Index answers reads that ask for it; nil where there is none.
 	Index Index
+	// Registerer takes the metrics of the passthrough; nil for none.
+	Registerer prometheus.Registerer
 	// Recheck is the time between two decisions about a request that lasts; zero
 	// means DefaultRecheck.
 	Recheck time.Duration
@@ -55,6 +59,7 @@ type Handler struct {
 	origins *http.CrossOriginProtection
 	buffers bufferPool
 	journal journal
+	metrics *metrics
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -70,7 +75,9 @@ func New(config Config) (*Handler, error) {
 	if config.Stopping == nil {
 		config.Stopping = context.Background()
 	}
-	return &Handler{Config: config, origins: http.NewCrossOriginProtection(), journal: journal{log: config.Audit}}, nil
+	return &Handler{
+		Config: config, origins: http.NewCrossOriginProtection(), journal: journal{log: config.Audit}, metrics: newMetrics(config.Registerer),
+	}, nil
 }
 
 // Flush waits until the audit's lines about all requests that are over are
@@ -85,6 +92,15 @@ func PathOf(instance string) string { return Prefix + instance + "/proxy" }
 func Serves(r *http.Request) bool {
 	_, _, ok := split(r.URL.EscapedPath())
 	return ok
+}
+
+// Route is the pattern of the paths that are served.
+const Route = "/instances/{instance}/proxy/{path...}"
+
+// Lasts tells a request that has no end of its own.
+func Lasts(r *http.Request) bool {
+	_, rest, ok := split(r.URL.EscapedPath())
+	return ok && what(r.Method, rest).lasts(r)
 }
 
 // split finds the instance and the rest of an escaped path.
@@ -120,10 +136,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	recorder := &statusRecorder{ResponseWriter: w}
 	c := call{handler: h, instance: instance, target: target, what: what(r.Method, target.Path)}
 	defer func() { // It is written for a connection that broke, too.
+		h.metrics.done(c.what, c.what.lasts(r), recorder.code(), time.Since(begun))
 		if c.caller.Name != "" {
 			h.journal.add(entry{r.Context(), record, audit.Operation{
 				User: c.caller.Name, Via: "passthrough", Name: c.operation(recorder.code()), Type: r.Method,
-				Status: recorder.code(), Duration: time.Since(begun),
+				Status: recorder.code(), Duration: time.Since(begun), Outcome: outcomeOf(recorder.code()),
 			}})
 		}
 	}()

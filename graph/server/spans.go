@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/kairship-io/kairship/graph/server/normal"
+	"github.com/kairship-io/kairship/pkg/tracing"
+)
+
+// beginHTTP begins the span of a request to an address, and finds its trace id:
+// that of the span, and without tracing that of the caller or a new one.
+func beginHTTP(r *http.Request, route string, newTraceID func() string) (context.Context, tracing.Span, string) {
+	ctx := r.Context()
+	if !tracing.On() {
+		traceID := traceIDOf(r.Header.Get("traceparent")) //nolint:canonicalheader // W3C Trace Context writes it in lower case.
+		if traceID == "" {
+			traceID = newTraceID()
+		}
+		return ctx, tracing.Span{}, traceID
+	}
+	method := tracing.MethodOf(r)
+	ctx, span := tracing.Serve(ctx, r.Header, method+" "+route)
+	span.Text(tracing.Method, method)
+	span.Text(tracing.Route, route)
+	return ctx, span, span.TraceID()
+}
+
+// endHTTP ends the span of a request with the status of its answer. What goes on
+// for long ends it when the answer begins: nobody sees a span before its end.
+func endHTTP(span tracing.Span, status int) {
+	span.Number(tracing.Status, status)
+	if status >= http.StatusInternalServerError {
+		span.Fail(http.StatusText(status))
+	}
+	span.End()
+}
+
+// beginSpan begins the span of an operation, within that of its request.
+func (r *request) beginSpan(ctx context.Context) context.Context {
+	ctx, r.span = tracing.Start(ctx, unknownOperationSpan, tracing.Server)
+	return ctx
+}
+
+// unknownOperationSpan is what a span is called whose operation is none.
+const unknownOperationSpan = "GraphQL Operation"
+
+// describeSpan says what the operation is, by the semantic conventions for GraphQL.
+func (r *request) describeSpan(op *ast.OperationDefinition) {
+	if !r.span.Recording() {
+		return
+	}
+	r.span.Rename(string(op.Operation))
+	r.span.Text(tracing.OperationType, string(op.Operation))
+	if r.operation != "" {
+		r.span.Text(tracing.OperationName, r.operation)
+	}
+	if r.journal != nil && r.journal.documents {
+		r.span.Text(tracing.Document, normal.Operation(op, maxTracedDocument))
+	}
+}
+
+// maxTracedDocument is how much of a document goes into a span.
+const maxTracedDocument = 4 << 10
+
+// traceRootField makes spans of the fields of queries and mutations, and counts
+// mutations by what became of them.
+func traceRootField(metrics *operationMetrics) graphql.RootFieldMiddleware {
+	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+		op := graphql.GetOperationContext(ctx).Operation
+		mutates := op != nil && op.Operation == ast.Mutation
+		if op == nil || op.Operation == ast.Subscription || !mutates && !tracing.On() {
+			return next(ctx)
+		}
+		field := graphql.GetRootFieldContext(ctx).Field.Name
+		req := requestFrom(ctx)
+		before := req.errorCount()
+		ctx, span := tracing.Start(ctx, string(op.Operation)+"."+field, tracing.Internal)
+		defer span.End()
+		result := next(ctx)
+		failed := req.errorCount() > before
+		if mutates {
+			metrics.mutated(field, failed)
+			if failed {
+				span.Fail("failed")
+			}
+		}
+		return result
+	}
+}
+
+// errorCount is how many errors the response has by now.
+func (r *request) errorCount() int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, count := range r.codes {
+		n += count
+	}
+	return n
+}
