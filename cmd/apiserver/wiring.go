@@ -126,7 +126,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		MaxBodyBytes:       o.maxBodyBytes,
 		Streams:            o.streams.limits,
 		Sentry:             sentry,
-		SessionKey:         tokens.Keys.Key,
+		SessionKeys:        tokens.Keys,
 		Registerer:         prometheus.DefaultRegisterer,
 		OperationNames:     o.observability.operationNames,
 		SlowOperation:      o.observability.slow,

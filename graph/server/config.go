@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/consistency"
 )
 
 // Limits of a request when Config leaves them at zero. Validation compares fields
@@ -69,9 +70,9 @@ type Config struct {
 	Sentry *authz.Sentry
 	// StreamResponses goes around every result of a subscription; nil for nothing.
 	StreamResponses graphql.ResponseMiddleware
-	// SessionKey is the secret, which all replicas share, that the cookies of
+	// SessionKeys are the secrets, which all replicas share, that the cookies of
 	// EventSources are sealed with; nil means that there are none.
-	SessionKey func(context.Context) ([]byte, error)
+	SessionKeys consistency.Keys
 	// Registerer takes the metrics of operations and streams; nil for none.
 	Registerer prometheus.Registerer
 	// OperationNames are the names of operations that metrics tell apart. A client may

@@ -82,7 +82,7 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 			slow: cfg.SlowOperation, cost: cfg.OperationCost, documents: cfg.TraceDocuments,
 		},
 		newTraceID: cfg.NewTraceID,
-		session:    &session{key: cfg.SessionKey, now: cfg.Now},
+		session:    &session{keys: cfg.SessionKeys, now: cfg.Now},
 	}
 	e.graphql = newExecutor(cfg, e, streams)
 	return e

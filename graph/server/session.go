@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/consistency"
 )
 
 // SessionPath is where a page gets the cookie that its EventSource needs.
@@ -47,19 +48,15 @@ const (
 //
 // Every other client sends the Authorization header and needs no session.
 type session struct {
-	// key is the secret that all replicas share; nil where there are no sessions.
-	key func(context.Context) ([]byte, error)
-	now func() time.Time
+	// keys are the secrets that all replicas share; nil where there are no sessions.
+	keys consistency.Keys
+	now  func() time.Time
 }
 
 // errNoSession is a cookie that is none of ours, or is too old.
 var errNoSession = errors.New("not a session")
 
-func (s *session) aead(ctx context.Context) (cipher.AEAD, error) {
-	secret, err := s.key(ctx)
-	if err != nil {
-		return nil, err
-	}
+func sessionAEAD(secret []byte) (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, secret, nil, sessionPurpose, 32)
 	if err != nil {
 		return nil, err
@@ -71,24 +68,42 @@ func (s *session) aead(ctx context.Context) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
+// seal makes a cookie. It begins with the id of the key, which may have been replaced
+// when the cookie comes back.
 func (s *session) seal(ctx context.Context, token string) (string, error) {
-	aead, err := s.aead(ctx)
+	secret, err := s.keys.Key(ctx)
 	if err != nil {
 		return "", err
 	}
+	aead, err := sessionAEAD(secret)
+	if err != nil {
+		return "", err
+	}
+	id := consistency.KeyID(secret)
 	nonce := make([]byte, aead.NonceSize())
 	rand.Read(nonce)
 	plain := binary.BigEndian.AppendUint64(nil, uint64(s.now().Add(sessionLife).Unix())) //nolint:gosec // After 1970.
-	return base64.RawURLEncoding.EncodeToString(aead.Seal(nonce, nonce, append(plain, token...), nil)), nil
+	return base64.RawURLEncoding.EncodeToString(aead.Seal(append(id[:], nonce...), nonce, append(plain, token...), nil)), nil
 }
 
 func (s *session) open(ctx context.Context, text string) (string, error) {
-	aead, err := s.aead(ctx)
+	sealed, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(sealed) < consistency.KeyIDSize {
+		return "", errNoSession
+	}
+	secret, err := s.keys.Find(ctx, [consistency.KeyIDSize]byte(sealed))
 	if err != nil {
 		return "", err
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(text)
-	if err != nil || len(sealed) < aead.NonceSize() {
+	if secret == nil {
+		return "", errNoSession
+	}
+	aead, err := sessionAEAD(secret)
+	if err != nil {
+		return "", err
+	}
+	sealed = sealed[consistency.KeyIDSize:]
+	if len(sealed) < aead.NonceSize() {
 		return "", errNoSession
 	}
 	plain, err := aead.Open(nil, sealed[:aead.NonceSize()], sealed[aead.NonceSize():], nil)
@@ -104,7 +119,7 @@ func (s *session) open(ctx context.Context, text string) (string, error) {
 // credentials are those of the cookie of a request; empty where it has none that
 // may be taken.
 func (s *session) credentials(r *http.Request) authz.Credentials {
-	if s.key == nil || r.Method != http.MethodGet || !ownPage(r) || !negotiateEvents(r).accepted {
+	if s.keys == nil || r.Method != http.MethodGet || !ownPage(r) || !negotiateEvents(r).accepted {
 		return authz.Credentials{}
 	}
 	cookie, err := r.Cookie(sessionCookie)
@@ -151,7 +166,7 @@ func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if credentials.Token() == "" || e.session.key == nil {
+	if credentials.Token() == "" || e.session.keys == nil {
 		// A client certificate comes with every request of the browser by itself.
 		w.WriteHeader(http.StatusNoContent)
 		return

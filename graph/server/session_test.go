@@ -11,13 +11,60 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/consistency"
 )
+
+// sessionKeys are the keys of some replicas; the first seals.
+type sessionKeys struct {
+	all [][]byte
+	err error
+}
+
+func (k *sessionKeys) Key(context.Context) ([]byte, error) {
+	if k.err != nil {
+		return nil, k.err
+	}
+	return k.all[0], nil
+}
+
+func (k *sessionKeys) Find(_ context.Context, id [consistency.KeyIDSize]byte) ([]byte, error) {
+	for _, key := range k.all {
+		if consistency.KeyID(key) == id {
+			return key, k.err
+		}
+	}
+	return nil, k.err
+}
+
+// TestSessionOutlivesItsKey replaces the key that sessions are sealed with, twice.
+func TestSessionOutlivesItsKey(t *testing.T) {
+	first, second, third := []byte("the first"), []byte("the second"), []byte("the third")
+	keys := &sessionKeys{all: [][]byte{first}}
+	s := start(t, nil, func(c *server.Config) { c.SessionKeys = keys })
+	cookie, _ := s.session(t)
+	for _, tt := range []struct {
+		reason string
+		keys   [][]byte
+		status int
+	}{
+		{"nothing changed", [][]byte{first}, http.StatusOK},
+		{"the key before is still good", [][]byte{second, first}, http.StatusOK},
+		{"the one before that is not", [][]byte{third, second}, http.StatusUnauthorized},
+	} {
+		keys.all = tt.keys
+		subscription := get(url.Values{"query": {threeEvents}})
+		subscription.header, subscription.token = http.Header{"Cookie": {cookie}}, "none"
+		if open := s.open(t, subscription); open.StatusCode != tt.status {
+			t.Errorf("%s: HTTP %d, want %d", tt.reason, open.StatusCode, tt.status)
+		}
+	}
+}
 
 // withSession serves with a secret for sessions, and a clock.
 func withSession(t *testing.T, now *time.Time) testServer {
 	t.Helper()
 	return start(t, nil, func(c *server.Config) {
-		c.SessionKey = func(context.Context) ([]byte, error) { return []byte("the secret that all replicas share"), nil }
+		c.SessionKeys = &sessionKeys{all: [][]byte{[]byte("the secret that all replicas share")}}
 		c.Now = func() time.Time { return *now }
 	})
 }
@@ -117,7 +164,7 @@ func TestSessionIsGivenOut(t *testing.T) {
 		t.Error("behind TLS the cookie is for TLS alone")
 	}
 	broken := start(t, nil, func(c *server.Config) {
-		c.SessionKey = func(context.Context) ([]byte, error) { return nil, errors.New("no such Secret") }
+		c.SessionKeys = &sessionKeys{err: errors.New("no such Secret")}
 	})
 	if r := broken.do(t, call{path: server.SessionPath}); r.status != http.StatusServiceUnavailable || strings.Contains(r.body, "no such Secret") {
 		t.Errorf("without its secret: HTTP %d %s", r.status, r.body)

@@ -3,7 +3,6 @@ package consistency
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -16,59 +15,113 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// SecretKey is the key of the Secret's data that holds the key.
-const SecretKey = "key"
+// The keys of the Secret's data.
+const (
+	// SecretKey holds the key.
+	SecretKey = "key"
+	// SecretPreviousKey holds the one before, where there is one: nothing is sealed with
+	// it any longer, and what was is still good.
+	SecretPreviousKey = "previous"
+)
 
-// lookAgainAfter is the time between two looks for a key that is not ours:
-// tokens that somebody made up must not cost a request each.
-const lookAgainAfter = 10 * time.Second
+const (
+	// lookAgainAfter is the time between two looks for a key that is not ours: tokens
+	// that somebody made up must not cost a request each.
+	lookAgainAfter = time.Second
+	// freshFor is how long the Secret is not read again while it is in use. A key that
+	// was replaced is sealed with for as long, and one that was deleted is good for as
+	// long.
+	freshFor = 30 * time.Second
+	// lookTimeout bounds one look that nobody waits for.
+	lookTimeout = 10 * time.Second
+)
 
 // SecretKeys keeps the key in a Secret of the global cluster. The replica that
-// needs it first makes it; who deletes the Secret makes all tokens worthless, and
-// the next one is made.
+// needs it first makes it. Who replaces it leaves the one before beside it, so that
+// nothing that is out becomes worthless; who deletes the Secret makes all of it
+// worthless, and the next key is made.
 type SecretKeys struct {
 	Secrets         corev1client.SecretsGetter
 	Namespace, Name string
 	Now             func() time.Time
 
-	mu     sync.Mutex
-	key    []byte
-	looked time.Time
+	mu sync.Mutex
+	// keys are those that are good; what is new is sealed with the first.
+	keys [][]byte
+	// looked is when the Secret was read last, sought when one was looked for that is
+	// not ours.
+	looked, sought time.Time
+	looking        bool
 }
 
 var _ Keys = (*SecretKeys)(nil)
 
 // Key implements Keys.
 func (s *SecretKeys) Key(ctx context.Context) ([]byte, error) {
-	s.mu.Lock()
-	key := s.key
-	s.mu.Unlock()
-	if key != nil {
-		return key, nil
-	}
-	return s.look(ctx, true)
-}
-
-// Find implements Keys. A key that is not known may be one that another replica
-// made after the Secret was deleted.
-func (s *SecretKeys) Find(ctx context.Context, id [keyIDSize]byte) ([]byte, error) {
-	s.mu.Lock()
-	key, recent := s.key, s.Now().Sub(s.looked) < lookAgainAfter
-	s.mu.Unlock()
-	if key == nil || (keyID(key) != id && !recent) {
+	known := s.known(ctx)
+	if len(known) == 0 {
 		var err error
-		if key, err = s.look(ctx, false); err != nil {
+		if known, err = s.look(ctx, true); err != nil {
 			return nil, err
 		}
 	}
-	if key == nil || keyID(key) != id {
-		return nil, nil
+	return known[0], nil
+}
+
+// Find implements Keys. A key that is not known may be one that was put there, or
+// that another replica made, since the Secret was read.
+func (s *SecretKeys) Find(ctx context.Context, id [keyIDSize]byte) ([]byte, error) {
+	known := s.known(ctx)
+	if key := among(known, id); key != nil || len(known) > 0 && !s.mayLook() {
+		return key, nil
 	}
-	return key, nil
+	known, err := s.look(ctx, false)
+	return among(known, id), err
+}
+
+func among(keys [][]byte, id [keyIDSize]byte) []byte {
+	for _, key := range keys {
+		if keyID(key) == id {
+			return key
+		}
+	}
+	return nil
+}
+
+// known are the keys as they were read last. Where that is a while ago they are read
+// again, and nobody waits for it: the global cluster may be away.
+func (s *SecretKeys) known(ctx context.Context) [][]byte {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.keys) > 0 && !s.looking && s.Now().Sub(s.looked) >= freshFor {
+		s.looking = true
+		go func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTimeout)
+			defer cancel()
+			_, err := s.look(ctx, false)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.looking = false; err != nil {
+				s.looked = s.Now() // What is known is good until the Secret can be read again.
+			}
+		}()
+	}
+	return s.keys
+}
+
+// mayLook tells whether a key that is not known may be looked for now.
+func (s *SecretKeys) mayLook() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.Now().Sub(s.sought) < lookAgainAfter {
+		return false
+	}
+	s.sought = s.Now()
+	return true
 }
 
 // look reads the Secret and, when told to, makes it. No lock is held meanwhile.
-func (s *SecretKeys) look(ctx context.Context, create bool) ([]byte, error) {
+func (s *SecretKeys) look(ctx context.Context, create bool) ([][]byte, error) {
 	secrets := s.Secrets.Secrets(s.Namespace)
 	found, err := secrets.Get(ctx, s.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -86,16 +139,20 @@ func (s *SecretKeys) look(ctx context.Context, create bool) ([]byte, error) {
 	}
 	key := found.Data[SecretKey]
 	if len(key) != KeySize {
-		return nil, errors.New("the Secret with the key of consistency tokens holds none; delete it, and a new one is made")
+		return nil, fmt.Errorf("the Secret with the key of consistency tokens holds none of %d bytes at %q; delete it, and a new one is made", KeySize, SecretKey)
 	}
-	s.keep(key)
-	return key, nil
+	keys := [][]byte{key}
+	if previous := found.Data[SecretPreviousKey]; len(previous) == KeySize {
+		keys = append(keys, previous)
+	}
+	s.keep(keys)
+	return keys, nil
 }
 
-func (s *SecretKeys) keep(key []byte) {
+func (s *SecretKeys) keep(keys [][]byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.key, s.looked = key, s.Now()
+	s.keys, s.looked = keys, s.Now()
 }
 
 func (s *SecretKeys) fresh() *corev1.Secret {

@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
+	k8stesting "k8s.io/client-go/testing"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -113,6 +119,118 @@ func TestKeysAreMadeAgain(t *testing.T) {
 	}
 	if more := len(global.Actions()) - reads; more > 1 {
 		t.Errorf("100 made-up tokens cost %d requests", more)
+	}
+}
+
+// A key that is replaced costs nothing that is out, whichever replica hears of it first.
+func TestKeysAreReplaced(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	var clock sync.Mutex
+	global := fake.NewClientset()
+	replica := func() *Tokens {
+		read := func() time.Time {
+			clock.Lock()
+			defer clock.Unlock()
+			return now
+		}
+		return &Tokens{Now: read, Keys: &SecretKeys{Secrets: global.CoreV1(), Namespace: "kairship-system", Name: "key", Now: read}}
+	}
+	alice := as(t, "alice")
+	slow, quick := replica(), replica()
+	issue := func(r *Tokens) string {
+		t.Helper()
+		token, err := r.Issue(alice, written...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	reads := func(r *Tokens, token string) error {
+		_, err := r.Read(alice, token)
+		return err
+	}
+	before := issue(slow)
+	if err := reads(quick, before); err != nil {
+		t.Fatal(err)
+	}
+	replaced := func() []byte {
+		t.Helper()
+		secret, err := global.CoreV1().Secrets("kairship-system").Get(t.Context(), "key", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := bytes.Repeat([]byte{byte(len(global.Actions()))}, KeySize)
+		secret.Data[SecretPreviousKey], secret.Data[SecretKey] = secret.Data[SecretKey], fresh
+		if _, err := global.CoreV1().Secrets("kairship-system").Update(t.Context(), secret, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return fresh
+	}
+
+	fresh := replaced()
+	restarted := replica()
+	after := issue(restarted)
+	for name, r := range map[string]*Tokens{"that was there": slow, "that began later": restarted} {
+		for kind, token := range map[string]string{"old": before, "new": after} {
+			if err := reads(r, token); err != nil {
+				t.Errorf("a replica %s does not take a token of the %s key: %v", name, kind, err)
+			}
+		}
+	}
+	// One that meets no token of the new key hears of it all the same.
+	clock.Lock()
+	now = now.Add(freshFor)
+	clock.Unlock()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if key, err := quick.Keys.Key(t.Context()); err != nil || bytes.Equal(key, fresh) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the new key is never sealed with")
+		}
+	}
+	if err := reads(quick, before); err != nil {
+		t.Errorf("a token of the key before is no longer taken: %v", err)
+	}
+
+	replaced()
+	if err := reads(replica(), before); !apierror.Is(err, apierror.CodeInvalid) {
+		t.Errorf("the key before the one before is still good: %v", err)
+	}
+}
+
+// While the Secret can't be read, what is known is good.
+func TestKeysOutliveAnOutage(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	global := fake.NewClientset()
+	var away atomic.Bool
+	var refused atomic.Int64
+	global.PrependReactor("get", "secrets", func(k8stesting.Action) (bool, runtime.Object, error) {
+		if away.Load() {
+			refused.Add(1)
+		}
+		return away.Load(), nil, errors.New("away")
+	})
+	keys := &SecretKeys{Secrets: global.CoreV1(), Namespace: "kairship-system", Name: "key", Now: func() time.Time { return now }}
+	key, err := keys.Key(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	away.Store(true)
+	now = now.Add(2 * freshFor)
+	for deadline := time.Now().Add(time.Minute); refused.Load() == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+		if again, err := keys.Key(t.Context()); err != nil || !bytes.Equal(again, key) {
+			t.Fatalf("the key is no longer known: %v", err)
+		}
+	}
+	if refused.Load() == 0 {
+		t.Fatal("the Secret was not looked at again")
+	}
+	if found, err := keys.Find(t.Context(), keyID(key)); err != nil || !bytes.Equal(found, key) {
+		t.Errorf("the key is no longer found: %v", err)
+	}
+	if found, err := keys.Find(t.Context(), [keyIDSize]byte{1}); err == nil {
+		t.Errorf("found %v, while nobody can know: it may be a key that was put there", found)
 	}
 }
 

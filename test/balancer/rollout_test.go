@@ -2,6 +2,7 @@ package balancer
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"sync"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -25,7 +28,8 @@ const (
 )
 
 // TestRollout replaces both replicas, one after the other, in a minute in which people
-// read, write and subscribe. No request may fail, and no event may be lost.
+// read, write and subscribe, and the key that replicas seal with. No request may fail,
+// and no event may be lost.
 func TestRollout(t *testing.T) {
 	s := newScene(t)
 	s.start(t)
@@ -66,6 +70,7 @@ func TestRollout(t *testing.T) {
 
 	begun := time.Now()
 	const replacements = 2
+	s.replaceKey(t)
 	for i := range replacements {
 		pause(t.Context(), time.Until(begun.Add(time.Duration(2*i+1)*load/(2*replacements+1))))
 		s.replace(t)
@@ -110,6 +115,22 @@ func (s *scene) provesMuch(t testing.TB, count *tally, objects int) {
 		if got := count.of(what); got < atLeast {
 			t.Errorf("%d %s: this proves too little, want at least %d", got, what, atLeast)
 		}
+	}
+}
+
+// replaceKey does what docs/operations.md says. One replica will know the new key before
+// the other does.
+func (s *scene) replaceKey(t testing.TB) {
+	t.Helper()
+	var secret corev1.Secret
+	if err := s.Client(t, "global").Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "kairship-consistency-tokens"}, &secret); err != nil {
+		t.Fatal(err)
+	}
+	fresh := make([]byte, consistency.KeySize)
+	rand.Read(fresh)
+	secret.Data[consistency.SecretPreviousKey], secret.Data[consistency.SecretKey] = secret.Data[consistency.SecretKey], fresh
+	if err := s.Client(t, "global").Update(t.Context(), &secret); err != nil {
+		t.Fatal(err)
 	}
 }
 
