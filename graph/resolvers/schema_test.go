@@ -73,46 +73,6 @@ func TestEverythingIsDocumented(t *testing.T) {
 	}
 }
 
-// Lists are the same everywhere, so that a client writes its paging once.
-func TestListsHaveOneShape(t *testing.T) {
-	schema := loadSchema(t)
-	lists := 0
-	for _, def := range ours(schema) {
-		for _, field := range def.Fields {
-			connection := schema.Types[field.Type.Name()]
-			if connection == nil || !strings.HasSuffix(connection.Name, "Connection") {
-				continue
-			}
-			lists++
-			where := def.Name + "." + field.Name
-			if !field.Type.NonNull {
-				t.Errorf("%s: a list is never null", where)
-			}
-			for name, want := range map[string]string{"first": "Int", "after": "String"} {
-				if arg := field.Arguments.ForName(name); arg == nil || arg.Type.String() != want {
-					t.Errorf("%s: has no argument %s: %s", where, name, want)
-				}
-			}
-			noun := strings.TrimSuffix(connection.Name, "Connection")
-			for name, want := range map[string]string{
-				"edges": "[" + noun + "Edge!]!", "nodes": "[" + noun + "!]!", "pageInfo": "PageInfo!",
-				"totalCount": "Int", "freshness": "Freshness!",
-			} {
-				if f := connection.Fields.ForName(name); f == nil || f.Type.String() != want {
-					t.Errorf("%s: has no field %s: %s", connection.Name, name, want)
-				}
-			}
-			edge := schema.Types[noun+"Edge"]
-			if edge == nil || edge.Fields.ForName("node").Type.String() != noun+"!" || edge.Fields.ForName("cursor").Type.String() != "String!" {
-				t.Errorf("%sEdge: wants node: %s! and cursor: String!", noun, noun)
-			}
-		}
-	}
-	if lists < 15 {
-		t.Errorf("only %d lists were looked at", lists)
-	}
-}
-
 // Every type with an ID can be found by it.
 func TestEveryNodeCanBeFound(t *testing.T) {
 	schema := loadSchema(t)
