@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	transport "github.com/kairship-io/kairship/graph/stream"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -33,8 +34,9 @@ func followed[T any](ctx context.Context, noun string, carried []changes.Field[T
 	for i, f := range carried {
 		names[i] = f.Name
 	}
-	var s changes.Selection
+	s := changes.Selection{Alone: true}
 	for _, path := range selected(ctx).under(noun).leaves(nil) {
+		s.Alone = s.Alone && !slices.ContainsFunc(path, func(name string) bool { return slices.Contains(looks, name) })
 		if slices.Contains(path, "freshness") || slices.Contains(path, "viewerCan") {
 			continue
 		}
@@ -45,8 +47,12 @@ func followed[T any](ctx context.Context, noun string, carried []changes.Field[T
 		s.Read = s.Read || reads(path, carries)
 		s.Loads = s.Loads || s.Read || slices.ContainsFunc(path[:len(path)-1], func(name string) bool { return name != "instance" && slices.Contains(references, name) })
 	}
+	s.Alone = s.Alone && !s.Loads
 	return s
 }
+
+// looks are fields that depend on who looks at an object or when, or on another one.
+var looks = append([]string{"freshness", "viewerCan"}, references...)
 
 // reads tells whether a field may have changed although the object that it hangs on
 // carries nothing that did.
@@ -136,6 +142,7 @@ func StreamResponses() graphql.ResponseMiddleware {
 			return next(ctx)
 		}
 		root := roots[0]
+		turns := transport.From(ctx)
 		for {
 			into := &slot{}
 			// Each try has errors of its own.
@@ -144,6 +151,10 @@ func StreamResponses() graphql.ResponseMiddleware {
 			resp := next(attempt)
 			if resp == nil || into.event == nil || !into.event.Remembers() || into.event.Tell(shownOf(op, root, into.noun, resp)) {
 				return resp
+			}
+			if turns != nil {
+				turns.Untold()
+				return &graphql.Response{}
 			}
 		}
 	}

@@ -27,11 +27,11 @@ func TestFollowed(t *testing.T) {
 		name, selection string
 		want            changes.Selection
 	}{
-		{"nothing of the object", `type cursor`, changes.Selection{}},
-		{"what never changes", `workload { id name namespace kind createdAt __typename }`, changes.Selection{}},
-		{"what the workload carries", `workload { health labels { key } }`, changes.Selection{Carried: []string{"health", "labels.key"}}},
-		{"under other names", `w: workload { state: health }`, changes.Selection{Carried: []string{"health"}}},
-		{"in fragments", `workload { ... on Deployment { images } ...more }`, changes.Selection{Carried: []string{"images", "replicas.ready"}}},
+		{"nothing of the object", `type cursor`, changes.Selection{Alone: true}},
+		{"what never changes", `workload { id name namespace kind createdAt __typename }`, changes.Selection{Alone: true}},
+		{"what the workload carries", `workload { health labels { key } }`, changes.Selection{Carried: []string{"health", "labels.key"}, Alone: true}},
+		{"under other names", `w: workload { state: health }`, changes.Selection{Carried: []string{"health"}, Alone: true}},
+		{"in fragments", `workload { ... on Deployment { images } ...more }`, changes.Selection{Carried: []string{"images", "replicas.ready"}, Alone: true}},
 		{"when it was looked at is no change", `workload { health freshness { lag } placements { ready } }`, changes.Selection{Carried: []string{"health", "placements.ready"}}},
 		{"what the caller may do is no change", `workload { health viewerCan { update } }`, changes.Selection{Carried: []string{"health"}}},
 		{"the name of its instance", `workload { instance { name id } }`, changes.Selection{}},

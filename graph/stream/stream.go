@@ -3,7 +3,11 @@
 // ends it by closing its channel, or by End when there is something to say.
 package stream
 
-import "context"
+import (
+	"context"
+
+	"github.com/kairship-io/kairship/pkg/fleet/changes"
+)
 
 type endKey struct{}
 
@@ -21,4 +25,32 @@ func End(ctx context.Context, err error) {
 	if cancel, ok := ctx.Value(endKey{}).(context.CancelCauseFunc); ok {
 		cancel(err)
 	}
+}
+
+// Driver is a transport that reads a stream in turns, without a goroutine that waits.
+type Driver interface {
+	changes.Driver
+	// Untold says that the event that is being read is not to be sent.
+	Untold()
+}
+
+type driverKey struct{}
+
+// WithDriver returns a context whose streams a transport drives.
+func WithDriver(ctx context.Context, d Driver) context.Context {
+	return context.WithValue(ctx, driverKey{}, d)
+}
+
+// From is what drives the streams of a context; nil for nothing.
+func From(ctx context.Context) Driver {
+	d, _ := ctx.Value(driverKey{}).(Driver)
+	return d
+}
+
+// DriverOf is the same for who makes streams.
+func DriverOf(ctx context.Context) changes.Driver {
+	if d := From(ctx); d != nil {
+		return d
+	}
+	return nil
 }

@@ -59,6 +59,12 @@ func writeCount(h hash.Hash, n int) {
 
 type userKey struct{}
 
+// WithoutUser returns a context in which nobody asks: what needs to know who does,
+// fails.
+func WithoutUser(ctx context.Context) context.Context {
+	return context.WithValue(ctx, userKey{}, nil)
+}
+
 // WithUser returns a context that carries the caller.
 func WithUser(ctx context.Context, u User) context.Context {
 	return context.WithValue(ctx, userKey{}, u)

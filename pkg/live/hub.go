@@ -153,7 +153,10 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	}
 	s := &Stream{
 		hub: h, seal: newSealer(key, subscription.Identity), maxPending: orDefault(subscription.MaxPending, h.options.MaxPending),
-		wake: make(chan struct{}, 1), open: subscription.Open,
+		notify: subscription.Wake, open: subscription.Open,
+	}
+	if s.notify == nil {
+		s.wake = make(chan struct{}, 1)
 	}
 	from, lost, err := s.seal.open(ctx, h.options.Keys, subscription.After)
 	if err != nil {

@@ -76,6 +76,10 @@ type Subscription struct {
 	// MaxPending is how many objects of one source may wait to be read before the
 	// source starts again with a GAP; 0 for Options.MaxPending.
 	MaxPending int
+	// Wake, where it is set, is called whenever there may be something to read, which is
+	// then read with Poll; Next is not for such a stream. It may be called with locks
+	// held: it must not block, and must not call the stream.
+	Wake func()
 }
 
 // Type is what an event says.

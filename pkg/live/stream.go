@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// Stream is one subscription at work. Next and Event.Cursor are called by one
+// Stream is one subscription at work. Next, Poll and Event.Cursor are called by one
 // goroutine at a time; the other methods by any.
 type Stream struct {
 	hub        *Hub
@@ -24,8 +24,10 @@ type Stream struct {
 	timer  *time.Timer
 	unhook func() bool
 
-	// wake has room for one word that there is something to read.
-	wake chan struct{}
+	// wake has room for one word that there is something to read; nil where notify is
+	// called instead.
+	wake   chan struct{}
+	notify func()
 	// readAt is when Next was called last, in nanoseconds since 1970.
 	readAt atomic.Int64
 	// following orders the calls of Follow.
@@ -59,29 +61,36 @@ type said struct {
 // the *apierror.Error of the last source. The end of the context that is given here
 // ends only the wait.
 func (s *Stream) Next(ctx context.Context) (Event, error) {
+	for {
+		if e, ok, err := s.Poll(); ok || err != nil {
+			return e, err
+		}
+		select {
+		case <-s.wake:
+		case <-ctx.Done():
+			return Event{}, context.Cause(ctx)
+		}
+	}
+}
+
+// Poll is Next without the wait: ok is false when there is nothing to read now.
+// Subscription.Wake tells when there is again.
+func (s *Stream) Poll() (e Event, ok bool, err error) {
 	s.readAt.Store(time.Now().UnixNano())
 	for {
 		if e, ok := s.pop(); ok {
-			return e, nil
+			return e, true, nil
 		}
 		p, err := s.turn()
-		switch {
-		case err != nil:
-			return Event{}, err
-		case p == nil:
-			select {
-			case <-s.wake:
-			case <-ctx.Done():
-				return Event{}, context.Cause(ctx)
-			}
-		default:
-			more := s.read(p)
-			s.mu.Lock()
-			if more || p.waiting() {
-				s.enqueue(p)
-			}
-			s.mu.Unlock()
+		if p == nil || err != nil {
+			return Event{}, false, err
 		}
+		more := s.read(p)
+		s.mu.Lock()
+		if more || p.waiting() {
+			s.enqueue(p)
+		}
+		s.mu.Unlock()
 	}
 }
 
@@ -167,6 +176,10 @@ func (s *Stream) enqueue(p *part) {
 }
 
 func (s *Stream) rouse() {
+	if s.notify != nil {
+		s.notify()
+		return
+	}
 	select {
 	case s.wake <- struct{}{}:
 	default:

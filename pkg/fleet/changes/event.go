@@ -45,6 +45,9 @@ type Event[T any] struct {
 	cursor string
 	// key tells objects apart.
 	key string
+	// same stands for what everybody is told who sees the whole object; zero where the
+	// event is not the same for them.
+	same Same
 	// compare: whether a selected field changed shows only once it is read.
 	compare bool
 	// told remembers what the stream told; nil where nothing has to be read.
@@ -105,6 +108,9 @@ type Selection struct {
 	Read bool
 	// Loads: something has to be read to show what is selected. It is set with Read.
 	Loads bool
+	// Alone: what is selected of an object depends on the object alone: not on who looks
+	// at it or when, and not on anything else.
+	Alone bool
 }
 
 // tells says how a change of some fields is told: not at all, at once, or once it

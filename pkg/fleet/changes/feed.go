@@ -13,9 +13,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// Stream is what a Feed reads; *live.Stream is one.
+// Stream is what a Feed reads; *live.Stream is one, that wakes the feed's driver.
 type Stream interface {
-	Next(ctx context.Context) (live.Event, error)
+	Poll() (live.Event, bool, error)
 	Follow(interests []live.Interest, left error) error
 	Close()
 }
@@ -56,80 +56,128 @@ type Feed[T any] struct {
 	Changed   *Listener
 	Interests func(context.Context) ([]live.Interest, error)
 
+	// Whole tells that Show shows everything of an object; nil for never.
+	Whole func(*live.Object) bool
+
 	// End ends the subscription with an error.
 	End    func(context.Context, error)
 	Logger *slog.Logger
+
+	out chan *Event[T]
+	// memory is what was told; nil where nothing has to be read.
+	memory *told
+	// events are those that are made, the first of which was pulled.
+	events []*Event[T]
+	// over: there are no more, closed: the channel has been told so.
+	over, closed bool
 }
 
-// Run reads the stream until it ends, or the context does.
-func (f *Feed[T]) Run(ctx context.Context) <-chan *Event[T] {
-	out := make(chan *Event[T])
-	go func() {
-		defer close(out)
-		defer f.Stream.Close()
-		defer f.Changed.Stop()
-		defer func() {
-			// It runs in a goroutine of its own, where a panic would end the process.
-			if p := recover(); p != nil {
-				f.End(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
-			}
-		}()
-		if err := f.run(ctx, out); err != nil && ctx.Err() == nil {
-			f.End(ctx, err)
+var _ Turns = (*Feed[any])(nil)
+
+// Run makes the channel of the feed's events, and leaves it to the driver when they
+// are made. The driver closes the feed in the end.
+func (f *Feed[T]) Run(ctx context.Context, d Driver) <-chan *Event[T] {
+	f.out = make(chan *Event[T], 1)
+	if f.Selection.Read {
+		f.memory = newTold()
+	}
+	f.Changed.wakes(d.Wake)
+	d.Drive(ctx, f)
+	return f.out
+}
+
+// Pull implements Turns.
+func (f *Feed[T]) Pull(ctx context.Context) (ready bool) {
+	if f.over {
+		return true
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			f.End(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
+			f.over, ready = true, true
 		}
 	}()
-	return out
-}
-
-func (f *Feed[T]) run(ctx context.Context, out chan<- *Event[T]) error {
-	var memory *told
-	if f.Selection.Read {
-		memory = newTold()
+	if len(f.events) > 0 {
+		f.events = f.events[1:]
 	}
-	for {
-		events, err := f.gather(ctx)
-		if err != nil {
-			return err
-		}
-		f.read(ctx, events, memory)
-		for _, e := range events {
-			select {
-			case out <- e:
-			case <-ctx.Done():
-				return ctx.Err()
+	if len(f.events) == 0 {
+		var err error
+		if f.events, err = f.gather(ctx); err != nil {
+			f.events, f.over = nil, true
+			if ctx.Err() == nil {
+				f.End(ctx, err)
 			}
+			return true
 		}
+		f.read(ctx, f.events)
 	}
+	return len(f.events) > 0
 }
 
-// gather waits for an event that is to be told and, where it takes reading, takes
-// those along that are there too.
+// Same implements Turns.
+func (f *Feed[T]) Same() (Same, bool) {
+	if f.over || !f.Selection.Alone {
+		return Same{}, false
+	}
+	s := f.events[0].same
+	return s, s.now != nil
+}
+
+// Cursor implements Turns.
+func (f *Feed[T]) Cursor() string { return f.events[0].cursor }
+
+// Pass implements Turns.
+func (f *Feed[T]) Pass(ctx context.Context) bool {
+	if !f.over {
+		select {
+		case f.out <- f.events[0]:
+			return true
+		case <-ctx.Done():
+			f.over = true
+		}
+	}
+	if !f.closed {
+		f.closed = true
+		close(f.out)
+	}
+	return false
+}
+
+// Close implements Turns.
+func (f *Feed[T]) Close() {
+	f.Changed.Stop()
+	f.Stream.Close()
+}
+
+// gather takes the next event that is to be told and, where it takes reading, those
+// along that are there too. There may be none.
 func (f *Feed[T]) gather(ctx context.Context) ([]*Event[T], error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	var events []*Event[T]
-	for {
-		wait, cancel := context.WithCancel(ctx)
-		if len(events) > 0 {
-			cancel()
-			wait, cancel = context.WithTimeout(ctx, linger)
-		}
-		f.Changed.wake(cancel)
-		e, err := f.Stream.Next(wait)
-		over := wait.Err() != nil
-		cancel()
-		waited := err != nil
-		switch {
-		case !waited:
-			if told := f.tell(&e); told != nil {
-				events = append(events, told)
-			}
-		case ctx.Err() != nil, !over:
-			return nil, err
-		}
+	for waited := false; ; {
 		if f.Changed.woken() {
 			f.follow(ctx)
 		}
-		if len(events) > 0 && (!f.Selection.Loads || len(events) == batch || waited) {
-			return events, nil //nolint:nilerr // That nothing else came is no failure.
+		e, ok, err := f.Stream.Poll()
+		switch {
+		case err != nil && len(events) == 0:
+			return nil, err
+		case err != nil:
+			return events, nil //nolint:nilerr // It is told again, behind these.
+		case ok:
+			if told := f.tell(&e); told != nil {
+				events = append(events, told)
+			}
+		case len(events) == 0 || waited:
+			return events, nil
+		default:
+			waited = true
+			time.Sleep(linger)
+		}
+		if len(events) == batch || (len(events) > 0 && !f.Selection.Loads) {
+			return events, nil
 		}
 	}
 }
@@ -147,8 +195,8 @@ func (f *Feed[T]) follow(ctx context.Context) {
 }
 
 // read starts reading what is selected on the events' objects.
-func (f *Feed[T]) read(ctx context.Context, events []*Event[T], memory *told) {
-	if !f.Selection.Loads {
+func (f *Feed[T]) read(ctx context.Context, events []*Event[T]) {
+	if !f.Selection.Loads || len(events) == 0 {
 		return
 	}
 	var objects []T
@@ -162,7 +210,7 @@ func (f *Feed[T]) read(ctx context.Context, events []*Event[T], memory *told) {
 		f.Prefetch(together, objects)
 	}
 	for _, e := range events {
-		e.told, e.reading = memory, func(ctx context.Context) context.Context { return shared{ctx, together} }
+		e.told, e.reading = f.memory, func(ctx context.Context) context.Context { return shared{ctx, together} }
 	}
 }
 
@@ -206,6 +254,9 @@ func (f *Feed[T]) tell(e *live.Event) *Event[T] {
 			return nil
 		}
 		told.key = e.Object.Source.Resource.Resource + "/" + string(e.Object.Meta.UID)
+		if f.Selection.Alone && f.Whole != nil && f.Whole(e.Object) && (e.Old == nil || f.Whole(e.Old)) {
+			told.same = Same{told.Type, e.Object, e.Old}
+		}
 	case live.Gap:
 		told.Message = new("What happened since is not known any more. What there is now follows.")
 	case live.Interrupted:

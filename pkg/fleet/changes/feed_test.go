@@ -38,17 +38,13 @@ type script struct {
 	followed chan []live.Interest
 }
 
-func (s *script) Next(ctx context.Context) (live.Event, error) {
+func (s *script) Poll() (live.Event, bool, error) {
 	if len(s.events) > 0 {
 		e := s.events[0]
 		s.events = s.events[1:]
-		return e, nil
+		return e, true, nil
 	}
-	if s.err != nil {
-		return live.Event{}, s.err
-	}
-	<-ctx.Done()
-	return live.Event{}, ctx.Err()
+	return live.Event{}, false, s.err
 }
 
 func (s *script) Follow(interests []live.Interest, _ error) error {
@@ -132,7 +128,7 @@ func TestFeedTells(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				events := feedOf(&script{events: slices.Clone(tt.events)}, tt.selection).Run(ctx)
+				events := feedOf(&script{events: slices.Clone(tt.events)}, tt.selection).Run(ctx, NewRunner())
 				var got []string
 				for len(got) < len(tt.want) {
 					got = append(got, said(<-events))
@@ -164,7 +160,7 @@ func TestFeedReadsTogether(t *testing.T) {
 		var prefetched []int
 		f.Prefetch = func(_ context.Context, objects []thing) { prefetched = append(prefetched, len(objects)) }
 		ctx, cancel := context.WithCancel(t.Context())
-		events := f.Run(ctx)
+		events := f.Run(ctx, NewRunner())
 		var scopes []int
 		for range batch + 1 {
 			e := <-events
@@ -189,7 +185,7 @@ func TestFeedEnds(t *testing.T) {
 		f := feedOf(&script{err: gone}, Selection{})
 		var ended error
 		f.End = func(_ context.Context, err error) { ended = err }
-		if _, more := <-f.Run(t.Context()); more || !errors.Is(ended, gone) {
+		if _, more := <-f.Run(t.Context(), NewRunner()); more || !errors.Is(ended, gone) {
 			t.Errorf("ended with %v", ended)
 		}
 	})
@@ -198,7 +194,7 @@ func TestFeedEnds(t *testing.T) {
 		f.KindOf = func(live.Source) string { panic("a bug") }
 		var ended error
 		f.End = func(_ context.Context, err error) { ended = err }
-		if _, more := <-f.Run(t.Context()); more || ended == nil {
+		if _, more := <-f.Run(t.Context(), NewRunner()); more || ended == nil {
 			t.Errorf("a panic ended it with %v", ended)
 		}
 	})
@@ -221,7 +217,7 @@ func TestFeedFollows(t *testing.T) {
 		}
 		signal.Send()
 		ctx, cancel := context.WithCancel(t.Context())
-		events := f.Run(ctx)
+		events := f.Run(ctx, NewRunner())
 		for range 2 {
 			if got := <-s.followed; len(got) != 1 {
 				t.Errorf("follows %v", got)

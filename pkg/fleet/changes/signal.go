@@ -1,7 +1,6 @@
 package changes
 
 import (
-	"context"
 	"sync"
 	"time"
 )
@@ -39,7 +38,7 @@ func (s *Signal) Listen() *Listener {
 type Listener struct {
 	signal *Signal
 	// The rest is under the signal's lock.
-	cancel  context.CancelFunc
+	wake    func()
 	pending bool
 }
 
@@ -54,21 +53,21 @@ func (l *Listener) again(after time.Duration) {
 
 func (l *Listener) hear() {
 	l.pending = true
-	if l.cancel != nil {
-		l.cancel()
+	if l.wake != nil {
+		l.wake()
 	}
 }
 
-// wake has a wait cancelled at the next signal, or at once when there was one.
-func (l *Listener) wake(cancel context.CancelFunc) {
+// wakes has a function called at every signal, and at once when there was one.
+func (l *Listener) wakes(wake func()) {
 	if l == nil {
 		return
 	}
 	l.signal.mu.Lock()
 	defer l.signal.mu.Unlock()
-	l.cancel = cancel
+	l.wake = wake
 	if l.pending {
-		cancel()
+		wake()
 	}
 }
 
@@ -80,7 +79,7 @@ func (l *Listener) woken() bool {
 	l.signal.mu.Lock()
 	defer l.signal.mu.Unlock()
 	pending := l.pending
-	l.pending, l.cancel = false, nil
+	l.pending = false
 	return pending
 }
 

@@ -83,6 +83,10 @@ func (s *Service) InstancesChanged(ctx context.Context, f *instance.Filter, afte
 			}
 			return nil
 		},
+		Whole: func(o *live.Object) bool {
+			g, _ := sees.now.Load().Instance(o.Meta.Name)
+			return g.CanRead("")
+		},
 		KindOf:    noKind,
 		Interests: sees.interest(live.Source{Resource: v1alpha1.InstanceResource}, match),
 	}, after, "instanceChanged", f)
@@ -113,10 +117,34 @@ func (s *Service) ClustersChanged(ctx context.Context, f *cluster.Filter, after 
 		}
 		return v.All()
 	}
+	figures := func(o *live.Object) bool {
+		c, err := bare(o)
+		return err == nil && access.Figures(sees.now.Load(), c.Cluster)
+	}
 	return begin(ctx, s, &changes.Feed[*cluster.Cluster]{
-		Selection: selection, Fields: cluster.Fields(), Bare: bare, Show: bare, KindOf: noKind,
+		Selection: selection, Fields: cluster.Fields(), Bare: bare,
+		Show: func(o *live.Object) (*cluster.Cluster, error) {
+			c, err := bare(o)
+			if err != nil || c.Status.Summary == nil || access.Figures(sees.now.Load(), c.Cluster) {
+				return c, err
+			}
+			narrowed := *c.Cluster
+			narrowed.Status.Summary = nil
+			return cluster.New(&narrowed, s.fresh()), nil
+		},
+		Hide: func(o *live.Object) []string {
+			if !figures(o) {
+				return []string{"summary"}
+			}
+			return nil
+		},
+		Whole:  figures,
+		KindOf: noKind,
 		Interests: sees.interest(live.Source{Resource: v1alpha1.ClusterResource}, match),
 	}, after, "clusterChanged", f)
 }
 
 func noKind(live.Source) string { return "" }
+
+// always is for nouns of which everybody sees all or nothing.
+func always(*live.Object) bool { return true }

@@ -39,6 +39,14 @@ func objects[T any](ctx context.Context, s *Service, sc scope, fields []changes.
 			}
 			return of(o.Source.Instance, shown, s.fresh())
 		},
+		Whole: func(o *live.Object) bool {
+			bare, err := indexed(o)
+			if err != nil {
+				return false
+			}
+			shown, err := c.shown(o)
+			return err == nil && shown == bare
+		},
 		KindOf:    func(source live.Source) string { return c.typeOf(source).Kind },
 		Interests: c.interests,
 	}, after, identity...)

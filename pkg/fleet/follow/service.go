@@ -35,7 +35,9 @@ type Service struct {
 	// Begin makes the context that some events are read in.
 	Begin func(context.Context) context.Context
 	// End ends the subscription of a context with an error.
-	End    func(context.Context, error)
+	End func(context.Context, error)
+	// Driver is what drives the subscription of a context; nil where that has none.
+	Driver func(context.Context) changes.Driver
 	Now    func() time.Time
 	Logger *slog.Logger
 	// Registered is sent when instances come or go.
@@ -163,7 +165,8 @@ func begin[T any](ctx context.Context, s *Service, f *changes.Feed[T], after *st
 	if err != nil {
 		return nil, fmt.Errorf("the identity of a subscription: %w", err)
 	}
-	sub := live.Subscription{Identity: string(raw), Open: true}
+	d := s.driver(ctx)
+	sub := live.Subscription{Identity: string(raw), Open: true, Wake: d.Wake}
 	if after != nil {
 		sub.After = *after
 	}
@@ -176,5 +179,15 @@ func begin[T any](ctx context.Context, s *Service, f *changes.Feed[T], after *st
 		f.Changed.Stop()
 		return nil, err
 	}
-	return f.Run(ctx), nil
+	return f.Run(ctx, d), nil
+}
+
+// driver is that of a subscription's transport.
+func (s *Service) driver(ctx context.Context) changes.Driver {
+	if s.Driver != nil {
+		if d := s.Driver(ctx); d != nil {
+			return d
+		}
+	}
+	return changes.NewRunner()
 }

@@ -40,7 +40,7 @@ func (s *Service) WorkloadsChanged(ctx context.Context, f *workload.Filter, afte
 		return workload.NewObserved(o.Source.Instance, w, s.fresh()), nil
 	}
 	return begin(ctx, s, &changes.Feed[workload.Any]{
-		Selection: selection, Fields: workload.Fields(), Bare: show, Show: show,
+		Selection: selection, Fields: workload.Fields(), Bare: show, Show: show, Whole: always,
 		KindOf:    func(source live.Source) string { return c.typeOf(source).Kind },
 		Prefetch:  func(ctx context.Context, all []workload.Any) { s.Workloads.PrefetchObserved(ctx, all, needs) },
 		Interests: c.interests,
