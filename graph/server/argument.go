@@ -33,7 +33,7 @@ func nameArguments(opCtx *graphql.OperationContext, tokenLimit int, errs gqlerro
 			if err.Extensions == nil {
 				err.Extensions = map[string]any{}
 			}
-			err.Extensions[argumentKey] = name
+			err.Extensions[argumentKey] = withoutSecrets(name)
 		}
 	}
 }

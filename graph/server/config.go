@@ -12,6 +12,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
 )
@@ -25,6 +26,9 @@ const (
 	DefaultTokenLimit     = 3_000
 	DefaultMaxDepth       = 20
 	DefaultMaxFields      = 5_000
+	DefaultMaxAliases     = 250
+	DefaultMaxRootFields  = 50
+	DefaultMaxCost        = 500_000
 )
 
 // Config says what New serves and how much one request may ask.
@@ -59,9 +63,29 @@ type Config struct {
 	MaxDepth int
 	// MaxFields is how many fields an operation may have once its fragments are written out, aliases counted each.
 	MaxFields int
-	// Complexity is the largest complexity that the schema's own complexity functions
-	// may give an operation; zero means that it is not calculated.
-	Complexity int
+	// MaxAliases is how many of its fields may have an alias.
+	MaxAliases int
+	// MaxRootFields is how many fields of Query, Mutation or Subscription itself it may have.
+	MaxRootFields int
+	// MaxCost is what an operation may cost, in values of its answer; see package cost.
+	MaxCost int
+	// Prices is what the schema's fields cost beyond 1 for each object they are on; see
+	// cost.Prices.
+	Prices map[string]cost.Price
+	// Quotas bounds what one user may ask for.
+	Quotas Quotas
+
+	// PersistedDocuments is how many documents are remembered that clients name by
+	// their hash; zero for DefaultPersistedDocuments, less for none.
+	PersistedDocuments int
+	// TrustedDocuments are the only documents that are executed; nil where all are.
+	TrustedDocuments func() TrustedDocuments
+	// AllowedOrigins are those whose pages may call the API beside the server's own, as
+	// ParseOrigin returns them.
+	AllowedOrigins []string
+	// HSTS is how long browsers are told to reach the server over TLS alone, where they
+	// reach it over TLS; zero for DefaultHSTS, less for not telling them.
+	HSTS time.Duration
 
 	// Streams bounds subscriptions and the connections that carry them.
 	Streams StreamLimits
@@ -117,6 +141,16 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.TokenLimit, DefaultTokenLimit)
 	setDefault(&c.MaxDepth, DefaultMaxDepth)
 	setDefault(&c.MaxFields, DefaultMaxFields)
+	setDefault(&c.MaxAliases, DefaultMaxAliases)
+	setDefault(&c.MaxRootFields, DefaultMaxRootFields)
+	setDefault(&c.MaxCost, DefaultMaxCost)
+	if c.PersistedDocuments == 0 {
+		c.PersistedDocuments = DefaultPersistedDocuments
+	}
+	if c.HSTS == 0 {
+		c.HSTS = DefaultHSTS
+	}
+	c.Quotas.setDefaults()
 	c.Streams.setDefaults()
 	if c.RequestScope == nil {
 		c.RequestScope = func(ctx context.Context) context.Context { return ctx }

@@ -24,6 +24,8 @@ type endpoint struct {
 	journal    *journal
 	newTraceID func() string
 	session    *session
+	limits     *limitMetrics
+	origins    *origins
 }
 
 // ServeHTTP implements http.Handler.

@@ -9,6 +9,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // execution is what all transports do with an operation.
@@ -17,6 +19,8 @@ type execution struct {
 	begin      func(context.Context, http.Header, map[string]any) (context.Context, error)
 	timeout    time.Duration
 	tokenLimit int
+	quotas     *quotas
+	origins    *origins
 }
 
 // single executes an operation with one response, within the deadline. Without a
@@ -31,12 +35,15 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, opCtx
 		}
 		ctx = begun
 	}
+	user, _ := authz.UserFrom(ctx)
 	responses, ctx := exec.DispatchOperation(ctx, opCtx)
 	resp := responses(ctx)
 	if resp == nil {
+		e.quotas.charge(user.Name, spent(0, upstream.From(ctx)))
 		// gqlgen gives no response when the context ended before execution began.
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "the deadline of the request passed before it was begun")
 	}
+	e.quotas.charge(user.Name, spent(len(resp.Data), upstream.From(ctx)))
 	requestFrom(ctx).noteResult(resp.Data)
 	return resp, nil
 }

@@ -2,28 +2,34 @@ package server
 
 import (
 	"context"
-	"math"
+	"fmt"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
+	"github.com/vektah/gqlparser/v2/parser"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
+	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// limits refuses operations that are too deep or too wide, before anything is
-// calculated or executed for them.
+// limits refuses operations that are too large, or that would cost too much, before
+// anything is executed for them.
 type limits struct {
-	maxDepth      int
-	maxFields     int
-	introspection bool
+	Config
+
+	costs   *cost.Table
+	cache   documentCache
+	metrics *limitMetrics
 }
 
 var _ interface {
 	graphql.HandlerExtension
+	graphql.OperationParameterMutator
 	graphql.OperationContextMutator
 } = limits{}
 
@@ -33,80 +39,113 @@ func (limits) ExtensionName() string { return "Limits" }
 // Validate implements graphql.HandlerExtension.
 func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 
-// MutateOperationContext implements graphql.OperationContextMutator.
-func (l limits) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
-	opCtx.DisableIntrospection = !l.introspection
-	size := measurer{fragments: map[string]extent{}}.selections(opCtx.Operation.SelectionSet)
-	switch {
-	case size.depth > l.maxDepth:
-		return gqlerror.Wrap(apierror.New(apierror.CodeQueryTooComplex,
-			"the operation nests fields %d deep, and %d is the limit", size.depth, l.maxDepth))
-	case size.fields > l.maxFields:
-		return gqlerror.Wrap(apierror.New(apierror.CodeQueryTooComplex,
-			"the operation selects more than %d fields, fragments written out; that is the limit", l.maxFields))
-	case size.introspects && !l.introspection:
-		return gqlerror.Wrap(apierror.New(apierror.CodeInvalid,
-			"introspection is switched off on this server; the schema is published with each release"))
+// MutateOperationParameters implements graphql.OperationParameterMutator. It refuses
+// what would cost validation too much; a document that is known was validated.
+func (l limits) MutateOperationParameters(_ context.Context, params *graphql.RawParams) *gqlerror.Error {
+	if l.cache.has(params.Query) {
+		return nil
+	}
+	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, l.TokenLimit)
+	if err != nil {
+		return nil // It is parsed once more, and refused with what is wrong.
+	}
+	if n := longestName(doc); n > maxNameLen {
+		return l.refuse("document", "the document has a name of %d bytes, and %d is the limit", n, maxNameLen)
+	}
+	m := newMeasurer(doc)
+	if m.spreadsItself() {
+		return nil // Validation says which fragment.
+	}
+	pairs := 0
+	for _, set := range roots(doc) {
+		if m.selections(set).fields > l.MaxFields {
+			return l.refuse("fields", "the operation selects more than %d fields, fragments written out; that is the limit", l.MaxFields)
+		}
+		if pairs += m.comparisons(set); pairs > maxComparisons {
+			return l.refuse("document", "the document selects fields of the same name too often in one place")
+		}
 	}
 	return nil
 }
 
-// extent is the size of a selection set with its fragments written out.
-type extent struct {
-	depth       int
-	fields      int
-	introspects bool
-}
-
-// measurer measures each fragment once: written out, n fragments that spread
-// the next one twice have 2^n fields.
-type measurer struct {
-	fragments map[string]extent
-}
-
-func (m measurer) selections(set ast.SelectionSet) extent {
-	var sum extent
-	for _, sel := range set {
-		switch sel := sel.(type) {
-		case *ast.Field:
-			size := m.selections(sel.SelectionSet)
-			size.depth++
-			size.fields = add(size.fields, 1)
-			size.introspects = size.introspects || sel.Name == "__schema" || sel.Name == "__type"
-			sum = sum.with(size)
-		case *ast.InlineFragment:
-			sum = sum.with(m.selections(sel.SelectionSet))
-		case *ast.FragmentSpread:
-			sum = sum.with(m.fragment(sel))
+// roots are the selections of a document that no other one spreads.
+func roots(doc *ast.QueryDocument) []ast.SelectionSet {
+	var all []ast.SelectionSet
+	spread := map[string]bool{}
+	var see func(ast.SelectionSet)
+	see = func(set ast.SelectionSet) {
+		for _, sel := range set {
+			switch sel := sel.(type) {
+			case *ast.Field:
+				see(sel.SelectionSet)
+			case *ast.InlineFragment:
+				see(sel.SelectionSet)
+			case *ast.FragmentSpread:
+				spread[sel.Name] = true
+			}
 		}
 	}
-	return sum
+	for _, op := range doc.Operations {
+		all = append(all, op.SelectionSet)
+		see(op.SelectionSet)
+	}
+	for _, f := range doc.Fragments {
+		see(f.SelectionSet)
+	}
+	for _, f := range doc.Fragments {
+		if !spread[f.Name] {
+			all = append(all, f.SelectionSet)
+		}
+	}
+	return all
 }
 
-// fragment needs no guard against cycles: validation has refused them.
-func (m measurer) fragment(spread *ast.FragmentSpread) extent {
-	if size, ok := m.fragments[spread.Name]; ok {
-		return size
+// MutateOperationContext implements graphql.OperationContextMutator.
+func (l limits) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
+	opCtx.DisableIntrospection = !l.Introspection
+	set := opCtx.Operation.SelectionSet
+	m := newMeasurer(opCtx.Doc)
+	size := m.selections(set)
+	switch {
+	case size.depth > l.MaxDepth:
+		return l.refuse("depth", "the operation nests fields %d deep, and %d is the limit", size.depth, l.MaxDepth)
+	case size.fields > l.MaxFields:
+		return l.refuse("fields", "the operation selects more than %d fields, fragments written out; that is the limit", l.MaxFields)
+	case size.aliases > l.MaxAliases:
+		return l.refuse("aliases", "the operation has more than %d aliases, fragments written out; that is the limit", l.MaxAliases)
+	case m.rootFields(set) > l.MaxRootFields:
+		return l.refuse("root_fields", "the operation selects more than %d fields of %s itself; that is the limit", l.MaxRootFields, opCtx.Operation.Operation)
+	case size.introspect && !l.Introspection:
+		return gqlerror.Wrap(apierror.New(apierror.CodeInvalid,
+			"introspection is switched off on this server; the schema is published with each release"))
 	}
-	size := m.selections(spread.Definition.SelectionSet)
-	m.fragments[spread.Name] = size
-	return size
+	billed := l.costs.Of(opCtx.Operation, opCtx.Variables)
+	setBill(opCtx, bill{billed, l.MaxCost})
+	if billed.Cost > l.MaxCost {
+		return l.tooDear(opCtx, billed)
+	}
+	return nil
 }
 
-func (e extent) with(other extent) extent {
-	return extent{
-		depth:       max(e.depth, other.depth),
-		fields:      add(e.fields, other.fields),
-		introspects: e.introspects || other.introspects,
-	}
+func (l limits) refuse(limit, format string, args ...any) *gqlerror.Error {
+	l.metrics.refuse(limit)
+	return gqlerror.Wrap(apierror.New(apierror.CodeQueryTooComplex, format, args...))
 }
 
-// add stays at the largest number where a sum would pass it.
-func add(a, b int) int {
-	if a > math.MaxInt-b {
-		return math.MaxInt
+// namedDearest is how many fields the refusal of an operation names that costs too much.
+const namedDearest = 3
+
+func (l limits) tooDear(opCtx *graphql.OperationContext, billed cost.Bill) *gqlerror.Error {
+	l.metrics.refuse("complexity")
+	var dearest []string
+	for _, line := range l.costs.Dearest(opCtx.Operation, opCtx.Variables, namedDearest) {
+		dearest = append(dearest, fmt.Sprintf("%s (%d)", line.Field, line.Cost))
 	}
-	return a + b
+	err := apierror.New(apierror.CodeQueryTooComplex,
+		"the operation costs %d, and %d is the limit; ask for less at a time, with first: most of it is %s",
+		billed.Cost, l.MaxCost, strings.Join(dearest, ", "))
+	err.Cost = &apierror.Cost{Value: billed.Cost, Limit: l.MaxCost, Dearest: dearest}
+	return gqlerror.Wrap(err)
 }
 
 // rulesWithoutSuggestions are the default rules, but none of them suggests the
@@ -145,6 +184,12 @@ func (c documentCache) Get(ctx context.Context, text string) (*ast.QueryDocument
 	}
 	c.looked.WithLabelValues(result).Inc()
 	return doc, ok
+}
+
+// has tells whether a document is there, without counting that somebody asked.
+func (c documentCache) has(text string) bool {
+	_, ok := c.LRU.Get(context.Background(), text)
+	return ok
 }
 
 // Add implements graphql.Cache.

@@ -40,9 +40,9 @@ func (c *socket) subscribe(m message) {
 		c.shut(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", errProtocol)
 		return
 	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(m.Payload, &fields) != nil || fields == nil {
-		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object", errProtocol)
+	fields, refused := readObject(m.Payload)
+	if refused != nil {
+		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object, of the size and kind of a request's body", errProtocol)
 		return
 	}
 	params, refused := paramsOf(fields)
@@ -98,9 +98,17 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 		o.settle()
 		req.log(ctx, http.StatusSwitchingProtocols)
 	}()
+	user, _ := authz.UserFrom(ctx)
+	leave, limited := c.quotas.enter(user.Name)
+	if limited != nil {
+		o.fail(gqlerror.List{c.present(ctx, limited)})
+		return
+	}
+	defer leave()
 	opCtx, errs := c.exec.CreateOperationContext(ctx, params)
 	req.setOperation(opCtx)
 	if len(errs) > 0 {
+		c.quotas.charge(user.Name, leastCharge)
 		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)
 		return
 	}
@@ -109,6 +117,8 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 		o.single(ctx, opCtx)
 		return
 	}
+	leave() // It lasts, and is counted among the subscriptions.
+	c.quotas.charge(user.Name, billOf(opCtx).Cost)
 	o.settle() // It can be resumed elsewhere, so nobody waits for its end.
 	req.noteStream()
 	out := c.streams.run(ctx, subscription{via: viaWebSocket, exec: c.exec, op: opCtx, present: c.present, out: o})

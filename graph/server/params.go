@@ -69,9 +69,9 @@ func postParams(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graphq
 	case body[0] == '[':
 		return nil, refuse(http.StatusBadRequest, "", "batches are not supported: send one operation per request")
 	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil || fields == nil {
-		return nil, refuse(http.StatusBadRequest, "", "the body is not a JSON object")
+	fields, refused := readObject(body)
+	if refused != nil {
+		return nil, refused
 	}
 	return paramsOf(fields)
 }
@@ -82,17 +82,20 @@ func getParams(r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
 		return nil, refuse(http.StatusRequestURITooLong, "", "the query string is longer than %d bytes", maxBytes)
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
+	if err != nil || !allUTF8(values) {
 		return nil, refuse(http.StatusBadRequest, "", "the query string is malformed")
 	}
 	fields := map[string]json.RawMessage{}
-	for _, name := range []string{"query", "operationName"} {
+	for _, name := range []string{"query", "operationName", "documentId"} {
 		if values.Has(name) {
 			fields[name], _ = json.Marshal(values.Get(name)) //nolint:errchkjson // A string always marshals.
 		}
 	}
 	for _, name := range []string{"variables", "extensions"} {
 		if text := values.Get(name); text != "" {
+			if err := checkSize([]byte(text)); err != nil {
+				return nil, err
+			}
 			fields[name] = json.RawMessage(text)
 		}
 	}
@@ -101,7 +104,11 @@ func getParams(r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
 
 func paramsOf(fields map[string]json.RawMessage) (*graphql.RawParams, *refusal) {
 	var p graphql.RawParams
-	if !decodeParam(fields["query"], &p.Query) || p.Query == "" {
+	var documentID string
+	if !decodeParam(fields["documentId"], &documentID) {
+		return nil, refuse(http.StatusBadRequest, "documentId", "must be a string or null")
+	}
+	if !decodeParam(fields["query"], &p.Query) {
 		return nil, refuse(http.StatusBadRequest, "query", "must be a string with a GraphQL document")
 	}
 	if !decodeParam(fields["operationName"], &p.OperationName) {
@@ -112,6 +119,12 @@ func paramsOf(fields map[string]json.RawMessage) (*graphql.RawParams, *refusal) 
 	}
 	if !decodeParam(fields["extensions"], &p.Extensions) {
 		return nil, refuse(http.StatusBadRequest, "extensions", "must be a JSON object or null")
+	}
+	if documentID != "" {
+		nameDocument(&p, documentID)
+	}
+	if p.Query == "" && p.Extensions[persistedExtension] == nil {
+		return nil, refuse(http.StatusBadRequest, "query", "must be a string with a GraphQL document")
 	}
 	return &p, nil
 }

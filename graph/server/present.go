@@ -16,9 +16,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// complexityExceeded is the code that gqlgen's complexity extension sets; gqlgen does not export it.
-const complexityExceeded = "COMPLEXITY_LIMIT_EXCEEDED"
-
 // argumentKey is the extension that names the input at fault.
 const argumentKey = "argument"
 
@@ -57,6 +54,12 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if e.Instance != "" {
 		out.Extensions["instance"] = e.Instance
 	}
+	if e.RetryAfter > 0 {
+		out.Extensions["retryAfter"] = retryAfter(e.RetryAfter)
+	}
+	if e.Cost != nil {
+		out.Extensions["cost"] = e.Cost
+	}
 	if id := TraceIDFrom(ctx); id != "" {
 		out.Extensions["traceId"] = id
 	}
@@ -88,15 +91,13 @@ func classify(ctx context.Context, err error) *apierror.Error {
 		if strings.HasPrefix(g.Message, "exceeded ") {
 			return apierror.New(apierror.CodeQueryTooComplex, "the document %s", g.Message)
 		}
-		return apierror.Invalid(argument, "%s", g.Message)
-	case complexityExceeded:
-		return apierror.New(apierror.CodeQueryTooComplex, "%s", g.Message)
+		return apierror.Invalid(argument, "%s", withoutValues(g.Message))
 	}
 	if _, ok := errors.AsType[*panicError](err); ok {
 		return internal(cause)
 	}
 	if argument := argumentOf(ctx, g.Path); argument != "" {
-		return apierror.Invalid(argument, "%s", g.Message)
+		return apierror.Invalid(withoutSecrets(argument), "%s", withoutValues(g.Message))
 	}
 	return internal(cause)
 }

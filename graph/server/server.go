@@ -8,9 +8,9 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
-	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
@@ -18,13 +18,14 @@ import (
 // Handler is the handler of the whole API.
 type Handler struct {
 	mux     *http.ServeMux
+	secured http.Handler
 	streams *streams
 }
 
 var _ http.Handler = (*Handler)(nil)
 
 // ServeHTTP implements http.Handler.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.mux.ServeHTTP(w, r) }
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.secured.ServeHTTP(w, r) }
 
 // Stopping has /readyz say that the process is about to stop. Everything is served
 // as before.
@@ -51,7 +52,7 @@ func New(cfg Config) (*Handler, error) {
 
 	h := &Handler{mux: http.NewServeMux(), streams: newStreams(cfg)}
 	api := newEndpoint(cfg, h.streams, logger)
-	h.mux.Handle("/graphql", api)
+	h.mux.Handle("/graphql", api.origins.handler(api))
 	h.mux.Handle(SessionPath, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
 	h.mux.Handle("GET /readyz", newReadiness(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
@@ -61,6 +62,7 @@ func New(cfg Config) (*Handler, error) {
 		h.mux.Handle("GET "+graphiql.Path+"/", page)
 		h.mux.Handle("GET /{$}", http.RedirectHandler(graphiql.Path, http.StatusFound))
 	}
+	h.secured = secured(cfg.HSTS, h.mux)
 	return h, nil
 }
 
@@ -82,6 +84,8 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 			slow: cfg.SlowOperation, cost: cfg.OperationCost, documents: cfg.TraceDocuments,
 		},
 		newTraceID: cfg.NewTraceID,
+		limits:     newLimitMetrics(cfg.Registerer),
+		origins:    newOrigins(cfg.AllowedOrigins),
 		session:    &session{keys: cfg.SessionKeys, now: cfg.Now},
 	}
 	e.graphql = newExecutor(cfg, e, streams)
@@ -91,23 +95,28 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 // newExecutor joins gqlgen's executor with our transports, limits and errors.
 func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	p := e.presenter
-	shared := execution{present: p.present, begin: cfg.Begin, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit}
+	shared := execution{
+		present: p.present, begin: cfg.Begin, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
+		quotas: newQuotas(cfg, e.limits), origins: e.origins,
+	}
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, journal: e.journal, newTraceID: e.newTraceID})
 	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(recoverPanic)
-	srv.SetQueryCache(newDocumentCache(e.journal.metrics.documents))
+	cache := newDocumentCache(e.journal.metrics.documents)
+	srv.SetQueryCache(cache)
 	srv.SetParserTokenLimit(cfg.TokenLimit)
 	if !cfg.Introspection {
 		srv.SetDisableSuggestion(true)
 		srv.SetValidationRulesFn(rulesWithoutSuggestions)
 	}
-	// The order matters: the complexity of an operation may be calculated only once limits found it small enough.
-	srv.Use(limits{maxDepth: cfg.MaxDepth, maxFields: cfg.MaxFields, introspection: cfg.Introspection})
-	if cfg.Complexity > 0 {
-		srv.Use(extension.FixedComplexityLimit(cfg.Complexity))
-	}
+	// The order matters: a hash becomes a document, then documents are measured, and
+	// those are remembered that were found small enough.
+	named := newPersisted(cfg, e.limits)
+	srv.Use(named)
+	srv.Use(limits{Config: cfg, costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), cache: cache, metrics: e.limits})
+	srv.Use(remember{named.remembered})
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		if isSubscription(ctx) {
 			return next(ctx)

@@ -96,7 +96,7 @@ func TestLimits(t *testing.T) {
 		fmt.Fprintf(&b, " fragment F%d on Query{hello}", n)
 		return b.String()
 	}
-	s := start(t, nil, func(c *server.Config) { c.MaxDepth = 5; c.MaxFields = 100; c.TokenLimit = 1000 })
+	s := start(t, nil, func(c *server.Config) { c.MaxDepth = 5; c.MaxFields = 100; c.MaxRootFields = 100; c.TokenLimit = 1000 })
 	for _, tt := range []struct {
 		name     string
 		document string

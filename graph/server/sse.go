@@ -23,7 +23,8 @@ const lastEventID = "Last-Event-ID"
 // errors of the operation are events: clients try again after any other status,
 // and a browser's EventSource tells its page nothing about it.
 func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
-	if !ownPage(r) {
+	if !t.origins.mayStream(r) {
+		t.quotas.metrics.refuse("origin")
 		t.refuse(w, r, mediaType, refuse(http.StatusForbidden, "", "pages of other sites may not open streams"))
 		return
 	}

@@ -12,7 +12,7 @@ import (
 // TestStatus is the table of the GraphQL over HTTP specification: what a
 // request gets under either media type.
 func TestStatus(t *testing.T) {
-	s := start(t, map[string]error{}, func(c *server.Config) { c.MaxBodyBytes = 2000; c.TokenLimit = 200; c.Complexity = 50 })
+	s := start(t, map[string]error{}, func(c *server.Config) { c.MaxBodyBytes = 2000; c.TokenLimit = 200; c.MaxCost = 50 })
 	post := func(body string) call { return call{body: body} }
 	get := func(values url.Values) call {
 		return call{method: http.MethodGet, path: "/graphql?" + values.Encode()}

@@ -4,12 +4,14 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/authz"
 )
 
 // maxRequestErrors is how many errors a document gets at once. Nobody mends
@@ -48,8 +50,25 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		t.refuse(w, r, mediaType, refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediaGraphQL, mediaJSON, mediaEvents))
 		return
 	}
+	if simple(r) && !requestFrom(r.Context()).credentials.Session() {
+		t.quotas.metrics.refuse("preflight")
+		if refused := contentRefusal(r); refused != nil {
+			t.refuse(w, r, mediaType, refused)
+			return
+		}
+		t.fail(r.Context(), w, mediaType, http.StatusForbidden, errSimple())
+		return
+	}
+	user, _ := authz.UserFrom(r.Context())
+	leave, limited := t.quotas.enter(user.Name)
+	if limited != nil {
+		t.limited(w, r, mediaType, limited)
+		return
+	}
+	defer leave()
 	params, refused := t.params(w, r)
 	if refused != nil {
+		t.quotas.charge(user.Name, leastCharge)
 		t.refuse(w, r, mediaType, refused)
 		return
 	}
@@ -57,21 +76,23 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if events.accepted && !acceptable {
 		events.preferred = true
 	}
-	t.execute(w, r, exec, answer{mediaType: mediaType, events: events}, params)
+	t.execute(w, r, exec, answer{mediaType: mediaType, events: events, leave: leave}, params)
 }
 
 // answer is what the client accepts.
 type answer struct {
 	mediaType string
 	events    eventsWanted
+	// leave gives back the user's place among the operations under way.
+	leave func()
 }
 
 func (t httpTransport) params(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, *refusal) {
 	if r.Method == http.MethodGet {
 		return getParams(r, t.maxBodyBytes)
 	}
-	if !isJSON(r.Header) {
-		return nil, refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a POST must be %s in UTF-8", mediaJSON)
+	if refused := contentRefusal(r); refused != nil {
+		return nil, refused
 	}
 	return postParams(w, r, t.maxBodyBytes)
 }
@@ -81,12 +102,16 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	r = r.WithContext(ctx)
 	opCtx, errs := exec.CreateOperationContext(ctx, params)
 	requestFrom(ctx).setOperation(opCtx)
+	user, _ := authz.UserFrom(ctx)
 	if len(errs) > 0 {
+		t.quotas.charge(user.Name, leastCharge)
 		t.refuseOperation(w, r, exec, as, opCtx, errs)
 		return
 	}
 	switch kind := opCtx.Operation.Operation; {
 	case kind == ast.Subscription && as.events.accepted:
+		as.leave() // It lasts, and is counted among the subscriptions.
+		t.quotas.charge(user.Name, billOf(opCtx).Cost)
 		t.serveEvents(w, r, exec, as.mediaType, opCtx)
 		return
 	case kind == ast.Subscription:
@@ -153,4 +178,10 @@ func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType 
 
 func (t httpTransport) fail(ctx context.Context, w http.ResponseWriter, mediaType string, status int, err error) {
 	writeErrors(w, mediaType, status, gqlerror.List{t.present(ctx, err)})
+}
+
+// limited tells a user who asks for too much when to try again.
+func (t httpTransport) limited(w http.ResponseWriter, r *http.Request, mediaType string, limited *apierror.Error) {
+	w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
+	t.fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 }

@@ -99,7 +99,8 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		w.Header().Set("Sec-WebSocket-Version", "13")
 		writeErrors(w, mediaJSON, status, gqlerror.List{t.present(r.Context(), err)})
 	}
-	if !sameOrigin(r) {
+	if !t.origins.permits(r) {
+		t.quotas.metrics.refuse("origin")
 		fail(http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open WebSockets"))
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Code tells a program what kind of failure it met. The set is closed: clients
@@ -43,6 +44,12 @@ const (
 	CodeQueryTooComplex Code = "QUERY_TOO_COMPLEX"
 	// CodeTimeout means that the deadline passed before an answer came.
 	CodeTimeout Code = "TIMEOUT"
+	// CodePersistedQueryNotFound means that the server does not know the document that
+	// the request names by its hash; send it with its text once.
+	CodePersistedQueryNotFound Code = "PERSISTED_QUERY_NOT_FOUND"
+	// CodePersistedQueryNotSupported means that the server remembers no documents; send
+	// them with their texts.
+	CodePersistedQueryNotSupported Code = "PERSISTED_QUERY_NOT_SUPPORTED"
 	// CodeInternal means that Kairship failed; the log has the cause under the request's trace id.
 	CodeInternal Code = "INTERNAL"
 )
@@ -52,7 +59,7 @@ func Codes() []Code {
 	return []Code{
 		CodeUnauthenticated, CodeForbidden, CodeNotFound, CodeAlreadyExists, CodeConflict, CodeInvalid,
 		CodeInstanceUnavailable, CodeIndexUnavailable, CodeStaleCursor, CodeRateLimited, CodeQueryTooComplex,
-		CodeTimeout, CodeInternal,
+		CodeTimeout, CodePersistedQueryNotFound, CodePersistedQueryNotSupported, CodeInternal,
 	}
 }
 
@@ -68,7 +75,7 @@ func (c Code) HTTPStatus() int {
 		return http.StatusNotFound
 	case CodeAlreadyExists, CodeConflict:
 		return http.StatusConflict
-	case CodeInvalid, CodeStaleCursor, CodeQueryTooComplex:
+	case CodeInvalid, CodeStaleCursor, CodeQueryTooComplex, CodePersistedQueryNotFound, CodePersistedQueryNotSupported:
 		return http.StatusBadRequest
 	case CodeRateLimited:
 		return http.StatusTooManyRequests
@@ -99,8 +106,23 @@ type Error struct {
 	// CurrentVersion is the resourceVersion of the object as it is now, where the
 	// caller meant another one; empty otherwise.
 	CurrentVersion string
+	// RetryAfter is when the caller may try again, with CodeRateLimited; zero where
+	// that can't be said.
+	RetryAfter time.Duration
+	// Cost is what the operation would have cost, with CodeQueryTooComplex; nil where
+	// that is not what is wrong.
+	Cost *Cost
 	// Cause is logged and never shown.
 	Cause error
+}
+
+// Cost is what an operation would have cost that costs too much.
+type Cost struct {
+	// Value and Limit are in values of the answer.
+	Value int `json:"value"`
+	Limit int `json:"limit"`
+	// Dearest are the fields that cost most, each with its cost.
+	Dearest []string `json:"dearest"`
 }
 
 // Field is an input that is at fault.

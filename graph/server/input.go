@@ -1,0 +1,121 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// Bounds of what stands beside a document. A value of JSON takes some ten times as
+// much memory as text, so the size of the body alone bounds too little.
+const (
+	maxInputValues = 50_000
+	maxInputDepth  = 100
+)
+
+// readObject reads the members of a JSON object. Names that come twice are refused:
+// what is between may have read another one than we do.
+func readObject(text []byte) (map[string]json.RawMessage, *refusal) {
+	malformed := refuse(http.StatusBadRequest, "", "the body is not a JSON object")
+	if !utf8.Valid(text) {
+		return nil, refuse(http.StatusBadRequest, "", "the body is not UTF-8")
+	}
+	if err := checkSize(text); err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	if opening, err := dec.Token(); err != nil || opening != json.Delim('{') {
+		return nil, malformed
+	}
+	fields := map[string]json.RawMessage{}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			return nil, malformed
+		}
+		key, _ := name.(string) // A decoder takes nothing else for a name.
+		if _, twice := fields[key]; twice {
+			return nil, refuse(http.StatusBadRequest, "", "the body has a parameter twice")
+		}
+		var value json.RawMessage
+		if dec.Decode(&value) != nil {
+			return nil, malformed
+		}
+		fields[key] = value
+	}
+	if _, err := dec.Token(); err != nil {
+		return nil, malformed
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, malformed
+	}
+	return fields, nil
+}
+
+// checkSize counts the values of a text of JSON, and how deep they nest, without
+// making any of them.
+func checkSize(text []byte) *refusal {
+	values, depth, quoted := 1, 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == ',':
+			values++
+		case c == '[' || c == '{':
+			values++
+			depth++
+			if depth > maxInputDepth {
+				return tooMuch("variables and extensions nest more than %d deep; that is the limit", maxInputDepth)
+			}
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	if values > maxInputValues {
+		return tooMuch("variables and extensions have more than %d values; that is the limit", maxInputValues)
+	}
+	return nil
+}
+
+func tooMuch(format string, args ...any) *refusal {
+	return &refusal{status: http.StatusBadRequest, err: apierror.New(apierror.CodeQueryTooComplex, format, args...)}
+}
+
+// allUTF8 tells that the values of a query string are text.
+func allUTF8(values url.Values) bool {
+	for _, list := range values {
+		for _, text := range list {
+			if !utf8.ValidString(text) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// contentRefusal says what is wrong with the kind of body that a POST has; nil when
+// nothing is.
+func contentRefusal(r *http.Request) *refusal {
+	encoding := r.Header.Get("Content-Encoding")
+	switch {
+	case r.Method != http.MethodPost:
+		return nil
+	case !isJSON(r.Header):
+		return refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a POST must be %s in UTF-8", mediaJSON)
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		// A few bytes of one may be gigabytes of text.
+		return refuse(http.StatusUnsupportedMediaType, "", "compressed bodies are not taken")
+	}
+	return nil
+}
