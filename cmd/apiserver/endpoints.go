@@ -3,13 +3,11 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
@@ -118,7 +116,7 @@ func leaveInTime(next http.Handler, stopping func() bool) http.Handler {
 
 // tlsConfig is the TLS of the endpoint; nil for plain HTTP. Until the context ends,
 // the certificate is read again when its files change.
-func (o *options) tlsConfig(ctx context.Context) (*tls.Config, error) {
+func (o *options) tlsConfig(ctx context.Context, clients *clientAuthorities) (*tls.Config, error) {
 	if o.tlsCertFile == "" {
 		return nil, nil //nolint:nilnil // Nil is plain HTTP.
 	}
@@ -132,18 +130,6 @@ func (o *options) tlsConfig(ctx context.Context) (*tls.Config, error) {
 		}
 	}()
 	config := &tls.Config{GetCertificate: certificate.GetCertificate, MinVersion: tls.VersionTLS12}
-	if o.clientCAFile == "" {
-		return config, nil
-	}
-	pem, err := os.ReadFile(o.clientCAFile) //nolint:gosec // The administrator names the file.
-	if err != nil {
-		return nil, fmt.Errorf("--client-ca-file: %w", err)
-	}
-	config.ClientCAs = x509.NewCertPool()
-	if !config.ClientCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--client-ca-file: %s holds no certificate in PEM", o.clientCAFile)
-	}
-	// A certificate is one way to say who you are, a token the other.
-	config.ClientAuth = tls.VerifyClientCertIfGiven
+	clients.serve(config)
 	return config, nil
 }

@@ -36,7 +36,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		return pair.Certificate[0]
 	}
 	first := write()
-	config, err := o.tlsConfig(t.Context())
+	config, err := o.tlsConfig(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

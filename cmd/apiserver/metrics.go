@@ -29,7 +29,7 @@ const metricsPath = "/metrics"
 // of its own. Metrics name the instances: on the loopback interface nobody is
 // asked who reads them, and anywhere else they are served with TLS, to those who
 // may get /metrics in the global cluster.
-func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving *tls.Config, logger *slog.Logger) error {
+func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving *tls.Config, accepted *clientAuthorities, logger *slog.Logger) error {
 	metrics := promhttp.Handler()
 	host, _, _ := net.SplitHostPort(o.metricsAddress) // Checked by validate.
 	if flags.Loopback(host) {
@@ -39,7 +39,9 @@ func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving 
 		if err != nil {
 			return fmt.Errorf("making the client that asks who may read metrics: %w", err)
 		}
-		metrics = forReaders(metrics, authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now), kube.AuthorizationV1().SubjectAccessReviews())
+		authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
+		authenticator.Authorities = accepted.accept
+		metrics = forReaders(metrics, authenticator, kube.AuthorizationV1().SubjectAccessReviews())
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET "+metricsPath, metrics)

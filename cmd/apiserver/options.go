@@ -82,10 +82,10 @@ func (o *options) flags() []flags.Group {
 			f.StringVar(&o.listenAddress, "listen-address", "127.0.0.1:8080", "`host:port` to serve on; plain HTTP is served on loopback only")
 			f.StringVar(&o.tlsListenAddress, "tls-listen-address", "", "`host:port` to serve TLS on, beside plain HTTP at --listen-address; when empty, a certificate has TLS served at --listen-address instead")
 			f.StringVar(&o.tlsCertFile, "tls-cert-file", "", "`file` with the serving certificate and its chain, in PEM; read again when it changes")
-			f.StringVar(&o.tlsKeyFile, "tls-private-key-file", "", "`file` with the serving certificate's key, in PEM")
-			f.StringVar(&o.clientCAFile, "client-ca-file", "", "`file` with the authorities whose client certificates are accepted beside bearer tokens, in PEM; needs TLS")
+			f.StringVar(&o.tlsKeyFile, "tls-private-key-file", "", "`file` with the serving certificate's key, in PEM; read again when it changes")
+			f.StringVar(&o.clientCAFile, "client-ca-file", "", "`file` with the authorities whose client certificates are accepted beside bearer tokens, in PEM; needs TLS; read again when it changes")
 			f.StringVar(&o.externalURL, "external-url", "", "`URL` under which clients reach this server, for the kubeconfigs it hands out; when empty, the address that each request was sent to")
-			f.StringVar(&o.externalCAFile, "external-ca-file", "", "`file` with the authorities that clients need to verify that URL, in PEM, for the same kubeconfigs; when empty, clients have to trust it already")
+			f.StringVar(&o.externalCAFile, "external-ca-file", "", "`file` with the authorities that clients need to verify that URL, in PEM, for the same kubeconfigs; when empty, clients have to trust it already; read again when it changes")
 		}),
 		flags.NewGroup("Instances", o.instances.define),
 		flags.NewGroup("Requests", func(f *pflag.FlagSet) {

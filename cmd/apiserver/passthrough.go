@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
-	"os"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/kubernetes"
@@ -18,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
+	"github.com/kairship-io/kairship/pkg/reload"
 )
 
 // reachInstances makes the clients of all instances. They live as long as the
@@ -72,17 +71,15 @@ func withPassthrough(
 }
 
 // kubeconfigs makes what hands out the files with which kubectl comes back here.
-func (o *options) kubeconfigs(allowed *access.Access) (*kubeconfig.Service, error) {
+func (o *options) kubeconfigs(ctx context.Context, allowed *access.Access, logger *slog.Logger) (*kubeconfig.Service, error) {
 	s := &kubeconfig.Service{Access: allowed, ExternalURL: o.externalURL}
 	if o.externalCAFile == "" {
 		return s, nil
 	}
-	pem, err := os.ReadFile(o.externalCAFile) //nolint:gosec // The administrator names the file.
+	file, err := reload.Watch(ctx, reload.Options[[]byte]{Setting: "external-ca-file", Path: o.externalCAFile, Parse: kubeconfig.Certificates, Logger: logger})
 	if err != nil {
-		return nil, fmt.Errorf("--external-ca-file: %w", err)
+		return nil, err
 	}
-	if s.CertificateAuthority, err = kubeconfig.Certificates(pem); err != nil {
-		return nil, fmt.Errorf("--external-ca-file: %s: %w", o.externalCAFile, err)
-	}
+	s.CertificateAuthority = file.Get
 	return s, nil
 }

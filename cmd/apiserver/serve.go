@@ -51,18 +51,22 @@ func serve(ctx context.Context, o *options) error {
 		return err
 	}
 	ctx, told := delayed(ctx, o.shutdownDelay)
-	api, err := build(ctx, o, config, logger)
+	clients, err := o.clientAuthorities(ctx, logger)
+	if err != nil {
+		return err
+	}
+	api, err := build(ctx, o, config, clients, logger)
 	if err != nil {
 		return err
 	}
 	defer api.flush()
 	told(api.graphql.Stopping)
-	serving, err := o.tlsConfig(ctx)
+	serving, err := o.tlsConfig(ctx, clients)
 	if err != nil {
 		return err
 	}
 	if o.metricsAddress != "" {
-		if err := serveMetrics(ctx, o, config, serving, logger); err != nil {
+		if err := serveMetrics(ctx, o, config, serving, clients, logger); err != nil {
 			return err
 		}
 	}

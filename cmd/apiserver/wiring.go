@@ -59,7 +59,7 @@ type service struct {
 }
 
 // build joins everything. It waits until the global cluster has been read once.
-func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (*service, error) {
+func build(ctx context.Context, o *options, config *rest.Config, accepted *clientAuthorities, logger *slog.Logger) (*service, error) {
 	toIndex, config := config, tracedConfig(config)
 	global := freshness.NewPulse(time.Now, globalSilence)
 	watches := &informers.Persistent{Logger: logger, Lost: global.Miss}
@@ -86,6 +86,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
+	authenticator.Authorities = accepted.accept
 	sentry := &authz.Sentry{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
 	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sentry.CheckNow() }); err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	}
 	tokens := newTokens(o, kube)
 	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
-	if fleet.Kubeconfigs, err = o.kubeconfigs(fleet.Access); err != nil {
+	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
@@ -126,7 +127,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		MaxBodyBytes:       o.maxBodyBytes,
 		Streams:            o.streams.limits,
 		Sentry:             sentry,
-		SessionKeys:        tokens.Keys,
+		SessionKey:         tokens.Keys.Key,
 		Registerer:         prometheus.DefaultRegisterer,
 		OperationNames:     o.observability.operationNames,
 		SlowOperation:      o.observability.slow,

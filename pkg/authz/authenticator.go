@@ -33,6 +33,11 @@ type Authenticator interface {
 // It never keeps a token: its cache is keyed by an HMAC under a key that is
 // drawn at start, so that a memory dump gives nobody a token or a hash to try.
 type TokenReviewAuthenticator struct {
+	// Authorities tells whether one of the chains of a certificate, as its handshake
+	// verified them, ends at an authority that is still accepted. Nil accepts all that a
+	// handshake did.
+	Authorities func(chains [][]*x509.Certificate) bool
+
 	reviews authenticationclient.TokenReviewInterface
 	key     [32]byte
 	tokens  *decisions[User]
@@ -55,6 +60,10 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 // before a token, as in the Kubernetes apiserver.
 func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentials) (User, error) {
 	if c.certificate != nil {
+		if a.Authorities != nil && !a.Authorities(c.connection.VerifiedChains) {
+			return User{}, apierror.New(apierror.CodeUnauthenticated,
+				"the authority of the client certificate is no longer accepted: connect again with another certificate, or with a token")
+		}
 		return certificateUser(c.certificate)
 	}
 	if c.token == "" {
@@ -68,7 +77,7 @@ func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentia
 
 // Recheck is Authenticate, but asks anew whatever is remembered of a token; a
 // token that is refused now is refused to everybody at once. A certificate proves
-// the same as before until it expires.
+// the same as before while its authority is accepted and until it expires.
 func (a *TokenReviewAuthenticator) Recheck(ctx context.Context, c Credentials) (User, error) {
 	if c.certificate != nil || c.token == "" {
 		return a.Authenticate(ctx, c)

@@ -2,10 +2,13 @@ package authz
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -300,5 +303,31 @@ func TestHashIsKeyedPerProcess(t *testing.T) {
 	}
 	if one.hash("t") == two.hash("t") {
 		t.Error("two processes give one token the same key: a dump of one could be searched with known tokens")
+	}
+}
+
+// TestAuthorities has a certificate count for as long as its authority does, for new
+// requests and for what goes on.
+func TestAuthorities(t *testing.T) {
+	root := &x509.Certificate{Raw: []byte("root")}
+	leaf := &x509.Certificate{Subject: pkix.Name{CommonName: "bob"}}
+	c := RequestCredentials(&http.Request{TLS: &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{leaf, root}}}})
+	accepted := true
+	a := NewAuthenticator(nil, nil)
+	a.Authorities = func(chains [][]*x509.Certificate) bool {
+		if len(chains) != 1 || !slices.Equal(chains[0], []*x509.Certificate{leaf, root}) {
+			t.Errorf("asked for %v", chains)
+		}
+		return accepted
+	}
+	for name, ask := range map[string]func(context.Context, Credentials) (User, error){"Authenticate": a.Authenticate, "Recheck": a.Recheck} {
+		accepted = true
+		if u, err := ask(t.Context(), c); err != nil || u.Name != "bob" {
+			t.Errorf("%s: %v, %v: its authority is accepted", name, u, err)
+		}
+		accepted = false
+		if u, err := ask(t.Context(), c); apierror.CodeOf(err) != apierror.CodeUnauthenticated {
+			t.Errorf("%s: %v, %v: its authority is no longer accepted", name, u, err)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
@@ -16,7 +17,9 @@ import (
 type Credentials struct {
 	token       string
 	certificate *x509.Certificate
-	session     bool
+	// connection is that of the certificate, whose chains lead to an authority.
+	connection *tls.ConnectionState
+	session    bool
 }
 
 // TokenCredentials are the credentials of a caller that presents a bearer token.
@@ -32,7 +35,7 @@ func RequestCredentials(r *http.Request) Credentials {
 	}
 	// PeerCertificates alone proves nothing: only VerifiedChains went through the client CA.
 	if r.TLS != nil && len(r.TLS.VerifiedChains) > 0 && len(r.TLS.VerifiedChains[0]) > 0 {
-		c.certificate = r.TLS.VerifiedChains[0][0]
+		c.certificate, c.connection = r.TLS.VerifiedChains[0][0], r.TLS
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 
 func TestRequestCredentials(t *testing.T) {
 	cert := &x509.Certificate{}
+	verified := &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{cert}}}
 	for _, tt := range []struct {
 		header   string
 		tls      *tls.ConnectionState
@@ -34,8 +35,8 @@ func TestRequestCredentials(t *testing.T) {
 			why: "a certificate that no client CA vouched for proves nothing",
 		},
 		{
-			tls:  &tls.ConnectionState{VerifiedChains: [][]*x509.Certificate{{cert}}},
-			want: Credentials{certificate: cert}, why: "the chain ends at the client CA",
+			tls:  verified,
+			want: Credentials{certificate: cert, connection: verified}, why: "the chain ends at the client CA",
 		},
 	} {
 		got := RequestCredentials(&http.Request{Header: http.Header{"Authorization": {tt.header}}, TLS: tt.tls})

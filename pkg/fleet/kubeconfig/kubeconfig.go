@@ -49,9 +49,9 @@ type Service struct {
 	// ExternalURL is where clients reach Kairship; when empty, it is where the request
 	// was sent to (WithAddress).
 	ExternalURL string
-	// CertificateAuthority verifies Kairship's certificate, in PEM; empty where
-	// clients trust it anyway.
-	CertificateAuthority []byte
+	// CertificateAuthority gives what verifies Kairship's certificate, in PEM; nil
+	// where clients trust it anyway.
+	CertificateAuthority func() []byte
 }
 
 // Of makes the file of an instance for the caller. The error is *apierror.Error:
@@ -91,8 +91,12 @@ func (s *Service) base(ctx context.Context) (string, error) {
 
 func (s *Service) write(instance, server string) (*Kubeconfig, error) {
 	name := "kairship-" + instance // Unique among what else a person has in one file.
+	var authority []byte
+	if s.CertificateAuthority != nil {
+		authority = s.CertificateAuthority()
+	}
 	config := clientcmdapi.NewConfig()
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: s.CertificateAuthority}
+	config.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: authority}
 	config.AuthInfos[UserName] = &clientcmdapi.AuthInfo{TokenFile: TokenFile}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: UserName}
 	config.CurrentContext = name
@@ -104,8 +108,8 @@ func (s *Service) write(instance, server string) (*Kubeconfig, error) {
 	fmt.Fprintf(&text, head, instance)
 	text.Write(body)
 	k := &Kubeconfig{Server: server, YAML: text.String()}
-	if len(s.CertificateAuthority) > 0 {
-		ca := string(s.CertificateAuthority)
+	if len(authority) > 0 {
+		ca := string(authority)
 		k.CertificateAuthority = &ca
 	}
 	return k, nil

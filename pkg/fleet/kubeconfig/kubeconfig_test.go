@@ -80,7 +80,7 @@ func TestWhoGetsOne(t *testing.T) {
 func TestFile(t *testing.T) {
 	s := service()
 	ca := certificate()
-	s.CertificateAuthority = ca
+	s.CertificateAuthority = func() []byte { return ca }
 	got, err := s.Of(as("editor"), "alpha")
 	if err != nil {
 		t.Fatal(err)

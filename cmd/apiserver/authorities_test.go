@@ -1,0 +1,196 @@
+package main
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// authority is one that signs certificates in tests.
+type authority struct {
+	key  *ecdsa.PrivateKey
+	cert *x509.Certificate
+	pem  string
+}
+
+func newAuthority(t *testing.T, name string) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := cert.EncodeCertificates(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &authority{key: key, cert: c, pem: string(text)}
+}
+
+// client makes a certificate of a user.
+func (a *authority) client(t *testing.T, user string) *tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: user},
+		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}, a.cert, key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// whoami serves who a request comes from, with the TLS of the program.
+func whoami(t *testing.T, o *options) *httptest.Server {
+	t.Helper()
+	accepted, err := o.clientAuthorities(t.Context(), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := o.tlsConfig(t.Context(), accepted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authenticator := authz.NewAuthenticator(nil, nil)
+	authenticator.Authorities = accepted.accept
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, err := authenticator.Authenticate(r.Context(), authz.RequestCredentials(r))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		fmt.Fprint(w, user.Name)
+	}))
+	s.TLS, s.EnableHTTP2 = config, true
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // Handshakes that fail are what is tested.
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// TestClientAuthoritiesAreReadAgain rotates the authorities of client certificates under
+// connections, TLS sessions and new clients.
+func TestClientAuthoritiesAreReadAgain(t *testing.T) {
+	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
+		t.Run(tls.VersionName(version), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			o := &options{tlsCertFile: filepath.Join(dir, "tls.crt"), tlsKeyFile: filepath.Join(dir, "tls.key"), clientCAFile: filepath.Join(dir, "ca.crt")}
+			write := func(path, content string) {
+				if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			serving, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, after := newAuthority(t, "before"), newAuthority(t, "after")
+			write(o.tlsCertFile, string(serving))
+			write(o.tlsKeyFile, string(key))
+			write(o.clientCAFile, before.pem)
+			s := whoami(t, o)
+
+			trusted := x509.NewCertPool()
+			trusted.AppendCertsFromPEM(serving)
+			sessions := map[*tls.Certificate]tls.ClientSessionCache{} // What a client resumes is its own.
+			connect := func(c *tls.Certificate) *http.Client {
+				if sessions[c] == nil {
+					sessions[c] = tls.NewLRUClientSessionCache(0)
+				}
+				transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: &tls.Config{
+					RootCAs: trusted, MaxVersion: version, MinVersion: version, ClientSessionCache: sessions[c],
+					// The certificate is sent whatever the server says it accepts.
+					GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c, nil },
+				}}
+				t.Cleanup(transport.CloseIdleConnections)
+				return &http.Client{Transport: transport}
+			}
+			resumes := 0
+			ask := func(c *http.Client) string {
+				response, err := c.Get(s.URL)
+				if err != nil {
+					return "no connection"
+				}
+				defer response.Body.Close()
+				if response.TLS.DidResume {
+					resumes++
+				}
+				body, err := io.ReadAll(response.Body)
+				if err != nil {
+					return "no connection"
+				}
+				return strings.TrimSpace(string(body))
+			}
+			become := func(reason, want string, c func() *http.Client) {
+				t.Helper()
+				var got string
+				for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+					if got = ask(c()); strings.Contains(got, want) {
+						return
+					}
+				}
+				t.Fatalf("%s: got %q, want %q", reason, got, want)
+			}
+			alice, bob := before.client(t, "alice"), after.client(t, "bob")
+			lasting := connect(alice)
+			if got := ask(lasting); got != "alice" {
+				t.Fatalf("a certificate of the authority: %q", got)
+			}
+			if got := ask(connect(bob)); got != "no connection" {
+				t.Fatalf("a certificate of another authority: %q", got)
+			}
+
+			write(o.clientCAFile, before.pem+after.pem)
+			become("an authority was added", "bob", func() *http.Client { return connect(bob) })
+			if got := ask(connect(alice)); got != "alice" {
+				t.Errorf("the old authority is there beside the new one: %q", got)
+			}
+			if resumes == 0 {
+				t.Error("no TLS session was resumed")
+			}
+			resumed := connect(alice) // With the session of the one above.
+
+			write(o.clientCAFile, after.pem)
+			become("an open connection of an authority that was removed", "no longer accepted", func() *http.Client { return lasting })
+			if got := ask(resumed); got != "no connection" {
+				t.Errorf("a TLS session of an authority that was removed: %q", got)
+			}
+			if got := ask(connect(bob)); got != "bob" {
+				t.Errorf("the authority that is left: %q", got)
+			}
+
+			write(o.clientCAFile, "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n")
+			time.Sleep(2500 * time.Millisecond) // Longer than between two looks.
+			if got := ask(connect(bob)); got != "bob" {
+				t.Errorf("after a file that cannot be used: %q", got)
+			}
+		})
+	}
+}
