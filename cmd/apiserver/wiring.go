@@ -127,7 +127,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		MaxBodyBytes:       o.maxBodyBytes,
 		Streams:            o.streams.limits,
 		Sentry:             sentry,
-		SessionKey:         tokens.Keys.Key,
+		SessionKeys:        tokens.Keys,
 		Registerer:         prometheus.DefaultRegisterer,
 		OperationNames:     o.observability.operationNames,
 		SlowOperation:      o.observability.slow,
