@@ -59,7 +59,7 @@ type service struct {
 }
 
 // build joins everything. It waits until the global cluster has been read once.
-func build(ctx context.Context, o *options, config *rest.Config, accepted *clientAuthorities, logger *slog.Logger) (*service, error) {
+func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (*service, error) {
 	toIndex, config := config, tracedConfig(config)
 	global := freshness.NewPulse(time.Now, globalSilence)
 	watches := &informers.Persistent{Logger: logger, Lost: global.Miss}
@@ -67,7 +67,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if err != nil {
 		return nil, err
 	}
-	idx, err := index.New(index.Config{REST: toIndex, Timeout: o.indexTimeout, QPS: o.indexQPS, Burst: o.indexBurst})
+	idx, err := index.New(index.Config{REST: toIndex, Timeout: o.indexTimeout, QPS: o.indexQPS, Burst: o.indexBurst, Registerer: prometheus.DefaultRegisterer})
 	if err != nil {
 		return nil, err
 	}
@@ -81,12 +81,13 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Global:    global,
 		Now:       time.Now,
 	}
+	prometheus.DefaultRegisterer.MustRegister(tracker.Metrics())
+	registerMetrics(prometheus.DefaultRegisterer)
 	if err := listen(ctx, o, inventory, watches, kube, tracker); err != nil {
 		return nil, err
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
-	authenticator.Authorities = accepted.accept
 	sentry := &authz.Sentry{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
 	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sentry.CheckNow() }); err != nil {
 		return nil, err
@@ -97,7 +98,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	tokens := newTokens(o, kube)
 	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
-	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
+	if fleet.Kubeconfigs, err = o.kubeconfigs(fleet.Access); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
@@ -131,6 +132,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Registerer:         prometheus.DefaultRegisterer,
 		OperationNames:     o.observability.operationNames,
 		SlowOperation:      o.observability.slow,
+		OperationCost:      operationCost,
 		TraceDocuments:     o.observability.traceDocuments,
 		GraphiQL:           o.graphiql,
 		Introspection:      o.introspection,

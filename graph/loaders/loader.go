@@ -26,8 +26,8 @@ type loader[K comparable, V any] struct {
 	missing func(K) error
 }
 
-func newLoader[K comparable, V any](f fetch[K, V], missing func(K) error) *loader[K, V] {
-	l := &loader[K, V]{fetch: f, missing: missing, pending: &pending[K, V]{thunks: map[K]dataloader.Thunk[V]{}}}
+func newLoader[K comparable, V any](name string, f fetch[K, V], missing func(K) error) *loader[K, V] {
+	l := &loader[K, V]{fetch: observed(name, f), missing: missing, pending: &pending[K, V]{thunks: map[K]dataloader.Thunk[V]{}}}
 	l.Loader = dataloader.NewBatchedLoader(l.batch, dataloader.WithWait[K, V](wait), dataloader.WithCache[K, V](l.pending))
 	return l
 }

@@ -43,17 +43,20 @@ type pageKey struct {
 	query, scope string
 }
 
+// objectLoaders are the names of the loaders of objects, by detail.
+var objectLoaders = [index.Metadata + 1]string{index.Whole: "objects", index.Known: "known", index.Metadata: "metadata"}
+
 func newScope(source Source) *scope {
 	s := &scope{source: source, queries: map[string]index.ListQuery{}, scopes: map[string]index.Scope{}}
 	for detail := range index.Detail(len(s.objects)) {
-		s.objects[detail] = newLoader(func(ctx context.Context, keys []index.Key) (map[index.Key]*index.Object, error) {
+		s.objects[detail] = newLoader(objectLoaders[detail], func(ctx context.Context, keys []index.Key) (map[index.Key]*index.Object, error) {
 			return source.GetMany(ctx, keys, detail)
 		}, index.Key.NotFound)
 	}
-	s.pages = newLoader(s.fetchPages, func(k pageKey) error {
+	s.pages = newLoader("pages", s.fetchPages, func(k pageKey) error {
 		return apierror.New(apierror.CodeIndexUnavailable, "The index gave no page of %s", k.part.Cluster)
 	})
-	s.pods = newLoader(s.fetchPods, func(index.PodOwner) error { return nil })
+	s.pods = newLoader("pods", s.fetchPods, func(index.PodOwner) error { return nil })
 	return s
 }
 

@@ -86,6 +86,9 @@ func (l *Log) Write(ctx context.Context, r *Record, op Operation) {
 		exists = func(context.Context, string) bool { return false }
 	}
 	permitted, refused := r.names(func(name string) bool { return exists(ctx, name) })
+	if op.Stream == nil || op.Stream.Phase == End {
+		decided.WithLabelValues(op.Via, string(r.Decision())).Inc()
+	}
 	line := slog.NewRecord(now(), slog.LevelInfo, Message, 0)
 	line.AddAttrs(
 		slog.String("user", op.User),

@@ -83,9 +83,11 @@ func (d *decisions[V]) decide(ctx context.Context, of [32]byte, ask func(context
 	var zero V
 	key := decisionKey{flushes: d.flushes.Load(), key: of}
 	if v, ok := d.positive.get(key); ok {
+		d.count("memory", answeredYes)
 		return v, nil
 	}
 	if refusal, ok := d.negative.get(key); ok {
+		d.count("memory", answeredNo)
 		return zero, refusal
 	}
 	return d.wait(ctx, d.flight.DoChan(key.String(), func() (any, error) {
@@ -107,7 +109,9 @@ func (d *decisions[V]) renew(ctx context.Context, of [32]byte, ask func(context.
 func (d *decisions[V]) ask(ctx context.Context, key decisionKey, ask func(context.Context) (answer[V], error)) (any, error) {
 	reviewCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), reviewTimeout)
 	defer cancel()
+	begun := time.Now()
 	a, err := ask(reviewCtx)
+	d.reviewed(begun, a.refusal != nil, err)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,9 @@ func (s *Settler) settle(ctx context.Context, clusters ...string) ([]replacement
 	}
 	select {
 	case r.begun <- struct{}{}:
+		begun := time.Now()
 		r.overlay, r.err = s.catchUp(ctx, r.versions)
+		observe(begun, r.err != nil || len(r.overlay) > 0)
 		close(r.settled)
 	case <-r.settled:
 	}

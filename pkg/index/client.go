@@ -13,12 +13,14 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/clusterpedia-io/client-go/constants"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/tracing"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
@@ -44,6 +46,8 @@ type Config struct {
 	Burst int
 	// Now is the clock; time.Now where nil.
 	Now func() time.Time
+	// Registerer takes the metrics; nil for none.
+	Registerer prometheus.Registerer
 }
 
 // Client reads the index. It is safe for concurrent use.
@@ -56,6 +60,7 @@ type Client struct {
 	// maxResponse is maxResponseBytes, but for tests.
 	maxResponse int64
 
+	metrics      *metrics
 	capabilities capabilityCache
 	uncollected  uncollected
 }
@@ -79,6 +84,7 @@ func New(cfg Config) (*Client, error) {
 		root:    strings.TrimSuffix(host.String(), "/") + constants.ClusterPediaOriginAPIPath,
 		timeout: cfg.Timeout,
 		now:     cfg.Now,
+		metrics: newMetrics(cfg.Registerer),
 
 		maxResponse: maxResponseBytes,
 	}
@@ -138,9 +144,16 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 		return nil, fmt.Errorf("making an index request: %w", err)
 	}
 	req.Header.Set("Accept", "application/json")
-	sent := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index})
+	sent, observed := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index}), c.metrics.begin()
+	_, span := tracing.Request(ctx, http.MethodGet, tracing.ToIndex, req.Header)
+	span.Text("url.template", constants.ClusterPediaOriginAPIPath+path)
 	body, err := c.exchange(req, failed)
 	sent(err)
+	observed(ctx, len(body), err)
+	if err != nil {
+		span.Fail(codeOf(ctx, err))
+	}
+	span.End()
 	return body, err
 }
 

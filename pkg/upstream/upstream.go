@@ -129,6 +129,7 @@ func (r *Recorder) Send(to Target) (done func(error)) {
 
 // Look notes what a cache had: so many of those that were looked for.
 func (r *Recorder) Look(in Cache, hits, misses int) {
+	count(in, hits, misses)
 	if r == nil || hits+misses == 0 {
 		return
 	}
