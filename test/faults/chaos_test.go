@@ -123,6 +123,8 @@ func victims() [][]string {
 }
 
 // rampage kills a part every 10 to 20 seconds, and starts it again after a while.
+// What ended by itself because of that is started again too, as a kubelet does:
+// whoever loses the lead ends.
 func (s *scene) rampage(t *testing.T, random *rand.Rand, lasts time.Duration) map[string]int {
 	t.Helper()
 	t.Cleanup(func() { s.Heal(t) })
@@ -131,9 +133,16 @@ func (s *scene) rampage(t *testing.T, random *rand.Rand, lasts time.Duration) ma
 	}
 	const shortest, longest, away = 10 * time.Second, 20 * time.Second, 6 * time.Second
 	between := func(from, to time.Duration) time.Duration { return from + time.Duration(random.Int64N(int64(to-from))) }
+	revive := func() {
+		for _, name := range s.Ended(t) {
+			t.Logf("%s ended by itself, and is started again", name)
+			s.Start(t, name)
+		}
+	}
 	killed, ends := map[string]int{}, time.Now().Add(lasts)
 	for next := time.Now().Add(between(0, shortest)); next.Before(ends); next = time.Now().Add(between(shortest, longest)) {
 		time.Sleep(time.Until(next))
+		revive()
 		kind := victims()[random.IntN(len(victims()))]
 		name := kind[random.IntN(len(kind))]
 		signal, down := syscall.SIGKILL, between(0, away)
@@ -153,6 +162,7 @@ func (s *scene) rampage(t *testing.T, random *rand.Rand, lasts time.Duration) ma
 		s.End(t, name, signal)
 		time.Sleep(down)
 		s.Start(t, name)
+		revive()
 	}
 	return killed
 }

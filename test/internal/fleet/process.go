@@ -23,6 +23,16 @@ type processRecord struct {
 // PID is the process id of one of the fleet's processes, which must be running.
 func (f *Fleet) PID(t testing.TB, name string) int {
 	t.Helper()
+	pid, err := f.running(t, name)
+	if err != nil {
+		t.Fatalf("%s does not run: %v", name, err)
+	}
+	return pid
+}
+
+// running is the process id of one of the fleet's processes; an error when it ended.
+func (f *Fleet) running(t testing.TB, name string) (pid int, err error) {
+	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(f.PIDs, name))
 	if err != nil {
 		t.Fatal(err)
@@ -32,10 +42,32 @@ func (f *Fleet) PID(t testing.TB, name string) int {
 		t.Fatalf("reading the record of %s: %v", name, err)
 	}
 	started, err := startTicks(r.PID)
-	if err != nil || started != r.StartTicks {
-		t.Fatalf("%s does not run: %v", name, err)
+	switch {
+	case err != nil:
+		return 0, err
+	case started != r.StartTicks:
+		return 0, fmt.Errorf("process %d is another one", r.PID)
+	case state(r.PID) == "":
+		return 0, fmt.Errorf("process %d has ended", r.PID)
 	}
-	return r.PID
+	return r.PID, nil
+}
+
+// Ended are the names of the fleet's processes that do not run: some end by
+// themselves, as when they lose the lead, and rely on being started again.
+func (f *Fleet) Ended(t testing.TB) []string {
+	t.Helper()
+	records, err := os.ReadDir(f.PIDs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ended []string
+	for _, record := range records {
+		if _, err := f.running(t, record.Name()); err != nil {
+			ended = append(ended, record.Name())
+		}
+	}
+	return ended
 }
 
 // startTicks is when a process started: field 22 of its stat, counted after the
