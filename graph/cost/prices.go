@@ -120,4 +120,7 @@ func Prices() map[string]Price {
 
 // federated are the fields of a federated subgraph. Every representation is an
 // object, and the objects of each type are read together.
-var federated = map[string]Price{}
+var federated = map[string]Price{
+	"Query._entities": {CountedBy: "representations", Requests: 4},
+	"Query._service":  {},
+}

@@ -789,7 +789,7 @@ func (ec *executionContext) unmarshalInputClusterOrder(ctx context.Context, obj 
 
 // region    **************************** object.gotpl ****************************
 
-var clusterImplementors = []string{"Cluster", "Node"}
+var clusterImplementors = []string{"Cluster", "Node", "_Entity"}
 
 func (ec *executionContext) _Cluster(ctx context.Context, sel ast.SelectionSet, obj *cluster.Cluster) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterImplementors)

@@ -2748,7 +2748,7 @@ func (ec *executionContext) _Capacity(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
-var instanceImplementors = []string{"Instance", "Node"}
+var instanceImplementors = []string{"Instance", "_Entity", "Node"}
 
 func (ec *executionContext) _Instance(ctx context.Context, sel ast.SelectionSet, obj *instance.Instance) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, instanceImplementors)

@@ -1159,7 +1159,7 @@ func (ec *executionContext) _ClusterTaint(ctx context.Context, sel ast.Selection
 	return out
 }
 
-var memberClusterImplementors = []string{"MemberCluster", "Node"}
+var memberClusterImplementors = []string{"MemberCluster", "_Entity", "Node"}
 
 func (ec *executionContext) _MemberCluster(ctx context.Context, sel ast.SelectionSet, obj *membercluster.MemberCluster) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, memberClusterImplementors)

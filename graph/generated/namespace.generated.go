@@ -625,7 +625,7 @@ func (ec *executionContext) unmarshalInputNamespaceOrder(ctx context.Context, ob
 
 // region    **************************** object.gotpl ****************************
 
-var namespaceImplementors = []string{"Namespace", "Node"}
+var namespaceImplementors = []string{"Namespace", "_Entity", "Node"}
 
 func (ec *executionContext) _Namespace(ctx context.Context, sel ast.SelectionSet, obj *namespace.Namespace) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, namespaceImplementors)

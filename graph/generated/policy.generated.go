@@ -2700,7 +2700,7 @@ func (ec *executionContext) _PropagationPolicyLike(ctx context.Context, sel ast.
 
 // region    **************************** object.gotpl ****************************
 
-var clusterOverridePolicyImplementors = []string{"ClusterOverridePolicy", "Node", "OverridePolicyLike", "Policy"}
+var clusterOverridePolicyImplementors = []string{"ClusterOverridePolicy", "_Entity", "Node", "OverridePolicyLike", "Policy"}
 
 func (ec *executionContext) _ClusterOverridePolicy(ctx context.Context, sel ast.SelectionSet, obj *policy.ClusterOverridePolicy) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterOverridePolicyImplementors)
@@ -2970,7 +2970,7 @@ func (ec *executionContext) _ClusterOverridePolicyEdge(ctx context.Context, sel 
 	return out
 }
 
-var clusterPropagationPolicyImplementors = []string{"ClusterPropagationPolicy", "Node", "PropagationPolicyLike", "Policy"}
+var clusterPropagationPolicyImplementors = []string{"ClusterPropagationPolicy", "_Entity", "Node", "PropagationPolicyLike", "Policy"}
 
 func (ec *executionContext) _ClusterPropagationPolicy(ctx context.Context, sel ast.SelectionSet, obj *policy.ClusterPropagationPolicy) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, clusterPropagationPolicyImplementors)
@@ -3278,7 +3278,7 @@ func (ec *executionContext) _ClusterPropagationPolicyEdge(ctx context.Context, s
 	return out
 }
 
-var overridePolicyImplementors = []string{"OverridePolicy", "Node", "OverridePolicyLike", "Policy"}
+var overridePolicyImplementors = []string{"OverridePolicy", "_Entity", "Node", "OverridePolicyLike", "Policy"}
 
 func (ec *executionContext) _OverridePolicy(ctx context.Context, sel ast.SelectionSet, obj *policy.OverridePolicy) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, overridePolicyImplementors)
@@ -3548,7 +3548,7 @@ func (ec *executionContext) _OverridePolicyEdge(ctx context.Context, sel ast.Sel
 	return out
 }
 
-var propagationPolicyImplementors = []string{"PropagationPolicy", "Node", "PropagationPolicyLike", "Policy"}
+var propagationPolicyImplementors = []string{"PropagationPolicy", "_Entity", "Node", "PropagationPolicyLike", "Policy"}
 
 func (ec *executionContext) _PropagationPolicy(ctx context.Context, sel ast.SelectionSet, obj *policy.PropagationPolicy) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, propagationPolicyImplementors)

@@ -1112,13 +1112,15 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		Cluster   func(childComplexity int, name string) int
-		Clusters  func(childComplexity int, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) int
-		Instance  func(childComplexity int, name string) int
-		Instances func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
-		Node      func(childComplexity int, id string) int
-		Viewer    func(childComplexity int) int
-		Workloads func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
+		Cluster            func(childComplexity int, name string) int
+		Clusters           func(childComplexity int, first *int, after *string, filter *cluster.Filter, orderBy *object.Order) int
+		Instance           func(childComplexity int, name string) int
+		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
+		Node               func(childComplexity int, id string) int
+		Viewer             func(childComplexity int) int
+		Workloads          func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
+		__resolve__service func(childComplexity int) int
+		__resolve_entities func(childComplexity int, representations []any) int
 	}
 
 	ReadyCount struct {
@@ -1446,6 +1448,10 @@ type ComplexityRoot struct {
 		Operator func(childComplexity int) int
 		SubPath  func(childComplexity int) int
 		Value    func(childComplexity int) int
+	}
+
+	_Service struct {
+		SDL func(childComplexity int) int
 	}
 }
 
@@ -6143,6 +6149,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*object.Order)), true
+	case "Query._service":
+		if e.ComplexityRoot.Query.__resolve__service == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.__resolve__service(childComplexity), true
+	case "Query._entities":
+		if e.ComplexityRoot.Query.__resolve_entities == nil {
+			break
+		}
+
+		args, err := ec.field_Query__entities_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.__resolve_entities(childComplexity, args["representations"].([]any)), true
 
 	case "ReadyCount.ready":
 		if e.ComplexityRoot.ReadyCount.Ready == nil {
@@ -7352,6 +7375,13 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.YAMLPatchOperation.Value(childComplexity), true
 
+	case "_Service.sdl":
+		if e.ComplexityRoot._Service.SDL == nil {
+			break
+		}
+
+		return e.ComplexityRoot._Service.SDL(childComplexity), true
+
 	}
 	return 0, false
 }
@@ -7703,7 +7733,7 @@ extend type ClusterOverridePolicy {
   deployApplication(
     "The application."
     input: DeployApplicationInput!
-  ): DeployApplicationPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeployApplicationPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "An application to write. Objects that are there are changed, by server-side apply."
@@ -7842,9 +7872,9 @@ type ResourceBinding implements Node {
   "Version of the object."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -8285,6 +8315,147 @@ input SchedulePriorityInput @goModel(model: "github.com/karmada-io/karmada/pkg/a
   priorityClassName: String!
 }
 `, BuiltIn: false},
+	{Name: "../schema/federation.graphqls", Input: `extend schema
+  @link(url: "https://specs.apollo.dev/federation/v2.3", import: ["@key", "@shareable", "@tag"])
+
+extend type Query {
+  """
+  For the router of a supergraph: the entities of some representations, in their order.
+  Each is read as the caller, like everything; one that is gone or hidden from the
+  caller is null. One that can't be read is null too, with an error at its place.
+  However many there are of a type, they cost what one of it costs.
+  """
+  _entities(
+    "What names the entities: ` + "`" + `__typename` + "`" + ` and the fields of one of the type's keys. At most 1000."
+    representations: [_Any!]!
+  ): [_Entity]! @guard(by: VISIBLE)
+
+  "For the composition of a supergraph: what this subgraph has."
+  _service: _Service! @guard(by: CALLER)
+}
+
+"What other subgraphs can refer to and extend: the types with a key."
+union _Entity =
+  | Instance
+  | Cluster
+  | MemberCluster
+  | Namespace
+  | Deployment
+  | StatefulSet
+  | DaemonSet
+  | Job
+  | CronJob
+  | PropagationPolicy
+  | ClusterPropagationPolicy
+  | OverridePolicy
+  | ClusterOverridePolicy
+
+"What names an entity: an object of ` + "`" + `__typename` + "`" + ` and the fields of one of the type's keys."
+scalar _Any
+
+"This subgraph."
+type _Service {
+  "Its schema, with the directives of federation."
+  sdl: String!
+}
+
+"Fields, as a selection without its braces."
+scalar federation__FieldSet
+
+"Something that a specification of federation has."
+scalar link__Import
+
+"Uses a specification of federation."
+directive @link(
+  "The specification and its version."
+  url: String!
+  "What is used of it under its own name."
+  import: [link__Import]
+) repeatable on SCHEMA
+
+"Other subgraphs refer to the type, and extend it, by these fields."
+directive @key(
+  "The fields."
+  fields: federation__FieldSet!
+  "This subgraph resolves the type by the key."
+  resolvable: Boolean = true
+) repeatable on OBJECT | INTERFACE
+
+"Other subgraphs may resolve the same."
+directive @shareable repeatable on OBJECT | FIELD_DEFINITION
+
+"""
+A word for those who make variants of a supergraph (contracts) that have only some of
+it: ` + "`" + `write` + "`" + ` is on everything that changes something, ` + "`" + `raw` + "`" + ` on what shows an object of
+Kubernetes whole, whatever is in it, and ` + "`" + `relay` + "`" + ` on what only one subgraph can answer.
+"""
+directive @tag(
+  "The word."
+  name: String!
+) repeatable on FIELD_DEFINITION | INTERFACE | OBJECT | UNION | ARGUMENT_DEFINITION | SCALAR | ENUM | ENUM_VALUE | INPUT_OBJECT | INPUT_FIELD_DEFINITION | SCHEMA
+
+# The keys. Every one is by ID, which whoever got it from Kairship has, and by name,
+# which everybody knows.
+
+extend type Instance @key(fields: "id") @key(fields: "name")
+
+extend type Cluster @key(fields: "id") @key(fields: "name")
+
+extend type MemberCluster @key(fields: "id") @key(fields: "instance { name } name")
+
+extend type Namespace @key(fields: "id") @key(fields: "instance { name } name")
+
+# An interface with keys: another subgraph extends the workloads of all kinds at once,
+# by a type Workload of its own with @interfaceObject.
+extend interface Workload
+  @key(fields: "id")
+  @key(fields: "instance { name } kind namespace name")
+
+extend type Deployment
+  @key(fields: "id")
+  @key(fields: "instance { name } kind namespace name")
+  @key(fields: "instance { name } namespace name")
+
+extend type StatefulSet
+  @key(fields: "id")
+  @key(fields: "instance { name } kind namespace name")
+  @key(fields: "instance { name } namespace name")
+
+extend type DaemonSet
+  @key(fields: "id")
+  @key(fields: "instance { name } kind namespace name")
+  @key(fields: "instance { name } namespace name")
+
+extend type Job
+  @key(fields: "id")
+  @key(fields: "instance { name } kind namespace name")
+  @key(fields: "instance { name } namespace name")
+
+extend type CronJob
+  @key(fields: "id")
+  @key(fields: "instance { name } kind namespace name")
+  @key(fields: "instance { name } namespace name")
+
+extend interface Policy @key(fields: "id")
+
+extend type PropagationPolicy @key(fields: "id") @key(fields: "instance { name } namespace name")
+
+extend type ClusterPropagationPolicy @key(fields: "id") @key(fields: "instance { name } name")
+
+extend type OverridePolicy @key(fields: "id") @key(fields: "instance { name } namespace name")
+
+extend type ClusterOverridePolicy @key(fields: "id") @key(fields: "instance { name } name")
+
+# What subgraphs about lists and about Kubernetes have alike.
+
+extend type PageInfo @shareable
+
+extend type Label @shareable
+
+extend type Annotation @shareable
+
+extend type Condition @shareable
+`, BuiltIn: false},
 	{Name: "../schema/instance.graphqls", Input: `extend type Query {
   "One Karmada control plane by name; null when there is none of that name."
   instance(
@@ -8480,7 +8651,7 @@ type InstanceSummary {
   registerInstance(
     "The Karmada."
     input: RegisterInstanceInput!
-  ): RegisterInstancePayload! @guard(by: VISIBLE)
+  ): RegisterInstancePayload! @guard(by: VISIBLE) @tag(name: "write")
 
   """
   Have a new Karmada installed by the Karmada operator. How far that is, the condition
@@ -8490,13 +8661,13 @@ type InstanceSummary {
   createInstance(
     "What to install."
     input: CreateInstanceInput!
-  ): CreateInstancePayload! @guard(by: VISIBLE)
+  ): CreateInstancePayload! @guard(by: VISIBLE) @tag(name: "write")
 
   "Change an instance: what people see of it, its credentials, or what is installed. It is for its admins."
   updateInstance(
     "The change."
     input: UpdateInstanceInput!
-  ): UpdateInstancePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UpdateInstancePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Let an instance go. Everything that Kairship made for it is removed; its Karmada stays
@@ -8506,7 +8677,7 @@ type InstanceSummary {
   deleteInstance(
     "Which instance."
     input: DeleteInstanceInput!
-  ): DeleteInstancePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeleteInstancePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 extend type Instance {
@@ -9033,9 +9204,9 @@ type MemberCluster implements Node {
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -9052,7 +9223,7 @@ type MemberCluster implements Node {
   joinCluster(
     "Which cluster."
     input: JoinClusterInput!
-  ): JoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): JoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Ask for a cluster to leave an instance. The inventory calls it free from then on,
@@ -9064,25 +9235,25 @@ type MemberCluster implements Node {
   unjoinCluster(
     "Which cluster."
     input: UnjoinClusterInput!
-  ): UnjoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UnjoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change what policies choose a member cluster by: labels, taints, provider, region, zones."
   updateMemberCluster(
     "The change."
     input: UpdateMemberClusterInput!
-  ): UpdateMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UpdateMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Have nothing new scheduled to a member cluster. What runs there stays."
   cordonMemberCluster(
     "Which member cluster."
     input: CordonMemberClusterInput!
-  ): CordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): CordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Have workloads scheduled to a member cluster again."
   uncordonMemberCluster(
     "Which member cluster."
     input: UncordonMemberClusterInput!
-  ): UncordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UncordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "A cluster to join."
@@ -9237,37 +9408,37 @@ type Mutation {
   applyManifests(
     "What to apply."
     input: ApplyManifestsInput!
-  ): ApplyManifestsPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): ApplyManifestsPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change one object of any kind by a patch."
   patchResource(
     "What to change."
     input: PatchResourceInput!
-  ): PatchResourcePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): PatchResourcePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete one object of any kind."
   deleteResource(
     "What to delete."
     input: DeleteResourceInput!
-  ): DeleteResourcePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeleteResourcePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create a namespace."
   createNamespace(
     "The namespace."
     input: CreateNamespaceInput!
-  ): CreateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): CreateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change the labels of a namespace."
   updateNamespace(
     "The change."
     input: UpdateNamespaceInput!
-  ): UpdateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UpdateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a namespace with all that is in it."
   deleteNamespace(
     "Which namespace."
     input: DeleteNamespaceInput!
-  ): DeleteNamespacePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeleteNamespacePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "A label to set."
@@ -9373,9 +9544,9 @@ type Namespace implements Node {
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -9892,9 +10063,9 @@ type MemberObject {
   "Version of the object in the member."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -9938,7 +10109,7 @@ type Pod {
   "When it was created."
   createdAt: Time!
   "The whole pod as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
 }
 `, BuiltIn: false},
 	{Name: "../schema/policy.graphqls", Input: `extend type Instance {
@@ -10083,9 +10254,9 @@ interface PropagationPolicyLike implements Node @goModel(model: "github.com/kair
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -10113,9 +10284,9 @@ interface OverridePolicyLike implements Node @goModel(model: "github.com/kairshi
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -10154,9 +10325,9 @@ type PropagationPolicy implements Node & PropagationPolicyLike @goModel(model: "
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -10195,9 +10366,9 @@ type ClusterPropagationPolicy implements Node & PropagationPolicyLike @goModel(m
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -10225,9 +10396,9 @@ type OverridePolicy implements Node & OverridePolicyLike @goModel(model: "github
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -10255,9 +10426,9 @@ type ClusterOverridePolicy implements Node & OverridePolicyLike @goModel(model: 
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -10355,7 +10526,7 @@ type ClusterOverridePolicyEdge {
   createPropagationPolicy(
     "What to create."
     input: CreatePropagationPolicyInput!
-  ): CreatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): CreatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change a PropagationPolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10364,19 +10535,19 @@ type ClusterOverridePolicyEdge {
   updatePropagationPolicy(
     "What to change."
     input: UpdatePropagationPolicyInput!
-  ): UpdatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UpdatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a PropagationPolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deletePropagationPolicy(
     "What to delete."
     input: DeletePropagationPolicyInput!
-  ): DeletePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeletePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create a ClusterPropagationPolicy."
   createClusterPropagationPolicy(
     "What to create."
     input: CreateClusterPropagationPolicyInput!
-  ): CreateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): CreateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change a ClusterPropagationPolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10385,19 +10556,19 @@ type ClusterOverridePolicyEdge {
   updateClusterPropagationPolicy(
     "What to change."
     input: UpdateClusterPropagationPolicyInput!
-  ): UpdateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UpdateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a ClusterPropagationPolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deleteClusterPropagationPolicy(
     "What to delete."
     input: DeleteClusterPropagationPolicyInput!
-  ): DeleteClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeleteClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create an OverridePolicy."
   createOverridePolicy(
     "What to create."
     input: CreateOverridePolicyInput!
-  ): CreateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): CreateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change an OverridePolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10406,19 +10577,19 @@ type ClusterOverridePolicyEdge {
   updateOverridePolicy(
     "What to change."
     input: UpdateOverridePolicyInput!
-  ): UpdateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UpdateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete an OverridePolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deleteOverridePolicy(
     "What to delete."
     input: DeleteOverridePolicyInput!
-  ): DeleteOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeleteOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create a ClusterOverridePolicy."
   createClusterOverridePolicy(
     "What to create."
     input: CreateClusterOverridePolicyInput!
-  ): CreateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): CreateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change a ClusterOverridePolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10427,13 +10598,13 @@ type ClusterOverridePolicyEdge {
   updateClusterOverridePolicy(
     "What to change."
     input: UpdateClusterOverridePolicyInput!
-  ): UpdateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): UpdateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a ClusterOverridePolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deleteClusterOverridePolicy(
     "What to delete."
     input: DeleteClusterOverridePolicyInput!
-  ): DeleteClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): DeleteClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "A PropagationPolicy to create."
@@ -10788,7 +10959,7 @@ type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/polic
   promoteResource(
     "What to promote."
     input: PromoteResourceInput!
-  ): PromoteResourcePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): PromoteResourcePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "An object of a member cluster to take into the instance."
@@ -11474,9 +11645,9 @@ type Resource implements Node {
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -11670,7 +11841,7 @@ type Query {
   node(
     "The ` + "`" + `id` + "`" + ` of an object."
     id: ID!
-  ): Node @guard(by: VISIBLE)
+  ): Node @guard(by: VISIBLE) @tag(name: "relay")
 }
 
 "An object with a global ID, which ` + "`" + `node(id)` + "`" + ` takes back."
@@ -12009,9 +12180,9 @@ interface Policy implements Node {
   "Version of the object, for optimistic concurrency."
   resourceVersion: String!
   "The whole object as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole object as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -12276,9 +12447,9 @@ interface Workload implements Node {
   "Version of the template, for optimistic concurrency."
   resourceVersion: String!
   "The whole template as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole template as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -12331,9 +12502,9 @@ type Deployment implements Node & Workload {
   "Version of the template, for optimistic concurrency."
   resourceVersion: String!
   "The whole template as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole template as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -12386,9 +12557,9 @@ type StatefulSet implements Node & Workload {
   "Version of the template, for optimistic concurrency."
   resourceVersion: String!
   "The whole template as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole template as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -12441,9 +12612,9 @@ type DaemonSet implements Node & Workload {
   "Version of the template, for optimistic concurrency."
   resourceVersion: String!
   "The whole template as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole template as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
 }
@@ -12496,9 +12667,9 @@ type Job implements Node & Workload {
   "Version of the template, for optimistic concurrency."
   resourceVersion: String!
   "The whole template as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole template as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
   "How many pods should complete; null where the Job does not say."
@@ -12553,9 +12724,9 @@ type CronJob implements Node & Workload {
   "Version of the template, for optimistic concurrency."
   resourceVersion: String!
   "The whole template as JSON."
-  manifest: JSON!
+  manifest: JSON! @tag(name: "raw")
   "The whole template as YAML."
-  yaml: String!
+  yaml: String! @tag(name: "raw")
   "How old the answer may be."
   freshness: Freshness!
   "When it runs, in cron syntax."
@@ -12567,31 +12738,31 @@ type CronJob implements Node & Workload {
   scaleWorkload(
     "How many."
     input: ScaleWorkloadInput!
-  ): ScaleWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): ScaleWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Replace all pods of a Deployment, StatefulSet or DaemonSet, in every cluster, at the pace of its roll-out."
   restartWorkload(
     "What to restart."
     input: RestartWorkloadInput!
-  ): RestartWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): RestartWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Pause the roll-out of a Deployment, or suspend a Job or CronJob."
   pauseWorkload(
     "What to pause."
     input: PauseWorkloadInput!
-  ): PauseWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): PauseWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Go on with what ` + "`" + `pauseWorkload` + "`" + ` stopped."
   resumeWorkload(
     "What to resume."
     input: ResumeWorkloadInput!
-  ): ResumeWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): ResumeWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change the images of containers of a Deployment, StatefulSet, DaemonSet or CronJob."
   setImage(
     "The images."
     input: SetImageInput!
-  ): SetImagePayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): SetImagePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Give a Deployment, StatefulSet or DaemonSet an earlier pod template. An instance
@@ -12602,7 +12773,7 @@ type CronJob implements Node & Workload {
   rollbackWorkload(
     "What to roll back."
     input: RollbackWorkloadInput!
-  ): RollbackWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): RollbackWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Run a CronJob now: a Job of its template, sent to the clusters that the CronJob is
@@ -12613,7 +12784,7 @@ type CronJob implements Node & Workload {
   triggerCronJob(
     "Which CronJob."
     input: TriggerCronJobInput!
-  ): TriggerCronJobPayload! @guard(by: INSTANCE, argument: "input.instance")
+  ): TriggerCronJobPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "How many replicas."
@@ -15221,6 +15392,14 @@ func (ec *executionContext) childFields_YAMLPatchOperation(ctx context.Context, 
 		return ec.fieldContext_YAMLPatchOperation_value(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type YAMLPatchOperation", field.Name)
+}
+
+func (ec *executionContext) childFields__Service(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "sdl":
+		return ec.fieldContext__Service_sdl(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type _Service", field.Name)
 }
 
 func (ec *executionContext) childFields___Directive(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -4108,7 +4108,7 @@ func (ec *executionContext) _Workload(ctx context.Context, sel ast.SelectionSet,
 
 // region    **************************** object.gotpl ****************************
 
-var cronJobImplementors = []string{"CronJob", "Node", "Workload"}
+var cronJobImplementors = []string{"CronJob", "_Entity", "Node", "Workload"}
 
 func (ec *executionContext) _CronJob(ctx context.Context, sel ast.SelectionSet, obj *workload.CronJob) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, cronJobImplementors)
@@ -4629,7 +4629,7 @@ func (ec *executionContext) _CronJob(ctx context.Context, sel ast.SelectionSet, 
 	return out
 }
 
-var daemonSetImplementors = []string{"DaemonSet", "Node", "Workload"}
+var daemonSetImplementors = []string{"DaemonSet", "_Entity", "Node", "Workload"}
 
 func (ec *executionContext) _DaemonSet(ctx context.Context, sel ast.SelectionSet, obj *workload.DaemonSet) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, daemonSetImplementors)
@@ -5145,7 +5145,7 @@ func (ec *executionContext) _DaemonSet(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
-var deploymentImplementors = []string{"Deployment", "Node", "Workload"}
+var deploymentImplementors = []string{"Deployment", "_Entity", "Node", "Workload"}
 
 func (ec *executionContext) _Deployment(ctx context.Context, sel ast.SelectionSet, obj *workload.Deployment) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, deploymentImplementors)
@@ -5661,7 +5661,7 @@ func (ec *executionContext) _Deployment(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
-var jobImplementors = []string{"Job", "Node", "Workload"}
+var jobImplementors = []string{"Job", "_Entity", "Node", "Workload"}
 
 func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj *workload.Job) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, jobImplementors)
@@ -6235,7 +6235,7 @@ func (ec *executionContext) _ReplicaCounts(ctx context.Context, sel ast.Selectio
 	return out
 }
 
-var statefulSetImplementors = []string{"StatefulSet", "Node", "Workload"}
+var statefulSetImplementors = []string{"StatefulSet", "_Entity", "Node", "Workload"}
 
 func (ec *executionContext) _StatefulSet(ctx context.Context, sel ast.SelectionSet, obj *workload.StatefulSet) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, statefulSetImplementors)

@@ -10,9 +10,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 )
 
-// callersOnly are the root fields that tell of the caller alone. Any other one
-// has to ask what the caller may see.
-var callersOnly = map[string]bool{"Query.viewer": true}
+// callersOnly are the root fields that tell of the caller alone, or of nothing but
+// the schema. Any other one has to ask what the caller may see.
+var callersOnly = map[string]bool{"Query.viewer": true, "Query._service": true}
 
 // instanceArgument is what names the instance of a field of a root type.
 func instanceArgument(root *ast.Definition) string {

@@ -33,17 +33,9 @@ var finders = map[string]struct {
 	namespace.TypeName: {2, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
 		return found(r.Fleet.Namespaces.Get(ctx, p[0], p[1]))
 	})},
-	workload.TypeName: {4, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
-		kind := workload.Kind(p[1])
-		if !kind.Valid() {
-			return nil, wrongID()
-		}
-		w, err := r.Fleet.Workloads.Get(ctx, p[0], kind, p[2], p[3], workloadNeeds(ctx))
-		if err != nil || w == nil {
-			return nil, err
-		}
-		return w, nil
-	})},
+	workload.TypeName: {4, func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		return r.workloadNode(ctx, p, workloadNeeds(ctx))
+	}},
 	binding.TypeName: {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
 		return found(r.Fleet.Bindings.Get(ctx, p[0], p[1], p[2]))
 	})},
@@ -84,6 +76,21 @@ func (r *Resolver) node(ctx context.Context, text string) (model.Node, error) {
 		return nil, wrongID()
 	}
 	return found, err
+}
+
+// workloadNode reads as much of a workload as is needed.
+func (r *Resolver) workloadNode(ctx context.Context, p []string, needs workload.Needs) (model.Node, error) {
+	return inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
+		kind := workload.Kind(p[1])
+		if !kind.Valid() {
+			return nil, wrongID()
+		}
+		w, err := r.Fleet.Workloads.Get(ctx, p[0], kind, p[2], p[3], needs)
+		if err != nil || w == nil {
+			return nil, err
+		}
+		return w, nil
+	})(r, ctx, p)
 }
 
 // inInstance answers null for an object of an instance that there is none of,

@@ -36,7 +36,7 @@ func Print(schema *ast.Schema) string {
 		return cmp.Or(cmp.Compare(rank(schema, a), rank(schema, b)), cmp.Compare(a.Name, b.Name))
 	})
 	for _, def := range types {
-		if !def.BuiltIn && !strings.HasPrefix(def.Name, "__") {
+		if !def.BuiltIn && !plumbing(def.Name) {
 			printed(&b, &ast.SchemaDocument{Definitions: ast.DefinitionList{public(schema, def)}})
 		}
 	}
@@ -67,6 +67,10 @@ func printed(b *strings.Builder, doc *ast.SchemaDocument) {
 	formatter.NewFormatter(b, formatter.WithIndent("  ")).FormatSchemaDocument(doc)
 }
 
+// plumbing tells what a subgraph has for its router alone, by its name. What begins
+// with two underscores is GraphQL's own.
+func plumbing(name string) bool { return strings.HasPrefix(name, "_") }
+
 func rank(schema *ast.Schema, def *ast.Definition) int {
 	for i, root := range []*ast.Definition{schema.Query, schema.Mutation, schema.Subscription} {
 		if root != nil && def.Name == root.Name {
@@ -76,11 +80,13 @@ func rank(schema *ast.Schema, def *ast.Definition) int {
 	return 3
 }
 
-// internal tells a directive of the code generator or of the server: one that this
-// project defines and that no operation can carry. Those of GraphQL itself and of
-// the federation specification come with the tools.
+// internal tells a directive of the code generator or of the server: one that no
+// operation can carry and that says nothing to clients and supergraphs.
 func internal(d *ast.DirectiveDefinition) bool {
 	if d == nil || builtIn(d.Position) {
+		return false
+	}
+	if _, says := meanings[d.Name]; says {
 		return false
 	}
 	return !slices.ContainsFunc(d.Locations, func(l ast.DirectiveLocation) bool {
@@ -105,7 +111,7 @@ func public(schema *ast.Schema, def *ast.Definition) *ast.Definition {
 	clean.Directives = without(def.Directives)
 	clean.Interfaces = slices.Sorted(slices.Values(def.Interfaces))
 	clean.Types = slices.Sorted(slices.Values(def.Types))
-	clean.Fields = slices.Clone(def.Fields)
+	clean.Fields = slices.DeleteFunc(slices.Clone(def.Fields), func(f *ast.FieldDefinition) bool { return plumbing(f.Name) })
 	for i, f := range clean.Fields {
 		field := *f
 		field.Directives = without(f.Directives)

@@ -62,3 +62,40 @@ interface N {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestPrintKeepsWhatASupergraphIsComposedOf prints what composition reads, and not
+// what a router asks a subgraph by.
+func TestPrintKeepsWhatASupergraphIsComposedOf(t *testing.T) {
+	got := Print(load(t, `
+		extend schema @link(url: "federation")
+		directive @link(url: String!) repeatable on SCHEMA
+		directive @key(fields: federation__FieldSet!) repeatable on OBJECT | INTERFACE
+		scalar federation__FieldSet
+		scalar _Any
+		union _Entity = B
+		type _Service { sdl: String! }
+		type Query { b: B _entities(representations: [_Any!]!): [_Entity]! _service: _Service! }
+		type B @key(fields: "id") @key(fields: "name") { id: ID! name: String! }
+	`))
+	want := header + `
+extend schema @link(url: "federation")
+
+directive @key(fields: federation__FieldSet!) repeatable on OBJECT | INTERFACE
+
+directive @link(url: String!) repeatable on SCHEMA
+
+type Query {
+  b: B
+}
+
+type B @key(fields: "id") @key(fields: "name") {
+  id: ID!
+  name: String!
+}
+
+scalar federation__FieldSet
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

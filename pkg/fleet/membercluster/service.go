@@ -38,6 +38,15 @@ func (s *Service) Get(ctx context.Context, instance, name string) (*MemberCluste
 	return New(instance, o, s.lister.Freshness.Of(ctx, o.Cluster))
 }
 
+// PrefetchNamed starts reading some member clusters that Get will be asked for.
+func (s *Service) PrefetchNamed(ctx context.Context, named []object.Name) {
+	keys := make([]index.Key, len(named))
+	for i, n := range named {
+		keys[i] = key(n.Instance, n.Name)
+	}
+	s.lister.Reader.Prefetch(ctx, keys, index.Whole, nil)
+}
+
 // List returns a page of an instance's member clusters.
 func (s *Service) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*Connection, error) {
 	r, err := s.lister.ListOne(ctx, request([]string{instance}, args, f, order, count))

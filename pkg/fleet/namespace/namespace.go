@@ -70,7 +70,7 @@ func NewService(lister *listing.Lister) *Service { return &Service{lister: liste
 
 // Get returns one namespace; nil when there is none of that name.
 func (s *Service) Get(ctx context.Context, instance, name string) (*Namespace, error) {
-	o, err := s.lister.Reader.Get(ctx, index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: index.Namespaces, Name: name}, index.Whole)
+	o, err := s.lister.Reader.Get(ctx, key(instance, name), index.Whole)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing namespace is null in the API, not an error.
@@ -78,6 +78,19 @@ func (s *Service) Get(ctx context.Context, instance, name string) (*Namespace, e
 		return nil, apierror.In(err, instance)
 	}
 	return New(instance, o, s.lister.Freshness.Of(ctx, o.Cluster)), nil
+}
+
+// PrefetchNamed starts reading some namespaces that Get will be asked for.
+func (s *Service) PrefetchNamed(ctx context.Context, named []object.Name) {
+	keys := make([]index.Key, len(named))
+	for i, n := range named {
+		keys[i] = key(n.Instance, n.Name)
+	}
+	s.lister.Reader.Prefetch(ctx, keys, index.Whole, nil)
+}
+
+func key(instance, name string) index.Key {
+	return index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: index.Namespaces, Name: name}
 }
 
 // List returns a page of an instance's namespaces.

@@ -9,6 +9,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
+// Name names an object of a kind in an instance.
+type Name struct {
+	Instance string
+	// Namespace is empty for objects without one.
+	Namespace, Name string
+}
+
 // Object is an object that was read from the index.
 type Object struct {
 	// Instance that it belongs to.

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -48,8 +50,7 @@ func NewService(lister *listing.Lister) *Service {
 // Get returns one policy; nil when there is none of that name. Kinds without
 // namespace take an empty one.
 func (p *Policies[T]) Get(ctx context.Context, instance, namespace, name string) (*T, error) {
-	key := index.Key{Cluster: v1alpha1.VirtualClusterName(instance), Type: p.of, Namespace: namespace, Name: name}
-	o, err := p.lister.Reader.Get(ctx, key, index.Whole)
+	o, err := p.lister.Reader.Get(ctx, p.key(object.Name{Instance: instance, Namespace: namespace, Name: name}), index.Whole)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing policy is null in the API, not an error.
@@ -57,6 +58,25 @@ func (p *Policies[T]) Get(ctx context.Context, instance, namespace, name string)
 		return nil, apierror.In(err, instance)
 	}
 	return p.make(instance, o, p.lister.Freshness.Of(ctx, o.Cluster))
+}
+
+// PrefetchNamed starts reading some policies that Get will be asked for. When they
+// are there it calls then, if there is one, and only after that goes on with those
+// who wait for them.
+func (p *Policies[T]) PrefetchNamed(ctx context.Context, named []object.Name, then func([]*index.Object)) {
+	keys := make([]index.Key, len(named))
+	for i, n := range named {
+		keys[i] = p.key(n)
+	}
+	p.lister.Reader.Prefetch(ctx, keys, index.Whole, func(found map[index.Key]*index.Object) {
+		if then != nil {
+			then(slices.Collect(maps.Values(found)))
+		}
+	})
+}
+
+func (p *Policies[T]) key(n object.Name) index.Key {
+	return index.Key{Cluster: v1alpha1.VirtualClusterName(n.Instance), Type: p.of, Namespace: n.Namespace, Name: n.Name}
 }
 
 // List returns a page of an instance's policies.

@@ -170,13 +170,33 @@ func (s *Service) PrefetchOnes(ctx context.Context, instances []string, wanted [
 	if len(wanted) == 0 {
 		return
 	}
-	var keys []index.Key
+	var named []Named
 	needs := wanted[0].Needs
 	for _, w := range wanted {
 		needs = needs.and(w.Needs)
 		for _, name := range instances {
-			keys = append(keys, keyOf(name, w.Kind, w.Namespace, w.Name))
+			named = append(named, Named{Instance: name, Kind: w.Kind, Namespace: w.Namespace, Name: w.Name})
 		}
+	}
+	s.PrefetchNamed(ctx, named, needs)
+}
+
+// Named names a workload.
+type Named struct {
+	Instance        string
+	Kind            Kind
+	Namespace, Name string
+}
+
+// PrefetchNamed starts reading some workloads that Get will be asked for, and what
+// hangs on them.
+func (s *Service) PrefetchNamed(ctx context.Context, named []Named, needs Needs) {
+	if len(named) == 0 {
+		return
+	}
+	keys := make([]index.Key, len(named))
+	for i, n := range named {
+		keys[i] = keyOf(n.Instance, n.Kind, n.Namespace, n.Name)
 	}
 	s.lister.Reader.Prefetch(ctx, keys, needs.one(), func(found map[index.Key]*index.Object) {
 		s.thenPrefetch(ctx, needs)(slices.Collect(maps.Values(found)))
