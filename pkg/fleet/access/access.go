@@ -43,22 +43,17 @@ func (a *Access) Instance(ctx context.Context, name string) (authz.Grant, bool, 
 	return g, ok, nil
 }
 
-// Cluster tells whether the user may see a cluster of the inventory: one that is
+// Clusters keeps the clusters of the inventory that the user may see: one that is
 // joined to an instance, whoever sees the instance; a free one, whoever sees all
-// instances and so may join it.
-func (a *Access) Cluster(ctx context.Context, c *v1alpha1.Cluster) (bool, error) {
-	kept, err := Keep(ctx, a, []*v1alpha1.Cluster{c}, InstanceOfCluster)
-	return len(kept) == 1, err
-}
-
-// Keep keeps the items that belong to instances which the user may see. Items
-// that belong to no instance are for those who see all. However many items there
-// are, it asks for permissions once.
-func Keep[T any](ctx context.Context, a *Access, items []T, instanceOf func(T) string) ([]T, error) {
+// instances and so may join it. The figures stay on those whose instance the user may
+// read as a whole. What an item points to may be the cache's own and is not changed.
+func (a *Access) Clusters(ctx context.Context, items []v1alpha1.Cluster) ([]v1alpha1.Cluster, error) {
 	names := make([]string, 0, len(items))
-	for _, item := range items {
-		if name := instanceOf(item); name != "" {
-			names = append(names, name)
+	for i := range items {
+		for _, name := range []string{InstanceOfCluster(&items[i]), figuresFrom(&items[i])} {
+			if name != "" {
+				names = append(names, name)
+			}
 		}
 	}
 	slices.Sort(names)
@@ -66,12 +61,33 @@ func Keep[T any](ctx context.Context, a *Access, items []T, instanceOf func(T) s
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(slices.Clone(items), func(item T) bool {
-		if name := instanceOf(item); name != "" {
-			return !v.Sees(name)
+	kept := items[:0]
+	for i := range items {
+		if of := InstanceOfCluster(&items[i]); of != "" && !v.Sees(of) || of == "" && !v.All() {
+			continue
 		}
-		return !v.All()
-	}), nil
+		kept = append(kept, items[i])
+		if !Figures(v, &items[i]) {
+			kept[len(kept)-1].Status.Summary = nil
+		}
+	}
+	return kept, nil
+}
+
+// Figures tells whether the user may see the figures of a cluster of the inventory:
+// they are what an instance as a whole says of a member.
+func Figures(v *authz.Visibility, c *v1alpha1.Cluster) bool {
+	g, _ := v.Instance(figuresFrom(c))
+	return g.CanRead("")
+}
+
+// figuresFrom is the instance that reports a cluster's figures. While the cluster
+// moves that is another one than the one that it is to be joined to.
+func figuresFrom(c *v1alpha1.Cluster) string {
+	if member := c.Status.Membership; member != nil {
+		return member.Instance
+	}
+	return InstanceOfCluster(c)
 }
 
 // InstanceOfCluster is the instance that a cluster of the inventory belongs to:

@@ -42,32 +42,48 @@ func inventoryClusters() []*v1alpha1.Cluster {
 func TestClusters(t *testing.T) {
 	a := access.New(authz.NewResolver(&fakeRules{}, nil, standing, nil))
 	for person, want := range map[string][]string{
-		"nobody": nil,
-		"admin":  {"k-alpha", "k-beta", "m1", "m3", "free", "lost", "k-gamma"},
-		"alice":  {"k-alpha", "m1"},
-		"bob":    {"k-beta", "m3"},
-		"shop":   {"k-alpha", "m1"},
-		"seen":   {"k-alpha", "k-beta", "m1", "m3"},
+		"nobody": {},
+		"admin":  {"k-alpha with figures", "k-beta with figures", "m1 with figures", "m3 with figures", "free", "lost with figures", "k-gamma with figures", "moving with figures"},
+		"alice":  {"k-alpha with figures", "m1 with figures", "moving"},
+		"bob":    {"k-beta with figures", "m3 with figures"},
+		"shop":   {"k-alpha", "m1", "moving"},
+		"mixed":  {"k-alpha", "k-beta with figures", "m1", "m3 with figures", "moving with figures"},
+		"seen":   {"k-alpha", "k-beta", "m1", "m3", "moving"},
 	} {
-		all := inventoryClusters()
-		kept, err := access.Keep(as(t, person), a, all, access.InstanceOfCluster)
+		var all []v1alpha1.Cluster
+		for _, c := range append(inventoryClusters(), clusterOf("moving", v1alpha1.ClusterTypePhysical, "alpha")) {
+			c.Status.Summary = &v1alpha1.ClusterSummary{}
+			all = append(all, *c)
+		}
+		all[len(all)-1].Status.Membership = &v1alpha1.ClusterMembership{Instance: "beta"}
+		for one := range all {
+			whole := all[one].DeepCopy()
+			kept, err := a.Clusters(as(t, person), []v1alpha1.Cluster{*whole})
+			got := slices.Concat(describeClusters(kept), []string{""})[0]
+			if err != nil || got != "" && !slices.Contains(want, got) {
+				t.Errorf("%s alone is shown to %s as %q: %v", whole.Name, person, got, err)
+			}
+		}
+		kept, err := a.Clusters(as(t, person), all)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got []string
-		for _, c := range kept {
-			got = append(got, c.Name)
-		}
-		if d := cmp.Diff(want, got); d != "" {
+		if d := cmp.Diff(want, describeClusters(kept)); d != "" {
 			t.Errorf("%s sees (-want +got):\n%s", person, d)
 		}
-		for _, c := range all {
-			visible, err := a.Cluster(as(t, person), c)
-			if err != nil || visible != slices.Contains(want, c.Name) {
-				t.Errorf("%s sees %s: %v, %v", person, c.Name, visible, err)
-			}
-		}
 	}
+}
+
+func describeClusters(clusters []v1alpha1.Cluster) []string {
+	out := []string{}
+	for i := range clusters {
+		name := clusters[i].Name
+		if clusters[i].Status.Summary != nil {
+			name += " with figures"
+		}
+		out = append(out, name)
+	}
+	return out
 }
 
 func TestInstance(t *testing.T) {
@@ -95,7 +111,7 @@ func TestInstance(t *testing.T) {
 		t.Errorf("without a user: %v, %v", visible, err)
 	}
 	away := access.New(authz.NewResolver(&fakeRules{err: errors.New("connection refused")}, nil, standing, nil))
-	if kept, err := access.Keep(as(t, "admin"), away, inventoryClusters(), access.InstanceOfCluster); kept != nil || apierror.CodeOf(err) != apierror.CodeTimeout {
+	if kept, err := away.Clusters(as(t, "admin"), []v1alpha1.Cluster{*clusterOf("m1", v1alpha1.ClusterTypePhysical, "alpha")}); kept != nil || apierror.CodeOf(err) != apierror.CodeTimeout {
 		t.Errorf("undecided: %v, %v", kept, err)
 	}
 }
@@ -113,9 +129,17 @@ func TestThousandInstancesCostOneReview(t *testing.T) {
 	}
 	reviews := &fakeRules{more: map[string][]authorizationv1.ResourceRule{"carol": rules}}
 	a := access.New(authz.NewResolver(reviews, nil, standing, nil))
-	kept, err := access.Keep(as(t, "carol"), a, names, func(name string) string { return name })
+	clusters := make([]v1alpha1.Cluster, len(names))
+	for i, name := range names {
+		clusters[i] = *clusterOf("member-of-"+name, v1alpha1.ClusterTypePhysical, name)
+	}
+	seen, err := a.Clusters(as(t, "carol"), clusters)
 	if err != nil {
 		t.Fatal(err)
+	}
+	var kept []string
+	for i := range seen {
+		kept = append(kept, access.InstanceOfCluster(&seen[i]))
 	}
 	if d := cmp.Diff(bound, kept); d != "" {
 		t.Errorf("(-want +got):\n%s", d)

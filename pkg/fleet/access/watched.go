@@ -68,15 +68,15 @@ func (w *Watched) getCluster(ctx context.Context, key client.ObjectKey, c *v1alp
 		}
 		return err
 	}
-	visible, err := w.access.Cluster(ctx, &found)
-	note(ctx, err, InstanceOfCluster(&found), visible)
+	kept, err := w.access.Clusters(ctx, []v1alpha1.Cluster{found})
+	note(ctx, err, InstanceOfCluster(&found), len(kept) == 1)
 	switch {
 	case err != nil:
 		return err
-	case !visible:
+	case len(kept) == 0:
 		return apierrors.NewNotFound(v1alpha1.ClusterResource.GroupResource(), key.Name)
 	}
-	*c = found
+	*c = kept[0]
 	return nil
 }
 
@@ -130,19 +130,12 @@ func (w *Watched) listClusters(ctx context.Context, into *v1alpha1.ClusterList, 
 	if err := w.reader.List(ctx, &all, opts...); err != nil {
 		return err
 	}
-	places := make([]int, len(all.Items))
-	for i := range places {
-		places[i] = i
-	}
-	kept, err := Keep(ctx, w.access, places, func(i int) string { return InstanceOfCluster(&all.Items[i]) })
+	kept, err := w.access.Clusters(ctx, all.Items)
 	if err != nil {
 		audit.From(ctx).Fail()
 		return err
 	}
-	for to, from := range kept {
-		all.Items[to] = all.Items[from]
-	}
-	all.Items = all.Items[:len(kept)]
+	all.Items = kept
 	*into = all
 	return nil
 }

@@ -38,6 +38,9 @@ func watch(t *testing.T, instances ...string) client.Reader {
 		builder = builder.WithObjects(instanceOf(name))
 	}
 	for _, c := range inventoryClusters() {
+		if c.Name == "m3" {
+			c.Status.Summary = &v1alpha1.ClusterSummary{}
+		}
 		builder = builder.WithObjects(c)
 	}
 	return builder.Build()
@@ -91,10 +94,12 @@ func describe(instances []v1alpha1.Instance) []string {
 
 func TestWatchedClusters(t *testing.T) {
 	w := access.NewWatched(watch(t), authz.NewResolver(&fakeRules{}, nil, standing, nil))
+	figures := map[string]string{"admin": "m3", "bob": "m3"} // The only one that has any.
 	for person, want := range map[string][]string{
 		"nobody": {},
 		"admin":  {"free", "k-alpha", "k-beta", "k-gamma", "lost", "m1", "m3"},
 		"alice":  {"k-alpha", "m1"},
+		"bob":    {"k-beta", "m3"},
 		"seen":   {"k-alpha", "k-beta", "m1", "m3"},
 	} {
 		var list v1alpha1.ClusterList
@@ -104,6 +109,9 @@ func TestWatchedClusters(t *testing.T) {
 		listed := []string{}
 		for _, c := range list.Items {
 			listed = append(listed, c.Name)
+			if shown := c.Status.Summary != nil; shown != (c.Name == figures[person]) {
+				t.Errorf("%s lists %s, with figures: %v", person, c.Name, shown)
+			}
 		}
 		slices.Sort(listed)
 		if d := cmp.Diff(want, listed); d != "" {
@@ -114,6 +122,9 @@ func TestWatchedClusters(t *testing.T) {
 			err := w.Get(as(t, person), client.ObjectKey{Name: c.Name}, &found)
 			if visible := slices.Contains(want, c.Name); (err == nil) != visible || (!visible && (!apierrors.IsNotFound(err) || found.Name != "")) {
 				t.Errorf("%s gets %s: %+v, %v", person, c.Name, found, err)
+			}
+			if shown := found.Status.Summary != nil; shown != (c.Name == figures[person]) {
+				t.Errorf("%s gets %s, with figures: %v", person, c.Name, shown)
 			}
 		}
 	}

@@ -105,6 +105,32 @@ func (c *Cluster) CredentialsExpireTime() *time.Time {
 	return object.Time(*c.Status.CredentialsExpireTime)
 }
 
+// Summary are figures of a member, as its instance reports them.
+type Summary struct {
+	// StaleSince is since when they are old; nil while they are not.
+	StaleSince        *time.Time
+	Nodes             object.ReadyCount
+	CPU, Memory, Pods object.Capacity
+}
+
+// Summary are its figures; nil for a cluster that is a member of nothing. What
+// another instance than the one that it is to be joined to says of it is left out,
+// as in Conditions.
+func (c *Cluster) Summary() *Summary {
+	in := c.Status.Summary
+	if in == nil || c.elsewhere("") {
+		return nil
+	}
+	s := &Summary{
+		Nodes: object.ReadyCountOf(in.Nodes),
+		CPU:   object.CapacityOf(in.CPU), Memory: object.CapacityOf(in.Memory), Pods: object.CapacityOf(in.Pods),
+	}
+	if in.StaleSince != nil {
+		s.StaleSince = object.Time(*in.StaleSince)
+	}
+	return s
+}
+
 // LabelPairs are its labels.
 func (c *Cluster) LabelPairs() []object.Pair { return object.Pairs(c.Labels) }
 

@@ -27,6 +27,7 @@ func Fields() []changes.Field[*Cluster] {
 		{Name: "kubernetesVersion", Of: func(c *Cluster) any { return c.KubernetesVersion() }},
 		{Name: "kubeSystemID", Of: func(c *Cluster) any { return c.KubeSystemID() }},
 		{Name: "credentialsExpireTime", Of: func(c *Cluster) any { return c.CredentialsExpireTime() }},
+		{Name: "summary", Of: func(c *Cluster) any { return c.Summary() }},
 		{Name: "labels", Of: func(c *Cluster) any { return c.LabelPairs() }},
 	}
 }

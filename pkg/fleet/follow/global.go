@@ -138,8 +138,8 @@ func (s *Service) ClustersChanged(ctx context.Context, f *cluster.Filter, after 
 			}
 			return nil
 		},
-		Whole:  figures,
-		KindOf: noKind,
+		Whole:     figures,
+		KindOf:    noKind,
 		Interests: sees.interest(live.Source{Resource: v1alpha1.ClusterResource}, match),
 	}, after, "clusterChanged", f)
 }

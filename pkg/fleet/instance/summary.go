@@ -40,8 +40,8 @@ func summaryOf(in *v1alpha1.InstanceSummary) *Summary {
 		return nil
 	}
 	s := &Summary{
-		Clusters: readyCount(in.Clusters), Nodes: readyCount(in.Nodes),
-		CPU: capacity(in.CPU), Memory: capacity(in.Memory), Pods: capacity(in.Pods),
+		Clusters: object.ReadyCountOf(in.Clusters), Nodes: object.ReadyCountOf(in.Nodes),
+		CPU: object.CapacityOf(in.CPU), Memory: object.CapacityOf(in.Memory), Pods: object.CapacityOf(in.Pods),
 		Policies: kindCounts(in.Policies), Resources: kindCounts(in.Resources),
 		Workloads:     make([]KindCount, len(in.Workloads)),
 		StaleClusters: make([]StaleCluster, len(in.StaleClusters)),
@@ -57,14 +57,6 @@ func summaryOf(in *v1alpha1.InstanceSummary) *Summary {
 		s.Workloads[i] = KindCount{Group: workloadGroups[c.Kind], Kind: c.Kind, Total: int(c.Total), Ready: &ready}
 	}
 	return s
-}
-
-func readyCount(in v1alpha1.ReadyCount) object.ReadyCount {
-	return object.ReadyCount{Total: int(in.Total), Ready: int(in.Ready)}
-}
-
-func capacity(in v1alpha1.Capacity) object.Capacity {
-	return object.Capacity{Allocatable: in.Allocatable.AsApproximateFloat64(), Allocated: in.Allocated.AsApproximateFloat64()}
 }
 
 func kindCounts(in []v1alpha1.KindCount) []KindCount {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
 // Pair is a label or an annotation. There is no alias for either: the generator of
@@ -70,7 +72,17 @@ type ReadyCount struct {
 	Total, Ready int
 }
 
+// ReadyCountOf is a count as a status has it.
+func ReadyCountOf(in v1alpha1.ReadyCount) ReadyCount {
+	return ReadyCount{Total: int(in.Total), Ready: int(in.Ready)}
+}
+
 // Capacity is a resource that can be allocated, in the unit of the field that holds it.
 type Capacity struct {
 	Allocatable, Allocated float64
+}
+
+// CapacityOf is a capacity as a status has it.
+func CapacityOf(in v1alpha1.Capacity) Capacity {
+	return Capacity{Allocatable: in.Allocatable.AsApproximateFloat64(), Allocated: in.Allocated.AsApproximateFloat64()}
 }
