@@ -47,6 +47,8 @@ type options struct {
 	graphiql       bool
 	introspection  bool
 
+	limits limitOptions
+
 	streams streamOptions
 
 	observability observabilityOptions
@@ -94,6 +96,7 @@ func (o *options) flags() []flags.Group {
 			f.BoolVar(&o.graphiql, "graphiql", true, "serve GraphiQL at /graphiql")
 			f.BoolVar(&o.introspection, "introspection", true, "let clients read the schema; GraphiQL needs it")
 		}),
+		flags.NewGroup("Limits", o.limits.define),
 		flags.NewGroup("Subscriptions", o.streams.define),
 		flags.NewGroup("Observability", o.observability.define),
 		flags.NewGroup("Process", func(f *pflag.FlagSet) {
@@ -155,6 +158,7 @@ func (o *options) validate(problems *flags.Problems) {
 		check(f.value > 0, "%s: must be more than 0, not %s", f.flag, f.value)
 	}
 	o.instances.validate(problems)
+	o.limits.validate(problems)
 	o.streams.validate(problems)
 	o.observability.validate(problems)
 	check(o.shutdownDelay >= 0, "--shutdown-delay: must not be less than 0, and is %s", o.shutdownDelay)

@@ -18,7 +18,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/generated"
@@ -47,9 +46,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
-// planHeader asks for extensions.plan: what the operation cost.
-const planHeader = "Kairship-Query-Plan"
-
 // service is what the process serves, and how it stops.
 type service struct {
 	http.Handler
@@ -59,8 +55,8 @@ type service struct {
 }
 
 // build joins everything. It waits until the global cluster has been read once.
-func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Logger) (*service, error) {
-	toIndex, config := config, tracedConfig(config)
+func build(ctx context.Context, o *options, config *rest.Config, accepted *clientAuthorities, logger *slog.Logger) (*service, error) {
+	toIndex, config := config, counted(tracedConfig(config))
 	global := freshness.NewPulse(time.Now, globalSilence)
 	watches := &informers.Persistent{Logger: logger, Lost: global.Miss}
 	inventory, err := watchInventory(ctx, o, config, watches)
@@ -88,6 +84,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
+	authenticator.Authorities = accepted.accept
 	sentry := &authz.Sentry{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
 	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sentry.CheckNow() }); err != nil {
 		return nil, err
@@ -98,7 +95,7 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 	}
 	tokens := newTokens(o, kube)
 	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
-	if fleet.Kubeconfigs, err = o.kubeconfigs(fleet.Access); err != nil {
+	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
@@ -116,16 +113,14 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access), Observed: resolvers.Observed},
 	})
-	api, err := server.New(server.Config{
+	cfg := server.Config{
 		Schema:             schema,
 		Authenticator:      authenticator,
 		Authorizer:         permissions,
 		RequestScope:       scope,
 		Begin:              beginReading(tokens),
-		ResponseExtensions: queryPlan,
+		ResponseExtensions: server.PlanOf,
 		StreamResponses:    resolvers.StreamResponses(),
-		RequestTimeout:     o.requestTimeout,
-		MaxBodyBytes:       o.maxBodyBytes,
 		Streams:            o.streams.limits,
 		Sentry:             sentry,
 		SessionKeys:        tokens.Keys,
@@ -134,15 +129,17 @@ func build(ctx context.Context, o *options, config *rest.Config, logger *slog.Lo
 		SlowOperation:      o.observability.slow,
 		OperationCost:      operationCost,
 		TraceDocuments:     o.observability.traceDocuments,
-		GraphiQL:           o.graphiql,
-		Introspection:      o.introspection,
 		Checks: []server.Check{
 			{Name: "global-cluster", Required: true, Run: checkGlobal(kube)},
 			{Name: "index", Run: idx.Ping},
 		},
 		Logger:         logger,
 		InstanceExists: instanceExists(inventory),
-	})
+	}
+	if err := o.limit(ctx, &cfg, logger); err != nil {
+		return nil, err
+	}
+	api, err := server.New(cfg)
 	if err != nil {
 		return nil, err
 	}
@@ -225,21 +222,6 @@ func instanceExists(inventory client.Reader) func(context.Context, string) bool 
 		// The caller may have gone before the line is written.
 		return inventory.Get(context.WithoutCancel(ctx), client.ObjectKey{Name: name}, &i, client.UnsafeDisableDeepCopy) == nil
 	}
-}
-
-// queryPlan tells those who ask what their operation cost.
-func queryPlan(ctx context.Context) map[string]any {
-	if !graphql.HasOperationContext(ctx) {
-		return nil
-	}
-	op := graphql.GetOperationContext(ctx)
-	if op.Headers.Get(planHeader) == "" {
-		return nil
-	}
-	return map[string]any{"plan": map[string]any{
-		"indexRequests":  upstream.From(ctx).Requests(upstream.Index),
-		"durationMillis": float64(time.Since(op.Stats.OperationStart).Microseconds()) / 1000,
-	}}
 }
 
 func checkGlobal(kube kubernetes.Interface) func(context.Context) error {
