@@ -128,6 +128,7 @@ type ComplexityRoot struct {
 		Name                  func(childComplexity int) int
 		Provider              func(childComplexity int) int
 		Region                func(childComplexity int) int
+		Summary               func(childComplexity int) int
 		Type                  func(childComplexity int) int
 		Zone                  func(childComplexity int) int
 	}
@@ -240,6 +241,14 @@ type ComplexityRoot struct {
 	ClusterPropagationPolicyEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ClusterSummary struct {
+		CPU        func(childComplexity int) int
+		Memory     func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		Pods       func(childComplexity int) int
+		StaleSince func(childComplexity int) int
 	}
 
 	ClusterTaint struct {
@@ -1691,6 +1700,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cluster.Region(childComplexity), true
+	case "Cluster.summary":
+		if e.ComplexityRoot.Cluster.Summary == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Cluster.Summary(childComplexity), true
 	case "Cluster.type":
 		if e.ComplexityRoot.Cluster.Type == nil {
 			break
@@ -2147,6 +2162,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ClusterPropagationPolicyEdge.Node(childComplexity), true
+
+	case "ClusterSummary.cpu":
+		if e.ComplexityRoot.ClusterSummary.CPU == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterSummary.CPU(childComplexity), true
+	case "ClusterSummary.memory":
+		if e.ComplexityRoot.ClusterSummary.Memory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterSummary.Memory(childComplexity), true
+	case "ClusterSummary.nodes":
+		if e.ComplexityRoot.ClusterSummary.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterSummary.Nodes(childComplexity), true
+	case "ClusterSummary.pods":
+		if e.ComplexityRoot.ClusterSummary.Pods == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterSummary.Pods(childComplexity), true
+	case "ClusterSummary.staleSince":
+		if e.ComplexityRoot.ClusterSummary.StaleSince == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ClusterSummary.StaleSince(childComplexity), true
 
 	case "ClusterTaint.effect":
 		if e.ComplexityRoot.ClusterTaint.Effect == nil {
@@ -8023,12 +8069,33 @@ type Cluster implements Node {
   kubeSystemID: String
   "When the credentials for it expire; null when they do not, or when that is not known."
   credentialsExpireTime: Time
+  """
+  Figures of a member, as its instance reports them; null for a cluster that is a
+  member of nothing, for one that is still a member of another instance than the one
+  that it is to be joined to, and until they were first collected. They are for those
+  who may read all of the instance.
+  """
+  summary: ClusterSummary
   "Labels of the ` + "`" + `Cluster` + "`" + ` resource."
   labels: [Label!]!
   "When the ` + "`" + `Cluster` + "`" + ` resource was created."
   createdAt: Time!
   "How old the fields of the cluster itself may be."
   freshness: Freshness!
+}
+
+"Figures of one member cluster. They follow the cluster by some seconds, unless they say that they are old."
+type ClusterSummary {
+  "When the cluster stopped to report, or its instance could not be followed any more, since when nothing here has changed; null while it reports."
+  staleSince: Time
+  "Its nodes."
+  nodes: ReadyCount!
+  "CPU, in cores."
+  cpu: Capacity!
+  "Memory, in bytes."
+  memory: Capacity!
+  "Pods, in pods."
+  pods: Capacity!
 }
 `, BuiltIn: false},
 	{Name: "../schema/directives.graphqls", Input: `"Binds a GraphQL type to a Go type. Used by the code generator only."
@@ -13088,6 +13155,8 @@ func (ec *executionContext) childFields_Cluster(ctx context.Context, field graph
 		return ec.fieldContext_Cluster_kubeSystemID(ctx, field)
 	case "credentialsExpireTime":
 		return ec.fieldContext_Cluster_credentialsExpireTime(ctx, field)
+	case "summary":
+		return ec.fieldContext_Cluster_summary(ctx, field)
 	case "labels":
 		return ec.fieldContext_Cluster_labels(ctx, field)
 	case "createdAt":
@@ -13316,6 +13385,22 @@ func (ec *executionContext) childFields_ClusterPropagationPolicyEdge(ctx context
 		return ec.fieldContext_ClusterPropagationPolicyEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ClusterPropagationPolicyEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ClusterSummary(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "staleSince":
+		return ec.fieldContext_ClusterSummary_staleSince(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ClusterSummary_nodes(ctx, field)
+	case "cpu":
+		return ec.fieldContext_ClusterSummary_cpu(ctx, field)
+	case "memory":
+		return ec.fieldContext_ClusterSummary_memory(ctx, field)
+	case "pods":
+		return ec.fieldContext_ClusterSummary_pods(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ClusterSummary", field.Name)
 }
 
 func (ec *executionContext) childFields_ClusterTaint(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

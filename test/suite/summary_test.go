@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -14,6 +15,77 @@ import (
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
+
+// TestSummariesOfClusters compares what the API says of the figures of the members
+// with what the Clusters say, and with what those may see who have a role.
+func TestSummariesOfClusters(t *testing.T) {
+	on := open(t)
+	type readyCount struct{ Total, Ready int }
+	type capacity struct{ Allocatable, Allocated float64 }
+	type summary struct {
+		StaleSince        *time.Time
+		Nodes             readyCount
+		CPU, Memory, Pods capacity
+	}
+	type answer struct {
+		Clusters struct {
+			Nodes []struct {
+				Name    string
+				Summary *summary
+			}
+		}
+	}
+	const query = `{ clusters(filter: {name: ["m1", "m2", "m3"]}) { nodes { name summary {
+		staleSince nodes { total ready } cpu { allocatable allocated } memory { allocatable allocated } pods { allocatable allocated } } } } }`
+	amount := func(c v1alpha1.Capacity) capacity {
+		return capacity{c.Allocatable.AsApproximateFloat64(), c.Allocated.AsApproximateFloat64()}
+	}
+	for person, sees := range map[string]struct {
+		as      *gql.Client
+		figures []string
+	}{
+		"admin":                      {on.kairship, []string{"m1", "m2", "m3"}},
+		"viewer of beta":             {newPerson(t, on, viewerOf("beta")).Client, []string{"m3"}},
+		"viewer of a namespace":      {newPerson(t, on, viewerIn("alpha", "shop")).Client, nil},
+		"of one and a part of other": {newPerson(t, on, slices.Concat(viewerOf("beta"), viewerIn("alpha", "shop"))).Client, []string{"m3"}},
+	} {
+		// Something may change between the two looks.
+		poll.Until(t, time.Minute, "the figures that a "+person+" sees are the Clusters'", func(ctx context.Context) error {
+			want := map[string]*summary{}
+			for _, name := range sees.figures {
+				stored := &v1alpha1.Cluster{}
+				if err := on.fleet.Client(t, "global").Get(ctx, client.ObjectKey{Name: name}, stored); err != nil {
+					return err
+				}
+				in := stored.Status.Summary
+				if in == nil || in.Nodes.Total == 0 {
+					return fmt.Errorf("the Cluster %s has none yet", name)
+				}
+				want[name] = &summary{
+					Nodes: readyCount{int(in.Nodes.Total), int(in.Nodes.Ready)},
+					CPU:   amount(in.CPU), Memory: amount(in.Memory), Pods: amount(in.Pods),
+				}
+				if in.StaleSince != nil {
+					want[name].StaleSince = new(in.StaleSince.UTC())
+				}
+			}
+			data, _, err := gql.Query[answer](ctx, sees.as, query, nil)
+			if err != nil {
+				return err
+			}
+			got := map[string]*summary{}
+			for _, c := range data.Clusters.Nodes {
+				if c.Summary != nil {
+					got[c.Name] = c.Summary
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				return fmt.Errorf("(-Clusters +API):\n%s", diff)
+			}
+			return nil
+		})
+	}
+}
 
 // TestSummaries compares what the API says of the instances' figures and
 // conditions with what the Instances say, whose figures test/controllers checks.
