@@ -21,20 +21,27 @@ const (
 // cursor has no ids.
 type eventIDs struct {
 	root, cursor string
+	// several: it is selected more than once, under different names.
+	several bool
 }
 
 func idsOf(op *graphql.OperationContext) eventIDs {
+	ids := eventIDs{}
 	for _, root := range graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"}) {
 		if root.Definition == nil {
 			continue
 		}
 		for _, field := range graphql.CollectFields(op, root.Selections, []string{root.Definition.Type.Name()}) {
-			if field.Name == cursorField {
-				return eventIDs{root: root.Alias, cursor: field.Alias}
+			switch {
+			case field.Name != cursorField:
+			case ids.cursor != "":
+				ids.several = true
+			default:
+				ids.root, ids.cursor = root.Alias, field.Alias
 			}
 		}
 	}
-	return eventIDs{}
+	return ids
 }
 
 // of is the id of a result; empty where it has none.
@@ -42,50 +49,56 @@ func (ids eventIDs) of(data []byte) string {
 	if ids.cursor == "" {
 		return ""
 	}
-	event, ok := member(data, ids.root)
-	if !ok {
-		return ""
-	}
-	value, ok := member(event, ids.cursor)
+	from, to, ok := ids.locate(data)
 	if !ok {
 		return ""
 	}
 	var id string
-	if json.Unmarshal(value, &id) != nil || strings.ContainsAny(id, "\x00\r\n") {
+	if json.Unmarshal(data[from:to], &id) != nil || strings.ContainsAny(id, "\x00\r\n") {
 		return ""
 	}
 	return id
+}
+
+// locate finds the cursor in a result.
+func (ids eventIDs) locate(data []byte) (from, to int, ok bool) {
+	begin, end, ok := member(data, ids.root)
+	if !ok {
+		return 0, 0, false
+	}
+	from, to, ok = member(data[begin:end], ids.cursor)
+	return begin + from, begin + to, ok
 }
 
 // member finds the value of a member of a JSON object. It does not decode what it
 // passes: events are large, and what is sought is one short text near their
 // beginning. What it is given is valid, because gqlgen wrote it; of anything else
 // it finds nothing, or something.
-func member(object []byte, name string) ([]byte, bool) {
+func member(object []byte, name string) (from, to int, ok bool) {
 	i := skipSpace(object, 0)
 	if i >= len(object) || object[i] != '{' {
-		return nil, false
+		return 0, 0, false
 	}
 	for i++; ; i++ {
 		i = skipSpace(object, i)
 		if i >= len(object) || object[i] != '"' {
-			return nil, false
+			return 0, 0, false
 		}
 		end := skipValue(object, i)
 		key := object[i:end]
 		i = skipSpace(object, end)
 		if i >= len(object) || object[i] != ':' {
-			return nil, false
+			return 0, 0, false
 		}
 		i = skipSpace(object, i+1)
 		end = skipValue(object, i)
 		// Names of GraphQL need no escapes.
 		if len(key) == len(name)+2 && string(key[1:len(key)-1]) == name {
-			return object[i:end], true
+			return i, end, true
 		}
 		i = skipSpace(object, end)
 		if i >= len(object) || object[i] != ',' {
-			return nil, false
+			return 0, 0, false
 		}
 	}
 }

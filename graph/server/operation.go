@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"unique"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -89,14 +90,21 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	req.span = span
 	ctx, record := audit.With(graphql.StartOperationTrace(withRequest(ctx, req)))
 	req.setUser(requestFrom(c.ctx).userName(), c.credentials, record) //nolint:contextcheck // That of the connection.
-	defer func() {
-		if v := recover(); v != nil {
-			o.fail(gqlerror.List{c.present(ctx, recoverPanic(ctx, v))})
-		}
+	// A subscription goes on when this has returned.
+	goesOn := false
+	over := func() {
 		o.cancel(context.Canceled)
 		c.forget(o)
 		o.settle()
 		req.log(ctx, http.StatusSwitchingProtocols)
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			o.fail(gqlerror.List{c.present(ctx, recoverPanic(ctx, v))})
+		}
+		if !goesOn {
+			over()
+		}
 	}()
 	user, _ := authz.UserFrom(ctx)
 	leave, limited := c.quotas.enter(user.Name)
@@ -121,15 +129,21 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	c.quotas.charge(user.Name, billOf(opCtx).Cost)
 	o.settle() // It can be resumed elsewhere, so nobody waits for its end.
 	req.noteStream()
-	out := c.streams.run(ctx, subscription{via: viaWebSocket, exec: c.exec, op: opCtx, present: c.present, out: o})
-	req.noteOutcome(out)
-	switch {
-	case c.ends(out):
-	case len(out.errors) > 0:
-		o.fail(out.errors)
-	case out.endError == errCompleted:
-		o.complete()
-	}
+	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
+	c.running.Add(1)
+	goesOn = true
+	c.streams.start(ctx, subscription{via: viaWebSocket, exec: c.exec, op: opCtx, present: c.present, out: o}, func(out outcome) {
+		defer c.running.Done()
+		defer over()
+		req.noteOutcome(out)
+		switch {
+		case c.ends(out):
+		case len(out.errors) > 0:
+			o.fail(out.errors)
+		case out.endError == errCompleted:
+			o.complete()
+		}
+	})
 }
 
 // ends tells that the whole connection ends for the reason for which an operation

@@ -107,6 +107,14 @@ func (r *request) takeOver() {
 	r.taken = true
 }
 
+// logTaken writes the line that was left to the caller.
+func (r *request) logTaken(ctx context.Context, status int) {
+	r.mu.Lock()
+	r.taken = false
+	r.mu.Unlock()
+	r.log(ctx, status)
+}
+
 // noteVia says which way the request came. The connection is the trace id of the
 // WebSocket that it came by; empty where it is an HTTP request of its own.
 func (r *request) noteVia(via, connection string) {

@@ -3,8 +3,10 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
+	"unique"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -28,54 +30,95 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		t.refuse(w, r, mediaType, refuse(http.StatusForbidden, "", "pages of other sites may not open streams"))
 		return
 	}
-	ctx, cancel := context.WithCancelCause(r.Context())
-	defer cancel(context.Canceled)
+	// The stream may outlive the handler: see eventWriter.detach.
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	stay := context.AfterFunc(r.Context(), func() { cancel(errClientGone) })
+	s := &eventStream{ctx: ctx, request: requestFrom(ctx)}
+	s.defers(func() { cancel(context.Canceled) })
 	user, _ := authz.UserFrom(ctx)
 	// What is over is written down before the places are given back.
 	leave, ok := t.streams.enter(&connection{drain: func() { cancel(errDraining) }, cut: func() { cancel(errDraining) }})
 	if !ok {
+		s.finish()
 		w.Header().Set("Retry-After", "1")
 		t.refuse(w, r, mediaType, refuse(http.StatusServiceUnavailable, "", "the server is stopping: connect again, to another replica"))
 		return
 	}
-	defer leave()
+	s.defers(leave)
 	disconnect, limited := t.streams.connect(viaSSE, user.Name)
 	if limited != nil {
+		s.finish()
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
-		t.fail(ctx, w, mediaType, limited.Code.HTTPStatus(), limited)
+		t.fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 		return
 	}
-	defer disconnect()
+	s.defers(disconnect)
 	life := time.AfterFunc(t.streams.limits.life(), func() { cancel(errMaxLife) })
-	defer life.Stop()
+	s.defers(func() { life.Stop() })
 
 	if id := r.Header.Get(lastEventID); id != "" {
 		resumeAfter(opCtx, id)
 	}
+	opCtx.Headers = keptHeaders(opCtx.Headers)
+	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	boundSocket(ctx)
-	out := newEventWriter(w, t.streams.limits, cancel)
-	defer out.close()
-	req := requestFrom(ctx)
-	req.noteVia(viaSSE, "")
-	req.noteStream()
-	if end := out.begin(); end != nil {
-		req.noteOutcome(outcome{endError: end})
+	s.out = newEventWriter(w, &t.streams.limits, cancel)
+	s.request.noteVia(viaSSE, "")
+	s.request.noteStream()
+	if end := s.out.begin(r); end != nil {
+		s.over(outcome{endError: end})
 		return
 	}
-	endHTTP(req.http, http.StatusOK)
-	result := t.streams.run(ctx, subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, out: out})
-	out.end(result)
-	req.noteOutcome(result)
+	endHTTP(s.request.http, http.StatusOK)
+	sub := subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, out: s.out}
+	if !s.out.detach(r) {
+		s.over(t.streams.run(ctx, sub))
+		return
+	}
+	stay()
+	s.request.takeOver()
+	s.detached = true
+	t.streams.start(ctx, sub, s.over)
+}
+
+// eventStream is a subscription on its own connection.
+type eventStream struct {
+	ctx     context.Context //nolint:containedctx // It is the stream's own.
+	request *request
+	out     *eventWriter
+	// detached: there is no handler any more that writes down what it was.
+	detached bool
+	deferred []func()
+}
+
+// defers has something done in the end, the last first.
+func (s *eventStream) defers(do func()) { s.deferred = append(s.deferred, do) }
+
+func (s *eventStream) finish() {
+	for _, do := range slices.Backward(s.deferred) {
+		do()
+	}
+}
+
+// over ends the stream.
+func (s *eventStream) over(result outcome) {
+	s.out.end(result)
+	s.request.noteOutcome(result)
+	if s.detached {
+		s.request.logTaken(s.ctx, http.StatusOK)
+	}
+	s.out.close()
+	s.finish()
 }
 
 // retryAfterSeconds is when somebody who has too much open may try again.
 const retryAfterSeconds = 5
 
 // writeEvents sends a single result as server-sent events.
-func (t httpTransport) writeEvents(w http.ResponseWriter, resp *graphql.Response) {
-	out := newEventWriter(w, t.streams.limits, func(error) {})
+func (t httpTransport) writeEvents(w http.ResponseWriter, r *http.Request, resp *graphql.Response) {
+	out := newEventWriter(w, &t.streams.limits, func(error) {})
 	defer out.close()
-	if out.begin() != nil {
+	if out.begin(r) != nil {
 		return
 	}
 	end := outcome{endError: errCompleted, errors: gqlerror.List{}}

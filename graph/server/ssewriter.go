@@ -31,9 +31,11 @@ func giveBack(b *bytes.Buffer) {
 // are none. A timer does that and no goroutine, because most streams are silent
 // nearly always.
 type eventWriter struct {
-	w      http.ResponseWriter
-	conn   *http.ResponseController
-	limits StreamLimits
+	w    http.ResponseWriter
+	conn *http.ResponseController
+	// own is the connection itself, once it was detached.
+	own    net.Conn
+	limits *StreamLimits
 	// cancel ends the stream when its client is found gone or too slow.
 	cancel context.CancelCauseFunc
 
@@ -46,13 +48,13 @@ type eventWriter struct {
 
 var _ sink = (*eventWriter)(nil)
 
-func newEventWriter(w http.ResponseWriter, limits StreamLimits, cancel context.CancelCauseFunc) *eventWriter {
+func newEventWriter(w http.ResponseWriter, limits *StreamLimits, cancel context.CancelCauseFunc) *eventWriter {
 	return &eventWriter{w: w, conn: http.NewResponseController(w), limits: limits, cancel: cancel}
 }
 
 // begin sends the headers, so that the client knows that it is connected, and how
 // long to wait before it connects again.
-func (e *eventWriter) begin() *endError {
+func (e *eventWriter) begin(r *http.Request) *endError {
 	h := e.w.Header()
 	h.Set("Content-Type", mediaEvents+"; charset=utf-8")
 	// A cache or a proxy that collects or compresses a response would hold events back.
@@ -60,6 +62,9 @@ func (e *eventWriter) begin() *endError {
 	h.Set("X-Accel-Buffering", "no")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Vary", "Accept, Authorization, Cookie")
+	if detaches(r) {
+		h.Set("Connection", "close")
+	}
 	e.w.WriteHeader(http.StatusOK)
 	e.mu.Lock()
 	e.alive = time.AfterFunc(e.limits.KeepAlive, e.keepAlive)
@@ -152,12 +157,7 @@ func (e *eventWriter) write(p []byte) *endError {
 		return errClientGone
 	}
 	e.last = time.Now()
-	// A server that can't set deadlines (in tests) has none.
-	e.conn.SetWriteDeadline(e.last.Add(e.limits.WriteTimeout)) //nolint:errcheck // See above.
-	_, err := e.w.Write(p)
-	if err == nil {
-		err = e.conn.Flush()
-	}
+	err := e.send(p)
 	e.broken = err != nil
 	switch {
 	case err == nil:
@@ -168,6 +168,20 @@ func (e *eventWriter) write(p []byte) *endError {
 	return errClientGone
 }
 
+// send is called with the lock held.
+func (e *eventWriter) send(p []byte) error {
+	deadline := e.last.Add(e.limits.WriteTimeout)
+	if e.own != nil {
+		return e.sendChunk(p, deadline)
+	}
+	// A server that can't set deadlines (in tests) has none.
+	e.conn.SetWriteDeadline(deadline) //nolint:errcheck // See above.
+	if _, err := e.w.Write(p); err != nil {
+		return err
+	}
+	return e.conn.Flush()
+}
+
 // close has no more written, so that the handler may return.
 func (e *eventWriter) close() {
 	e.mu.Lock()
@@ -175,6 +189,13 @@ func (e *eventWriter) close() {
 	e.closed = true
 	if e.alive != nil {
 		e.alive.Stop()
+	}
+	if e.own != nil {
+		if !e.broken {
+			e.sendChunk(nil, time.Now().Add(closeWait)) //nolint:errcheck // It is over either way.
+		}
+		_ = e.own.Close()
+		return
 	}
 	if e.broken {
 		return

@@ -108,6 +108,7 @@ type streams struct {
 	limits  StreamLimits
 	sentry  *authz.Sentry
 	metrics *streamMetrics
+	results results
 
 	mu       sync.Mutex
 	users    map[string]*usage

@@ -131,7 +131,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	case err != nil && resp == nil:
 		t.fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
 	case as.events.preferred:
-		t.writeEvents(w, resp)
+		t.writeEvents(w, r, resp)
 	default:
 		writeResult(w, as.mediaType, resp)
 	}
@@ -145,7 +145,7 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, e
 	resp := t.refused(r.Context(), exec, opCtx, errs)
 	switch {
 	case as.events.preferred:
-		t.writeEvents(w, resp)
+		t.writeEvents(w, r, resp)
 	case as.mediaType == mediaJSON:
 		writeErrors(w, as.mediaType, http.StatusOK, resp.Errors)
 	default:

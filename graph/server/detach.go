@@ -1,0 +1,65 @@
+package server
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// What http.Server keeps for a request, two buffers of 4 KiB and two goroutines with
+// stacks that were grown by the way to the handler, is most of what a silent stream
+// costs. So a stream takes its connection over once its headers are sent. HTTP/2
+// carries many streams on one connection, which can't be taken over.
+
+// maxUnasked is how much a client may send behind its request, which nobody reads.
+const maxUnasked = 4 << 10
+
+// detaches tells that the connection of a request can be taken over.
+func detaches(r *http.Request) bool { return r.ProtoMajor == 1 && r.ProtoMinor >= 1 }
+
+// detach takes the connection over, and lets the handler return; false where that is
+// not possible. The response is chunked by then, because its length is not known.
+func (e *eventWriter) detach(r *http.Request) bool {
+	if !detaches(r) {
+		return false
+	}
+	conn, _, err := e.conn.Hijack()
+	if err != nil {
+		return false
+	}
+	e.mu.Lock()
+	e.own, e.w, e.conn = conn, nil, nil
+	e.mu.Unlock()
+	go e.attend(conn)
+	return true
+}
+
+// attend finds out that the client has gone.
+func (e *eventWriter) attend(conn net.Conn) {
+	var unasked [64]byte
+	for read := 0; read < maxUnasked; {
+		n, err := conn.Read(unasked[:])
+		if err != nil {
+			break
+		}
+		read += n
+	}
+	e.cancel(errClientGone)
+}
+
+// sendChunk sends a chunk of the response; an empty one is the last.
+func (e *eventWriter) sendChunk(p []byte, deadline time.Time) error {
+	if err := e.own.SetWriteDeadline(deadline); err != nil {
+		return err
+	}
+	b := buffers.Get().(*bytes.Buffer)
+	defer giveBack(b)
+	b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(len(p)), 16))
+	b.WriteString("\r\n")
+	b.Write(p)
+	b.WriteString("\r\n")
+	_, err := e.own.Write(b.Bytes())
+	return err
+}
