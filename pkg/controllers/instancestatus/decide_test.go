@@ -160,6 +160,12 @@ func TestState(t *testing.T) {
 		{"it is installed and works", managed, false, []metav1.Condition{installed, ready}, v1alpha1.InstanceStateRunning},
 		{"it is installed and does not work", managed, false, []metav1.Condition{installed, notReady}, v1alpha1.InstanceStateUnavailable},
 		{"it is installed and its credentials are lost", managed, false, []metav1.Condition{installed, nobody}, v1alpha1.InstanceStateUnknown},
+		{"it is being changed", managed, false, []metav1.Condition{v1alpha1.NotInstalled(v1alpha1.ReasonUpdating, ""), ready}, v1alpha1.InstanceStateInProcess},
+		{"a change failed, and it works as before", managed, false, []metav1.Condition{v1alpha1.NotInstalled(v1alpha1.ReasonUpdateFailed, ""), ready}, v1alpha1.InstanceStateRunning},
+		{"a change failed, and it does not work", managed, false, []metav1.Condition{v1alpha1.NotInstalled(v1alpha1.ReasonUpdateFailed, ""), notReady}, v1alpha1.InstanceStateUnavailable},
+		{"a change was refused, and it works as before", managed, false, []metav1.Condition{v1alpha1.NotInstalled(v1alpha1.ReasonRejectedByOperator, ""), ready}, v1alpha1.InstanceStateRunning},
+		{"nothing was ever installed of what was refused", managed, false, []metav1.Condition{v1alpha1.NotInstalled(v1alpha1.ReasonRejectedByOperator, ""), nobody}, v1alpha1.InstanceStateUnknown},
+		{"the operator tries a failed installation again", managed, false, []metav1.Condition{v1alpha1.NotInstalled(v1alpha1.ReasonInstallationFailed, ""), nobody}, v1alpha1.InstanceStateInProcess},
 		{"it is being removed", managed, true, []metav1.Condition{not, notReady}, v1alpha1.InstanceStateTerminating},
 	} {
 		if got := State(c.mode, c.deleting, c.conditions); got != c.want {

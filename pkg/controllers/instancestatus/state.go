@@ -14,7 +14,7 @@ func State(mode v1alpha1.InstanceMode, deleting bool, conditions []metav1.Condit
 	switch {
 	case deleting:
 		return v1alpha1.InstanceStateTerminating
-	case mode == v1alpha1.InstanceModeManaged && !meta.IsStatusConditionTrue(conditions, v1alpha1.ConditionInstalled):
+	case mode == v1alpha1.InstanceModeManaged && inProcess(meta.FindStatusCondition(conditions, v1alpha1.ConditionInstalled)):
 		// It may well answer, but it is not what it is to be yet.
 		return v1alpha1.InstanceStateInProcess
 	case ready == nil, ready.Status == metav1.ConditionUnknown:
@@ -23,6 +23,19 @@ func State(mode v1alpha1.InstanceMode, deleting bool, conditions []metav1.Condit
 		return v1alpha1.InstanceStateRunning
 	}
 	return v1alpha1.InstanceStateUnavailable
+}
+
+// inProcess tells that a Managed instance is on its way to what its spec asks for. A
+// change that failed or was refused leaves what there was before, which is as it is:
+// only condition Installed says that it is not what it is to be.
+func inProcess(installed *metav1.Condition) bool {
+	switch {
+	case installed == nil:
+		return true
+	case installed.Status == metav1.ConditionTrue:
+		return false
+	}
+	return installed.Reason != v1alpha1.ReasonUpdateFailed && installed.Reason != v1alpha1.ReasonRejectedByOperator
 }
 
 // ready sums up the three conditions that say how an instance is. The first that
