@@ -53,7 +53,7 @@ type PlanUpstream struct {
 
 // PlanCache is how often a cache had what was looked for.
 type PlanCache struct {
-	Name   upstream.Cache `json:"name"`
+	Name   upstream.Cache `json:"cache"`
 	Hits   int            `json:"hits"`
 	Misses int            `json:"misses"`
 }
