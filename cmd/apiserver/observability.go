@@ -9,12 +9,17 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/prometheus/client_golang/prometheus"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/kairship-io/kairship/graph/loaders"
+	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
+	"github.com/kairship-io/kairship/pkg/informers"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/tracing"
 	"github.com/kairship-io/kairship/pkg/upstream"
@@ -23,6 +28,28 @@ import (
 // registerMetrics adds those of packages whose metrics are of the process.
 func registerMetrics(registerer prometheus.Registerer) {
 	registerer.MustRegister(slices.Concat(loaders.Metrics(), audit.Metrics(), authz.Metrics(), consistency.Metrics(), upstream.Metrics())...)
+}
+
+// checkAuthn checks that the global cluster says who callers are: of nobody's token.
+func checkAuthn(kube kubernetes.Interface) func(context.Context) error {
+	return func(ctx context.Context) error {
+		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "readiness-check-of-kairship"}}
+		if _, err := kube.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{}); err != nil {
+			return apierror.Wrap(err, apierror.CodeTimeout, "The global cluster does not review tokens: nobody can be let in who is not remembered")
+		}
+		return nil
+	}
+}
+
+// checkInventory checks that the watches on the global cluster are held. They were
+// filled before anything was served; without them, what is shown grows old.
+func checkInventory(watches *informers.Persistent) func(context.Context) error {
+	return func(context.Context) error {
+		if !watches.Following() {
+			return apierror.New(apierror.CodeTimeout, "The inventory is not followed: what is shown of instances and clusters is as old as the last answer of the global cluster")
+		}
+		return nil
+	}
 }
 
 // operationCost says what an operation that took long had to ask for.

@@ -131,7 +131,9 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		TraceDocuments:     o.observability.traceDocuments,
 		Checks: []server.Check{
 			{Name: "global-cluster", Required: true, Run: checkGlobal(kube)},
-			{Name: "index", Run: idx.Ping},
+			{Name: "authn", Required: true, Run: checkAuthn(kube)},
+			{Name: "inventory", Run: checkInventory(watches)},
+			{Name: "index", RequiredOnce: true, Run: idx.Ping},
 		},
 		Logger:         logger,
 		InstanceExists: instanceExists(inventory),

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kairship-io/kairship/cmd/internal/flags"
+	"github.com/kairship-io/kairship/cmd/internal/traces"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
@@ -32,8 +33,13 @@ type options struct {
 	kubeAPIQPS   float32
 	kubeAPIBurst int
 
-	metricsAddress string
-	healthAddress  string
+	metricsAddress  string
+	metricsCertFile string
+	metricsKeyFile  string
+	pprofAddress    string
+	tracing         traces.Options
+
+	healthAddress string
 
 	leaderElect     bool
 	leaderNamespace string
@@ -108,9 +114,13 @@ func (o *options) flags() []flags.Group {
 				"`namespace/name` of the Secret that requests are signed with: its key "+globalmanagementwebhook.PrimaryKey+" and, while secrets are being rotated, "+globalmanagementwebhook.SecondaryKey)
 		}),
 		flags.NewGroup("Endpoints", func(f *pflag.FlagSet) {
-			f.StringVar(&o.metricsAddress, "metrics-bind-address", ":8080", "`host:port` of /metrics (plain HTTP, no secrets in it); 0 switches it off")
+			f.StringVar(&o.metricsAddress, "metrics-bind-address", "127.0.0.1:8080", "`host:port` of /metrics: over plain HTTP on the loopback interface, else with TLS and to those who may get /metrics in the global cluster; 0 switches it off")
+			f.StringVar(&o.metricsCertFile, "metrics-cert-file", "", "`file` with the certificate that /metrics is served with, in PEM; read again when it changes; when empty, one that signs itself")
+			f.StringVar(&o.metricsKeyFile, "metrics-key-file", "", "`file` with the key of that certificate, in PEM")
+			f.StringVar(&o.pprofAddress, "pprof-address", "", "`host:port` on the loopback interface to serve Go's profiles on, at /debug/pprof/; off when empty")
 			f.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "`host:port` of /healthz and /readyz; 0 switches them off")
 		}),
+		flags.NewGroup("Observability", o.tracing.Define),
 		flags.NewGroup("Process", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.shutdownTimeout, "shutdown-timeout", 20*time.Second, "how long work in progress may last after SIGTERM or SIGINT")
 			f.StringVar(&o.logLevel, "log-level", "info", "`level` of the log: error, warn, info, debug, or a number from 1 (debug) to 10")
@@ -174,6 +184,7 @@ func (o *options) validate(problems *flags.Problems) {
 	}
 	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
+	o.validateMetrics(problems)
 	check(o.importInterval >= time.Second, "--import-interval: must be at least 1s, not %s", o.importInterval)
 	check(o.accessInterval >= time.Second, "--access-interval: must be at least 1s, not %s", o.accessInterval)
 	check(o.revokedRetention >= time.Minute, "--revoked-binding-retention: must be at least 1m, not %s", o.revokedRetention)

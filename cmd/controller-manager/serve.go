@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"time"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
+	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -18,10 +20,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // serve runs the manager until the context ends.
@@ -33,6 +35,11 @@ func serve(ctx context.Context, o *options) error {
 		log.Info("These variables of the environment are no settings", "variables", o.given.Ignored)
 	}
 
+	stopTracing, err := o.tracing.Setup(ctx, program, version, slog.New(logr.ToSlogHandler(log)))
+	if err != nil {
+		return err
+	}
+	defer stopTracing()
 	config, err := globalCluster(o)
 	if err != nil {
 		return err
@@ -87,6 +94,7 @@ func globalCluster(o *options) (*rest.Config, error) {
 	}
 	config.QPS, config.Burst = o.kubeAPIQPS, o.kubeAPIBurst
 	config.UserAgent = program + "/" + version
+	config.Wrap(tracing.Transport(tracing.ToGlobal))
 	return config, nil
 }
 
@@ -100,7 +108,8 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 controllers.Scheme(),
 		Cache:                  controllers.Cache(ctrl.Log.WithName("cache")),
-		Metrics:                metricsserver.Options{BindAddress: o.metricsAddress},
+		Metrics:                o.metrics(),
+		PprofBindAddress:       o.pprofAddress,
 		HealthProbeBindAddress: o.healthAddress,
 		LeaderElection:         o.leaderElect,
 		LeaderElectionID:       leaseName,

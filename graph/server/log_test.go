@@ -256,3 +256,27 @@ func TestReadiness(t *testing.T) {
 		t.Errorf("got %d log lines, want one per change:\n%s", len(lines), s.log)
 	}
 }
+
+// TestReadinessRequiredOnce: what was never reached may be set up wrongly; what was
+// reached before is away for all replicas alike.
+func TestReadinessRequiredOnce(t *testing.T) {
+	indexErr := errors.New("away")
+	now := time.Unix(0, 0)
+	s := start(t, nil, func(c *server.Config) {
+		c.Now = func() time.Time { return now }
+		c.Checks = []server.Check{{Name: "index", RequiredOnce: true, Run: func(context.Context) error { return indexErr }}}
+	})
+	for i, step := range []struct {
+		err    error
+		status int
+		says   string
+	}{
+		{errors.New("away"), 503, `"status":"failing"`}, {nil, 200, `"status":"ok"`}, {errors.New("away"), 200, `"status":"degraded"`},
+	} {
+		now = now.Add(time.Minute)
+		indexErr = step.err
+		if r := s.do(t, call{method: http.MethodGet, path: "/readyz"}); r.status != step.status || !strings.Contains(r.body, step.says) {
+			t.Errorf("step %d: %d %s, want %d %s", i, r.status, r.body, step.status, step.says)
+		}
+	}
+}

@@ -19,6 +19,10 @@ type Check struct {
 	// Required makes a failure answer 503. Without it the server is degraded and
 	// still ready: it can answer a part of what it is asked.
 	Required bool
+	// RequiredOnce makes a failure answer 503 until the check has passed once: a server
+	// that never reached what it needs may be set up wrongly, and should not take the
+	// place of one that works.
+	RequiredOnce bool
 	// Run returns nil when all is well. The message of an *apierror.Error is shown;
 	// any other error only logged.
 	Run func(context.Context) error
@@ -60,10 +64,11 @@ type readiness struct {
 	report readinessReport
 	until  time.Time
 	failed map[string]bool
+	passed map[string]bool
 }
 
 func newReadiness(checks []Check, draining func() bool, logger *slog.Logger, now func() time.Time) *readiness {
-	return &readiness{checks: checks, draining: draining, logger: logger, now: now, failed: map[string]bool{}}
+	return &readiness{checks: checks, draining: draining, logger: logger, now: now, failed: map[string]bool{}, passed: map[string]bool{}}
 }
 
 func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -102,12 +107,14 @@ func (h *readiness) run(ctx context.Context) readinessReport {
 	report := readinessReport{Status: statusOK, Checks: []checkResult{}}
 	for i, c := range h.checks {
 		result := checkResult{Name: c.Name, Status: statusOK}
-		if errs[i] != nil {
+		if errs[i] == nil {
+			h.passed[c.Name] = true
+		} else {
 			result.Status, result.Message = statusFailing, "failing; the log says why"
 			if e, ok := errors.AsType[*apierror.Error](errs[i]); ok {
 				result.Message = e.Message
 			}
-			if c.Required {
+			if c.Required || c.RequiredOnce && !h.passed[c.Name] {
 				report.Status = statusFailing
 			} else if report.Status == statusOK {
 				report.Status = statusDegraded

@@ -89,3 +89,10 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // WrappedRoundTripper is what client-go looks through for the connection.
 func (t transport) WrappedRoundTripper() http.RoundTripper { return t.next }
+
+// CloseIdleConnections is what http.Client closes them by.
+func (t transport) CloseIdleConnections() {
+	if next, ok := t.next.(interface{ CloseIdleConnections() }); ok {
+		next.CloseIdleConnections()
+	}
+}

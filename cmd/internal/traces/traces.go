@@ -41,34 +41,32 @@ const maxAttribute = 8 << 10
 
 // Options are the flags.
 type Options struct {
-	endpoint string
-	protocol string
-	ratio    string
+	Endpoint, Protocol, Ratio string
 }
 
 // Define adds the flags.
 func (o *Options) Define(f *pflag.FlagSet) {
-	f.StringVar(&o.endpoint, "tracing-endpoint", "", "`URL` of the OpenTelemetry collector that gets traces, such as http://collector:4318 or https://collector:4317; when empty, $OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or $OTEL_EXPORTER_OTLP_ENDPOINT, and when they are empty too there are no traces. Headers and certificates are taken from the variables $OTEL_EXPORTER_OTLP_…")
-	f.StringVar(&o.protocol, "tracing-protocol", "", "`protocol` of the collector: grpc or http/protobuf; when empty, $OTEL_EXPORTER_OTLP_TRACES_PROTOCOL or $OTEL_EXPORTER_OTLP_PROTOCOL, else http/protobuf")
-	f.StringVar(&o.ratio, "tracing-sample-ratio", "", fmt.Sprintf("`share` of the traces that begin here which are kept, from 0 to 1; those that a caller began are kept as the caller says. When empty, $OTEL_TRACES_SAMPLER and $OTEL_TRACES_SAMPLER_ARG, else %v", DefaultSampleRatio))
+	f.StringVar(&o.Endpoint, "tracing-endpoint", "", "`URL` of the OpenTelemetry collector that gets traces, such as http://collector:4318 or https://collector:4317; when empty, $OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or $OTEL_EXPORTER_OTLP_ENDPOINT, and when they are empty too there are no traces. Headers and certificates are taken from the variables $OTEL_EXPORTER_OTLP_…")
+	f.StringVar(&o.Protocol, "tracing-protocol", "", "`protocol` of the collector: grpc or http/protobuf; when empty, $OTEL_EXPORTER_OTLP_TRACES_PROTOCOL or $OTEL_EXPORTER_OTLP_PROTOCOL, else http/protobuf")
+	f.StringVar(&o.Ratio, "tracing-sample-ratio", "", fmt.Sprintf("`share` of the traces that begin here which are kept, from 0 to 1; those that a caller began are kept as the caller says. When empty, $OTEL_TRACES_SAMPLER and $OTEL_TRACES_SAMPLER_ARG, else %v", DefaultSampleRatio))
 }
 
 // Validate finds what is wrong with the flags.
 func (o *Options) Validate(problems *flags.Problems) {
-	if o.endpoint != "" {
-		u, err := url.Parse(o.endpoint)
+	if o.Endpoint != "" {
+		u, err := url.Parse(o.Endpoint)
 		// The URL itself is not repeated: it may hold a password.
 		problems.Checkf(err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && u.User == nil,
 			"--tracing-endpoint: must be a URL such as http://collector:4318, without a user")
 	}
-	switch o.protocol {
+	switch o.Protocol {
 	case "", protocolGRPC, protocolHTTP:
 	default:
-		problems.Checkf(false, "--tracing-protocol: must be %s or %s, not %q", protocolGRPC, protocolHTTP, o.protocol)
+		problems.Checkf(false, "--tracing-protocol: must be %s or %s, not %q", protocolGRPC, protocolHTTP, o.Protocol)
 	}
-	if o.ratio != "" {
-		ratio, err := strconv.ParseFloat(o.ratio, 64)
-		problems.Checkf(err == nil && ratio >= 0 && ratio <= 1, "--tracing-sample-ratio: must be a number from 0 to 1, not %q", o.ratio)
+	if o.Ratio != "" {
+		ratio, err := strconv.ParseFloat(o.Ratio, 64)
+		problems.Checkf(err == nil && ratio >= 0 && ratio <= 1, "--tracing-sample-ratio: must be a number from 0 to 1, not %q", o.Ratio)
 	}
 }
 
@@ -82,7 +80,7 @@ func (o *Options) on() bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return false
 	}
-	return o.endpoint != "" || environment("ENDPOINT") != ""
+	return o.Endpoint != "" || environment("ENDPOINT") != ""
 }
 
 // flushTimeout bounds how long the process waits at its end for its last spans.
@@ -132,7 +130,7 @@ func (o *Options) Setup(ctx context.Context, program, version string, logger *sl
 }
 
 func (o *Options) speaks() string {
-	return cmp.Or(o.protocol, environment("PROTOCOL"), protocolHTTP)
+	return cmp.Or(o.Protocol, environment("PROTOCOL"), protocolHTTP)
 }
 
 // exporter sends spans. What no flag says, it takes from OpenTelemetry's variables.
@@ -140,14 +138,14 @@ func (o *Options) exporter(ctx context.Context) (*otlptrace.Exporter, error) {
 	switch protocol := o.speaks(); protocol {
 	case protocolGRPC:
 		var options []otlptracegrpc.Option
-		if o.endpoint != "" {
-			options = append(options, otlptracegrpc.WithEndpointURL(o.endpoint))
+		if o.Endpoint != "" {
+			options = append(options, otlptracegrpc.WithEndpointURL(o.Endpoint))
 		}
 		return otlptracegrpc.New(ctx, options...)
 	case protocolHTTP:
 		var options []otlptracehttp.Option
-		if o.endpoint != "" {
-			options = append(options, otlptracehttp.WithEndpointURL(withPath(o.endpoint)))
+		if o.Endpoint != "" {
+			options = append(options, otlptracehttp.WithEndpointURL(withPath(o.Endpoint)))
 		}
 		return otlptracehttp.New(ctx, options...)
 	default:
@@ -168,8 +166,8 @@ func withPath(endpoint string) string {
 func (o *Options) sampler() sdktrace.Sampler {
 	ratio := DefaultSampleRatio
 	switch {
-	case o.ratio != "":
-		ratio, _ = strconv.ParseFloat(o.ratio, 64) //nolint:errcheck // Checked by Validate.
+	case o.Ratio != "":
+		ratio, _ = strconv.ParseFloat(o.Ratio, 64) //nolint:errcheck // Checked by Validate.
 	case os.Getenv("OTEL_TRACES_SAMPLER") != "":
 		return nil
 	}

@@ -55,7 +55,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(r))
+		Complete(outcome.Patient(Name, r))
 }
 
 func request(name string) []reconcile.Request {

@@ -81,7 +81,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(r))
+		Complete(outcome.Patient(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // How much is worked on at once. A body is in memory before it is known whether
@@ -63,6 +64,9 @@ type request struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, span := tracing.Serve(r.Context(), r.Header, "webhook "+routeOf(r))
+	defer span.End()
+	r = r.WithContext(ctx)
 	var refused *refusal
 	switch {
 	case r.URL.Path != gm.EventsPath && r.URL.Path != gm.ResyncPath:
@@ -77,12 +81,32 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if refused != nil {
 		count(r.URL.Path, refused.Code)
+		span.Text(tracing.Result, string(refused.Code))
+		if refused.Code == gm.Unavailable {
+			span.Fail(string(refused.Code))
+		}
 		h.tell(r, refused)
 		if refused.retryAfter > 0 {
 			setRetryAfter(w, refused.retryAfter)
 		}
 		h.answer(w, statuses[refused.Code], refused.Refusal)
 	}
+}
+
+// routeOf is the address of a request, as spans have it.
+func routeOf(r *http.Request) string {
+	if r.URL.Path == gm.EventsPath || r.URL.Path == gm.ResyncPath {
+		return r.URL.Path
+	}
+	return "unknown"
+}
+
+// logger names the trace of a request in what is logged of it.
+func (h *handler) logger(ctx context.Context) logr.Logger {
+	if id := tracing.TraceID(ctx); id != "" {
+		return h.log.WithValues("traceId", id, "spanId", tracing.SpanID(ctx))
+	}
+	return h.log
 }
 
 // serve reads a request, makes sure that it is the platform's and new, and has it
@@ -153,10 +177,11 @@ func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *
 		return decideEvent(stored, event, r.delivery)
 	})
 	if refused != nil {
-		h.log.Info("Event refused", "binding", event.BindingID, "event", event.EventID, "code", refused.Code)
+		h.logger(ctx).Info("Event refused", "binding", event.BindingID, "event", event.EventID, "code", refused.Code)
 		return refused
 	}
-	h.log.Info("Event received", "result", done.result, "binding", event.BindingID, "event", event.EventID, "sequence", event.Sequence,
+	tracing.At(ctx).Text(tracing.Result, string(done.result))
+	h.logger(ctx).Info("Event received", "result", done.result, "binding", event.BindingID, "event", event.EventID, "sequence", event.Sequence,
 		"type", event.Type, "instance", event.Instance, "role", event.Role, "object", name)
 	count(gm.EventsPath, done.result)
 	h.answer(w, http.StatusOK, gm.Receipt{Result: done.result, BindingID: event.BindingID, Sequence: done.sequence, Object: name})
@@ -179,10 +204,10 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 	if err != nil && report.Bindings == nil {
 		return unavailable(err)
 	}
-	h.log.Info("Resync received", "bindings", len(all.Bindings), "asOf", time.UnixMilli(all.AsOf).UTC(), "counts", report.Counts)
+	h.logger(ctx).Info("Resync received", "bindings", len(all.Bindings), "asOf", time.UnixMilli(all.AsOf).UTC(), "counts", report.Counts)
 	status, result := http.StatusOK, gm.Stored
 	if report.Counts[gm.Failed] > 0 {
-		h.log.Error(err, "Bindings of a resync could not be stored", "failed", report.Counts[gm.Failed])
+		h.logger(ctx).Error(err, "Bindings of a resync could not be stored", "failed", report.Counts[gm.Failed])
 		setRetryAfter(w, retryAfter)
 		status, result = http.StatusServiceUnavailable, gm.Failed
 	}
@@ -197,7 +222,7 @@ func (h *handler) tell(r *http.Request, refused *refusal) {
 	switch refused.Code {
 	case gm.Unavailable:
 		if now, missed := h.strangers.now(h.now()); now {
-			h.log.Error(refused.cause, "A request cannot be served", "path", r.URL.Path, "moreBefore", missed)
+			h.logger(r.Context()).Error(refused.cause, "A request cannot be served", "path", r.URL.Path, "moreBefore", missed)
 		}
 	case gm.WrongSignature, gm.TooLarge, gm.UnknownPath, gm.MethodNotAllowed:
 		if now, missed := h.strangers.now(h.now()); now {

@@ -109,7 +109,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(r))
+		Complete(outcome.Patient(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it. Inside the

@@ -76,7 +76,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Build(outcome.Patient(r))
+		Build(outcome.Patient(Name, r))
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// makes room for ours.
 		Watches(&v1alpha1.InstanceRegistration{}, &handler.EnqueueRequestForObject{}).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(r))
+		Complete(outcome.Patient(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it.

@@ -54,7 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&rbacv1.ClusterRole{}, byName).
 		Watches(&rbacv1.ClusterRoleBinding{}, byName).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(r))
+		Complete(outcome.Patient(Name, r))
 }
 
 // bindingOf is the InstanceRoleBinding that an RBAC object of this name is made

@@ -81,7 +81,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(r.observers.news, &handler.EnqueueRequestForObject{})).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(r))
+		Complete(outcome.Patient(Name, r))
 }
 
 // instanceOf is the instance whose figures a Cluster has. The empty name stands for

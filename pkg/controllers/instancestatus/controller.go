@@ -75,7 +75,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
 		}}))
 	}
-	return building.Complete(outcome.Patient(r))
+	return building.Complete(outcome.Patient(Name, r))
 }
 
 // installedOtherwise lets through what the installation of a Managed instance says

@@ -47,7 +47,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(instanceOf)).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(r))
+		Complete(outcome.Patient(Name, r))
 }
 
 // instanceOf is the Instance that a Cluster of this name stands for.

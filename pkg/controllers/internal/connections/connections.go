@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // Key is what a connection is for.
@@ -75,6 +76,7 @@ func (p *Pool) Of(key Key, to connection.Connection) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s %q: %w", key.kind, key.name, err)
 	}
+	client.Transport = tracing.Transport(tracing.ToInstance)(client.Transport)
 	ctx, end := context.WithCancel(context.Background())
 	made := &Conn{HTTP: client, To: to, fingerprint: fingerprint, ctx: ctx, end: end}
 	if p.conns == nil {

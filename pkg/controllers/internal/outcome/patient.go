@@ -6,23 +6,47 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // patient reconciles again when it was behind.
-type patient struct{ reconcile.Reconciler }
+type patient struct {
+	reconcile.Reconciler
+	name string
+}
 
 // Patient takes it for no failure that an object was changed after it was read: a
 // cache is behind now and then, and everything is looked at again a moment later.
-func Patient(r reconcile.Reconciler) reconcile.Reconciler { return patient{r} }
+// Each look is a trace of its own, by the controller's name.
+func Patient(name string, r reconcile.Reconciler) reconcile.Reconciler { return patient{r, name} }
 
 // Reconcile implements reconcile.Reconciler.
 func (p patient) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+	ctx, span := p.trace(ctx, request)
+	defer span.End()
 	result, err := p.Reconciler.Reconcile(ctx, request)
-	if err == nil || !behind(err) {
-		return result, err
+	switch {
+	case err == nil:
+		return result, nil
+	case behind(err):
+		span.Text(tracing.Result, "behind")
+		log.FromContext(ctx).V(1).Info("The cache is behind, trying again", "cause", err.Error())
+		return reconcile.Result{RequeueAfter: afterStaleRead}, nil
 	}
-	log.FromContext(ctx).V(1).Info("The cache is behind, trying again", "cause", err.Error())
-	return reconcile.Result{RequeueAfter: afterStaleRead}, nil
+	span.Fail("failed")
+	return result, err
+}
+
+// trace begins the trace of one look, and has what is logged name it.
+func (p patient) trace(ctx context.Context, request reconcile.Request) (context.Context, tracing.Span) {
+	if !tracing.On() {
+		return ctx, tracing.Span{}
+	}
+	ctx, span := tracing.Root(ctx, "reconcile "+p.name, tracing.Internal)
+	span.Text(tracing.Controller, p.name)
+	span.Text(tracing.Object, request.String())
+	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("traceId", span.TraceID(), "spanId", tracing.SpanID(ctx))), span
 }
 
 // behind tells that an error, and all that is joined in it, is a conflict.

@@ -1,4 +1,4 @@
-package main
+package readers_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 
+	"github.com/kairship-io/kairship/cmd/internal/readers"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -23,7 +24,7 @@ func (f authenticatorFunc) Authenticate(_ context.Context, c authz.Credentials) 
 	return f(c)
 }
 
-func TestForReaders(t *testing.T) {
+func TestOnly(t *testing.T) {
 	known := authenticatorFunc(func(authz.Credentials) (authz.User, error) {
 		return authz.User{Name: "prometheus", Groups: []string{"g"}, Extra: map[string][]string{"k": {"v"}}}, nil
 	})
@@ -57,7 +58,7 @@ func TestForReaders(t *testing.T) {
 		served := false
 		next := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })
 		w := httptest.NewRecorder()
-		forReaders(next, tt.authenticator, kube.AuthorizationV1().SubjectAccessReviews()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		readers.Only(next, tt.authenticator, kube.AuthorizationV1().SubjectAccessReviews()).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 		if w.Code != tt.want || served != (tt.want == http.StatusOK) {
 			t.Errorf("%s: got %d, served is %v; want %d", tt.reason, w.Code, served, tt.want)
 		}
