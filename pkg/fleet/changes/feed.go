@@ -167,6 +167,9 @@ func (f *Feed[T]) gather(ctx context.Context) ([]*Event[T], error) {
 		case err != nil:
 			return events, nil //nolint:nilerr // It is told again, behind these.
 		case ok:
+			if e.Type == live.Gap {
+				traceGap(ctx, e.Source)
+			}
 			if told := f.tell(&e); told != nil {
 				events = append(events, told)
 			}
