@@ -106,7 +106,7 @@ func (q *quotas) enter(user string) (leave func(), limited *apierror.Error) {
 	if a.running >= q.MaxConcurrent {
 		return nil, q.refuse("concurrency", concurrentRetry, "you have %d operations under way, which is the limit: wait for some", a.running)
 	}
-	if owed := -a.cost.TokensAt(now); owed > 0 {
+	if owed := 1 - a.cost.TokensAt(now); owed > 0 {
 		return nil, q.refuse("cost", wait(owed, a.cost.Limit()), "your operations have cost more than %d a second: ask for less, or less often", q.CostPerSecond)
 	}
 	booked := a.operations.ReserveN(now, 1)

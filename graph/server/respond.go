@@ -97,7 +97,7 @@ func writeBody(w http.ResponseWriter, mediaType string, status int, body []byte)
 	// What one user may see must not be kept for the next one.
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Vary", "Accept, Authorization")
+	h.Add("Vary", "Accept, Authorization") // Beside Origin, which CORS adds.
 	w.WriteHeader(status)
 	w.Write(body) //nolint:errcheck // The client went away.
 }
