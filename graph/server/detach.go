@@ -30,7 +30,7 @@ func (e *eventWriter) detach(r *http.Request) bool {
 		return false
 	}
 	e.mu.Lock()
-	e.own, e.w, e.conn = conn, nil, nil
+	e.own, e.w, e.conn, e.deadline = conn, nil, nil, time.Time{}
 	e.mu.Unlock()
 	go e.attend(conn)
 	return true
@@ -50,10 +50,7 @@ func (e *eventWriter) attend(conn net.Conn) {
 }
 
 // sendChunk sends a chunk of the response; an empty one is the last.
-func (e *eventWriter) sendChunk(p []byte, deadline time.Time) error {
-	if err := e.own.SetWriteDeadline(deadline); err != nil {
-		return err
-	}
+func (e *eventWriter) sendChunk(p []byte) error {
 	b := buffers.Get().(*bytes.Buffer)
 	defer giveBack(b)
 	b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(len(p)), 16))

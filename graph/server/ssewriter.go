@@ -43,7 +43,9 @@ type eventWriter struct {
 	closed bool
 	broken bool
 	last   time.Time
-	alive  *time.Timer
+	// deadline is that of writing to the connection.
+	deadline time.Time
+	alive    *time.Timer
 }
 
 var _ sink = (*eventWriter)(nil)
@@ -170,12 +172,14 @@ func (e *eventWriter) write(p []byte) *endError {
 
 // send is called with the lock held.
 func (e *eventWriter) send(p []byte) error {
-	deadline := e.last.Add(e.limits.WriteTimeout)
-	if e.own != nil {
-		return e.sendChunk(p, deadline)
+	// A deadline costs as much as a small write, so it is set for some writes together.
+	if spare := e.limits.WriteTimeout / 10; e.deadline.Sub(e.last) < e.limits.WriteTimeout {
+		e.deadline = e.last.Add(e.limits.WriteTimeout + spare)
+		e.setDeadline(e.deadline)
 	}
-	// A server that can't set deadlines (in tests) has none.
-	e.conn.SetWriteDeadline(deadline) //nolint:errcheck // See above.
+	if e.own != nil {
+		return e.sendChunk(p)
+	}
 	if _, err := e.w.Write(p); err != nil {
 		return err
 	}
@@ -192,7 +196,8 @@ func (e *eventWriter) close() {
 	}
 	if e.own != nil {
 		if !e.broken {
-			e.sendChunk(nil, time.Now().Add(closeWait)) //nolint:errcheck // It is over either way.
+			e.setDeadline(time.Now().Add(closeWait))
+			e.sendChunk(nil) //nolint:errcheck // It is over either way.
 		}
 		_ = e.own.Close()
 		return
@@ -201,7 +206,16 @@ func (e *eventWriter) close() {
 		return
 	}
 	// The connection may be used for another request.
-	e.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // See write.
+	e.setDeadline(time.Time{})
+}
+
+// setDeadline has no effect on a server that can't set deadlines (in tests).
+func (e *eventWriter) setDeadline(at time.Time) {
+	if e.own != nil {
+		e.own.SetWriteDeadline(at) //nolint:errcheck // The next write tells.
+		return
+	}
+	e.conn.SetWriteDeadline(at) //nolint:errcheck // See above.
 }
 
 type socketKey struct{}

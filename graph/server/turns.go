@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/stream"
@@ -32,6 +33,8 @@ type running struct {
 	choice choice
 	out    outcome
 	over   func(outcome)
+	// counter counts events.
+	counter prometheus.Counter
 	// ended: over was called, or is about to be.
 	ended bool
 
@@ -129,7 +132,7 @@ func (r *running) send() *endError {
 			r.request.span.End()
 		}
 		r.out.events++
-		r.streams.metrics.events.WithLabelValues(r.via).Inc()
+		r.counter.Inc()
 	}
 }
 
@@ -139,7 +142,20 @@ func (r *running) next() (*graphql.Response, string) {
 		if same, ok := r.turns.Same(); ok && r.choice != (choice{}) {
 			return r.shared(same)
 		}
-		r.turns.Pass(r.own)
+		return r.resolve()
+	}
+	resp := r.responses(r.event)
+	if resp == nil {
+		return nil, ""
+	}
+	return resp, r.ids.of(resp.Data)
+}
+
+// resolve is the result of the event that was pulled, for this subscriber alone.
+func (r *running) resolve() (*graphql.Response, string) {
+	if r.turns.Pass(r.own) == changes.LeftOut {
+		r.untold = true
+		return nil, ""
 	}
 	resp := r.responses(r.event)
 	if resp == nil {
@@ -160,7 +176,10 @@ func (r *running) shared(same changes.Same) (*graphql.Response, string) {
 	if known, ok := r.streams.results.find(key); ok {
 		return &graphql.Response{Data: known.with(cursor)}, cursor
 	}
-	r.turns.Pass(r.own)
+	if r.turns.Pass(r.own) == changes.LeftOut {
+		r.untold = true
+		return nil, ""
+	}
 	resp := r.responses(r.same)
 	if resp != nil && len(resp.Errors) == 0 && len(resp.Extensions) == 0 {
 		if made, ok := r.ids.split(resp.Data); ok {
@@ -172,11 +191,7 @@ func (r *running) shared(same changes.Same) (*graphql.Response, string) {
 	if resp == nil || r.ctx.Err() != nil {
 		return nil, ""
 	}
-	r.turns.Pass(r.own)
-	if resp = r.responses(r.event); resp == nil {
-		return nil, ""
-	}
-	return resp, r.ids.of(resp.Data)
+	return r.resolve()
 }
 
 // end ends the subscription. It is called once, by whoever works.
@@ -236,7 +251,7 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 		over(outcome{endError: &endError{reason: reasonRefused}, errors: gqlerror.List{sub.present(ctx, limited)}})
 		return
 	}
-	r := &running{subscription: sub, streams: s, request: requestFrom(ctx), over: over}
+	r := &running{subscription: sub, streams: s, request: requestFrom(ctx), over: over, counter: s.metrics.events.WithLabelValues(sub.via)}
 	r.turn.Store(working)
 	r.ctx, r.standing = s.sentry.Stand(ctx, r.request.credentials, user)
 	r.stop = []func(){leave, r.standing.Leave}

@@ -7,6 +7,10 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"hash"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/consistency"
@@ -48,14 +52,48 @@ const (
 
 // sealer signs the cursors of one subscription.
 type sealer struct {
-	id       [consistency.KeyIDSize]byte
-	key      []byte
+	*signer
+
 	identity [8]byte
 }
 
-func newSealer(key []byte, identity string) *sealer {
+func newSealer(key []byte, identity string) sealer {
 	sum := sha256.Sum256([]byte(identity))
-	return &sealer{id: consistency.KeyID(key), key: cursorKey(key), identity: [8]byte(sum[:8])}
+	return sealer{signer: signerOf(key), identity: [8]byte(sum[:8])}
+}
+
+// signer signs with a key, for all subscriptions: a cursor goes with each event.
+type signer struct {
+	id  [consistency.KeyIDSize]byte
+	key []byte
+	// desks are what it is done with.
+	desks sync.Pool
+}
+
+// desk is what a cursor is made with.
+type desk struct {
+	mac  hash.Hash
+	text []byte
+	sum  [sha256.Size]byte
+}
+
+// latest is the signer that was asked for last: there is one key at a time.
+var latest atomic.Pointer[signer]
+
+func signerOf(key []byte) *signer {
+	if known := latest.Load(); known != nil && hmac.Equal(known.key, key) {
+		return known
+	}
+	s := signerWith(key)
+	latest.Store(s)
+	return s
+}
+
+func signerWith(key []byte) *signer {
+	s := &signer{id: consistency.KeyID(key), key: slices.Clone(key)}
+	own := cursorKey(key)
+	s.desks.New = func() any { return &desk{mac: hmac.New(sha256.New, own)} }
+	return s
 }
 
 // cursorKey is a key for cursors alone.
@@ -65,10 +103,18 @@ func cursorKey(key []byte) []byte {
 	return h.Sum(nil)
 }
 
-func (s *sealer) mac(text []byte) []byte {
-	h := hmac.New(sha256.New, s.key)
-	h.Write(text)
-	return h.Sum(nil)[:macSize]
+// signed tells that a signature is one of the signer's.
+func (s *signer) signed(text, mac []byte) bool {
+	d := s.desks.Get().(*desk)
+	defer s.desks.Put(d)
+	return hmac.Equal(mac, d.sign(text))
+}
+
+// sign is the signature of a text, until the desk is used again.
+func (d *desk) sign(text []byte) []byte {
+	d.mac.Reset()
+	d.mac.Write(text)
+	return d.mac.Sum(d.sum[:0])[:macSize]
 }
 
 // Flags of a step.
@@ -78,30 +124,45 @@ const (
 	stepOpen
 )
 
-// write makes a cursor.
-func (s *sealer) write(positions map[partID]place, order []partID) string {
-	out := make([]byte, 0, 32+len(order)*24+macSize)
-	out = append(append(out, cursorFormat), s.id[:]...)
-	out = append(out, s.identity[:]...)
-	out = binary.AppendUvarint(out, uint64(len(order)))
-	for _, id := range order {
-		out = append(out, id[:]...)
-		at := positions[id]
-		out = binary.BigEndian.AppendUint32(out, at.scope)
-		out = binary.AppendUvarint(out, uint64(len(at.position)))
-		for _, step := range at.position {
-			out = appendStep(out, step)
-		}
-	}
-	return base64.RawURLEncoding.EncodeToString(append(out, s.mac(out)...))
+// placed is a place with what it is of.
+type placed struct {
+	id partID
+	place
 }
 
-func appendStep(out []byte, s step) []byte {
-	flags := byte(0)
-	for flag, set := range map[byte]bool{stepTold: s.stamp != nil, stepEnd: s.end, stepOpen: s.open} {
-		if set {
-			flags |= flag
+// write makes a cursor.
+func (s sealer) write(places []placed) string {
+	d := s.desks.Get().(*desk)
+	defer s.desks.Put(d)
+	out := append(append(d.text[:0], cursorFormat), s.id[:]...)
+	out = append(out, s.identity[:]...)
+	out = binary.AppendUvarint(out, uint64(len(places)))
+	for i := range places {
+		at := &places[i]
+		out = append(out, at.id[:]...)
+		out = binary.BigEndian.AppendUint32(out, at.scope)
+		out = binary.AppendUvarint(out, uint64(len(at.position)))
+		for j := range at.position {
+			out = appendStep(out, &at.position[j])
 		}
+	}
+	out = append(out, d.sign(out)...)
+	raw := len(out)
+	out = base64.RawURLEncoding.AppendEncode(out, out[:raw])
+	d.text = out
+	return string(out[raw:])
+}
+
+func appendStep(out []byte, s *step) []byte {
+	flags := byte(0)
+	if s.stamp != nil {
+		flags |= stepTold
+	}
+	if s.end {
+		flags |= stepEnd
+	}
+	if s.open {
+		flags |= stepOpen
 	}
 	out = append(out, flags)
 	if s.stamp != nil {
@@ -126,7 +187,7 @@ var errNotOurs = apierror.Invalid(CursorArgument, "this is no cursor of this sub
 // read tells what a cursor says. It returns nothing, and no error, for a cursor that
 // was signed with a key that is gone: like history that is lost. The error is
 // INVALID for what is no cursor of this subscription.
-func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, error) {
+func (s sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, error) {
 	if len(text) > maxCursor {
 		return nil, errNotOurs
 	}
@@ -134,7 +195,7 @@ func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (
 	if err != nil || len(raw) < headSize+macSize || raw[0] != cursorFormat {
 		return nil, errNotOurs
 	}
-	signer := *s
+	signer := s.signer
 	if id := [consistency.KeyIDSize]byte(raw[1:headSize]); id != s.id {
 		key, err := keys.Find(ctx, id)
 		if err != nil {
@@ -143,10 +204,10 @@ func (s *sealer) read(ctx context.Context, keys consistency.Keys, text string) (
 		if key == nil {
 			return nil, nil
 		}
-		signer.key = cursorKey(key)
+		signer = signerWith(key)
 	}
 	body, mac := raw[:len(raw)-macSize], raw[len(raw)-macSize:]
-	if !hmac.Equal(mac, signer.mac(body)) {
+	if !signer.signed(body, mac) {
 		return nil, errNotOurs
 	}
 	r := &cursorReader{rest: body[headSize:]}
@@ -235,25 +296,23 @@ func (e *Event) Cursor() string {
 // as far as what it has seen.
 func (s *Stream) cursor() string {
 	s.mu.Lock()
-	parts := s.parts
-	positions := make(map[partID]place, len(parts))
-	order := make([]partID, 0, len(parts))
-	for _, p := range parts {
+	var few [4]placed
+	places := few[:0]
+	for _, p := range s.parts {
 		// What is seen was offered before, so that nothing waits means it was read.
 		if seen := p.seen.Load(); seen != nil && p.idle() && seen.sequence > p.reading.at.sequence {
 			p.progress, p.reading.at = progress{at: seen, done: true}, seen
 		}
 		if at := p.progress.position(); at != nil {
-			positions[p.id] = place{p.scope, at}
-			order = append(order, p.id)
+			places = append(places, placed{p.id, place{p.scope, at}})
 		}
 	}
 	s.mu.Unlock()
-	return s.seal.write(positions, order)
+	return s.seal.write(places)
 }
 
 // open reads the cursor that a subscription goes on from.
-func (s *sealer) open(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, bool, error) {
+func (s sealer) open(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, bool, error) {
 	if text == "" {
 		return nil, false, nil
 	}

@@ -94,14 +94,14 @@ func (s *Stream) read(p *part) bool {
 // say lets an event wait to be read, and what is known once it was.
 func (s *Stream) say(p *part, e Event, is progress) {
 	e.Source = p.source
-	s.out = append(s.out, said{event: e, part: p, progress: is, moves: true})
+	s.utter(said{event: e, part: p, progress: is, moves: true})
 	p.out++
 }
 
 // sayOf lets an event wait to be read that moves nothing.
 func (s *Stream) sayOf(p *part, e Event) {
 	e.Source = p.source
-	s.out = append(s.out, said{event: e, part: p})
+	s.utter(said{event: e, part: p})
 	p.out++
 }
 
@@ -160,7 +160,7 @@ func (s *Stream) settle(p *part) {
 }
 
 // sayAll is said about the stream as a whole.
-func (s *Stream) sayAll(e Event) { s.out = append(s.out, said{event: e}) }
+func (s *Stream) sayAll(e Event) { s.utter(said{event: e}) }
 
 // status says how a part's source is, behind what it had to say.
 func (s *Stream) status(p *part) {

@@ -202,7 +202,7 @@ func TestCursorsOfOthers(t *testing.T) {
 		// Of a key that is gone: like history that is lost.
 		stream, err := h.Subscribe(t.Context(), Subscription{
 			Interests: everything(alpha).Interests, Identity: "test",
-			After: newSealer([]byte("another key of thirty two bytes."), "test").write(nil, nil),
+			After: newSealer([]byte("another key of thirty two bytes."), "test").write(nil),
 		})
 		if err != nil {
 			t.Fatal(err)

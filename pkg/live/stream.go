@@ -17,7 +17,7 @@ type Stream struct {
 	hub        *Hub
 	ctx        context.Context //nolint:containedctx // It is the stream's own lifetime.
 	cancel     context.CancelCauseFunc
-	seal       *sealer
+	seal       sealer
 	maxPending int
 	// open: it goes on without sources.
 	open   bool
@@ -43,6 +43,8 @@ type Stream struct {
 	// The rest belongs to the reader.
 
 	out []said
+	// pooled is the room of out at first.
+	pooled *[fewSaid]said
 	// synced: the whole stream has been told to be.
 	synced bool
 }
@@ -118,7 +120,7 @@ func (s *Stream) shift() Event {
 	next := s.out[0]
 	s.out[0] = said{}
 	if s.out = s.out[1:]; len(s.out) == 0 {
-		s.out = nil
+		s.clear()
 	}
 	if next.part != nil {
 		next.part.out--
@@ -127,6 +129,31 @@ func (s *Stream) shift() Event {
 		}
 	}
 	return next.event
+}
+
+// outs are for what streams are about to say: one that is silent has none.
+var outs = sync.Pool{New: func() any { return new([fewSaid]said) }}
+
+// fewSaid is enough for most that is said at a time.
+const fewSaid = 4
+
+// utter lets something wait to be read.
+func (s *Stream) utter(what said) {
+	if s.out == nil {
+		s.pooled = outs.Get().(*[fewSaid]said)
+		s.out = s.pooled[:0]
+	}
+	s.out = append(s.out, what)
+}
+
+// clear gives back the room for what has been read.
+func (s *Stream) clear() {
+	s.out = nil
+	if s.pooled != nil {
+		*s.pooled = [fewSaid]said{}
+		outs.Put(s.pooled)
+		s.pooled = nil
+	}
 }
 
 // turn is the part whose turn it is, with what it has to say taken out; nil when

@@ -154,9 +154,9 @@ func TestTrim(t *testing.T) {
 
 func FuzzCursor(f *testing.F) {
 	s := newSealer(theKey, "test")
-	good := s.write(map[partID]place{{1}: {scope: 7, position: position{
+	good := s.write([]placed{{partID{1}, place{scope: 7, position: position{
 		{stamp: &stamp{versions: []uint64{5, 6}, epoch: 9}, last: Key{"n", "a"}, open: true}, {last: Key{"n", "a"}}, {stamp: &stamp{versions: []uint64{4}}, end: true},
-	}}}, []partID{{1}})
+	}}}})
 	f.Add(good)
 	f.Add("")
 	f.Add(good[:30])
@@ -166,11 +166,11 @@ func FuzzCursor(f *testing.F) {
 			t.Errorf("an error that is not the caller's: %v", err)
 		}
 		if err == nil && len(places) > 0 {
-			var order []partID
-			for id := range places {
-				order = append(order, id)
+			var all []placed
+			for id, at := range places {
+				all = append(all, placed{id, at})
 			}
-			if len(order) == 1 && s.write(places, order) != text {
+			if len(all) == 1 && s.write(all) != text {
 				t.Error("what was read is written otherwise")
 			}
 		}

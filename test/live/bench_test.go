@@ -309,16 +309,23 @@ func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int) {
 		clients = append(clients, c)
 	}
 	open := usageOf(b, kairship, profiles)
-	measure(b, kube, namespace, l)
-	after := usageOf(b, kairship, profiles)
-	if *benchProfiles != "" {
-		for _, name := range []string{"heap", "goroutine"} {
-			path := filepath.Join(*benchProfiles, fmt.Sprintf("%s-%d-%s", name, n, filepath.Base(program)))
-			if err := os.WriteFile(path, []byte(profile(b, profiles, name)), 0o600); err != nil {
-				b.Fatal(err)
-			}
+	var profiling sync.WaitGroup
+	save := func(name string) {
+		if *benchProfiles == "" {
+			return
+		}
+		kind, _, _ := strings.Cut(name, "?")
+		path := filepath.Join(*benchProfiles, fmt.Sprintf("%s-%d-%s", kind, n, filepath.Base(program)))
+		if err := os.WriteFile(path, []byte(profile(b, profiles, name)), 0o600); err != nil {
+			b.Error(err)
 		}
 	}
+	profiling.Go(func() { save("profile?seconds=3") })
+	measure(b, kube, namespace, l)
+	profiling.Wait()
+	after := usageOf(b, kairship, profiles)
+	save("heap")
+	save("goroutine")
 	for _, c := range append(clients, first) {
 		_ = c.conn.Close()
 	}

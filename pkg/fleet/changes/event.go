@@ -45,9 +45,6 @@ type Event[T any] struct {
 	cursor string
 	// key tells objects apart.
 	key string
-	// same stands for what everybody is told who sees the whole object; zero where the
-	// event is not the same for them.
-	same Same
 	// compare: whether a selected field changed shows only once it is read.
 	compare bool
 	// told remembers what the stream told; nil where nothing has to be read.

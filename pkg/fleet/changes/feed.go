@@ -66,8 +66,8 @@ type Feed[T any] struct {
 	out chan *Event[T]
 	// memory is what was told; nil where nothing has to be read.
 	memory *told
-	// events are those that are made, the first of which was pulled.
-	events []*Event[T]
+	// events are those that are to be told, the first of which was pulled.
+	events []*pulled[T]
 	// over: there are no more, closed: the channel has been told so.
 	over, closed bool
 }
@@ -93,54 +93,83 @@ func (f *Feed[T]) Pull(ctx context.Context) (ready bool) {
 	}
 	defer func() {
 		if p := recover(); p != nil {
-			f.End(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
-			f.over, ready = true, true
+			f.panicked(ctx, p)
+			ready = true
 		}
 	}()
 	if len(f.events) > 0 {
-		f.events = f.events[1:]
-	}
-	if len(f.events) == 0 {
-		var err error
-		if f.events, err = f.gather(ctx); err != nil {
-			f.events, f.over = nil, true
-			if ctx.Err() == nil {
-				f.End(ctx, err)
-			}
+		f.events[0] = nil // What was told is not kept.
+		if f.events = f.events[1:]; len(f.events) > 0 {
 			return true
 		}
-		f.read(ctx, f.events)
+		f.events = nil
 	}
+	var err error
+	if f.events, err = f.gather(ctx); err != nil {
+		f.events, f.over = nil, true
+		if ctx.Err() == nil {
+			f.End(ctx, err)
+		}
+		return true
+	}
+	f.read(ctx, f.events)
 	return len(f.events) > 0
+}
+
+// panicked ends the subscription because of a bug.
+func (f *Feed[T]) panicked(ctx context.Context, p any) {
+	f.events, f.over = nil, true
+	f.End(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
 }
 
 // Same implements Turns.
 func (f *Feed[T]) Same() (Same, bool) {
-	if f.over || !f.Selection.Alone {
+	if f.over || !f.Selection.Alone || f.Whole == nil {
 		return Same{}, false
 	}
-	s := f.events[0].same
-	return s, s.now != nil
+	e := &f.events[0].event
+	if e.Object == nil || !f.Whole(e.Object) || (e.Old != nil && !f.Whole(e.Old)) {
+		return Same{}, false
+	}
+	return Same{Type(e.Type), e.Object, e.Old}, true
 }
 
 // Cursor implements Turns.
 func (f *Feed[T]) Cursor() string { return f.events[0].cursor }
 
 // Pass implements Turns.
-func (f *Feed[T]) Pass(ctx context.Context) bool {
-	if !f.over {
+func (f *Feed[T]) Pass(ctx context.Context) Passed {
+	told := f.showFirst(ctx)
+	switch {
+	case told != nil:
 		select {
-		case f.out <- f.events[0]:
-			return true
+		case f.out <- told:
+			return Sent
 		case <-ctx.Done():
 			f.over = true
 		}
+	case !f.over:
+		return LeftOut
 	}
 	if !f.closed {
 		f.closed = true
 		close(f.out)
 	}
-	return false
+	return Closed
+}
+
+// showFirst makes what is told of the event that was pulled; nil where there is none,
+// or nothing to tell of it.
+func (f *Feed[T]) showFirst(ctx context.Context) *Event[T] {
+	defer func() {
+		if p := recover(); p != nil {
+			f.panicked(ctx, p)
+		}
+	}()
+	if f.over {
+		return nil
+	}
+	return f.show(f.events[0])
 }
 
 // Close implements Turns.
@@ -151,11 +180,11 @@ func (f *Feed[T]) Close() {
 
 // gather takes the next event that is to be told and, where it takes reading, those
 // along that are there too. There may be none.
-func (f *Feed[T]) gather(ctx context.Context) ([]*Event[T], error) {
+func (f *Feed[T]) gather(ctx context.Context) ([]*pulled[T], error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	var events []*Event[T]
+	var events []*pulled[T]
 	for waited := false; ; {
 		if f.Changed.woken() {
 			f.follow(ctx)
@@ -198,14 +227,14 @@ func (f *Feed[T]) follow(ctx context.Context) {
 }
 
 // read starts reading what is selected on the events' objects.
-func (f *Feed[T]) read(ctx context.Context, events []*Event[T]) {
+func (f *Feed[T]) read(ctx context.Context, events []*pulled[T]) {
 	if !f.Selection.Loads || len(events) == 0 {
 		return
 	}
 	var objects []T
 	for _, e := range events {
-		if e.key != "" {
-			objects = append(objects, e.Object)
+		if told := f.show(e); told != nil && told.key != "" {
+			objects = append(objects, told.Object)
 		}
 	}
 	together := f.Begin(ctx)
@@ -213,7 +242,9 @@ func (f *Feed[T]) read(ctx context.Context, events []*Event[T]) {
 		f.Prefetch(together, objects)
 	}
 	for _, e := range events {
-		e.told, e.reading = f.memory, func(ctx context.Context) context.Context { return shared{ctx, together} }
+		if e.told != nil {
+			e.told.told, e.told.reading = f.memory, func(ctx context.Context) context.Context { return shared{ctx, together} }
+		}
 	}
 }
 
@@ -232,9 +263,21 @@ func (s shared) Value(key any) any {
 	return s.values.Value(key)
 }
 
-// tell makes the event of one of the stream; nil where there is nothing to tell.
-func (f *Feed[T]) tell(e *live.Event) *Event[T] {
-	told := &Event[T]{Type: Type(e.Type), ChangedFields: []string{}, cursor: e.Cursor()}
+// pulled is an event that is to be told.
+type pulled[T any] struct {
+	event live.Event
+	// changed are the fields that differ; compare is Event.compare.
+	changed []string
+	compare bool
+	// cursor is made at once: later it would be that of what has been read since.
+	cursor string
+	// told is made when it is needed; shown: it was, and is nil where it can't be.
+	told  *Event[T]
+	shown bool
+}
+
+// tell takes an event of the stream; nil when there is nothing to tell.
+func (f *Feed[T]) tell(e *live.Event) *pulled[T] {
 	switch e.Type {
 	case live.Ended:
 		return nil // Its objects have been told as gone.
@@ -248,23 +291,34 @@ func (f *Feed[T]) tell(e *live.Event) *Event[T] {
 		if !tell {
 			return nil
 		}
-		told.ChangedFields, told.compare = changed, compare
-		fallthrough
-	case live.Added, live.Deleted:
+		return &pulled[T]{event: *e, changed: changed, compare: compare, cursor: e.Cursor()}
+	case live.Added, live.Deleted, live.Gap, live.Interrupted, live.Synced, live.Restored:
+	}
+	return &pulled[T]{event: *e, changed: []string{}, cursor: e.Cursor()}
+}
+
+// show makes what is told of an event, as the subscriber may see it; nil where the
+// object can't be read.
+func (f *Feed[T]) show(p *pulled[T]) *Event[T] {
+	if p.shown {
+		return p.told
+	}
+	p.shown = true
+	e := &p.event
+	told := &Event[T]{Type: Type(e.Type), ChangedFields: p.changed, compare: p.compare, cursor: p.cursor}
+	switch e.Type {
+	case live.Added, live.Modified, live.Deleted:
 		var err error
 		if told.Object, err = f.Show(e.Object); err != nil {
 			f.unreadable(e, err)
 			return nil
 		}
 		told.key = e.Object.Source.Resource.Resource + "/" + string(e.Object.Meta.UID)
-		if f.Selection.Alone && f.Whole != nil && f.Whole(e.Object) && (e.Old == nil || f.Whole(e.Old)) {
-			told.same = Same{told.Type, e.Object, e.Old}
-		}
 	case live.Gap:
 		told.Message = new("What happened since is not known any more. What there is now follows.")
 	case live.Interrupted:
 		told.Message = new(messageOf(e.Err))
-	case live.Synced, live.Restored:
+	case live.Synced, live.Restored, live.Ended:
 	}
 	if e.Source.Instance != "" {
 		told.InstanceName = &e.Source.Instance
@@ -272,6 +326,7 @@ func (f *Feed[T]) tell(e *live.Event) *Event[T] {
 	if kind := f.KindOf(e.Source); kind != "" && e.Source != (live.Source{}) {
 		told.Kind = &kind
 	}
+	p.told = told
 	return told
 }
 

@@ -19,12 +19,24 @@ type Turns interface {
 	Same() (Same, bool)
 	// Cursor is that of the event that was pulled and that is the same for others.
 	Cursor() string
-	// Pass sends what was pulled to the channel, which has room for one. It is false
-	// when there is nothing more to come, and the channel is closed.
-	Pass(ctx context.Context) bool
+	// Pass sends what was pulled to the channel, which has room for one; the end closes
+	// the channel.
+	Pass(ctx context.Context) Passed
 	// Close ends it from outside.
 	Close()
 }
+
+// Passed is what became of an event.
+type Passed int
+
+const (
+	// Sent: it is in the channel.
+	Sent Passed = iota
+	// LeftOut: it can't be read, and nothing is told of it.
+	LeftOut
+	// Closed: there was none, and there will be none.
+	Closed
+)
 
 // Driver makes the events of a subscription and passes them on.
 type Driver interface {
@@ -73,7 +85,7 @@ func (r *runner) Drive(ctx context.Context, t Turns) {
 		defer t.Close()
 		for {
 			for t.Pull(ctx) {
-				if !t.Pass(ctx) {
+				if t.Pass(ctx) == Closed {
 					return
 				}
 			}
