@@ -53,6 +53,13 @@ func TestChaos(t *testing.T) {
 	t.Logf("changes: %v", c.counts())
 
 	s.Heal(t)
+	c.comesToRest(t)
+}
+
+// comesToRest checks that actual state becomes desired state, that nothing stays
+// behind once all of it goes, and that nothing went that is somebody else's.
+func (c *churn) comesToRest(t *testing.T) {
+	t.Helper()
 	ended := time.Now()
 	c.conclude(t)
 	poll.Until(t, restWithin, "actual state is desired state", c.asDesired)
@@ -68,15 +75,15 @@ func TestChaos(t *testing.T) {
 	// The workloads in the member that moved are new ones; everything else is as it was.
 	var now picture
 	poll.Until(t, restWithin, "the workloads are well", func(ctx context.Context) (err error) {
-		if now, err = s.settled(ctx); err != nil {
+		if now, err = c.settled(ctx); err != nil {
 			return err
 		}
-		if diff := cmp.Diff(withoutUIDs(s.before, moving), withoutUIDs(now, moving)); diff != "" {
+		if diff := cmp.Diff(withoutUIDs(c.before, moving), withoutUIDs(now, moving)); diff != "" {
 			return fmt.Errorf("the workloads are not as they were (-before +now):\n%s", diff)
 		}
 		return nil
 	})
-	s.before, before = now, now
+	c.scene.before, before = now, now
 	for kind, of := range c.counts() {
 		if of.done == 0 {
 			t.Errorf("nothing was done with %s", kind)

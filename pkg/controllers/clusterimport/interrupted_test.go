@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -201,10 +202,14 @@ func (w *world) change(change func(*v1alpha1.Cluster)) {
 }
 
 // picture is everything that is there, by where, with whose it is.
-func (w *world) picture() []string {
+func (w *world) picture() []string { return w.pictureOf(slices.Collect(maps.Keys(w.others))...) }
+
+// pictureOf is the same of some of them, and of the Cluster.
+func (w *world) pictureOf(places ...string) []string {
 	w.Helper()
 	var all []string
-	for where, cluster := range w.others {
+	for _, where := range places {
+		cluster := w.others[where]
 		for _, list := range []client.ObjectList{
 			&corev1.NamespaceList{}, &corev1.ServiceAccountList{}, &corev1.SecretList{}, &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &clusterv1alpha1.ClusterList{},
 		} {

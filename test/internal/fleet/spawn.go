@@ -319,6 +319,25 @@ func (f *Fleet) Replica(t testing.TB, flags ...string) *Process {
 	})
 }
 
+// SecondLeader starts another controller manager, which works without asking who
+// leads. It is ready when it serves its metrics, at its address.
+func (f *Fleet) SecondLeader(t testing.TB) *Process {
+	t.Helper()
+	args := f.Args(t, "kairship-controller-manager-0")
+	p := spawn(t, args[0], func(address string) []string {
+		own := []string{"--leader-elect=false", "--metrics-bind-address=" + address, "--health-probe-bind-address=0"}
+		for _, arg := range args[1:] {
+			name, _, _ := strings.Cut(arg, "=")
+			if !strings.HasPrefix(name, "--webhook-") && !strings.HasSuffix(name, "-bind-address") && name != "--leader-elect" && name != "--pprof-address" {
+				own = append(own, arg)
+			}
+		}
+		return own
+	})
+	p.ready(t, "http://"+p.Address+"/metrics", nil)
+	return p
+}
+
 // PKI is the path of a key or certificate that the fleet made.
 func (f *Fleet) PKI(path ...string) string {
 	return filepath.Join(append([]string{f.Dir, "pki"}, path...)...)
