@@ -39,8 +39,10 @@ func New(server, token string) *Client {
 
 // Request is one operation.
 type Request struct {
-	Query     string         `json:"query"`
-	Variables map[string]any `json:"variables,omitempty"`
+	Query string `json:"query"`
+	// OperationName is needed where the query has several.
+	OperationName string         `json:"operationName,omitempty"`
+	Variables     map[string]any `json:"variables,omitempty"`
 	// Accept is the media type of the response; JSON where empty.
 	Accept string `json:"-"`
 }

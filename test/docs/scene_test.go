@@ -1,0 +1,239 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// within is how long Karmada, the members and the index may take to follow.
+const within = 60 * time.Second
+
+// scene is where the operations of one document happen: copies of the namespaces
+// shop and ops of alpha, with the sample applications in them.
+type scene struct {
+	fleet *fleet.Fleet
+	admin *gql.Client
+	// id begins the names of all that the scene has.
+	id string
+	// operation is the last one that a mutation began.
+	operation string
+}
+
+// newScene sets the scene of a document, as far as it needs one, and clears it away
+// after the test.
+func newScene(t *testing.T, blocks []block) *scene {
+	t.Helper()
+	f := fleet.Open(t)
+	s := &scene{fleet: f, admin: gql.New(f.KairshipURL, f.Token(t, "admin")), id: fmt.Sprintf("docs-%d", time.Now().UnixMilli()%1e9)}
+	if !slices.ContainsFunc(blocks, func(b block) bool { return ours.MatchString(b.text) || strings.Contains(b.text, "$") }) {
+		return s
+	}
+	alpha := f.Client(t, "alpha")
+	t.Cleanup(func() { s.clear(t) })
+	for _, o := range s.samples(t) {
+		if err := alpha.Create(t.Context(), o); err != nil {
+			t.Fatalf("%s %s: %v", o.GetKind(), o.GetName(), err)
+		}
+	}
+	if err := alpha.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.id + "-shop", Name: "settings"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.makeLegacy(t)
+	poll.Until(t, within, "the copies of the sample applications are there", func(ctx context.Context) error {
+		data, _, err := gql.Query[struct {
+			Workloads struct {
+				Nodes []struct{ Name, Health string }
+			}
+		}](ctx, s.admin, `query($in: [String!]) { workloads(filter: { instances: ["alpha"], namespaces: $in }) { nodes { name health } } }`,
+			map[string]any{"in": []string{s.id + "-shop", s.id + "-ops"}})
+		if err != nil {
+			return err
+		}
+		health := map[string]string{}
+		for _, w := range data.Workloads.Nodes {
+			health[w.Name] = w.Health
+		}
+		if health["frontend"] != "HEALTHY" || health["cart"] != "HEALTHY" || health["agent"] != "HEALTHY" || health["stuck"] != "UNSCHEDULED" || len(health) < 7 {
+			return fmt.Errorf("they are %v", health)
+		}
+		return nil
+	})
+	return s
+}
+
+// samples are the sample applications of alpha, as the scene's own.
+func (s *scene) samples(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	root, err := fleet.Root()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(filepath.Join(root, "deploy", "local", "internal", "samples", "manifests", "alpha.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	var all []*unstructured.Unstructured
+	for decoder := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
+		o := &unstructured.Unstructured{}
+		if err := decoder.Decode(&o.Object); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		switch ns := o.GetNamespace(); {
+		case ns != "":
+			o.SetNamespace(s.id + "-" + ns)
+		default:
+			o.SetName(s.id + "-" + o.GetName())
+		}
+		if o.GetKind() == "ClusterPropagationPolicy" {
+			selectors, _, _ := unstructured.NestedSlice(o.Object, "spec", "resourceSelectors")
+			for _, selector := range selectors {
+				one := selector.(map[string]any)
+				one["namespace"] = s.id + "-" + one["namespace"].(string)
+			}
+			if err := unstructured.SetNestedSlice(o.Object, selectors, "spec", "resourceSelectors"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		all = append(all, o)
+	}
+}
+
+// makeLegacy has somebody make a Deployment in m1 itself.
+func (s *scene) makeLegacy(t *testing.T) {
+	t.Helper()
+	labels := map[string]string{"app": "legacy"}
+	legacy := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.id + "-shop", Name: "legacy"}, Spec: appsv1.DeploymentSpec{
+		Selector: &metav1.LabelSelector{MatchLabels: labels},
+		Template: corev1.PodTemplateSpec{
+			ObjectMeta: metav1.ObjectMeta{Labels: labels},
+			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "app", Image: "registry.example.com/legacy:1"}}},
+		},
+	}}
+	m1 := s.fleet.Client(t, "m1")
+	poll.Until(t, within, "Karmada has made the namespace in m1", func(ctx context.Context) error { return m1.Create(ctx, legacy) })
+	// Members have their own roles, and those of the fleet know nobody.
+	if err := m1.Create(t.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: legacy.Namespace, Name: "admin-reads"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "admin"}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ours names the namespaces of the documents, and the instance that is not there,
+// as the scene has them. In manifests they stand without quotes.
+var ours = regexp.MustCompile(`"(shop|ops|gamma)\b|(\bnamespace: *)(shop|ops)\b`)
+
+func (s *scene) own(text string) string {
+	return ours.ReplaceAllStringFunc(text, func(found string) string {
+		name := strings.TrimLeft(found, `"`)
+		if name != found {
+			return `"` + s.id + "-" + name
+		}
+		key, value, _ := strings.Cut(found, ":")
+		return key + ": " + s.id + "-" + strings.TrimSpace(value)
+	})
+}
+
+// variable is a sensible value of a variable that the documents use.
+func (s *scene) variable(t *testing.T, name string) any {
+	t.Helper()
+	get := func(o client.Object, namespace, name string) client.Object {
+		if err := s.fleet.Client(t, "alpha").Get(t.Context(), client.ObjectKey{Namespace: namespace, Name: name}, o); err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	switch name {
+	case "after":
+		return nil
+	case "id":
+		data, _ := gql.MustQuery[struct {
+			Instance struct{ Workload struct{ ID string } }
+		}](t, s.admin,
+			s.own(`{ instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") { id } } }`), nil)
+		return data.Instance.Workload.ID
+	case "version":
+		return get(&policyv1alpha1.PropagationPolicy{}, s.id+"-shop", "frontend").GetResourceVersion()
+	case "resourceVersion":
+		return get(&appsv1.Deployment{}, s.id+"-shop", "frontend").GetResourceVersion()
+	case "manifests":
+		return s.own("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: banner, namespace: shop}\ndata: {text: hello}\n")
+	case "kubeconfig":
+		// A Karmada may be registered twice, and beta is one that nothing is written to here.
+		raw, err := os.ReadFile(s.fleet.Cluster(t, "beta").Kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
+	case "operation":
+		if s.operation == "" {
+			data, _ := gql.MustQuery[struct{ ApplyManifests struct{ Operation string } }](t, s.admin,
+				`mutation($m: String!) { applyManifests(input: { instance: "alpha", manifests: $m }) { operation } }`, map[string]any{"m": s.variable(t, "manifests")})
+			s.operation = data.ApplyManifests.Operation
+		}
+		return s.operation
+	default:
+		t.Fatalf("nobody knows a sensible value of $%s: show one in the document (```json variables), or add it here", name)
+		return nil
+	}
+}
+
+// clear removes what the scene has and what the operations of its document made.
+func (s *scene) clear(t *testing.T) {
+	t.Helper()
+	ctx := context.Background()
+	remove := func(cluster string, o client.Object) {
+		if err := s.fleet.Client(t, cluster).Delete(ctx, o); client.IgnoreNotFound(err) != nil {
+			t.Errorf("removing %s from %s: %v", o.GetName(), cluster, err)
+		}
+	}
+	remove("alpha", &policyv1alpha1.ClusterPropagationPolicy{ObjectMeta: metav1.ObjectMeta{Name: s.id + "-node-agents"}})
+	for _, cluster := range []string{"alpha", "m1", "m2"} {
+		var namespaces corev1.NamespaceList
+		if err := s.fleet.Client(t, cluster).List(ctx, &namespaces); err != nil {
+			t.Error(err)
+		}
+		for i := range namespaces.Items {
+			if strings.HasPrefix(namespaces.Items[i].Name, s.id) {
+				remove(cluster, &namespaces.Items[i])
+			}
+		}
+	}
+	var instances kairshipv1alpha1.InstanceList
+	if err := s.fleet.Client(t, "global").List(ctx, &instances); err != nil {
+		t.Error(err)
+	}
+	for i := range instances.Items {
+		if strings.HasPrefix(instances.Items[i].Name, s.id) {
+			remove("global", &instances.Items[i])
+		}
+	}
+}
