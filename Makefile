@@ -25,6 +25,7 @@ VERSION ?=
 SCALE ?= 1000
 SCALE_DIR ?= .local-scale
 SCALE_PORT_BASE ?= 20400
+SCALE_MORE_PORT_BASE ?= 20500
 
 # What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
@@ -142,9 +143,11 @@ test-convergence: ui ## The long form of the test that subscribers agree with th
 	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- go test -count=1 -timeout 30m -run TestConvergence -v ./test/live -args -convergence-subscribers=50 -convergence-changes=2000
 
 .PHONY: scale
-scale: ui ## A thousand instances (SCALE=…) with one controller manager, with a fleet of its own on two cores
-	@echo "==> $(SCALE) instances against a fleet in $(SCALE_DIR)"
-	@KAIRSHIP_SCALE=$(SCALE) taskset -c 0,1 $(FLEET) with --dir $(SCALE_DIR) --port-base $(SCALE_PORT_BASE) $(FLAGS) -- \
+scale: ui ## A thousand instances (SCALE=…) of four control planes with one controller manager, with two fleets of its own on two cores
+	@echo "==> $(SCALE) instances against the fleets in $(SCALE_DIR) and $(SCALE_DIR)-more"
+	@taskset -c 0,1 $(FLEET) with --dir $(SCALE_DIR)-more --port-base $(SCALE_MORE_PORT_BASE) -- \
+		env KAIRSHIP_SCALE=$(SCALE) KAIRSHIP_SCALE_MORE=$(abspath $(SCALE_DIR)-more) \
+		$(FLEET) with --dir $(SCALE_DIR) --port-base $(SCALE_PORT_BASE) $(FLAGS) -- \
 		go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/scale
 
 .PHONY: verify

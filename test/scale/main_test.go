@@ -2,7 +2,9 @@
 // with many instances: it registers the fleet's control planes again and again,
 // under other names.
 //
-// KAIRSHIP_SCALE says how many; `make scale` asks for a thousand, on two cores.
+// KAIRSHIP_SCALE says how many, and KAIRSHIP_SCALE_MORE where there is another fleet,
+// whose control planes take part too; `make scale` asks for a thousand of four, on two
+// cores.
 package scale
 
 import (

@@ -47,7 +47,7 @@ type crowd struct {
 // removes them again.
 //
 // The index has no part in it: a thousand virtual clusters would have Clusterpedia
-// collect the same two control planes a thousand times. Their PediaClusters are
+// collect the same few control planes a thousand times. Their PediaClusters are
 // made, and its collector does not run.
 func TestManyInstances(t *testing.T) {
 	f := fleet.Open(t)
@@ -95,24 +95,38 @@ func TestManyInstances(t *testing.T) {
 
 func (c *crowd) name(i int) string { return fmt.Sprintf("%s%04d", prefix, i) }
 
-// registerAll creates the Instances, which stand for alpha and beta in turns.
+// controlPlanes are the kubeconfigs of those that the instances stand for: the
+// fleet's own, and those of the fleet in the folder that KAIRSHIP_SCALE_MORE names.
+func (c *crowd) controlPlanes() (kubeconfigs [][]byte) {
+	c.Helper()
+	fleets := []*fleet.Fleet{c.fleet}
+	if more := os.Getenv("KAIRSHIP_SCALE_MORE"); more != "" {
+		fleets = append(fleets, fleet.At(c, more))
+	}
+	for _, f := range fleets {
+		for _, name := range f.Names(fleet.RoleInstance) {
+			config, err := clientcmd.LoadFromFile(f.Cluster(c, name).Kubeconfig)
+			if err == nil {
+				err = clientcmdapi.FlattenConfig(config)
+			}
+			if err != nil {
+				c.Fatal(err)
+			}
+			content, err := clientcmd.Write(*config)
+			if err != nil {
+				c.Fatal(err)
+			}
+			kubeconfigs = append(kubeconfigs, content)
+		}
+	}
+	return kubeconfigs
+}
+
+// registerAll creates the Instances, which stand for the control planes in turns.
 func (c *crowd) registerAll() {
 	c.Helper()
-	var kubeconfigs [][]byte
-	for _, name := range c.fleet.Names(fleet.RoleInstance) {
-		config, err := clientcmd.LoadFromFile(c.fleet.Cluster(c, name).Kubeconfig)
-		if err == nil {
-			err = clientcmdapi.FlattenConfig(config)
-		}
-		if err != nil {
-			c.Fatal(err)
-		}
-		content, err := clientcmd.Write(*config)
-		if err != nil {
-			c.Fatal(err)
-		}
-		kubeconfigs = append(kubeconfigs, content)
-	}
+	kubeconfigs := c.controlPlanes()
+	c.Logf("%d Instances of %d control planes", c.many, len(kubeconfigs))
 	c.each(func(ctx context.Context, i int) error {
 		name := c.name(i)
 		labels := map[string]string{label: "true"}

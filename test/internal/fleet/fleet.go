@@ -80,23 +80,42 @@ type Cluster struct {
 }
 
 var current = sync.OnceValues(func() (*Fleet, error) {
-	dir, err := filepath.Abs(os.Getenv(Variable))
+	f, err := at(os.Getenv(Variable))
+	if err != nil {
+		return nil, fmt.Errorf("%s names no running fleet: %w", Variable, err)
+	}
+	if f.KairshipURL == "" {
+		return nil, fmt.Errorf("the fleet in %s runs without Kairship; start it without the flag --without-kairship", f.Dir)
+	}
+	return f, nil
+})
+
+// at reads the description of the fleet in a folder.
+func at(dir string) (*Fleet, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
 	raw, err := os.ReadFile(filepath.Join(dir, "fleet.json"))
 	if err != nil {
-		return nil, fmt.Errorf("%s names no running fleet: %w", Variable, err)
+		return nil, err
 	}
 	f := &Fleet{Dir: dir, clients: map[string]client.Client{}}
 	if err := json.Unmarshal(raw, f); err != nil {
 		return nil, fmt.Errorf("reading the fleet's description: %w", err)
 	}
-	if f.KairshipURL == "" {
-		return nil, fmt.Errorf("the fleet in %s runs without Kairship; start it without the flag --without-kairship", dir)
-	}
 	return f, nil
-})
+}
+
+// At is another fleet, which runs in a folder.
+func At(t testing.TB, dir string) *Fleet {
+	t.Helper()
+	f, err := at(dir)
+	if err != nil {
+		t.Fatalf("%s is not the folder of a running fleet: %v", dir, err)
+	}
+	return f
+}
 
 // Open gives the fleet to a test, which is skipped when there is none.
 func Open(t testing.TB) *Fleet {
