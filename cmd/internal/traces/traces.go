@@ -98,7 +98,7 @@ func (o *Options) Setup(ctx context.Context, program, version string, logger *sl
 	}
 	// Later ones go before: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say who
 	// this is, where somebody says it.
-	host, _ := os.Hostname() //nolint:errcheck // Without a name there is no attribute to tell replicas apart.
+	host, _ := os.Hostname() // Without a name nothing tells replicas apart.
 	described, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", program), attribute.String("service.version", version), attribute.String("service.instance.id", host)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -167,7 +167,7 @@ func (o *Options) sampler() sdktrace.Sampler {
 	ratio := DefaultSampleRatio
 	switch {
 	case o.Ratio != "":
-		ratio, _ = strconv.ParseFloat(o.Ratio, 64) //nolint:errcheck // Checked by Validate.
+		ratio, _ = strconv.ParseFloat(o.Ratio, 64) // Checked by Validate.
 	case os.Getenv("OTEL_TRACES_SAMPLER") != "":
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/kairship-io/kairship/graph/server/normal"
 )
@@ -17,7 +18,7 @@ var schema = gqlparser.MustLoadSchema(&ast.Source{Input: `
 
 func operation(t *testing.T, text string) *ast.OperationDefinition {
 	t.Helper()
-	document, errs := gqlparser.LoadQuery(schema, text)
+	document, errs := gqlparser.LoadQueryWithRules(schema, text, rules.NewDefaultRules())
 	if errs != nil {
 		t.Fatal(errs)
 	}
