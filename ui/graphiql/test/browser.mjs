@@ -2,7 +2,7 @@
 // loopback in reach.
 //
 //   KAIRSHIP_URL         where Kairship answers (http://127.0.0.1:8080)
-//   KAIRSHIP_TOKEN_FILE  a file with a bearer token that is served
+//   KAIRSHIP_TOKEN_FILE  a file with a bearer token that may change alpha
 //   CHROMIUM             the browser (/usr/bin/chromium)
 //   SCREENSHOT           where to leave a picture of the first query and its answer
 //   SCREENSHOT_LIVE      where to leave one of a subscription, once something changed
@@ -13,10 +13,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 
-const base = process.env.KAIRSHIP_URL ?? 'http://127.0.0.1:8080';
-const tokenFile = process.env.KAIRSHIP_TOKEN_FILE;
-assert.ok(tokenFile, 'KAIRSHIP_TOKEN_FILE must name a file with a bearer token');
-const token = readFileSync(tokenFile, 'utf8').trim();
+import { base, Namespace, token } from '../../../test/live/clients/world.mjs';
 
 const queryDir = fileURLToPath(new URL('../src/queries/', import.meta.url));
 const texts = readdirSync(queryDir)
@@ -103,27 +100,71 @@ try {
     assert.deepEqual(foreign, []);
   });
 
+  const shown = page.locator('.graphiql-response .view-lines');
+
+  // running has the page run the subscription in its editor while something is looked at.
+  async function running(look) {
+    const begun = page.waitForResponse((response) => new URL(response.url()).pathname === '/graphql');
+    await page.getByRole('button', { name: 'Execute query (Ctrl-Enter)' }).click();
+    const response = await begun;
+    assert.equal(response.status(), 200);
+    assert.match(response.headers()['content-type'], /^text\/event-stream/);
+    await look();
+    const ended = page.waitForEvent('requestfailed', (request) => request === response.request());
+    await page.getByRole('button', { name: 'Stop query (Ctrl-Enter)' }).click();
+    await ended;
+  }
+
   for (const title of titles.filter((title) => subscriptions.includes(title))) {
     await step(`the subscription "${title}" runs until it is stopped`, async () => {
       await page.getByLabel('Ready-made queries').selectOption({ label: title });
-      const begun = page.waitForResponse((response) => new URL(response.url()).pathname === '/graphql');
-      await page.getByRole('button', { name: 'Execute query (Ctrl-Enter)' }).click();
-      const response = await begun;
-      assert.equal(response.status(), 200);
-      assert.match(response.headers()['content-type'], /^text\/event-stream/);
-      const shown = page.locator('.graphiql-response .view-lines');
-      // The latest event is shown: SYNCED, unless something has changed since.
-      await shown.getByText(/"(SYNCED|MODIFIED|DELETED)"/).first().waitFor();
-      if (process.env.SCREENSHOT_LIVE) {
-        await shown.getByText('"MODIFIED"').waitFor({ timeout: 120_000 });
-        await page.waitForTimeout(500);
-        await page.screenshot({ path: process.env.SCREENSHOT_LIVE });
-      }
-      const ended = page.waitForEvent('requestfailed', (request) => request === response.request());
-      await page.getByRole('button', { name: 'Stop query (Ctrl-Enter)' }).click();
-      await ended;
+      await running(async () => {
+        // It is about the whole fleet, so which event is the last one is not for this test to know.
+        await shown.getByText('"workloadChanged"').waitFor();
+        if (process.env.SCREENSHOT_LIVE) {
+          await shown.getByText('"MODIFIED"').waitFor({ timeout: 120_000 });
+          await page.waitForTimeout(500);
+          await page.screenshot({ path: process.env.SCREENSHOT_LIVE });
+        }
+      });
     });
   }
+
+  await step('a subscription shows what there is, and then each change', async () => {
+    const namespace = new Namespace('graphiql');
+    await namespace.create();
+    try {
+      await namespace.apply('cm-one', '1');
+      await page.getByRole('button', { name: 'New tab' }).click();
+      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.insertText(
+        `subscription Mine { resourceChanged(version: "v1", resource: "configmaps", filter: { instances: ["alpha"], ` +
+          `namespaces: ["${namespace.name}"], nameContains: "cm-" }) { type resource { name labels { value } } } }`,
+      );
+      // What the editor adds by itself, such as closing brackets, goes again.
+      await page.keyboard.press('ControlOrMeta+Shift+End');
+      await page.keyboard.press('Delete');
+      // GraphiQL reads the document a moment later, and until then knows no operation to run.
+      await page.getByRole('tab', { name: 'Mine' }).waitFor();
+      await running(async () => {
+        // Nobody else changes anything in this namespace, and only the last event is shown.
+        const last = (type) => shown.getByText(`"${type}"`, { exact: true }).waitFor();
+        await last('SYNCED');
+        await namespace.apply('cm-two', '2');
+        await last('ADDED');
+        await shown.getByText('"cm-two"').waitFor();
+        await namespace.apply('cm-one', '3');
+        await last('MODIFIED');
+        await shown.getByText('"cm-one"').waitFor();
+        await namespace.remove('cm-two');
+        await last('DELETED');
+        await shown.getByText('"cm-two"').waitFor();
+      });
+    } finally {
+      await namespace.drop();
+    }
+  });
 
   for (const title of titles.filter((title) => !subscriptions.includes(title))) {
     await step(`the query "${title}" runs`, async () => {
