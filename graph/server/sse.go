@@ -45,6 +45,13 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		return
 	}
 	s.defers(leave)
+	// The place is given back before the client hears the end, and may come again; the
+	// process may not end before it did.
+	s.defers(func() {
+		if s.out != nil {
+			s.out.close()
+		}
+	})
 	disconnect, limited := t.streams.connect(viaSSE, user.Name)
 	if limited != nil {
 		s.finish()
@@ -107,7 +114,6 @@ func (s *eventStream) over(result outcome) {
 	if s.detached {
 		s.request.logTaken(s.ctx, http.StatusOK)
 	}
-	s.out.close()
 	s.finish()
 }
 

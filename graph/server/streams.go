@@ -109,6 +109,7 @@ type streams struct {
 	sentry  *authz.Sentry
 	metrics *streamMetrics
 	results results
+	crew    *crew
 
 	mu       sync.Mutex
 	users    map[string]*usage
@@ -135,7 +136,7 @@ type connection struct {
 func newStreams(cfg Config) *streams {
 	return &streams{
 		limits: cfg.Streams, sentry: cfg.Sentry, metrics: newStreamMetrics(cfg.Registerer),
-		users: map[string]*usage{}, open: map[*connection]struct{}{},
+		users: map[string]*usage{}, open: map[*connection]struct{}{}, crew: newCrew(),
 	}
 }
 

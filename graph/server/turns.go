@@ -61,7 +61,7 @@ func (r *running) Wake() {
 	for {
 		switch {
 		case r.turn.CompareAndSwap(resting, working):
-			go r.work()
+			r.streams.crew.add(r)
 			return
 		case r.turn.Load() == wanted, r.turn.CompareAndSwap(working, wanted):
 			return
@@ -278,7 +278,11 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 		forget := context.AfterFunc(r.own, r.Wake) // It ends with r.ctx, too.
 		r.stop = append(r.stop, func() { forget() })
 	}
-	go r.work()
+	if r.turns == nil {
+		go r.work() // It waits for its resolver.
+		return
+	}
+	s.crew.add(r)
 }
 
 // run is start that waits.

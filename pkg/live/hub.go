@@ -162,7 +162,6 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	if err != nil {
 		return nil, err
 	}
-	s.readAt.Store(time.Now().UnixNano())
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.timer = time.AfterFunc(h.options.SyncTimeout, s.giveUp)
 	s.unhook = func() bool { return true }

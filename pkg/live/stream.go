@@ -28,8 +28,9 @@ type Stream struct {
 	// called instead.
 	wake   chan struct{}
 	notify func()
-	// readAt is when Next was called last, in nanoseconds since 1970.
-	readAt atomic.Int64
+	// reads: Poll was called since the hub looked last, which it did at looked.
+	reads  atomic.Bool
+	looked time.Time
 	// following orders the calls of Follow.
 	following sync.Mutex
 
@@ -78,7 +79,9 @@ func (s *Stream) Next(ctx context.Context) (Event, error) {
 // Poll is Next without the wait: ok is false when there is nothing to read now.
 // Subscription.Wake tells when there is again.
 func (s *Stream) Poll() (e Event, ok bool, err error) {
-	s.readAt.Store(time.Now().UnixNano())
+	if !s.reads.Load() {
+		s.reads.Store(true)
+	}
 	for {
 		if e, ok := s.pop(); ok {
 			return e, true, nil
@@ -343,8 +346,12 @@ func (s *Stream) end(reason error) {
 }
 
 // neglected tells that the subscriber did not read for a time, though it could have.
+// The hub asks now and then, and nobody else.
 func (s *Stream) neglected(now time.Time, patience time.Duration) bool {
-	if now.Sub(time.Unix(0, s.readAt.Load())) <= patience {
+	if s.reads.Swap(false) || s.looked.IsZero() {
+		s.looked = now
+	}
+	if now.Sub(s.looked) <= patience {
 		return false
 	}
 	s.mu.Lock()

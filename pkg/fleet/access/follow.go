@@ -50,6 +50,11 @@ func WatchedNamespaces(g authz.Grant, t index.Type, wanted []string) []string {
 	return append([]string{}, slices.DeleteFunc(slices.Clone(reach.Namespaces), func(n string) bool { return !slices.Contains(wanted, n) })...)
 }
 
+// ShownWhole tells that nothing of an object of a type is kept from the user of a grant.
+func ShownWhole(g authz.Grant, t index.Type, o *metav1.ObjectMeta) bool {
+	return viewOf(g, index.Key{Type: t, Namespace: o.Namespace, Name: o.Name}) == whole
+}
+
 // MayFollow tells whether an object of a type may be followed.
 func MayFollow(g authz.Grant, t index.Type, o *metav1.ObjectMeta) bool {
 	watches := func(namespace string) bool { return g.Can(authz.VerbWatch, namespace) }

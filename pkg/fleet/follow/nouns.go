@@ -3,6 +3,7 @@ package follow
 import (
 	"context"
 
+	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -40,12 +41,7 @@ func objects[T any](ctx context.Context, s *Service, sc scope, fields []changes.
 			return of(o.Source.Instance, shown, s.fresh())
 		},
 		Whole: func(o *live.Object) bool {
-			bare, err := indexed(o)
-			if err != nil {
-				return false
-			}
-			shown, err := c.shown(o)
-			return err == nil && shown == bare
+			return access.ShownWhole(c.grants[o.Source.Instance], c.typeOf(o.Source), &o.Meta)
 		},
 		KindOf:    func(source live.Source) string { return c.typeOf(source).Kind },
 		Interests: c.interests,
