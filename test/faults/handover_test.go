@@ -1,11 +1,9 @@
 package faults
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -182,17 +181,12 @@ func (s *scene) leadsNow(ctx context.Context, t *testing.T, process string) erro
 // queued is how many objects are in a replica's queues, and how often it worked on one.
 func (s *scene) queued(t *testing.T, process string) (waiting, done int) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.metricsOf(t, process)+"/metrics", http.NoBody)
+	metrics, err := fleet.Metrics(t.Context(), s.metricsOf(t, process))
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		name, value, _ := strings.Cut(lines.Text(), "} ")
+	for line := range strings.Lines(metrics) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
 		number, err := strconv.ParseFloat(value, 64)
 		switch {
 		case err != nil:

@@ -1,11 +1,9 @@
 package faults
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -139,20 +138,12 @@ func (s *scene) metricsOf(t *testing.T, process string) string {
 
 // leads reads from a process's metrics whether it leads.
 func leads(ctx context.Context, address string) (bool, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	metrics, err := fleet.Metrics(ctx, address)
 	if err != nil {
 		return false, err
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	lines := bufio.NewScanner(resp.Body)
-	for lines.Scan() {
-		if value, ok := strings.CutPrefix(lines.Text(), `leader_election_master_status{name="kairship-controller-manager"} `); ok {
-			return value == "1", nil
-		}
+	if value := fleet.Metric(metrics, `leader_election_master_status{name="kairship-controller-manager"}`); value != "" {
+		return value == "1", nil
 	}
 	return false, errors.New("it does not say whether it leads")
 }

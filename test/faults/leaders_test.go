@@ -3,9 +3,6 @@ package faults
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -59,26 +56,14 @@ func TestTwoLeaders(t *testing.T) {
 	}
 }
 
-// worksAt tells whether a controller manager does not work: without an election it
-// does not say whether it leads, and only who works knows the state of instances.
+// worksAt tells whether a controller manager does not work. Without an election it
+// does not say whether it leads.
 func worksAt(ctx context.Context, address string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
-	if err != nil {
-		return err
+	metrics, err := fleet.Metrics(ctx, address)
+	if err == nil && !fleet.Works(metrics) {
+		err = fmt.Errorf("%s does not work", address)
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return err
-	}
-	if !strings.Contains(string(body), "kairship_instance_state{") {
-		return fmt.Errorf("%s does not work", address)
-	}
-	return nil
+	return err
 }
 
 // witness sees every write to what Kairship keeps in the global cluster.

@@ -39,37 +39,40 @@ import (
 // markSpace marks the execution space as ours to finish, before Karmada is told to
 // remove it.
 func (r *Reconciler) markSpace(ctx context.Context, s *scope) error {
-	space := spaceOf(s.cluster.Name)
-	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return r.failed(s.control, err, "read namespace %q", space.Name)
-	case s.marks.of(space) == ownedByUs:
+	space, err := r.readSpace(ctx, s)
+	if err != nil || space == nil {
+		return err
+	}
+	return r.mark(ctx, s, space)
+}
+
+func (r *Reconciler) mark(ctx context.Context, s *scope, space *corev1.Namespace) error {
+	if s.marks.of(space) == ownedByUs {
 		return nil
 	}
 	marked := space.DeepCopy()
 	s.marks.put(marked)
 	patch := client.MergeFromWithOptions(space, client.MergeFromWithOptimisticLock{})
-	err = s.control.Patch(ctx, marked, patch, client.FieldOwner(Name))
+	err := s.control.Patch(ctx, marked, patch, client.FieldOwner(Name))
 	return r.failed(s.control, client.IgnoreNotFound(err), "mark namespace %q", space.Name)
 }
 
-func spaceOf(cluster string) *corev1.Namespace {
-	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(cluster)}}
+// readSpace reads the execution space; nil when there is none.
+func (r *Reconciler) readSpace(ctx context.Context, s *scope) (*corev1.Namespace, error) {
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(s.cluster.Name)}}
+	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // None is an answer here, not an error.
+	}
+	return space, r.failed(s.control, err, "read namespace %q", space.Name)
 }
 
 // leaveExecutionSpace waits until the execution space is gone. Should somebody have
 // forced Karmada's object away, it is removed here; and finished when it is orphaned.
 func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
-	space := spaceOf(s.cluster.Name)
-	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		return r.failed(s.control, err, "read namespace %q", space.Name)
+	space, err := r.readSpace(ctx, s)
+	if err != nil || space == nil {
+		return err
 	}
 	orphaned, err := r.withoutMember(ctx, s.control, s.cluster.Name)
 	if err != nil {
@@ -78,7 +81,7 @@ func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
 	if !orphaned || s.membership.MemberUID == "" && s.marks.of(space) != ownedByUs {
 		return nil // It is of a member of this name that somebody else joined.
 	}
-	if err := r.markSpace(ctx, s); err != nil {
+	if err := r.mark(ctx, s, space); err != nil {
 		return err
 	}
 	if space.DeletionTimestamp.IsZero() {

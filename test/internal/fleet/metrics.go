@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,22 +22,36 @@ func (f *Fleet) Leader(t testing.TB) (process, metrics string) {
 			if !found {
 				continue
 			}
-			response, err := http.Get("http://" + address + "/metrics")
+			metrics, err := Metrics(t.Context(), address)
 			if err != nil {
 				t.Fatal(err)
 			}
-			body, err := io.ReadAll(response.Body)
-			_ = response.Body.Close()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if strings.Contains(string(body), "kairship_instance_state{") {
-				return process, string(body)
+			if Works(metrics) {
+				return process, metrics
 			}
 		}
 	}
 	t.Fatal("no replica of the controller manager serves metrics of instances")
 	return "", ""
+}
+
+// Works tells from its metrics whether a controller manager works: only one that does
+// knows the state of instances.
+func Works(metrics string) bool { return strings.Contains(metrics, "kairship_instance_state{") }
+
+// Metrics is what a process that listens there says at /metrics.
+func Metrics(ctx context.Context, address string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", http.NoBody)
+	if err != nil {
+		return "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, err := io.ReadAll(resp.Body)
+	return string(body), err
 }
 
 // Metric is the value of a series, named as in the text format; empty when there is
