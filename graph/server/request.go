@@ -110,9 +110,8 @@ func (r *request) takeOver() {
 // logTaken writes the line that was left to the caller.
 func (r *request) logTaken(ctx context.Context, status int) {
 	r.mu.Lock()
-	r.taken = false
-	r.mu.Unlock()
-	r.log(ctx, status)
+	defer r.mu.Unlock()
+	r.write(ctx, status)
 }
 
 // noteVia says which way the request came. The connection is the trace id of the
@@ -221,9 +220,13 @@ func (r *request) note(f failure) bool {
 func (r *request) log(ctx context.Context, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.taken {
-		return
+	if !r.taken {
+		r.write(ctx, status)
 	}
+}
+
+// write is called with the lock held.
+func (r *request) write(ctx context.Context, status int) {
 	duration := r.journal.now().Sub(r.started)
 	outcome := r.settle(ctx, status, duration)
 	if r.record != nil {
