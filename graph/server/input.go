@@ -3,8 +3,6 @@ package server
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,45 +21,26 @@ const (
 // readObject reads the members of a JSON object. Names that come twice are refused:
 // what is between may have read another one than we do.
 func readObject(text []byte) (map[string]json.RawMessage, *refusal) {
-	malformed := refuse(http.StatusBadRequest, "", "the body is not a JSON object")
 	if !utf8.Valid(text) {
 		return nil, refuse(http.StatusBadRequest, "", "the body is not UTF-8")
 	}
-	if err := checkSize(text); err != nil {
-		return nil, err
+	members, refused := checkSize(text)
+	if refused != nil {
+		return nil, refused
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	if opening, err := dec.Token(); err != nil || opening != json.Delim('{') {
-		return nil, malformed
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(text, &fields) != nil || fields == nil {
+		return nil, refuse(http.StatusBadRequest, "", "the body is not a JSON object")
 	}
-	fields := map[string]json.RawMessage{}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			return nil, malformed
-		}
-		key, _ := name.(string) // A decoder takes nothing else for a name.
-		if _, twice := fields[key]; twice {
-			return nil, refuse(http.StatusBadRequest, "", "the body has a parameter twice")
-		}
-		var value json.RawMessage
-		if dec.Decode(&value) != nil {
-			return nil, malformed
-		}
-		fields[key] = value
-	}
-	if _, err := dec.Token(); err != nil {
-		return nil, malformed
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, malformed
+	if members > len(fields) {
+		return nil, refuse(http.StatusBadRequest, "", "the body has a parameter twice")
 	}
 	return fields, nil
 }
 
 // checkSize counts the values of a text of JSON, and how deep they nest, without
-// making any of them.
-func checkSize(text []byte) *refusal {
+// making any of them. It returns how many members the outermost object has.
+func checkSize(text []byte) (members int, refused *refusal) {
 	values, depth, quoted := 1, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -70,22 +49,36 @@ func checkSize(text []byte) *refusal {
 		case c == '"':
 			quoted = !quoted
 		case quoted:
+		case c == ':' && depth == 1:
+			members++
 		case c == ',':
 			values++
 		case c == '[' || c == '{':
 			values++
 			depth++
 			if depth > maxInputDepth {
-				return tooMuch("variables and extensions nest more than %d deep; that is the limit", maxInputDepth)
+				return 0, tooMuch("variables and extensions nest more than %d deep; that is the limit", maxInputDepth)
 			}
 		case c == ']' || c == '}':
 			depth--
 		}
 	}
 	if values > maxInputValues {
-		return tooMuch("variables and extensions have more than %d values; that is the limit", maxInputValues)
+		return 0, tooMuch("variables and extensions have more than %d values; that is the limit", maxInputValues)
 	}
-	return nil
+	return members, nil
+}
+
+// readBody reads a body of at most so many bytes, with one buffer where its length is
+// known.
+func readBody(w http.ResponseWriter, r *http.Request, maxBytes int64) ([]byte, error) {
+	if r.ContentLength > maxBytes {
+		return nil, &http.MaxBytesError{Limit: maxBytes}
+	}
+	var b bytes.Buffer
+	b.Grow(int(max(r.ContentLength, 0)) + bytes.MinRead)
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxBytes))
+	return b.Bytes(), err
 }
 
 func tooMuch(format string, args ...any) *refusal {

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/99designs/gqlgen/graphql/handler/lru"
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
@@ -23,7 +21,7 @@ type limits struct {
 	Config
 
 	costs   *cost.Table
-	cache   documentCache
+	cache   *documentCache
 	metrics *limitMetrics
 }
 
@@ -102,6 +100,16 @@ func roots(doc *ast.QueryDocument) []ast.SelectionSet {
 
 // MutateOperationContext implements graphql.OperationContextMutator.
 func (l limits) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
+	refused := l.check(opCtx)
+	if refused != nil {
+		// gqlgen keeps what is valid, before it is known to be too large.
+		l.cache.drop(opCtx.RawQuery)
+	}
+	return refused
+}
+
+// check measures an operation, and finds out what it costs.
+func (l limits) check(opCtx *graphql.OperationContext) *gqlerror.Error {
 	opCtx.DisableIntrospection = !l.Introspection
 	set := opCtx.Operation.SelectionSet
 	m := newMeasurer(opCtx.Doc)
@@ -156,45 +164,4 @@ func rulesWithoutSuggestions() *rules.Rules {
 	r.ReplaceRule(rules.KnownTypeNamesRule.Name, rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)
 	r.ReplaceRule(rules.ValuesOfCorrectTypeRule.Name, rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
 	return r
-}
-
-// Parsed documents are kept, because clients send the same few texts again and
-// again. A long document is parsed each time: whoever sends a thousand different
-// ones of the largest size must not fill the memory with them.
-const (
-	cachedDocuments      = 1000
-	maxCachedDocumentLen = 16 << 10
-)
-
-type documentCache struct {
-	*lru.LRU[*ast.QueryDocument]
-	looked *prometheus.CounterVec
-}
-
-func newDocumentCache(looked *prometheus.CounterVec) documentCache {
-	return documentCache{lru.New[*ast.QueryDocument](cachedDocuments), looked}
-}
-
-// Get implements graphql.Cache.
-func (c documentCache) Get(ctx context.Context, text string) (*ast.QueryDocument, bool) {
-	doc, ok := c.LRU.Get(ctx, text)
-	result := miss
-	if ok {
-		result = hit
-	}
-	c.looked.WithLabelValues(result).Inc()
-	return doc, ok
-}
-
-// has tells whether a document is there, without counting that somebody asked.
-func (c documentCache) has(text string) bool {
-	_, ok := c.LRU.Get(context.Background(), text)
-	return ok
-}
-
-// Add implements graphql.Cache.
-func (c documentCache) Add(ctx context.Context, text string, doc *ast.QueryDocument) {
-	if len(text) <= maxCachedDocumentLen {
-		c.LRU.Add(ctx, text, doc)
-	}
 }

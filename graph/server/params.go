@@ -51,7 +51,7 @@ func isJSON(header http.Header) bool {
 // postParams reads the parameters of a POST. What it refuses is described
 // without repeating it: a body may hold secrets.
 func postParams(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBytes))
+	body, err := readBody(w, r, maxBytes)
 	if err == nil {
 		// What goes on for long listens for the end of the connection.
 		http.NewResponseController(w).SetReadDeadline(time.Time{}) //nolint:errcheck // See boundBody.
@@ -93,8 +93,8 @@ func getParams(r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
 	}
 	for _, name := range []string{"variables", "extensions"} {
 		if text := values.Get(name); text != "" {
-			if err := checkSize([]byte(text)); err != nil {
-				return nil, err
+			if _, refused := checkSize([]byte(text)); refused != nil {
+				return nil, refused
 			}
 			fields[name] = json.RawMessage(text)
 		}
@@ -133,6 +133,9 @@ func paramsOf(fields map[string]json.RawMessage) (*graphql.RawParams, *refusal) 
 func decodeParam(raw json.RawMessage, into any) bool {
 	if raw == nil {
 		return true
+	}
+	if text, isText := into.(*string); isText {
+		return json.Unmarshal(raw, text) == nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
