@@ -150,47 +150,6 @@ func TestQuotaOfMistakes(t *testing.T) {
 	}
 }
 
-func TestQuotaOfConcurrency(t *testing.T) {
-	s := start(t, nil, func(c *server.Config) {
-		c.RequestTimeout = 300 * time.Millisecond
-		c.Quotas = server.Quotas{MaxConcurrent: 2}
-	})
-	done := make(chan reply, 2)
-	for range 2 {
-		go func() {
-			for { // The query below may take the place of one for a moment.
-				if r := s.do(t, call{body: `{"query":"{slow}"}`}); r.status != http.StatusTooManyRequests {
-					done <- r
-					return
-				}
-			}
-		}()
-	}
-	limited := false
-	for end := time.Now().Add(5 * time.Second); !limited && time.Now().Before(end); {
-		select {
-		case r := <-done:
-			t.Fatalf("a slow one ended first: %d %s", r.status, r.body)
-		default:
-		}
-		r, err := s.Client().Do(request(t, s, `{"query":"{hello}"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Body.Close()
-		limited = r.StatusCode == http.StatusTooManyRequests && r.Header.Get("Retry-After") == "1"
-	}
-	if !limited {
-		t.Error("a third operation was never refused while two were under way")
-	}
-	for range 2 {
-		<-done
-	}
-	if r := s.do(t, call{body: `{"query":"{hello}"}`}); r.status != http.StatusOK {
-		t.Errorf("the places were not given back: %d %s", r.status, r.body)
-	}
-}
-
 func request(t *testing.T, s testServer, body string) *http.Request {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/graphql", strings.NewReader(body))
