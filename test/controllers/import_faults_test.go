@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -71,6 +72,33 @@ func TestDeletedWithADeadMember(t *testing.T) {
 	s.must(s.at["m3"].Get(t.Context(), client.ObjectKeyFromObject(account), account))
 	if got := account.GetLabels()[v1alpha1.OwnerUIDLabel]; got != string(again.UID) {
 		t.Errorf("the account in m3 belongs to %s, want %s", got, again.UID)
+	}
+}
+
+// TestKarmadaForgetsAMember has Karmada's Cluster object go before Karmada has taken
+// its workloads out of the member, as it happens when the API server of an instance
+// is away at the wrong moment. Nobody but Kairship finishes then what Karmada began.
+func TestKarmadaForgetsAMember(t *testing.T) {
+	s := openImports(t)
+	s.restoreM3()
+	s.must(s.settled(t.Context()))
+	s.fleet.Kill(t, "beta-controller-manager")
+	s.edit("m3", to("", v1alpha1.RemovalForce))
+	poll.Until(t, heard, "Karmada's object is deleted", func(ctx context.Context) error {
+		karmada, err := s.karmada(ctx, "beta", "m3")
+		if err != nil {
+			return err
+		}
+		if karmada.DeletionTimestamp.IsZero() {
+			return errors.New("nobody has deleted it")
+		}
+		karmada.Finalizers = nil
+		return s.at["beta"].Update(ctx, karmada)
+	})
+	s.becomes(moved, "m3", "False/Free")
+	s.must(s.nothingLeft(t.Context(), "beta", "m3", true))
+	if _, message, err := s.joinedAs(t.Context(), "m3"); err != nil || strings.Contains(message, "Left behind") {
+		t.Errorf("it says %q: %v", message, err)
 	}
 }
 

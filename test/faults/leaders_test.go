@@ -18,7 +18,7 @@ import (
 )
 
 // twoLeadFor is how long two leaders work at the same time.
-const twoLeadFor = 45 * time.Second
+const twoLeadFor = 30 * time.Second
 
 // TestTwoLeaders has two controller managers lead at the same time, which the
 // election would prevent, while everything comes, changes and goes. Each sees what

@@ -87,6 +87,21 @@ func TestOneNamespaceAlone(t *testing.T) {
 			t.Errorf("it shows %v", c)
 		}
 	}
+	clusters := follow(t, as, "clusterChanged", "", "name summary { nodes { total } }", nil).snapshot()
+	if len(clusters) == 0 {
+		t.Error("no cluster of alpha is seen")
+	}
+	for _, c := range clusters {
+		if c.get("summary") != "<nil>" {
+			t.Errorf("it shows %v", c)
+		}
+	}
+	// And they are there for who may.
+	for _, c := range follow(t, person(t, "alice"), "clusterChanged", "", "name summary { nodes { total } }", nil).snapshot() {
+		if c.get("summary") == "<nil>" {
+			t.Errorf("an editor of alpha is not shown the figures of %v", c)
+		}
+	}
 }
 
 // A subscription over all instances goes on over one that comes, says that it does not
