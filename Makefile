@@ -72,6 +72,16 @@ build: ui ## Build Kairship's programs into bin/, and the fleet's components int
 static: ## Build Kairship's programs as they are released, static, into bin/static (VERSION=v1.2.3)
 	@echo "==> Kairship's programs, static, into bin/static"
 	@for program in apiserver controller-manager; do hack/static.sh $$program "$(VERSION)" bin/static/kairship-$$program; done
+	@go run ./hack/licenses -texts bin/static/licenses.txt
+
+.PHONY: reproducible
+reproducible: ## Build the released programs twice, in two folders, and compare the bytes (KAIRSHIP_LONG=1: without the compiler's cache)
+	@echo "==> the same bytes twice"
+	@hack/reproducible.sh
+
+.PHONY: released-crds
+released-crds: ## Keep what a release publishes, for the test that upgrades keep what is stored (VERSION=v1.2.3)
+	@hack/released-crds.sh "$(VERSION)"
 
 .PHONY: components
 components:
@@ -98,7 +108,7 @@ generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs, rol
 ##@ Check
 
 .PHONY: test
-test: verify test-unit test-fleet ## Everything: verify, unit tests, and the suites against a fleet of their own
+test: verify test-unit reproducible test-fleet ## Everything: verify, unit tests, and the suites against a fleet of their own
 	@echo "==> all passed"
 
 .PHONY: test-unit
@@ -173,6 +183,11 @@ verify-format:
 verify-tidy:
 	@echo "==> go.mod is tidy"
 	go mod tidy -diff
+
+.PHONY: vulncheck
+vulncheck: ## Known vulnerabilities that the programs call; needs the Go vulnerability database (GOVULNDB names a mirror)
+	@echo "==> govulncheck"
+	@go run ./hack/vulncheck
 
 .PHONY: vet
 vet:

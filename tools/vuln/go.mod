@@ -1,0 +1,16 @@
+// Module vuln pins govulncheck, which knows of known vulnerabilities whether our code
+// calls what is vulnerable: go tool -modfile=tools/vuln/go.mod govulncheck.
+module github.com/kairship-io/kairship/tools/vuln
+
+go 1.26.0
+
+tool golang.org/x/vuln/cmd/govulncheck
+
+require (
+	golang.org/x/mod v0.35.0 // indirect
+	golang.org/x/sync v0.20.0 // indirect
+	golang.org/x/sys v0.43.0 // indirect
+	golang.org/x/telemetry v0.0.0-20260409153401-be6f6cb8b1fa // indirect
+	golang.org/x/tools v0.44.0 // indirect
+	golang.org/x/vuln v1.2.0 // indirect
+)
