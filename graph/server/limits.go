@@ -51,8 +51,9 @@ func (l limits) MutateOperationParameters(_ context.Context, params *graphql.Raw
 		return l.refuse("document", "the document has a name of %d bytes, and %d is the limit", n, maxNameLen)
 	}
 	m := newMeasurer(doc)
-	if m.spreadsItself() {
-		return nil // Validation says which fragment.
+	if name := m.spreadsItself(); name != "" {
+		// Validation finds every circle there is, which may be many.
+		return gqlerror.Wrap(apierror.Invalid("", "the fragment %q spreads itself", name[:min(len(name), maxQuoted)]))
 	}
 	pairs := 0
 	for _, set := range roots(doc) {

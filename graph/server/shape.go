@@ -157,45 +157,51 @@ func (m measurer) comparisons(sets ...ast.SelectionSet) int {
 	return sum
 }
 
-// spreadsItself tells whether fragments spread each other in a circle. Validation
-// says so, but what follows fragments must know before.
-func (m measurer) spreadsItself() bool {
+// spreadsItself names a fragment that spreads itself, by way of others perhaps; ""
+// where none does. What follows fragments must know before.
+func (m measurer) spreadsItself() string {
 	const visiting, done = 1, 2
 	state := map[string]int{}
-	var circle func(ast.SelectionSet) bool
-	circle = func(set ast.SelectionSet) bool {
-		for _, sel := range set {
-			switch sel := sel.(type) {
-			case *ast.Field:
-				if circle(sel.SelectionSet) {
-					return true
-				}
-			case *ast.InlineFragment:
-				if circle(sel.SelectionSet) {
-					return true
-				}
-			case *ast.FragmentSpread:
-				switch state[sel.Name] {
-				case visiting:
-					return true
-				case done:
-					continue
-				}
-				state[sel.Name] = visiting
-				if def := m.doc.Fragments.ForName(sel.Name); def != nil && circle(def.SelectionSet) {
-					return true
-				}
-				state[sel.Name] = done
+	var inSelections func(ast.SelectionSet) string
+	inFragment := func(name string) string {
+		switch state[name] {
+		case visiting:
+			return name
+		case done:
+			return ""
+		}
+		state[name] = visiting
+		if def := m.doc.Fragments.ForName(name); def != nil {
+			if found := inSelections(def.SelectionSet); found != "" {
+				return found
 			}
 		}
-		return false
+		state[name] = done
+		return ""
+	}
+	inSelections = func(set ast.SelectionSet) string {
+		for _, sel := range set {
+			found := ""
+			switch sel := sel.(type) {
+			case *ast.Field:
+				found = inSelections(sel.SelectionSet)
+			case *ast.InlineFragment:
+				found = inSelections(sel.SelectionSet)
+			case *ast.FragmentSpread:
+				found = inFragment(sel.Name)
+			}
+			if found != "" {
+				return found
+			}
+		}
+		return ""
 	}
 	for _, f := range m.doc.Fragments {
-		if circle(ast.SelectionSet{&ast.FragmentSpread{Name: f.Name}}) {
-			return true
+		if found := inFragment(f.Name); found != "" {
+			return found
 		}
 	}
-	return false
+	return ""
 }
 
 // longestName is the length of the longest name in a document that validation looks
