@@ -32,6 +32,8 @@ func newStreamMetrics(registerer prometheus.Registerer) *streamMetrics {
 		m.connections.WithLabelValues(via)
 		m.subscriptions.WithLabelValues(via)
 		m.events.WithLabelValues(via)
+		m.ends.WithLabelValues(via, errCompleted.reason)
+		m.refused.WithLabelValues(via, "subscriptions")
 	}
 	return m
 }

@@ -108,7 +108,13 @@ type instanceMetrics struct {
 	ended atomic.Bool
 }
 
-func (m *metrics) of(name string) *instanceMetrics { return &instanceMetrics{all: m, name: name} }
+// of are the metrics of one instance. Its counters are there from the start, so that
+// their first increase shows as one.
+func (m *metrics) of(name string) *instanceMetrics {
+	m.replaced.WithLabelValues(name)
+	m.rateLimited.WithLabelValues(name)
+	return &instanceMetrics{all: m, name: name}
+}
 
 func (m *instanceMetrics) replaced()    { m.all.replaced.WithLabelValues(m.name).Inc() }
 func (m *instanceMetrics) rateLimited() { m.all.rateLimited.WithLabelValues(m.name).Inc() }

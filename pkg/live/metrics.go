@@ -61,6 +61,15 @@ func newMetrics(h *Hub) *metrics {
 		subscribers: desc("subscribers", "Streams that follow a resource.", cluster, resource),
 		interrupted: desc("feeds_interrupted", "Resources that are followed and do not answer.", cluster, resource),
 	}
+	// A counter that is there from the start shows its first increase as one.
+	for vector, values := range map[*prometheus.CounterVec][]string{
+		m.relists: {"behind", "other", "expired"}, m.gaps: {"overflow", "expired", "sources"}, m.resumed: {"history", "cluster", "lost"},
+		m.ended: {"slow", "stopped", "closed", "gone", "other"},
+	} {
+		for _, value := range values {
+			vector.WithLabelValues(value)
+		}
+	}
 	for _, t := range []Type{Added, Modified, Deleted, Synced, Gap, Interrupted, Restored, Ended} {
 		m.byType[t] = m.events.WithLabelValues(string(t))
 	}

@@ -2,9 +2,11 @@ package observe
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"slices"
@@ -56,10 +58,20 @@ func scrape(t *testing.T, address string) map[string]*dto.MetricFamily {
 		t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	all, err := parser.TextToMetricFamilies(response.Body)
+	raw, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("HTTP %d, %v", response.StatusCode, err)
+	}
+	return parse(t, raw)
+}
+
+// parse reads the text format.
+func parse(t *testing.T, text []byte) map[string]*dto.MetricFamily {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	all, err := parser.TextToMetricFamilies(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
 	}
 	return all
 }

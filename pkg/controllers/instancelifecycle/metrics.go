@@ -31,6 +31,9 @@ var (
 
 // registerMetrics adds the metrics to those that the manager serves.
 func registerMetrics() error {
+	for _, change := range []string{"created", "changed", "taken-over", "retained", "uninstalled"} {
+		changes.WithLabelValues(change)
+	}
 	for _, metric := range []prometheus.Collector{changes, instances, installationSeconds} {
 		err := metrics.Registry.Register(metric)
 		if _, ok := errors.AsType[prometheus.AlreadyRegisteredError](err); ok {
