@@ -9,12 +9,15 @@ work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 cache=$(go env GOCACHE) modules=$(go env GOMODCACHE)
 
+# What is tracked, as it is now, and the page that is built and embedded: once, so that somebody who edits
+# meanwhile is no difference.
+{ git ls-files -z; find graph/server/graphiql/dist -type f -print0 2>/dev/null || true; } |
+  LC_ALL=C sort -zu | { xargs -0 -r ls -d 2>/dev/null || true; } | tar -cf "$work/source.tar" -T -
+
 build() { # folder home cache
   local folder=$work/$1
   mkdir -p "$folder/source" "$work/$2"
-  # What is tracked, as it is now, and the page that is built and embedded.
-  { git ls-files -z; find graph/server/graphiql/dist -type f -print0 2>/dev/null || true; } |
-    LC_ALL=C sort -zu | xargs -0 -r ls -d 2>/dev/null | tar -cf - -T - | tar -xf - -C "$folder/source"
+  tar -xmf "$work/source.tar" -C "$folder/source"
   for program in apiserver controller-manager; do
     (
       cd "$folder/source"
