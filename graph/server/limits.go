@@ -45,7 +45,7 @@ func (l limits) MutateOperationParameters(_ context.Context, params *graphql.Raw
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, l.TokenLimit)
 	if err != nil {
-		return nil // It is parsed once more, and refused with what is wrong.
+		return nil //nolint:nilerr // It is parsed once more, and refused with what is wrong.
 	}
 	if n := longestName(doc); n > maxNameLen {
 		return l.refuse("document", "the document has a name of %d bytes, and %d is the limit", n, maxNameLen)

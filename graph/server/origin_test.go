@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -159,13 +160,11 @@ func TestOriginsOfStreams(t *testing.T) {
 				t.Errorf("WebSocket of %q: %v: %s", tt.origin, err, tt.why)
 			}
 			if err == nil {
-				conn.Close()
+				_ = conn.Close()
 			}
 		}
 		r := request(t, s, `{"query":"subscription{events(topic:\"a\"){n}}"}`)
-		for name, values := range header {
-			r.Header[name] = values
-		}
+		maps.Copy(r.Header, header)
 		r.Header.Set("Accept", "text/event-stream")
 		resp, err := s.Client().Do(r)
 		if err != nil {

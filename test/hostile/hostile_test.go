@@ -120,7 +120,7 @@ func attackWith(t *testing.T, on *fleet.Fleet, seed uint64) []outcome {
 	for _, person := range []string{"alice", "bob", "mallory"} {
 		attackers = append(attackers, attacker{server: server, token: on.Token(t, person), client: &http.Client{Transport: transport}})
 	}
-	f := fuzzer{rand.New(rand.NewPCG(seed, seed))} //nolint:gosec // It has to be repeatable.
+	f := fuzzer{rand.New(rand.NewPCG(seed, seed))}
 	var (
 		mu       sync.Mutex
 		outcomes []outcome
@@ -180,7 +180,8 @@ func report(t *testing.T, outcomes []outcome, took time.Duration) {
 			k.answers["HTTP "+strconv.Itoa(out.status)]++
 		}
 		if out.problem != nil {
-			if shown[out.kind]++; shown[out.kind] <= 3 {
+			shown[out.kind]++
+			if shown[out.kind] <= 3 {
 				t.Errorf("%s: %v", out.kind, out.problem)
 			}
 		}

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
 // patience is how long an answer may take before it counts as none. Bodies that never
@@ -79,10 +81,7 @@ func judge(what attack, status int, contentType string, body []byte) (string, er
 		return "", fmt.Errorf("HTTP %d of type %q, which is no documented answer: %.300s", status, contentType, body)
 	}
 	var answer struct {
-		Errors []struct {
-			Message    string
-			Extensions struct{ Code string }
-		}
+		Errors []gql.Error `json:"errors"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return "", fmt.Errorf("HTTP %d: the answer is no JSON: %.300s", status, body)
@@ -190,7 +189,7 @@ func (a attacker) exchangeMessages(ctx context.Context, payload []byte) (status 
 
 // dripping gives a byte now and then.
 type dripping struct {
-	ctx  context.Context //nolint:containedctx // It is the request's.
+	ctx  context.Context
 	text []byte
 }
 
