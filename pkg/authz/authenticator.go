@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -38,9 +36,9 @@ type TokenReviewAuthenticator struct {
 	// handshake did.
 	Authorities func(chains [][]*x509.Certificate) bool
 
-	reviews authenticationclient.TokenReviewInterface
-	key     [32]byte
-	tokens  *decisions[User]
+	fresh  fresh
+	key    [32]byte
+	tokens *decisions[User]
 }
 
 var _ Authenticator = (*TokenReviewAuthenticator)(nil)
@@ -51,7 +49,7 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 	if now == nil {
 		now = time.Now
 	}
-	a := &TokenReviewAuthenticator{reviews: reviews, tokens: newDecisions[User]("your token", usualMemory, now)}
+	a := &TokenReviewAuthenticator{fresh: fresh{reviews: reviews}, tokens: newDecisions[User]("your token", usualMemory, now)}
 	rand.Read(a.key[:]) // Never returns an error: it ends the program instead.
 	return a
 }
@@ -94,17 +92,16 @@ func (a *TokenReviewAuthenticator) hash(token string) [32]byte {
 }
 
 func (a *TokenReviewAuthenticator) review(ctx context.Context, token string) (answer[User], error) {
-	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token}}
-	result, err := a.reviews.Create(ctx, review, metav1.CreateOptions{})
+	status, err := a.fresh.review(ctx, token)
 	if err != nil {
 		return answer[User]{}, err
 	}
 	// status.error stays unread: the apiserver fills it for plainly bad tokens too, and its text is not ours to show.
-	if !result.Status.Authenticated || result.Status.User.Username == "" {
+	if !status.Authenticated || status.User.Username == "" {
 		return answer[User]{refusal: apierror.New(apierror.CodeUnauthenticated,
 			"the token is not valid in the global cluster: it is wrong, expired or revoked")}, nil
 	}
-	info := result.Status.User
+	info := status.User
 	user := User{Name: info.Username, UID: info.UID, Groups: info.Groups}
 	if len(info.Extra) > 0 {
 		user.Extra = make(map[string][]string, len(info.Extra))

@@ -48,22 +48,33 @@ func (c Credentials) Expires() time.Time {
 	if c.certificate != nil {
 		return c.certificate.NotAfter
 	}
-	_, rest, ok := strings.Cut(c.token, ".")
-	payload, _, signed := strings.Cut(rest, ".")
-	if !ok || !signed {
-		return time.Time{}
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(payload)
-	if err != nil {
-		return time.Time{}
-	}
 	var claims struct {
 		Exp float64 `json:"exp"`
 	}
-	if json.Unmarshal(raw, &claims) != nil || claims.Exp <= 0 || claims.Exp > maxUnixTime {
+	if !c.claims(&claims) || claims.Exp <= 0 || claims.Exp > maxUnixTime {
 		return time.Time{}
 	}
 	return time.Unix(int64(claims.Exp), 0)
+}
+
+// claims reads what a token says that is a JWT; false where it is none. Nobody has
+// looked at its signature.
+func (c Credentials) claims(into any) bool {
+	_, rest, ok := strings.Cut(c.token, ".")
+	payload, _, signed := strings.Cut(rest, ".")
+	if !ok || !signed {
+		return false
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(payload)
+	return err == nil && json.Unmarshal(raw, into) == nil
+}
+
+// ofServiceAccount tells that a token says it is that of a service account.
+func (c Credentials) ofServiceAccount() bool {
+	var claims struct {
+		Sub string `json:"sub"`
+	}
+	return c.claims(&claims) && strings.HasPrefix(claims.Sub, serviceAccountPrefix)
 }
 
 // maxUnixTime is the end of the year 9999, after which moments can't be written down.

@@ -1,0 +1,93 @@
+package authz
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"sync/atomic"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+)
+
+// The API server of a Kubernetes cluster believes for ten seconds what it found out
+// about a token, with no setting for it, so a token whose account was deleted is called
+// valid for so long. What it remembers is for the audiences that were asked about. The
+// token of a service account is therefore asked about for the API server's own
+// audiences and one more that nobody has: that question was never asked before, and the
+// account is looked at. Other tokens are not: nothing revokes them sooner (OIDC, a
+// file), or whoever is asked about them (a webhook) decides how often they are.
+
+// serviceAccountPrefix begins the names of service accounts.
+const serviceAccountPrefix = "system:serviceaccount:"
+
+// maxAudiences bounds what is learned of the API server's audiences.
+const maxAudiences = 8
+
+// fresh asks about tokens.
+type fresh struct {
+	reviews authenticationclient.TokenReviewInterface
+	// audiences are those that the API server said of tokens that it found valid.
+	audiences atomic.Pointer[[]string]
+}
+
+// review asks about a token. What the answer says of the status' error stays unread.
+func (f *fresh) review(ctx context.Context, token string) (*authenticationv1.TokenReviewStatus, error) {
+	known := f.known()
+	if !TokenCredentials(token).ofServiceAccount() {
+		return f.ask(ctx, token, nil)
+	}
+	if len(known) > 0 {
+		status, err := f.ask(ctx, token, append(slices.Clone(known), "never-asked-before-"+rand.Text()))
+		if err != nil {
+			return nil, err
+		}
+		// A token that is valid for none of the audiences that were asked about is not valid.
+		if status.Authenticated && intersect(status.Audiences, known) {
+			return status, nil
+		}
+	}
+	status, err := f.ask(ctx, token, nil)
+	if err != nil || !status.Authenticated {
+		return status, err
+	}
+	if len(known) > 0 && subset(status.Audiences, known) {
+		// This is what was remembered.
+		return &authenticationv1.TokenReviewStatus{}, nil
+	}
+	f.learn(status.Audiences)
+	return status, nil
+}
+
+func (f *fresh) ask(ctx context.Context, token string, audiences []string) (*authenticationv1.TokenReviewStatus, error) {
+	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences}}
+	result, err := f.reviews.Create(ctx, review, metav1.CreateOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return &result.Status, nil
+}
+
+func (f *fresh) known() []string {
+	if p := f.audiences.Load(); p != nil {
+		return *p
+	}
+	return nil
+}
+
+// learn remembers audiences of the API server.
+func (f *fresh) learn(more []string) {
+	all := slices.Compact(slices.Sorted(slices.Values(slices.Concat(f.known(), more))))
+	if len(all) > 0 && len(all) <= maxAudiences {
+		f.audiences.Store(&all)
+	}
+}
+
+func intersect(a, b []string) bool {
+	return slices.ContainsFunc(a, func(one string) bool { return slices.Contains(b, one) })
+}
+
+func subset(a, of []string) bool {
+	return !slices.ContainsFunc(a, func(one string) bool { return !slices.Contains(of, one) })
+}
