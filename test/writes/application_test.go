@@ -10,7 +10,6 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -229,28 +228,7 @@ func refuseLate(t *testing.T, namespace, condition string) {
 // until the test ends.
 func reachMember(t *testing.T, name, as string) {
 	t.Helper()
-	f := fleet.Open(t)
-	subjects := []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: name}}
-	create := func(cluster string, o client.Object) {
-		c := f.Client(t, cluster)
-		if err := c.Create(t.Context(), o); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := client.IgnoreNotFound(c.Delete(context.Background(), o)); err != nil {
-				t.Errorf("taking the role back: %v", err)
-			}
-		})
-	}
-	role := fmt.Sprintf("kairship-writes-test-%d", numbers.Add(1))
-	create("alpha", &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role}, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{"cluster.karmada.io"}, Resources: []string{"clusters/proxy"}, ResourceNames: []string{"m1"}, Verbs: []string{"get"},
-	}}})
-	binding := func(of string) *rbacv1.ClusterRoleBinding {
-		return &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role}, Subjects: subjects, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: of}}
-	}
-	create("alpha", binding(role))
-	create("m1", binding(as))
+	fleet.Open(t).ReachMember(t, name, as)
 }
 
 // eventually waits for what Karmada, the members and controllers do in their time.
