@@ -81,6 +81,12 @@ var rootMatrix = []struct {
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "alpha")), outcomes{"alpha", "alpha", "null", "null"}},
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "none-such")), outcomes{"null", "null", "null", "null"}},
 	{"node", `node(id: "none-such") { id }`, outcomes{"INVALID", "INVALID", "INVALID", "INVALID"}},
+
+	{"_entities", `_entities(representations: []) { __typename }`, outcomes{"", "", "", ""}},
+	{"_entities", `_entities(representations: [{__typename: "Instance", name: "alpha"}, {__typename: "Instance", name: "beta"}, {__typename: "Instance", name: "none-such"}]) { ... on Instance { name } }`, outcomes{"alpha beta null", "alpha null null", "null beta null", "null null null"}},
+	{"_entities", `_entities(representations: [{__typename: "Instance"}]) { __typename }`, outcomes{"INVALID", "INVALID", "INVALID", "INVALID"}},
+
+	{"_service", `_service { __typename }`, outcomes{"_Service", "_Service", "_Service", "_Service"}},
 }
 
 // inAlpha and inBeta are who may see what is in an instance.
@@ -172,12 +178,13 @@ func questions() []question {
 			all = append(all, question{"node of " + typ + " " + strings.Join(row.parts, "/"), query, row.want})
 		}
 	}
+	all = append(all, entityQuestions()...)
 	slices.SortFunc(all, func(a, b question) int { return cmp.Compare(a.name, b.name) })
 	return all
 }
 
 // summaryOf tells what an answer shows, in short: the code of its error, null, the
-// name of an object, or the names of a list after their number. An object that is
+// name of an object, those of several, or the names of a list after their number. An object that is
 // asked for nothing but its ID is "found".
 func summaryOf(t testing.TB, r *gql.Result) string {
 	t.Helper()
@@ -198,6 +205,13 @@ func summaryOf(t testing.TB, r *gql.Result) string {
 }
 
 func summaryOfValue(value any) string {
+	if several, ok := value.([]any); ok {
+		all := make([]string, len(several))
+		for i, one := range several {
+			all[i] = summaryOfValue(one)
+		}
+		return strings.Join(all, " ")
+	}
 	o, ok := value.(map[string]any)
 	if !ok {
 		if value == nil {
