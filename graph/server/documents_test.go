@@ -10,7 +10,7 @@ import (
 )
 
 func TestDocumentCache(t *testing.T) {
-	c := newDocumentCache(prometheus.NewCounterVec(prometheus.CounterOpts{Name: "looked_total"}, []string{"result"}))
+	c := newDocumentCache(prometheus.NewCounterVec(prometheus.CounterOpts{Name: "looked_total", Help: "Lookups."}, []string{"result"}))
 	doc := &ast.QueryDocument{}
 	text := func(i int) string { return fmt.Sprintf("%0*d", maxCachedDocumentLen, i) }
 	c.Add(t.Context(), strings.Repeat("x", maxCachedDocumentLen+1), doc)
