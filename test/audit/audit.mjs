@@ -1,20 +1,10 @@
 // The audit of GraphQL over HTTP that graphql-http publishes, against a running
 // Kairship. Everything that the specification says MUST, SHOULD or MAY has to hold.
-//
-//   KAIRSHIP_URL         where Kairship answers (http://127.0.0.1:8080)
-//   KAIRSHIP_TOKEN_FILE  a file with a bearer token that is served
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import * as current from 'graphql-http';
 import * as previous from 'graphql-http-1.22';
 
-const base = process.env.KAIRSHIP_URL ?? 'http://127.0.0.1:8080';
-const tokenFile = process.env.KAIRSHIP_TOKEN_FILE;
-assert.ok(tokenFile, 'KAIRSHIP_TOKEN_FILE must name a file with a bearer token');
-const authorization = `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`;
-
-// The audit knows no credentials, so they are put into each of its requests.
-const fetchFn = (url, init = {}) => fetch(url, { ...init, headers: { ...init.headers, authorization } });
+import { authorized, url } from './world.mjs';
 
 // Version 1.23 asks for more of bodies that do not parse. The number of audits is
 // written down, so that a release that asks for less is noticed.
@@ -27,7 +17,7 @@ let complete = true;
 for (const { version, audits, serverAudits } of releases) {
   const results = [];
   // One after the other: what so many requests at once may cost is another test.
-  for (const audit of serverAudits({ url: `${base}/graphql`, fetchFn })) results.push(await audit.fn());
+  for (const audit of serverAudits({ url, fetchFn: authorized })) results.push(await audit.fn());
   const failed = results.filter(({ status }) => status !== 'ok');
   for (const { id, name, status, reason, response } of failed) {
     console.log(`not ok - ${id} ${name} (${status}): ${reason}`);
