@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The suites that need a fleet: queries and answers (test/), the audit of GraphQL over HTTP (test/audit),
-# the GraphiQL page in a real browser, the official clients of subscriptions (test/live/clients), and
-# faults (test/faults). The last come last and alone, because they break the fleet on purpose.
+# a supergraph by two routers (test/federation), the GraphiQL page in a real browser, the official
+# clients of subscriptions (test/live/clients), and faults (test/faults). The last come last and alone,
+# because they break the fleet on purpose.
 # KAIRSHIP_FAULTS=0 leaves the faults out, KAIRSHIP_FAULTS=only everything else.
 # KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts one and runs this. Arguments go to
 # `go test`.
@@ -50,6 +51,10 @@ audit() {
   npm --prefix test/audit ci && in_node test/audit
 }
 
+federation() {
+  npm --prefix test/federation ci && in_node test/federation
+}
+
 faults=${KAIRSHIP_FAULTS:-1}
 
 if [ "$faults" = only ]; then
@@ -60,18 +65,22 @@ else
 fi
 
 over_http="audit of GraphQL over HTTP"
+supergraph="federation, by two routers"
 page="GraphiQL in a browser"
 official="official clients of subscriptions"
 if [ "$faults" = only ]; then
   skip "$over_http" "KAIRSHIP_FAULTS=only"
+  skip "$supergraph" "KAIRSHIP_FAULTS=only"
   skip "$page" "KAIRSHIP_FAULTS=only"
   skip "$official" "KAIRSHIP_FAULTS=only"
 elif ! command -v npm >/dev/null; then
   skip "$over_http" "npm is missing"
+  skip "$supergraph" "npm is missing"
   skip "$page" "npm is missing"
   skip "$official" "npm is missing"
 else
   part "$over_http" audit
+  part "$supergraph" federation
   if ! browser >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
     echo "installing chromium with apt-get, for the tests in a browser"
     { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends chromium; } >/dev/null ||
