@@ -1,17 +1,12 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"fmt"
 	"io"
 	"log"
 	"log/slog"
-	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -20,51 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"k8s.io/client-go/util/cert"
-
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/authz/certtest"
 )
-
-// authority is one that signs certificates in tests.
-type authority struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-	pem  string
-}
-
-func newAuthority(t *testing.T, name string) *authority {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := cert.EncodeCertificates(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &authority{key: key, cert: c, pem: string(text)}
-}
-
-// client makes a certificate of a user.
-func (a *authority) client(t *testing.T, user string) *tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: user},
-		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
-	}, a.cert, key.Public(), a.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
-}
 
 // whoami serves who a request comes from, with the TLS of the program.
 func whoami(t *testing.T, o *options) *httptest.Server {
@@ -107,18 +60,16 @@ func TestClientAuthoritiesAreReadAgain(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			serving, key, err := cert.GenerateSelfSignedCertKey("127.0.0.1", nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			before, after := newAuthority(t, "before"), newAuthority(t, "after")
+			server := certtest.New(t, "server")
+			serving, key := server.Issue(t, "server")
+			before, after := certtest.New(t, "before"), certtest.New(t, "after")
 			write(o.tlsCertFile, string(serving))
 			write(o.tlsKeyFile, string(key))
-			write(o.clientCAFile, before.pem)
+			write(o.clientCAFile, string(before.PEM))
 			s := whoami(t, o)
 
 			trusted := x509.NewCertPool()
-			trusted.AppendCertsFromPEM(serving)
+			trusted.AddCert(server.Certificate)
 			sessions := map[*tls.Certificate]tls.ClientSessionCache{} // What a client resumes is its own.
 			connect := func(c *tls.Certificate) *http.Client {
 				if sessions[c] == nil {
@@ -158,7 +109,7 @@ func TestClientAuthoritiesAreReadAgain(t *testing.T) {
 				}
 				t.Fatalf("%s: got %q, want %q", reason, got, want)
 			}
-			alice, bob := before.client(t, "alice"), after.client(t, "bob")
+			alice, bob := before.Pair(t, "alice"), after.Pair(t, "bob")
 			lasting := connect(alice)
 			if got := ask(lasting); got != "alice" {
 				t.Fatalf("a certificate of the authority: %q", got)
@@ -167,7 +118,7 @@ func TestClientAuthoritiesAreReadAgain(t *testing.T) {
 				t.Fatalf("a certificate of another authority: %q", got)
 			}
 
-			write(o.clientCAFile, before.pem+after.pem)
+			write(o.clientCAFile, string(before.PEM)+string(after.PEM))
 			become("an authority was added", "bob", func() *http.Client { return connect(bob) })
 			if got := ask(connect(alice)); got != "alice" {
 				t.Errorf("the old authority is there beside the new one: %q", got)
@@ -177,7 +128,7 @@ func TestClientAuthoritiesAreReadAgain(t *testing.T) {
 			}
 			resumed := connect(alice) // With the session of the one above.
 
-			write(o.clientCAFile, after.pem)
+			write(o.clientCAFile, string(after.PEM))
 			become("an open connection of an authority that was removed", "no longer accepted", func() *http.Client { return lasting })
 			if got := ask(resumed); got != "no connection" {
 				t.Errorf("a TLS session of an authority that was removed: %q", got)

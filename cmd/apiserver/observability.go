@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/kairship-io/kairship/cmd/internal/buildversion"
 	"github.com/kairship-io/kairship/graph/loaders"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
@@ -21,13 +22,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/informers"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
+	"github.com/kairship-io/kairship/pkg/reload"
 	"github.com/kairship-io/kairship/pkg/tracing"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // registerMetrics adds those of packages whose metrics are of the process.
 func registerMetrics(registerer prometheus.Registerer) {
-	registerer.MustRegister(slices.Concat(loaders.Metrics(), audit.Metrics(), authz.Metrics(), consistency.Metrics(), upstream.Metrics())...)
+	registerer.MustRegister(slices.Concat(loaders.Metrics(), audit.Metrics(), authz.Metrics(), consistency.Metrics(), upstream.Metrics(), reload.Collectors())...)
+	registerer.MustRegister(buildversion.Metric(program, version))
 }
 
 // checkAuthn checks that the global cluster says who callers are: of nobody's token.

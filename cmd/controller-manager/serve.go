@@ -20,7 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/kairship-io/kairship/cmd/internal/buildversion"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/tracing"
@@ -40,6 +42,7 @@ func serve(ctx context.Context, o *options) error {
 		return err
 	}
 	defer stopTracing()
+	metrics.Registry.MustRegister(buildversion.Metric(program, version))
 	config, err := globalCluster(o)
 	if err != nil {
 		return err

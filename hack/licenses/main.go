@@ -46,7 +46,7 @@ func run(root, list, texts string) error {
 	if list != "" {
 		var page bytes.Buffer
 		write(&page, modules, packages)
-		if err := os.WriteFile(list, page.Bytes(), 0o644); err != nil { //nolint:gosec // It is for everybody to read.
+		if err := os.WriteFile(list, page.Bytes(), 0o644); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ func run(root, list, texts string) error {
 	}
 	var licences bytes.Buffer
 	writeTexts(&licences, modules)
-	return os.WriteFile(texts, licences.Bytes(), 0o644) //nolint:gosec // It is for everybody to read.
+	return os.WriteFile(texts, licences.Bytes(), 0o644)
 }
 
 // part is something that others wrote.
@@ -78,13 +78,17 @@ func linked(root string) ([]part, error) {
 		return nil, fmt.Errorf("listing the modules: %w", err)
 	}
 	type module struct {
-		Path, Version, Dir string
-		Main               bool
+		Path    string `json:"Path"`
+		Version string `json:"Version"`
+		Dir     string `json:"Dir"`
+		Main    bool   `json:"Main"`
 	}
 	seen := map[string]bool{}
 	var parts []part
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
-		var p struct{ Module *module }
+		var p struct {
+			Module *module `json:"Module"`
+		}
 		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -122,15 +126,16 @@ func linked(root string) ([]part, error) {
 // bundled are the npm packages that the GraphiQL page may be made of. What their
 // licences are, they say themselves.
 func bundled(lock string) ([]part, error) {
-	raw, err := os.ReadFile(lock) //nolint:gosec // It is in the repository.
+	raw, err := os.ReadFile(lock)
 	if err != nil {
 		return nil, err
 	}
 	var content struct {
 		Packages map[string]struct {
-			Version, License string
-			Dev              bool
-		}
+			Version string `json:"version"`
+			License string `json:"license"`
+			Dev     bool   `json:"dev"`
+		} `json:"packages"`
 	}
 	if err := json.Unmarshal(raw, &content); err != nil {
 		return nil, fmt.Errorf("%s: %w", lock, err)

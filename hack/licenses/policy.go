@@ -54,7 +54,7 @@ func inFolder(dir string) (part, error) {
 		if entry.IsDir() || !licence && !noticeFile.MatchString(entry.Name()) {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(dir, entry.Name())) //nolint:gosec // It is in the module cache.
+		text, err := os.ReadFile(filepath.Join(dir, entry.Name()))
 		if err != nil {
 			return part{}, err
 		}

@@ -93,7 +93,10 @@ func findings(report []byte) (map[string]finding, error) {
 				OSV          string `json:"osv"`
 				FixedVersion string `json:"fixed_version"`
 				Trace        []struct {
-					Module, Version, Package, Function, Receiver string
+					Module   string `json:"module"`
+					Version  string `json:"version"`
+					Package  string `json:"package"`
+					Function string `json:"function"`
 				} `json:"trace"`
 			} `json:"finding"`
 		}
@@ -126,7 +129,7 @@ type explanation struct {
 }
 
 func readExplanations(path string) ([]explanation, error) {
-	raw, err := os.ReadFile(path) //nolint:gosec // It is named by whoever runs this.
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

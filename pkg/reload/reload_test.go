@@ -28,10 +28,7 @@ func parse(raw []byte) (string, error) {
 // once, by a symbolic link of a folder.
 func replace(t *testing.T, dir, content string) {
 	t.Helper()
-	version, err := os.MkdirTemp(dir, "version")
-	if err != nil {
-		t.Fatal(err)
-	}
+	version := t.TempDir()
 	link := filepath.Join(dir, "next")
 	for _, err := range []error{
 		os.WriteFile(filepath.Join(version, "file"), []byte(content), 0o600),

@@ -119,7 +119,7 @@ func TestDrain(t *testing.T) {
 		var d net.Dialer
 		connection, err := d.DialContext(ctx, "tcp", p.Address)
 		if err != nil {
-			return nil
+			return nil //nolint:nilerr // That is what is waited for.
 		}
 		return errors.Join(errors.New("a connection was accepted"), connection.Close())
 	})

@@ -2,73 +2,22 @@ package process
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"k8s.io/client-go/util/cert"
-	"k8s.io/client-go/util/keyutil"
-
+	"github.com/kairship-io/kairship/pkg/authz/certtest"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
-
-// issuer signs certificates.
-type issuer struct {
-	key  *ecdsa.PrivateKey
-	cert *x509.Certificate
-}
-
-func newIssuer(t *testing.T, name string) *issuer {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name}, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &issuer{key, c}
-}
-
-// issue makes a certificate for a name, and its key, in PEM.
-func (i *issuer) issue(t *testing.T, name string) (certificate, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.CreateCertificate(rand.Reader, &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"localhost"},
-		NotBefore: time.Now().Add(-time.Minute), NotAfter: time.Now().Add(time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
-	}, i.cert, private.Public(), i.key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if certificate, err = cert.EncodeCertificates(&x509.Certificate{Raw: der}); err != nil {
-		t.Fatal(err)
-	}
-	if key, err = keyutil.MarshalPrivateKeyToPEM(private); err != nil {
-		t.Fatal(err)
-	}
-	return certificate, key
-}
 
 // TestReload replaces every file that the API server reads while it serves. The process
 // is the same afterwards, and whom it trusts and what it shows is what the files say.
@@ -86,30 +35,23 @@ func TestReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	serving, before, after := newIssuer(t, "serving"), newIssuer(t, "before"), newIssuer(t, "after")
-	pem := func(i *issuer) []byte {
-		text, err := cert.EncodeCertificates(i.cert)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	certificate, key := serving.issue(t, "first")
+	serving, before, after := certtest.New(t, "serving"), certtest.New(t, "before"), certtest.New(t, "after")
+	certificate, key := serving.Issue(t, "first")
 	write("tls.crt", certificate)
 	write("tls.key", key)
-	write("client-ca.crt", pem(before))
-	write("external-ca.crt", pem(before))
+	write("client-ca.crt", before.PEM)
+	write("external-ca.crt", before.PEM)
 
 	p := f.Replica(t, "--tls-cert-file="+path("tls.crt"), "--tls-private-key-file="+path("tls.key"),
 		"--client-ca-file="+path("client-ca.crt"), "--external-ca-file="+path("external-ca.crt"))
 	trusted := x509.NewCertPool()
-	trusted.AddCert(serving.cert)
+	trusted.AddCert(serving.Certificate)
 	_, port, _ := strings.Cut(p.Address, ":")
-	client := func(certificates ...tls.Certificate) *http.Client {
+	client := func(certificates ...*tls.Certificate) *http.Client {
 		config := &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}
 		if len(certificates) > 0 {
 			// It is sent whatever the server says it accepts.
-			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificates[0], nil }
+			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return certificates[0], nil }
 		}
 		transport := &http.Transport{TLSClientConfig: config}
 		t.Cleanup(transport.CloseIdleConnections)
@@ -121,22 +63,11 @@ func TestReload(t *testing.T) {
 		return a
 	}
 	// who asks, over a new connection, who one is, and with which certificate one is answered.
-	who := func(ctx context.Context, token string, certificates ...tls.Certificate) (name, served string, err error) {
+	who := func(ctx context.Context, token string, certificates ...*tls.Certificate) (name, served string, err error) {
 		c := client(certificates...)
-		body, response, err := viewer(ctx, api(token, c))
-		if err != nil {
-			return "", "", err
-		}
-		return body, response.TLS.PeerCertificates[0].Subject.CommonName, nil
+		return viewer(ctx, api(token, c))
 	}
-	person := func(i *issuer, name string) tls.Certificate {
-		pair, err := tls.X509KeyPair(i.issue(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pair
-	}
-	anna, bert := person(before, "anna"), person(after, "bert")
+	anna, bert := before.Pair(t, "anna"), after.Pair(t, "bert")
 	admin := f.Token(t, "admin")
 	poll.Until(t, patience, "it serves", func(ctx context.Context) error {
 		name, served, err := who(ctx, "", anna)
@@ -160,7 +91,7 @@ func TestReload(t *testing.T) {
 		}
 		return got.Instance.Kubeconfig.CertificateAuthority, err
 	}
-	if got, err := handed(t.Context()); err != nil || got != string(pem(before)) {
+	if got, err := handed(t.Context()); err != nil || got != string(before.PEM) {
 		t.Fatalf("kubeconfigs hold %q, %v", got, err)
 	}
 	lasting := api("", client(anna)) // Its connection stays open all the time.
@@ -168,18 +99,18 @@ func TestReload(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	certificate, key = serving.issue(t, "second")
+	certificate, key = serving.Issue(t, "second")
 	write("tls.key", key)
 	write("tls.crt", certificate)
-	write("client-ca.crt", pem(after))
-	write("external-ca.crt", pem(after))
+	write("client-ca.crt", after.PEM)
+	write("external-ca.crt", after.PEM)
 	poll.Until(t, patience, "the new files are in effect", func(ctx context.Context) error {
 		name, served, err := who(ctx, "", bert)
 		if err == nil && (name != "bert" || served != "second") {
 			err = fmt.Errorf("%s is answered by %s", name, served)
 		}
 		ca, caErr := handed(ctx)
-		if caErr == nil && ca != string(pem(after)) {
+		if caErr == nil && ca != string(after.PEM) {
 			caErr = errors.New("kubeconfigs hold the old authority")
 		}
 		return errors.Join(err, caErr)
@@ -203,11 +134,11 @@ func texts(parts [][]byte) []string {
 	return all
 }
 
-// viewer asks who one is.
-func viewer(ctx context.Context, c *gql.Client) (string, *http.Response, error) {
+// viewer asks who one is, and says for whom the certificate is that one is answered with.
+func viewer(ctx context.Context, c *gql.Client) (name, served string, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL, strings.NewReader(`{"query":"{ viewer { username } }"}`))
 	if err != nil {
-		return "", nil, err
+		return "", "", err
 	}
 	r.Header.Set("Content-Type", gql.JSON)
 	r.Header.Set("Accept", gql.Response)
@@ -216,7 +147,7 @@ func viewer(ctx context.Context, c *gql.Client) (string, *http.Response, error) 
 	}
 	response, err := c.HTTP.Do(r)
 	if err != nil {
-		return "", nil, err
+		return "", "", err
 	}
 	defer func() { _ = response.Body.Close() }()
 	var body struct {
@@ -224,10 +155,10 @@ func viewer(ctx context.Context, c *gql.Client) (string, *http.Response, error) 
 		Errors []gql.Error
 	}
 	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
-		return "", nil, err
+		return "", "", err
 	}
 	if len(body.Errors) > 0 || response.StatusCode != http.StatusOK {
-		return "", nil, fmt.Errorf("HTTP %d: %v", response.StatusCode, body.Errors)
+		return "", "", fmt.Errorf("HTTP %d: %v", response.StatusCode, body.Errors)
 	}
-	return body.Data.Viewer.Username, response, nil
+	return body.Data.Viewer.Username, response.TLS.PeerCertificates[0].Subject.CommonName, nil
 }

@@ -3,9 +3,13 @@ package process
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -26,7 +30,7 @@ func TestSettings(t *testing.T) {
 	t.Setenv("KAIRSHIP_LOG_LEVEL", "debug")
 	t.Setenv("KAIRSHIP_INDEX_TIMEOUT", "8s")
 	t.Setenv("KAIRSHIP_INDEX_TIMEOUTS", "9s")
-	p := f.Kairship(t, f.NewGateway(t), "--index-timeout=6s")
+	p := f.Kairship(t, f.NewGateway(t), "--index-timeout=6s", "--metrics-bind-address=127.0.0.1:0")
 	raw, err := os.ReadFile(p.Log)
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +55,19 @@ func TestSettings(t *testing.T) {
 	}
 	if !strings.Contains(rest, "KAIRSHIP_INDEX_TIMEOUTS") {
 		t.Error("a variable that is misspelt is not named")
+	}
+	serving := regexp.MustCompile(`"serving metrics","address":"([^"]+)"`).FindStringSubmatch(rest)
+	if serving == nil {
+		t.Fatalf("metrics are not served:\n%s", p.Tail(20))
+	}
+	response, err := http.Get("http://" + serving[1] + "/metrics") //nolint:noctx // It is this machine.
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	metrics, err := io.ReadAll(response.Body)
+	if err != nil || !strings.Contains(string(metrics), `kairship_build_info{goversion="`+runtime.Version()+`"`) {
+		t.Errorf("the metrics do not say which build it is: %v", err)
 	}
 }
 

@@ -22,7 +22,7 @@ func readFile(path string, s *Settings, problems *Problems) sources {
 	if path == "" {
 		return found
 	}
-	raw, err := os.ReadFile(path) //nolint:gosec // The administrator names the file.
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		problems.Checkf(false, "--%s: %v", configFlag, err)
 		return found

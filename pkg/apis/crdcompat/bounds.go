@@ -11,15 +11,15 @@ import (
 // narrowed compares what bounds a value.
 func (c *comparison) narrowed(path string, before, after *apiextensionsv1.JSONSchemaProps) {
 	if len(after.Enum) > 0 {
-		c.check(len(before.Enum) > 0, path, "only some values are allowed now, and all were")
+		c.checkf(len(before.Enum) > 0, path, "only some values are allowed now, and all were")
 		for i := range before.Enum {
 			value := string(before.Enum[i].Raw)
-			c.check(slices.ContainsFunc(after.Enum, func(j apiextensionsv1.JSON) bool { return string(j.Raw) == value }), path, "the value %s is no longer allowed", value)
+			c.checkf(slices.ContainsFunc(after.Enum, func(j apiextensionsv1.JSON) bool { return string(j.Raw) == value }), path, "the value %s is no longer allowed", value)
 		}
 	}
-	c.check(after.Pattern == "" || after.Pattern == before.Pattern, path, "the pattern was %q and is %q", before.Pattern, after.Pattern)
-	c.check(after.Format == "" || after.Format == before.Format, path, "the format was %q and is %q", before.Format, after.Format)
-	c.check(!after.UniqueItems || before.UniqueItems, path, "items have to be unique now")
+	c.checkf(after.Pattern == "" || after.Pattern == before.Pattern, path, "the pattern was %q and is %q", before.Pattern, after.Pattern)
+	c.checkf(after.Format == "" || after.Format == before.Format, path, "the format was %q and is %q", before.Format, after.Format)
+	c.checkf(!after.UniqueItems || before.UniqueItems, path, "items have to be unique now")
 	lower(c, path, "the minimum", before.Minimum, after.Minimum)
 	lower(c, path, "the least length", before.MinLength, after.MinLength)
 	lower(c, path, "the least number of items", before.MinItems, after.MinItems)
@@ -28,9 +28,9 @@ func (c *comparison) narrowed(path string, before, after *apiextensionsv1.JSONSc
 	upper(c, path, "the greatest length", before.MaxLength, after.MaxLength)
 	upper(c, path, "the greatest number of items", before.MaxItems, after.MaxItems)
 	upper(c, path, "the greatest number of keys", before.MaxProperties, after.MaxProperties)
-	c.check(!after.ExclusiveMinimum || before.ExclusiveMinimum, path, "the minimum itself is no longer allowed")
-	c.check(!after.ExclusiveMaximum || before.ExclusiveMaximum, path, "the maximum itself is no longer allowed")
-	c.check(after.MultipleOf == nil || before.MultipleOf != nil && *before.MultipleOf == *after.MultipleOf, path, "has to be a multiple of something else")
+	c.checkf(!after.ExclusiveMinimum || before.ExclusiveMinimum, path, "the minimum itself is no longer allowed")
+	c.checkf(!after.ExclusiveMaximum || before.ExclusiveMaximum, path, "the maximum itself is no longer allowed")
+	c.checkf(after.MultipleOf == nil || before.MultipleOf != nil && *before.MultipleOf == *after.MultipleOf, path, "has to be a multiple of something else")
 }
 
 // merging compares how server-side apply and strategic merges treat a value: objects
@@ -39,15 +39,15 @@ func (c *comparison) merging(path string, before, after *apiextensionsv1.JSONSch
 	c.same(path, "the type of the list", pointed(before.XListType), pointed(after.XListType))
 	c.same(path, "the keys of the list", before.XListMapKeys, after.XListMapKeys)
 	c.same(path, "the type of the map", pointed(before.XMapType), pointed(after.XMapType))
-	c.check(before.XEmbeddedResource == after.XEmbeddedResource, path, "it was an embedded object or became one")
+	c.checkf(before.XEmbeddedResource == after.XEmbeddedResource, path, "it was an embedded object or became one")
 }
 
 func lower[N cmp.Ordered](c *comparison, path, what string, before, after *N) {
-	c.check(after == nil || before != nil && *after <= *before, path, "%s was %v and is %v", what, bound(before), bound(after))
+	c.checkf(after == nil || before != nil && *after <= *before, path, "%s was %v and is %v", what, bound(before), bound(after))
 }
 
 func upper[N cmp.Ordered](c *comparison, path, what string, before, after *N) {
-	c.check(after == nil || before != nil && *after >= *before, path, "%s was %v and is %v", what, bound(before), bound(after))
+	c.checkf(after == nil || before != nil && *after >= *before, path, "%s was %v and is %v", what, bound(before), bound(after))
 }
 
 func bound[N any](n *N) any {

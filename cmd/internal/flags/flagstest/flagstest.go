@@ -57,7 +57,7 @@ func Settings(t *testing.T, program flags.Program) {
 // compare a file with what it should be, or writes that.
 func compare(t *testing.T, path string, whole func(string) string) {
 	t.Helper()
-	raw, err := os.ReadFile(path) //nolint:gosec // It is named above.
+	raw, err := os.ReadFile(path)
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func compare(t *testing.T, path string, whole func(string) string) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // It is for everybody to read.
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
