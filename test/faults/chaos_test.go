@@ -171,6 +171,10 @@ func (s *scene) rampage(t *testing.T, random *rand.Rand, lasts time.Duration) ma
 		s.Start(t, name)
 		revive()
 	}
+	// Whoever lost the lead in the last outage ends only some seconds later.
+	for until := time.Now().Add(away + shortest); time.Now().Before(until); time.Sleep(time.Second) {
+		revive()
+	}
 	return killed
 }
 
