@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	dto "github.com/prometheus/client_model/go"
 
@@ -40,14 +41,16 @@ func used(t *testing.T) map[string]*dto.MetricFamily {
 // written makes a namespace, reads it with its consistency token, and removes it.
 func (w *world) written(t *testing.T) {
 	t.Helper()
-	got := w.operation(t, "alice", `mutation { createNamespace(input: {instance: "alpha", name: "observed"}) { consistencyToken } }`, nil, nil)
+	// One of the same name may still be on its way out.
+	name := fmt.Sprintf("observed-%d", time.Now().UnixNano())
+	got := w.operation(t, "alice", `mutation { createNamespace(input: {instance: "alpha", name: "`+name+`"}) { consistencyToken } }`, nil, nil)
 	_, token, ok := strings.Cut(got.body, `"consistencyToken":"`)
 	if !ok {
 		t.Fatalf("no consistency token: %s", got.body)
 	}
 	token, _, _ = strings.Cut(token, `"`)
 	w.operation(t, "alice", `{ instance(name: "alpha") { namespaces { totalCount } } }`, nil, map[string]string{"Kairship-Consistency-Token": token})
-	w.operation(t, "alice", `mutation { deleteNamespace(input: {instance: "alpha", name: "observed"}) { consistencyToken } }`, nil, nil)
+	w.operation(t, "alice", `mutation { deleteNamespace(input: {instance: "alpha", name: "`+name+`"}) { consistencyToken } }`, nil, nil)
 }
 
 // follow has a subscription that goes on for as long as the test.
@@ -103,7 +106,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		if !found || !closed {
 			t.Fatalf("%s has no table of the metrics of %s", guide, program)
 		}
-		for _, row := range strings.Split(string(got), "\n") {
+		for row := range strings.SplitSeq(string(got), "\n") {
 			// It is not there now, and its row is kept as it was written.
 			if name := nameIn(row); rare[name] != "" && served[name] == nil {
 				want = withRow(want, row)
@@ -146,7 +149,7 @@ func nameIn(row string) string {
 func withRow(table, row string) string {
 	rows := strings.Split(strings.TrimSpace(table), "\n")
 	const head = 2
-	body := append(rows[head:], row)
+	body := slices.Concat(rows[head:], []string{row})
 	slices.Sort(body)
 	return strings.Join(slices.Concat(rows[:head:head], body), "\n") + "\n"
 }
@@ -162,7 +165,7 @@ func tableOf(served map[string]*dto.MetricFamily) string {
 		if names := labelsOf(m); len(names) > 0 {
 			labels = "`" + strings.Join(names, "`, `") + "`"
 		}
-		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", name, strings.ToLower(m.GetType().String()), labels, m.GetHelp()))
+		rows = append(rows, fmt.Sprintf("| %#q | %s | %s | %s |", name, strings.ToLower(m.GetType().String()), labels, m.GetHelp()))
 	}
 	slices.Sort(rows)
 	return "| metric | kind | labels | |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n"

@@ -2,64 +2,94 @@ package test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
-
-	"sigs.k8s.io/yaml"
 )
 
-var metricNames = regexp.MustCompile(`kairship_[a-z_]+`)
+// prometheus runs the tool that knows Prometheus' language.
+func prometheus(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"run", "."}, args...)...)
+	cmd.Dir = filepath.Join(root, "tools", "prometheus")
+	var failed strings.Builder
+	cmd.Stderr = &failed
+	out, err := cmd.Output()
+	if err != nil {
+		t.Log(failed.String())
+	}
+	return string(out), err
+}
 
-// TestAlertsAndDashboardAskForWhatExists finds each metric's name in the code that
-// makes it: a panel about a metric of another name is empty, and nobody notices.
-func TestAlertsAndDashboardAskForWhatExists(t *testing.T) {
-	code := metricsCode(t)
-	for _, file := range []string{"alerts.yaml", "dashboard.json"} {
-		content, err := os.ReadFile(filepath.Join(chart, "files", file))
+// files are absolute paths.
+func files(t *testing.T, names ...string) []string {
+	t.Helper()
+	all := make([]string, len(names))
+	for i, name := range names {
+		path, err := filepath.Abs(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := yaml.Unmarshal(content, &map[string]any{}); err != nil {
-			t.Errorf("%s: %v", file, err)
+		all[i] = path
+	}
+	return all
+}
+
+// foreign are metrics of the libraries that both programs are made with.
+var foreign = map[string]bool{
+	"controller_runtime_reconcile_errors_total": true, "controller_runtime_reconcile_total": true, "leader_election_master_status": true,
+	"workqueue_queue_duration_seconds": true, "process_cpu_seconds_total": true, "process_resident_memory_bytes": true,
+}
+
+// TestAlertsAndDashboardAskForWhatExists parses every expression, and looks for every
+// metric in the tables that test/observe holds to what the programs serve: a panel
+// about a metric of another name is empty, and nobody notices.
+func TestAlertsAndDashboardAskForWhatExists(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "observability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := prometheus(t, append([]string{"names"}, files(t, filepath.Join(chart, "files", "alerts.yaml"), filepath.Join(chart, "files", "dashboard.json"))...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Fields(out)
+	if len(names) < 30 {
+		t.Errorf("they ask for %d metrics only: %v", len(names), names)
+	}
+	for _, name := range names {
+		for _, suffix := range []string{"_bucket", "_count", "_sum"} {
+			name = strings.TrimSuffix(name, suffix)
 		}
-		names := metricNames.FindAllString(string(content), -1)
-		if len(names) < 5 {
-			t.Errorf("%s asks for %d metrics of Kairship only: are they called otherwise?", file, len(names))
-		}
-		for _, name := range names {
-			if !known(code, name) {
-				t.Errorf("%s asks for %s, which no code makes", file, name)
-			}
+		if !foreign[name] && !strings.Contains(string(guide), "| `"+name+"` |") {
+			t.Errorf("somebody asks for %s, which docs/observability.md does not have", name)
 		}
 	}
 }
 
-// known tells that the code has the name, whole or, as most of it is put together,
-// what follows kairship and the subsystem.
-func known(code, name string) bool {
-	name = regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(name, "")
-	_, rest, _ := strings.Cut(strings.TrimPrefix(name, "kairship_"), "_")
-	return strings.Contains(code, `"`+name+`"`) || rest != "" && strings.Contains(code, `"`+rest+`"`)
+// TestAlerts plays outages against the alerts.
+func TestAlerts(t *testing.T) {
+	if _, err := prometheus(t, append([]string{"test"}, files(t, "testdata/alerts.test.yaml", "testdata/alerts-slow.test.yaml")...)...); err != nil {
+		t.Error(err)
+	}
 }
 
-// metricsCode is all code about metrics.
-func metricsCode(t *testing.T) string {
-	t.Helper()
-	var code strings.Builder
-	for _, pattern := range []string{"pkg/*/*metrics.go", "pkg/controllers/*.go", "pkg/*/*/*metrics.go", "graph/*/*metrics.go"} {
-		files, err := filepath.Glob(filepath.Join(root, pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("no code about metrics at %s: %v", pattern, err)
-		}
-		for _, file := range files {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+// TestEveryAlertIsExplained: who is woken finds what to do.
+func TestEveryAlertIsExplained(t *testing.T) {
+	guide, err := os.ReadFile(filepath.Join(root, "docs", "observability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, err := os.ReadFile(filepath.Join(chart, "files", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(rules)) {
+		for _, kind := range []string{"- alert: ", "labels: {slo: "} {
+			if _, name, ok := strings.Cut(strings.TrimRight(line, "}\n"), kind); ok && !strings.Contains(string(guide), "`"+name+"`") {
+				t.Errorf("docs/observability.md does not explain %s", name)
 			}
-			code.Write(content)
 		}
 	}
-	return code.String()
 }
