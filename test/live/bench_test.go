@@ -288,7 +288,7 @@ func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int) {
 	b.Helper()
 	profiles := freeAddress(b)
 	kairship := f.KairshipOf(b, program, f.NewGateway(b), "--max-stream-connections-per-user=100000", "--max-subscriptions-per-user=100000",
-		"--max-stream-connections=100000", "--max-subscriptions=100000", "--pprof-address="+profiles, "--log-level=error")
+		"--max-stream-connections=100000", "--max-subscriptions=100000", "--user-operations-burst=1000000", "--pprof-address="+profiles, "--log-level=error")
 	defer kairship.Stop()
 	kube, namespace := subject(b)
 	request := gql.Request{

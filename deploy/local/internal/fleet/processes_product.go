@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"fmt"
+	"os"
+	"strings"
 
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
@@ -161,6 +163,10 @@ func (f *Fleet) index() []process {
 // controllerReplicas is the number of Kairship's controller managers; one leads, the others wait.
 const controllerReplicas = 2
 
+// apiserverFlags is the variable with more flags for Kairship's API server: benchmarks
+// send more as one user than one user may.
+const apiserverFlags = "KAIRSHIP_APISERVER_FLAGS"
+
 func (f *Fleet) kairship() []process {
 	ownCert, ownKey := f.pki("global").Server(kairshipServer)
 	all := []process{{
@@ -169,7 +175,7 @@ func (f *Fleet) kairship() []process {
 		ports:  []string{"kairship/api", "kairship/tls", "kairship/pprof"},
 		needs:  []string{"global/setup"},
 		ready:  probe{url: "http://" + f.ports.Addr("kairship/api") + "/readyz"},
-		args: []string{
+		args: append([]string{
 			"--kubeconfig=" + f.paths.ComponentKubeconfig("global", apiserverIdentity),
 			"--listen-address=" + f.ports.Addr("kairship/api"),
 			// kubectl sends no token over plain HTTP.
@@ -179,7 +185,7 @@ func (f *Fleet) kairship() []process {
 			"--external-url=" + f.ports.URL("kairship/tls"),
 			"--external-ca-file=" + f.pki("global").File("ca.crt"),
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
-		},
+		}, strings.Fields(os.Getenv(apiserverFlags))...),
 	}}
 	cert, key := f.pki("global").Server(webhookIdentity)
 	for i := range controllerReplicas {
