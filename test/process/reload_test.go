@@ -151,8 +151,12 @@ func viewer(ctx context.Context, c *gql.Client) (name, served string, err error)
 	}
 	defer func() { _ = response.Body.Close() }()
 	var body struct {
-		Data   struct{ Viewer struct{ Username string } }
-		Errors []gql.Error
+		Data struct {
+			Viewer struct {
+				Username string `json:"username"`
+			} `json:"viewer"`
+		} `json:"data"`
+		Errors []gql.Error `json:"errors"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&body); err != nil {
 		return "", "", err

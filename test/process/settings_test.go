@@ -36,8 +36,9 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	var start struct {
-		Msg             string
-		Settings, Given map[string]string
+		Msg      string            `json:"msg"`
+		Settings map[string]string `json:"settings"`
+		Given    map[string]string `json:"given"`
 	}
 	first, rest, _ := strings.Cut(string(raw), "\n")
 	if err := json.Unmarshal([]byte(first), &start); err != nil || start.Msg != "starting" {
@@ -60,7 +61,7 @@ func TestSettings(t *testing.T) {
 	if serving == nil {
 		t.Fatalf("metrics are not served:\n%s", p.Tail(20))
 	}
-	response, err := http.Get("http://" + serving[1] + "/metrics") //nolint:noctx // It is this machine.
+	response, err := http.Get("http://" + serving[1] + "/metrics")
 	if err != nil {
 		t.Fatal(err)
 	}

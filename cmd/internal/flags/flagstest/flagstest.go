@@ -66,7 +66,7 @@ func compare(t *testing.T, path string, whole func(string) string) {
 		return
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(want), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
