@@ -13,7 +13,7 @@ import (
 // not counted, and others take their place.
 type crew struct {
 	mu      sync.Mutex
-	waiting []*running
+	waiting []worker
 	// hands are those that work; held are the ones that were found held.
 	hands map[*hand]struct{}
 	held  int
@@ -23,6 +23,9 @@ type crew struct {
 	// looks: the timer runs.
 	looks bool
 }
+
+// worker is what is worked on.
+type worker interface{ work() }
 
 // hand is one that works. The crew's lock guards it.
 type hand struct {
@@ -42,7 +45,7 @@ func newCrew() *crew {
 }
 
 // add has a subscription worked on soon. It does not block.
-func (c *crew) add(r *running) {
+func (c *crew) add(r worker) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.waiting = append(c.waiting, r)
@@ -78,7 +81,7 @@ func (c *crew) work(h *hand) {
 }
 
 // next is what is to be worked on next; nil when there is nothing, or too many work.
-func (c *crew) next(h *hand) *running {
+func (c *crew) next(h *hand) worker {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h.held {

@@ -23,6 +23,7 @@ import (
 //	fails    sends an event, and then finds that it cannot go on
 //	panics   fails badly when it is subscribed to
 //	refused  refuses to be subscribed to
+//	driven   has what the test says made by the transport, see turns_test.go
 type feed struct {
 	running  atomic.Int64
 	begun    atomic.Int64
@@ -30,6 +31,7 @@ type feed struct {
 	pushed   chan int
 	granted  *authz.Resolver
 	instance string
+	driven   drivenFeeds
 }
 
 func (r resolvers) Events(ctx context.Context, topic string, after *string) (<-chan *testschema.Event, error) {
@@ -41,6 +43,13 @@ func (r resolvers) Event() testschema.EventResolver { return eventResolvers{r} }
 type eventResolvers struct{ resolvers }
 
 func (r eventResolvers) Fail(ctx context.Context, _ *testschema.Event, name string) (*string, error) {
+	if name == "user" {
+		u, ok := authz.UserFrom(ctx)
+		if !ok {
+			return nil, errors.New("nobody asks")
+		}
+		return &u.Name, nil
+	}
 	if name == "permission" {
 		// What an event reads must not become what the stream depends on.
 		_, err := r.feed.granted.For(ctx, "other")
@@ -64,6 +73,9 @@ func (f *feed) subscribe(ctx context.Context, topic string, after *string) (<-ch
 		if !v.Sees(f.instance) {
 			return nil, apierror.NotFound("Instance", f.instance)
 		}
+	}
+	if topic == "driven" {
+		return f.drive(ctx), nil
 	}
 	from := 0
 	if after != nil {

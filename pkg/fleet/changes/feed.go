@@ -131,7 +131,7 @@ func (f *Feed[T]) Same() (Same, bool) {
 	if e.Object == nil || !f.Whole(e.Object) || (e.Old != nil && !f.Whole(e.Old)) {
 		return Same{}, false
 	}
-	return Same{Type(e.Type), e.Object, e.Old}, true
+	return NewSame(Type(e.Type), e.Object, e.Old), true
 }
 
 // Cursor implements Turns.

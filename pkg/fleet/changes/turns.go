@@ -54,6 +54,9 @@ type Same struct {
 	now, old *live.Object
 }
 
+// NewSame stands for an event of an object that was another one before, or nothing.
+func NewSame(typ Type, now, before *live.Object) Same { return Same{typ, now, before} }
+
 // Size is how much memory is kept by keeping it, in bytes and about.
 func (s Same) Size() int {
 	size := len(s.now.Raw)
