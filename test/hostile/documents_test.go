@@ -23,6 +23,17 @@ func (f fuzzer) word(length int) string {
 
 func (f fuzzer) one(of ...string) string { return of[f.IntN(len(of))] }
 
+// any makes one of some texts, and none of the others: some are long.
+func (f fuzzer) any(of ...func() string) string { return of[f.IntN(len(of))]() }
+
+// is a text that costs nothing to make.
+func is(text string) func() string { return func() string { return text } }
+
+// repeat is a text many times.
+func (f fuzzer) repeat(text string, least, most int) func() string {
+	return func() string { return strings.Repeat(text, f.between(least, most)) }
+}
+
 // many writes n things one after the other.
 func many(n int, each func(i int) string) string {
 	var b strings.Builder
@@ -104,18 +115,18 @@ func directed(f fuzzer) string {
 
 // longNamed has names of kilobytes, which validation would compare with the schema's.
 func longNamed(f fuzzer) string {
-	name := f.word(f.between(201, 100_000))
+	name := f.repeat(f.word(67), 3, 1500)()
 	return f.one("{"+name+"}", "{viewer{"+name+"}}", "{instances("+name+":1){nodes{name}}}", "query($a:"+name+"){viewer{username}}", "{viewer @"+name+"{username}}")
 }
 
 // overlong has texts where short ones belong.
 func overlong(f fuzzer) string {
-	text := f.word(f.between(10_000, 200_000))
-	return f.one(
-		`{instances(filter:{labelSelector:"`+text+`=("}){nodes{name}}}`,
-		`{workloads(after:"`+text+`"){nodes{name}}}`,
-		`{instances(filter:{state:[`+text[:150]+`]}){nodes{name}}}`,
-		`{instances(first:"`+text+`"){nodes{name}}}`,
+	text := f.repeat(f.word(100), 100, 2000)()
+	return f.any(
+		func() string { return `{instances(filter:{labelSelector:"` + text + `=("}){nodes{name}}}` },
+		func() string { return `{workloads(after:"` + text + `"){nodes{name}}}` },
+		func() string { return `{instances(filter:{state:[` + text[:150] + `]}){nodes{name}}}` },
+		func() string { return `{instances(first:"` + text + `"){nodes{name}}}` },
 	)
 }
 

@@ -90,12 +90,14 @@ func document(kind string, text func(fuzzer) string, codes ...string) func(fuzze
 // variables are many, deep or of another kind.
 func variables(f fuzzer) attack {
 	const query = `"query":"query($v:InstanceFilter,$n:Int){instances(first:$n,filter:$v){nodes{name}}}"`
-	value := f.one(
-		`{"v":`+strings.Repeat("[", f.between(101, 50_000))+`}`,
-		`{"v":[`+strings.Repeat("{},", f.between(50_001, 200_000))+`{}]}`,
-		`{"v":{"name":[`+strings.Repeat(`"a",`, f.between(50_001, 150_000))+`"a"]}}`,
-		`{"n":`+strings.Repeat("9", f.between(20, 10_000))+`}`,
-		`{"n":1e999}`, `{"n":"x"}`, `{"n":[[[1]]]}`, `{"v":7}`, `{"v":{"`+f.word(20_000)+`":1}}`, `{"v":{"mode":["`+f.word(500)+`"]}}`, `[]`, `"x"`,
+	value := f.any(
+		func() string { return `{"v":` + f.repeat("[", 101, 50_000)() + `}` },
+		func() string { return `{"v":[` + f.repeat("{},", 50_001, 200_000)() + `{}]}` },
+		func() string { return `{"v":{"name":[` + f.repeat(`"a",`, 50_001, 150_000)() + `"a"]}}` },
+		func() string { return `{"n":` + f.repeat("9", 20, 10_000)() + `}` },
+		func() string { return `{"v":{"` + f.word(20_000) + `":1}}` },
+		func() string { return `{"v":{"mode":["` + f.word(500) + `"]}}` },
+		is(`{"n":1e999}`), is(`{"n":"x"}`), is(`{"n":[[[1]]]}`), is(`{"v":7}`), is(`[]`), is(`"x"`),
 	)
 	return post("variables", `{`+query+`,"variables":`+value+`}`, "INVALID", "QUERY_TOO_COMPLEX")
 }
@@ -167,7 +169,7 @@ func bomb(f fuzzer) attack {
 
 // persisted names documents by hashes that are none of them.
 func persisted(f fuzzer) attack {
-	hash := f.one(f.word(64), strings.Repeat("0", 64), f.word(5000), "../../etc/passwd", "")
+	hash := f.any(func() string { return f.word(64) }, is(strings.Repeat("0", 64)), func() string { return f.word(5000) }, is("../../etc/passwd"), is(""))
 	query := f.one("", `"query":"{viewer{username}}",`)
 	return post("hashes", `{`+query+`"extensions":{"persistedQuery":{"version":`+f.one("1", "1", "2", `"1"`, "[]")+`,"sha256Hash":`+quoted(hash)+`}}}`,
 		"INVALID", "PERSISTED_QUERY_NOT_FOUND")
@@ -175,10 +177,11 @@ func persisted(f fuzzer) attack {
 
 // byGet has what is wrong in the address.
 func byGet(f fuzzer) attack {
-	query := f.one(
-		"query=%zz", "query=%ff", "variables={", "query={viewer{username}}&variables=[", "extensions=7&query={viewer{username}}", "",
-		"query=mutation{x}", "query=subscription{instanceChanged{type}}", "query={viewer{username}}&variables="+strings.Repeat("[", f.between(101, 5000)),
-		"query="+strings.Repeat("a", f.between(70_000, 200_000)),
+	query := f.any(
+		is("query=%zz"), is("query=%ff"), is("variables={"), is("query={viewer{username}}&variables=["), is("extensions=7&query={viewer{username}}"), is(""),
+		is("query=mutation{x}"), is("query=subscription{instanceChanged{type}}"),
+		func() string { return "query={viewer{username}}&variables=" + f.repeat("[", 101, 5000)() },
+		func() string { return "query=" + f.repeat("a", 70_000, 200_000)() },
 	)
 	return attack{
 		kind: "addresses", method: http.MethodGet, path: "/graphql?" + query, header: http.Header{"Accept": {responseType}},
