@@ -77,6 +77,7 @@ func TestBill(t *testing.T) {
 		{"an interface's price", `{instance(name:"a"){workload(kind:JOB,namespace:"n",name:"w"){... on Job{yaml}}}}`, nil, 1 + 1 + 20, 1, "holds for the types that have it"},
 		{"filters", `query($n:[String!]){instances(first:1,filter:{name:$n}){nodes{name}}}`, map[string]any{"n": []any{"a", "b", "c"}}, 3 + 1 + 2, 0, "every name is compared"},
 		{"fragments", `{a:instances(first:2){...F} b:instances(first:4){...F}} fragment F on InstanceConnection{nodes{name}}`, nil, 1 + 2*2 + 1 + 4*2, 0, "one fragment costs what the page that it is on has"},
+		{"entities", `query($r:[_Any!]!){_entities(representations:$r){... on Instance{name alias}}}`, map[string]any{"r": []any{1, 2, 3}}, 3 + 3*3, 4, "as many as are asked for"},
 		{"the name of a type", `{__typename}`, nil, 1, 0, "a value like any other"},
 		{"a write", `mutation{deleteNamespace(input:{instance:"a",name:"n"}){consistencyToken}}`, nil, 2, 3, "permission, dry run and write"},
 		{"a stream", `subscription{instanceChanged{instance{name}}}`, nil, 1 + 1 + 1, 1, "what one event costs"},

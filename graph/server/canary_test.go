@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -169,6 +170,15 @@ func TestNoRefusalRepeatsWhatWasSent(t *testing.T) {
 				t.Errorf("the log has the secret: %s", line)
 			}
 		}
+	}
+}
+
+// TestLogNamesFieldsAsTheSchemaDoes has a field fail under an alias that is a secret.
+func TestLogNamesFieldsAsTheSchemaDoes(t *testing.T) {
+	s := start(t, map[string]error{"x": errors.New("it broke")}, nil)
+	s.query(t, `{hunter2:items(first:2){s3cr3t:fail(name:"x")}}`, nil)
+	if log := s.log.String(); strings.Contains(log, "hunter2") || strings.Contains(log, "s3cr3t") || !strings.Contains(log, `"path":"items[0].fail"`) && !strings.Contains(log, `"path":"items[1].fail"`) {
+		t.Errorf("the log has %s", log)
 	}
 }
 

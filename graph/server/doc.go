@@ -9,6 +9,15 @@
 // what HTTP itself forbids (401, 403, 405, 413, 415, 503) shows in the status
 // whatever the media type.
 //
+// # Limits
+//
+// What a request may ask for is checked in the order in which it costs: the size of
+// the body (input.go), the shape of the document before it is validated (shape.go),
+// then what the operation would cost (package cost). quota.go bounds each user,
+// persisted.go finds documents by their hashes, origin.go keeps other pages out, and
+// redact.go keeps what was sent out of what is said about it. docs/limits.md has every
+// limit with its flag and its error.
+//
 // # Subscriptions
 //
 // running does what is the same on every transport: it counts the subscription, has its

@@ -173,7 +173,7 @@ func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {
 	}
 	attrs := []slog.Attr{
 		slog.String("code", string(e.Code)),
-		slog.String("path", path.String()),
+		slog.String("path", placeOf(ctx, path)),
 		slog.String("operation", req.operationName()),
 		slog.String("cause", f.cause),
 	}

@@ -1,8 +1,13 @@
 package server
 
 import (
+	"context"
 	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 )
 
 // What gqlgen and gqlparser say about a request quotes it: "String cannot represent
@@ -70,3 +75,23 @@ func withoutSecrets(path string) string {
 }
 
 var argumentPath = regexp.MustCompile(`^\$?\w{1,64}(?:\.\w{1,64}|\[\d{1,6}\])*$`)
+
+// placeOf is a path of the response as the log has it: with the names that the schema
+// gives to fields, because an alias may be anything.
+func placeOf(ctx context.Context, path ast.Path) string {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return path.String()
+	}
+	var place ast.Path
+	for ; fc != nil; fc = fc.Parent {
+		switch {
+		case fc.Index != nil:
+			place = append(place, ast.PathIndex(*fc.Index))
+		case fc.Field.Field != nil:
+			place = append(place, ast.PathName(fc.Field.Name))
+		}
+	}
+	slices.Reverse(place)
+	return place.String()
+}
