@@ -34,7 +34,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(TraceHeader, traceID)
 	req := e.journal.request(traceID)
 	req.http = span
-	r = r.WithContext(withRequest(ctx, req))
+	r = r.WithContext(withRequest(ctx, req)) //nolint:contextcheck // beginHTTP makes it of the request's.
 
 	boundBody(w, r)
 	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}

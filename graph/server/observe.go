@@ -207,7 +207,7 @@ func (r *request) logSlow(ctx context.Context, duration time.Duration, outcome s
 		slog.String("document", shape), slog.String("documentHash", normal.Hash(shape)),
 	}
 	if r.journal.cost != nil && r.operationContext != nil {
-		attrs = append(attrs, r.journal.cost(r.operationContext)...)
+		attrs = append(attrs, r.journal.cost(r.operationContext)...) //nolint:contextcheck // What it cost is written down there.
 	}
 	r.journal.logger.LogAttrs(ctx, slog.LevelWarn, "slow operation", attrs...)
 }

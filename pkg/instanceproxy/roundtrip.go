@@ -47,7 +47,7 @@ func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
 	}
 	observed := i.metrics.begin(r)
 	r, span := i.traced(r)
-	sent := upstream.From(r.Context()).Send(upstream.Target{Kind: upstream.Instance, Name: i.name})
+	sent := upstream.From(r.Context()).Send(upstream.Target{Kind: upstream.Instance, Name: i.name}) //nolint:contextcheck // It is the request's.
 	response, err := i.attempt(r, identity)
 	sent(err)
 	observed(response, err)

@@ -39,7 +39,7 @@ type span struct {
 	failed                           bool
 }
 
-func newCollector(t *testing.T) *collector {
+func newCollector(t testing.TB) *collector {
 	t.Helper()
 	// Both programs inherit it: a test waits for every batch.
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "50")

@@ -23,7 +23,7 @@ import (
 )
 
 // metricsOf is where a program says in its log that it serves its metrics.
-func metricsOf(t *testing.T, p *fleet.Process) string {
+func metricsOf(t testing.TB, p *fleet.Process) string {
 	t.Helper()
 	var address string
 	err := poll.Try(t.Context(), 10*time.Second, func(context.Context) error {
@@ -51,7 +51,7 @@ func metricsOf(t *testing.T, p *fleet.Process) string {
 }
 
 // scrape reads /metrics in the text format.
-func scrape(t *testing.T, address string) map[string]*dto.MetricFamily {
+func scrape(t testing.TB, address string) map[string]*dto.MetricFamily {
 	t.Helper()
 	response, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
@@ -66,7 +66,7 @@ func scrape(t *testing.T, address string) map[string]*dto.MetricFamily {
 }
 
 // parse reads the text format.
-func parse(t *testing.T, text []byte) map[string]*dto.MetricFamily {
+func parse(t testing.TB, text []byte) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	all, err := parser.TextToMetricFamilies(bytes.NewReader(text))

@@ -51,7 +51,7 @@ type answer struct {
 }
 
 // send sends a request to Kairship.
-func (w *world) send(t *testing.T, method, path, token, body string, headers map[string]string) answer {
+func (w *world) send(t testing.TB, method, path, token, body string, headers map[string]string) answer {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, "http://"+w.Address+path, strings.NewReader(body))
 	if err != nil {
@@ -76,7 +76,7 @@ func (w *world) send(t *testing.T, method, path, token, body string, headers map
 	return answer{response.StatusCode, response.Header.Get("Kairship-Trace-Id"), string(raw)}
 }
 
-func (w *world) operation(t *testing.T, person, document string, variables map[string]any, headers map[string]string) answer {
+func (w *world) operation(t testing.TB, person, document string, variables map[string]any, headers map[string]string) answer {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document, "variables": variables})
 	if err != nil {
@@ -100,7 +100,7 @@ func (w *world) nothingSecret(t *testing.T) {
 }
 
 // readme is the query of README.
-func readme(t *testing.T) string {
+func readme(t testing.TB) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "suite", "testdata", "fleet.graphql"))
 	if err != nil {
