@@ -33,6 +33,10 @@ func TestRotatedCredentials(t *testing.T) {
 			s.restoreM3()
 			s.edit("m3", func(spec *v1alpha1.ClusterSpec) { spec.Join = &v1alpha1.ClusterJoin{Credentials: how} })
 			s.becomes(heard, "m3", "True/Joined")
+			if how == v1alpha1.JoinWithGiven {
+				// In the end Karmada must not go on watching with an account of this test.
+				t.Cleanup(func() { s.fleet.Restart(t, "beta-controller-manager") })
+			}
 			s.restoreCredentials()
 			cluster, secret := &v1alpha1.Cluster{}, &corev1.Secret{}
 			s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "m3"}, cluster))
