@@ -202,18 +202,21 @@ func TestEntitiesCostTheSameAtOneAndAtFifty(t *testing.T) {
 			w.waitForFifty(t, on, list, r, variables)
 			typ, ways := list.Node, fiftyWays(t, on, list, r, with(variables, "first", fifty))
 			query := entitiesQuery("__typename ... on " + typ + " " + schema.Selection(theSchema, typ, everyField))
-			for _, all := range ways {
-				one := warmCost(t, on.kairship, query, map[string]any{"representations": all[:1]})
-				many := warmCost(t, on.kairship, query, map[string]any{"representations": all})
-				t.Logf("%d requests for one, %d for fifty like %s", one, many, all[0].literal())
-				if many > one {
-					t.Errorf("entities like %s cost %d requests at one and %d at fifty", all[0].literal(), one, many)
-				}
+			for i, all := range ways {
 				data, _ := gql.MustQuery[struct {
 					Entities []*struct{ ID string } `json:"_entities"`
 				}](t, on.kairship, entitiesQuery("... on "+typ+" { id }"), map[string]any{"representations": all})
 				if len(data.Entities) != fifty || slices.Contains(data.Entities, nil) {
 					t.Errorf("%d were asked for, and not all found: %v", fifty, data.Entities)
+				}
+				if i > 0 && i < len(ways)-1 {
+					continue // By names and, where there is one, as the interface: the others are between.
+				}
+				one := warmCost(t, on.kairship, query, map[string]any{"representations": all[:1]})
+				many := warmCost(t, on.kairship, query, map[string]any{"representations": all})
+				t.Logf("%d requests for one, %d for fifty like %s", one, many, all[0].literal())
+				if many > one {
+					t.Errorf("entities like %s cost %d requests at one and %d at fifty", all[0].literal(), one, many)
 				}
 			}
 		})
