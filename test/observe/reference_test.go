@@ -87,6 +87,8 @@ var rare = map[string]string{
 	"kairship_cluster_import_duration_seconds":               "the leader has imported nothing since it began",
 	"kairship_cluster_join_transitions_total":                "nor joined anything",
 	"kairship_persisted_documents_lookups_total":             "no client has sent a hash",
+	"kairship_file_reload_failing":                           "no setting of this fleet names a file that is read again",
+	"kairship_file_reloads_total":                            "no file has changed",
 	"kairship_orphaned_works_finished_total":                 "Karmada has left none",
 }
 
