@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"log/slog"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,6 +27,7 @@ func FuzzBody(f *testing.F) {
 	h, err := server.New(server.Config{
 		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{}}),
 		Authenticator: fakeAuth{}, Authorizer: fakeAuth{}, Introspection: true,
+		Quotas: server.Quotas{OperationsPerSecond: math.MaxInt32, OperationsBurst: math.MaxInt32, CostPerSecond: math.MaxInt32, CostBurst: math.MaxInt32},
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"time"
 	"unique"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -71,8 +72,10 @@ func (c *socket) subscribe(m message) {
 		c.shut(closeSubscriberExists, "Subscriber for this id already exists", errProtocol)
 	case full:
 		c.streams.metrics.refused.WithLabelValues(viaWebSocket, "operations").Inc()
-		op.fail(gqlerror.List{c.present(ctx, apierror.New(apierror.CodeRateLimited,
-			"this WebSocket has %d operations under way, which is the limit: complete some first", c.streams.limits.MaxOperationsPerSocket))})
+		limited := apierror.New(apierror.CodeRateLimited,
+			"this WebSocket has %d operations under way, which is the limit: complete some first", c.streams.limits.MaxOperationsPerSocket)
+		limited.RetryAfter = retryAfterSeconds * time.Second
+		op.fail(gqlerror.List{c.present(ctx, limited)})
 	case stopping:
 	default:
 		c.running.Go(func() { op.run(ctx, params) })

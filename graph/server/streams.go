@@ -199,6 +199,7 @@ func (s *streams) count(via, user string, q quota) (func(), *apierror.Error) {
 	giveBack, err := s.take(user, q)
 	if err != nil {
 		s.metrics.refused.WithLabelValues(via, q.what).Inc()
+		err.RetryAfter = retryAfterSeconds * time.Second
 		return nil, err
 	}
 	gauge := q.gauge.WithLabelValues(via)

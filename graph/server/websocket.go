@@ -107,7 +107,9 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 	done, ok := t.streams.await()
 	if !ok {
 		w.Header().Set("Retry-After", "1")
-		fail(http.StatusTooManyRequests, apierror.New(apierror.CodeRateLimited, "too many WebSockets are waiting to say who they are: try again"))
+		limited := apierror.New(apierror.CodeRateLimited, "too many WebSockets are waiting to say who they are: try again")
+		limited.RetryAfter = time.Second
+		fail(http.StatusTooManyRequests, limited)
 		return
 	}
 	c := &socket{
