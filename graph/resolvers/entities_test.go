@@ -10,6 +10,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/google/go-cmp/cmp"
+	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
@@ -103,6 +104,68 @@ func TestListsOfEntitiesAreReadAhead(t *testing.T) {
 	}
 }
 
+// held is full, and finds what it holds by exact keys too.
+type held struct{ full }
+
+func (h held) find(k index.Key) *index.Object {
+	for _, o := range h.objects {
+		if o.Cluster == k.Cluster && o.Kind == k.Type.Kind && o.Meta.Namespace == k.Namespace && o.Meta.Name == k.Name {
+			return o
+		}
+	}
+	return nil
+}
+
+func (h held) Get(_ context.Context, k index.Key, _ index.Detail) (*index.Object, error) {
+	if o := h.find(k); o != nil {
+		return o, nil
+	}
+	return nil, k.NotFound()
+}
+
+func (h held) Prefetch(_ context.Context, keys []index.Key, _ index.Detail, then func(map[index.Key]*index.Object)) {
+	found := map[index.Key]*index.Object{}
+	for _, k := range keys {
+		if o := h.find(k); o != nil {
+			found[k] = o
+		}
+	}
+	if then != nil {
+		then(found)
+	}
+}
+
+// The lists below entities are read ahead like those below the items of a list.
+func TestListsBelowEntitiesAreReadAhead(t *testing.T) {
+	for _, tt := range []struct {
+		typ, selection string
+		namespaced     bool
+		lists          int
+	}{
+		{"PropagationPolicy", `... on PropagationPolicy { workloads(first: 2) { nodes { name } } }`, true, belowEach},
+		{"ClusterPropagationPolicy", `... on PropagationPolicyLike { w: workloads { totalCount nodes { events { totalCount } } } }`, false, 2 * belowEach},
+		{"Deployment", `... on Workload { events(first: 3) { nodes { reason } } } ... on Deployment { all: events { totalCount } }`, true, 2 * belowEach},
+	} {
+		r := &reader{}
+		var all []map[string]any
+		for i := range belowEach {
+			representation := map[string]any{"__typename": tt.typ, "instance": map[string]any{"name": "alpha"}, "name": fmt.Sprint("x-", i)}
+			if tt.namespaced {
+				representation["namespace"] = "shop"
+			}
+			all = append(all, representation)
+		}
+		if resp := entitiesOf(t, fleetOver(t, held{newFull(t, r)}, r), tt.selection, all...); len(resp.Errors) > 0 || strings.Contains(string(resp.Data), "[null") {
+			t.Errorf("%s: %s %v", tt.typ, resp.Data, resp.Errors)
+		}
+		ahead := slices.Compact(slices.Sorted(slices.Values(r.ahead)))
+		asked := slices.Compact(slices.Sorted(slices.Values(r.asked)))
+		if diff := cmp.Diff(ahead, asked); diff != "" || len(asked) != tt.lists {
+			t.Errorf("%s: %d lists were asked for, want %d (-read ahead +asked for):\n%s", tt.typ, len(asked), tt.lists, diff)
+		}
+	}
+}
+
 // What is selected on entities of one type is not read of those of another.
 func TestEntitiesOfOneTypeNeedNothingOfAnother(t *testing.T) {
 	a := &ahead{reader: &reader{}}
@@ -175,6 +238,28 @@ func TestRepresentationsAreBounded(t *testing.T) {
 	resp := entitiesOf(t, fleetOf(t, r), `__typename`, many(maxRepresentations+1)...)
 	if len(resp.Errors) != 1 || apierror.CodeOf(resp.Errors[0]) != apierror.CodeInvalid || strings.Count(string(resp.Data), "null") != maxRepresentations+1 {
 		t.Errorf("one more: %d nulls, %v", strings.Count(string(resp.Data), "null"), resp.Errors)
+	}
+}
+
+// Those who make contracts rely on the tags.
+func TestTagsAreWhole(t *testing.T) {
+	schema := loadSchema(t)
+	has := func(f *ast.FieldDefinition, tag string) bool {
+		return slices.ContainsFunc(f.Directives.ForNames("tag"), func(d *ast.Directive) bool { return d.Arguments.ForName("name").Value.Raw == tag })
+	}
+	for _, def := range ours(schema) {
+		if def.Kind != ast.Object && def.Kind != ast.Interface {
+			continue
+		}
+		for _, f := range def.Fields {
+			if write := def.Name == "Mutation"; has(f, "write") != write {
+				t.Errorf("%s.%s: tagged write %v, want %v", def.Name, f.Name, has(f, "write"), write)
+			}
+			// The file of a kubeconfig is no object of Kubernetes.
+			if raw := f.Type.Elem == nil && (f.Name == "manifest" || f.Name == "yaml" && def.Name != "InstanceKubeconfig"); has(f, "raw") != raw {
+				t.Errorf("%s.%s: tagged raw %v, want %v", def.Name, f.Name, has(f, "raw"), raw)
+			}
+		}
 	}
 }
 
