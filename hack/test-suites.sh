@@ -60,7 +60,7 @@ faults=${KAIRSHIP_FAULTS:-1}
 if [ "$faults" = only ]; then
   skip "queries and answers" "KAIRSHIP_FAULTS=only"
 else
-  mapfile -t suites < <(go list ./test/... | grep -v '/test/faults$')
+  mapfile -t suites < <(go list ./test/... | grep -vE '/test/(faults|privilege)$')
   part "queries and answers" go test -count=1 -timeout 60m "$@" "${suites[@]}"
 fi
 
@@ -105,6 +105,11 @@ if [ "$faults" = 0 ]; then
 else
   part "faults" go test -count=1 -timeout 30m "$@" ./test/faults
 fi
+
+# Last, because it reads what all others had Kairship ask of the global cluster.
+complete=
+if [ "$faults" = 1 ]; then complete=1; fi
+part "least privilege" env KAIRSHIP_COMPLETE=$complete go test -count=1 "$@" ./test/privilege
 
 echo "==> summary"
 printf '  %s\n' "${summary[@]}"

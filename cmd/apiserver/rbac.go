@@ -15,12 +15,13 @@ package main
 // +kubebuilder:rbac:groups=kairship.io,resources=instances;clusters;instancerolebindings,verbs=list;watch
 // +kubebuilder:rbac:groups=cluster.clusterpedia.io,resources=pediaclusters,verbs=list;watch
 //
-// The index. It takes the groups of Kubernetes and the names of clusters for
-// subresources (resources/apps, resources/member1), which no rule can list
-// beforehand; so the one wildcard there is stands in a group that holds nothing
-// else, for reading, below the three names that are paths of the index.
+// The index. It takes the groups of Kubernetes for subresources, below the names api
+// and apis, and no rule can allow them all but with a wildcard. So what is read most has
+// a rule, and everything else is read from the collection of all kinds (pkg/index,
+// endpointGroups, has the same list).
 // +kubebuilder:rbac:groups=clusterpedia.io,resources=collectionresources,resourceNames=any,verbs=get
-// +kubebuilder:rbac:groups=clusterpedia.io,resources=*,resourceNames=api;apis;clusters,verbs=get
+// +kubebuilder:rbac:groups=clusterpedia.io,resources=resources/v1,resourceNames=api,verbs=get
+// +kubebuilder:rbac:groups=clusterpedia.io,resources=resources/apps;resources/batch;resources/cluster.karmada.io;resources/policy.karmada.io;resources/work.karmada.io,resourceNames=apis,verbs=get
 //
 // Three more depend on the installation, and stand in the chart: the Secrets with the
 // credentials of instances (get, watch), the Lease of the index's collector (list,

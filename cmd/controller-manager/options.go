@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/cmd/internal/traces"
@@ -66,6 +67,8 @@ type options struct {
 	// webhookSecret is namespace/name.
 	webhookSecret string
 
+	credentialsNamespaces []string
+
 	waitForAPIs     time.Duration
 	shutdownTimeout time.Duration
 
@@ -95,6 +98,7 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.retryLongestPause, "retry-longest-pause", controllers.DefaultRetryLongestPause, "longest pause after failures with the same object")
 		}),
 		flags.NewGroup("Instances and clusters", func(f *pflag.FlagSet) {
+			f.StringSliceVar(&o.credentialsNamespaces, "credentials-namespaces", nil, "`namespaces` whose Secrets are read, separated by commas: where those may be that Instances and Clusters refer to; all when empty, as Managed instances need it, which have a namespace each")
 			f.DurationVar(&o.probeInterval, "probe-interval", 5*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 3*time.Second, "how long an instance or cluster may take to answer at one look; it counts as unreachable after 6s of looks in vain")
 			f.DurationVar(&o.statisticsInterval, "statistics-interval", controllers.DefaultStatisticsInterval, "least time between two writes of the figures of the same instance")
@@ -211,6 +215,9 @@ func (o *options) validateWebhook(problems *flags.Problems) {
 	problems.File("--webhook-cert-file", o.webhookCertFile)
 	problems.File("--webhook-key-file", o.webhookKeyFile)
 	problems.NamespacedName("--webhook-secret", o.webhookSecret)
+	for _, namespace := range o.credentialsNamespaces {
+		problems.Checkf(len(validation.IsDNS1123Label(namespace)) == 0, "--credentials-namespaces: must be names of namespaces, and %q is none", namespace)
+	}
 }
 
 func (o *options) webhookSecretName() types.NamespacedName {
@@ -222,7 +229,8 @@ func (o *options) webhookSecretName() types.NamespacedName {
 func (o *options) settings() controllers.Settings {
 	return controllers.Settings{
 		Workers: o.workers, RetryFirstPause: o.retryFirstPause, RetryLongestPause: o.retryLongestPause,
-		ProbeInterval: o.probeInterval, ProbeTimeout: o.probeTimeout, StatisticsInterval: o.statisticsInterval, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
+		CredentialsNamespaces: o.credentialsNamespaces,
+		ProbeInterval:         o.probeInterval, ProbeTimeout: o.probeTimeout, StatisticsInterval: o.statisticsInterval, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
 		Webhook: globalmanagementwebhook.Options{
 			Address: o.webhookAddress, CertFile: o.webhookCertFile, KeyFile: o.webhookKeyFile,
 			Secret: o.webhookSecretName(), ShutdownTimeout: o.shutdownTimeout,

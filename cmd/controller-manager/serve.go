@@ -110,7 +110,7 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 controllers.Scheme(),
-		Cache:                  controllers.Cache(ctrl.Log.WithName("cache")),
+		Cache:                  controllers.Cache(ctrl.Log.WithName("cache"), o.credentialsNamespaces...),
 		Metrics:                o.metrics(),
 		PprofBindAddress:       o.pprofAddress,
 		HealthProbeBindAddress: o.healthAddress,

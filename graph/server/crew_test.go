@@ -34,11 +34,8 @@ func TestCrew(t *testing.T) {
 		c.add(job(func() {
 			defer quick.Done()
 			defer now.Add(-1)
-			for n := now.Add(1); ; {
-				before := most.Load()
-				if n <= before || most.CompareAndSwap(before, n) {
-					return
-				}
+			n := now.Add(1)
+			for before := most.Load(); n > before && !most.CompareAndSwap(before, n); before = most.Load() {
 			}
 		}))
 	}

@@ -56,6 +56,9 @@ type Settings struct {
 	// RetryFirstPause and RetryLongestPause are the pauses after the first and after
 	// many failures with the same object; the defaults when they are zero.
 	RetryFirstPause, RetryLongestPause time.Duration
+	// CredentialsNamespaces are where the Secrets may be that Instances and Clusters
+	// refer to; anywhere when there are none.
+	CredentialsNamespaces []string
 	// ProbeInterval is the time between two looks at the same apiserver.
 	ProbeInterval time.Duration
 	// ProbeTimeout bounds one look.
@@ -135,15 +138,23 @@ func Scheme() *runtime.Scheme {
 
 // Cache is how the manager must cache: of Secrets no more than their names, of
 // the global cluster's RBAC no more than what is marked as Kairship's, and all of
-// it anew as soon as the global cluster is back after an outage.
-func Cache(logger logr.Logger) cache.Options {
+// it anew as soon as the global cluster is back after an outage. Secrets are followed
+// in the namespaces that credentials may be in; in all of them when there are none.
+func Cache(logger logr.Logger, credentialsNamespaces ...string) cache.Options {
+	secrets := cache.ByObject{Transform: credentials.StripMetadata}
+	for _, namespace := range credentialsNamespaces {
+		if secrets.Namespaces == nil {
+			secrets.Namespaces = map[string]cache.Config{}
+		}
+		secrets.Namespaces[namespace] = cache.Config{}
+	}
 	watches := &informers.Persistent{Logger: slog.New(logr.ToSlogHandler(logger))}
 	ours := cache.ByObject{Label: labels.SelectorFromSet(labels.Set{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue})}
 	return cache.Options{
 		DefaultTransform: cache.TransformStripManagedFields(),
 		NewInformer:      watches.New,
 		ByObject: map[client.Object]cache.ByObject{
-			credentials.Metadata():       {Transform: credentials.StripMetadata},
+			credentials.Metadata():       secrets,
 			&rbacv1.ClusterRole{}:        ours,
 			&rbacv1.ClusterRoleBinding{}: ours,
 		},
@@ -193,7 +204,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	if settings.RevokedRetention == 0 {
 		settings.RevokedRetention = DefaultRevokedRetention
 	}
-	secrets := credentials.Reader{Secrets: live, Memory: &credentials.Memory{Names: kube}}
+	secrets := credentials.Reader{Secrets: live, Memory: &credentials.Memory{Names: kube}, Namespaces: settings.CredentialsNamespaces}
 	connected := &connections.Pool{}
 	lost := make(chan event.GenericEvent, lookAtOnce)
 	controllers := map[string]setup{

@@ -54,28 +54,6 @@ func decodeAnswer(body []byte, detail Detail, of Type) ([]*Object, *int64, error
 	return a.Items.objects, a.RemainingItemCount, nil
 }
 
-// decodeOne reads an answer that is one object.
-func decodeOne(body []byte, detail Detail) (*Object, error) {
-	l := items{body: body, detail: detail}
-	if err := jsonv2.Unmarshal(body, &single{&l}, lenient); err != nil {
-		return nil, unavailable(err, "The index gave an object that can't be read")
-	}
-	return l.objects[0], nil
-}
-
-// single reads an object into a list of one.
-type single struct{ *items }
-
-// UnmarshalJSONFrom implements jsonv2.UnmarshalerFrom.
-func (s *single) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	if dec.PeekKind() != '{' {
-		return errors.New("an answer is not an object")
-	}
-	o, err := s.object(dec)
-	s.objects = []*Object{o}
-	return err
-}
-
 // items reads the list of objects of a body.
 type items struct {
 	body    []byte

@@ -33,6 +33,15 @@ func kindEndpoint(t Type) string {
 	return "/resources/apis/" + t.Group + "/" + t.Version + "/" + t.Resource
 }
 
+// endpointGroups are the groups whose kinds are read from endpoints of their own. The
+// index takes a group for a subresource, so that no role can allow all of them without
+// a wildcard: Kairship's names these (cmd/apiserver/rbac.go), the groups of what it
+// reads most. Kinds of any other are read from the collection of all kinds.
+var endpointGroups = map[string]bool{
+	"": true, "apps": true, "batch": true,
+	MemberClusters.Group: true, PropagationPolicies.Group: true, Works.Group: true,
+}
+
 // builtIn tells that the index decodes objects of the type into Go types of its
 // own: those of Kubernetes' groups. Custom resources pass through it untouched.
 func (t Type) builtIn() bool {
@@ -70,7 +79,8 @@ func (c *Client) listOne(ctx context.Context, t Type, detail Detail, params url.
 // hasEndpoint tells that the index has endpoints for the type which show it in
 // this detail, and cost less than the collection of all kinds.
 func (c *Client) hasEndpoint(t Type, detail Detail) bool {
-	return detail != Metadata && (detail != Whole || !t.builtIn()) && !c.uncollected.has(t, c.now())
+	return endpointGroups[t.Group] && (t.Group != "" || t.Version == "v1") &&
+		detail != Metadata && (detail != Whole || !t.builtIn()) && !c.uncollected.has(t, c.now())
 }
 
 // uncollected remembers for a while which kinds have no endpoint of their own.

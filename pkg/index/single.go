@@ -2,62 +2,44 @@ package index
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"net/http"
 	"net/url"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"strings"
 )
 
-// objectEndpoint is the path of the index's endpoint for one object, below its root.
-func objectEndpoint(k Key) string {
-	path := "/resources/clusters/" + url.PathEscape(k.Cluster)
-	if k.Type.Group == "" {
-		path += "/api/" + k.Type.Version
-	} else {
-		path += "/apis/" + k.Type.Group + "/" + k.Type.Version
-	}
-	if k.Namespace != "" {
-		path += "/namespaces/" + url.PathEscape(k.Namespace)
-	}
-	return path + "/" + k.Type.Resource + "/" + url.PathEscape(k.Name)
-}
-
-// getOne reads one object from its own endpoint, which is cheaper than a list of
-// one, where that shows as much. It is not found out when the index does not
-// say: a cluster or a kind that it has no endpoint for is left to lists.
+// getOne reads one object from the endpoint of its kind, which is cheaper than a list
+// of one of all kinds, where that shows as much. It is not found out when the index does
+// not say: a kind that it has no endpoint for is left to lists. (An object has an
+// endpoint too, below its cluster, which no role can allow beforehand for any cluster.)
 func (c *Client) getOne(ctx context.Context, k Key, detail Detail) (o *Object, foundOut bool, err error) {
-	if !c.hasEndpoint(k.Type, detail) || k.Name == "" {
+	// A comma is between two names.
+	if !c.hasEndpoint(k.Type, detail) || k.Name == "" || strings.Contains(k.Cluster+k.Namespace+k.Name, ",") {
 		return nil, false, nil
 	}
-	body, err := c.getFrom(ctx, objectEndpoint(k), nil)
+	params := url.Values{"clusters": {k.Cluster}, "names": {k.Name}, "limit": {"2"}}
+	if k.Namespace != "" {
+		params.Set("namespaces", k.Namespace)
+	}
+	body, err := c.getFrom(ctx, kindEndpoint(k.Type), params)
 	switch status := statusOf(err); {
 	case err == nil:
 	case status == 0:
 		return nil, false, err
 	default:
-		return nil, status == http.StatusNotFound && missing(err, k), nil
+		return nil, false, nil
 	}
 	if !k.Type.builtIn() {
 		detail = Whole
 	}
-	if o, err = decodeOne(body, detail); err != nil {
+	objects, _, err := decodeAnswer(body, detail, k.Type)
+	if err != nil {
 		return nil, false, err
 	}
-	if o.Cluster != k.Cluster || o.Meta.Namespace != k.Namespace || o.Meta.Name != k.Name {
+	if len(objects) == 0 {
+		return nil, true, nil
+	}
+	o = objects[0]
+	if len(objects) > 1 || o.Cluster != k.Cluster || o.Meta.Namespace != k.Namespace || o.Meta.Name != k.Name {
 		return nil, false, nil
 	}
 	return o, true, nil
-}
-
-// missing tells that a 404 is about the object, and not about its kind.
-func missing(err error, k Key) bool {
-	e, ok := errors.AsType[*statusError](err)
-	if !ok {
-		return false
-	}
-	var status metav1.Status
-	return json.Unmarshal(e.body, &status) == nil && status.Reason == metav1.StatusReasonNotFound &&
-		status.Details != nil && status.Details.Name == k.Name && status.Details.Kind == k.Type.Resource
 }

@@ -76,7 +76,7 @@ func newBalancer(t testing.TB, trust *tls.Config) *balancer {
 			if err != nil {
 				return
 			}
-			go b.pass(conn.(*net.TCPConn)) //nolint:errcheck,forcetypeassert // A TCP listener has no others.
+			go b.pass(conn.(*net.TCPConn)) //nolint:forcetypeassert // A TCP listener has no others.
 		}
 	}()
 	return b
@@ -178,7 +178,7 @@ func (b *balancer) pass(client *net.TCPConn) {
 	if err != nil {
 		return // As any balancer would that has nothing to read the request with.
 	}
-	replica := conn.(*net.TCPConn) //nolint:errcheck,forcetypeassert // It was dialled as one.
+	replica := conn.(*net.TCPConn) //nolint:forcetypeassert // It was dialled as one.
 	defer func() { _ = replica.Close() }()
 	done := make(chan struct{})
 	go func() {

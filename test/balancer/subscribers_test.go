@@ -24,12 +24,16 @@ const follow = `subscription($namespace: String!, $after: String) {
 // event is what a subscriber is told.
 type event struct {
 	Told struct {
-		Type, Cursor, Message string
-		Resource              *struct {
-			Name     string
-			Manifest struct{ Data map[string]string }
-		}
-	}
+		Type     string `json:"type"`
+		Cursor   string `json:"cursor"`
+		Message  string `json:"message"`
+		Resource *struct {
+			Name     string `json:"name"`
+			Manifest struct {
+				Data map[string]string `json:"data"`
+			} `json:"manifest"`
+		} `json:"resource"`
+	} `json:"told"`
 }
 
 // subscriber follows what the writers write. When its stream ends in a way that says
@@ -201,7 +205,9 @@ func (s *scene) sockets(token string) func(context.Context, map[string]any, func
 				err = conn.WriteJSON(map[string]any{"type": "pong"})
 			case "pong":
 			case "next":
-				var result struct{ Data json.RawMessage }
+				var result struct {
+					Data json.RawMessage `json:"data"`
+				}
 				if err = json.Unmarshal(m.Payload, &result); err == nil {
 					tell(result.Data)
 				}

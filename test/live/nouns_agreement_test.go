@@ -102,9 +102,7 @@ func TestSubscriptionsAgreeWithQueries(t *testing.T) {
 				return err
 			}
 			for name, health := range want {
-				var o struct {
-					Health string `json:"health"`
-				}
+				var o struct{ Health string }
 				if err := json.Unmarshal([]byte(answered[name]), &o); err != nil || o.Health != health {
 					return fmt.Errorf("%s is %s, want %s", name, answered[name], health)
 				}

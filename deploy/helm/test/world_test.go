@@ -25,6 +25,8 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/kairship-io/kairship/deploy/helm/privilege"
 )
 
 // auditLog is where the API server tells what the ServiceAccounts asked of it, and
@@ -42,59 +44,14 @@ func withAudit(env *envtest.Environment) error {
 	return nil
 }
 
-// asked is a request in the audit log.
-type asked struct {
-	Verb             string                     `json:"verb"`
-	RequestURI       string                     `json:"requestURI"`
-	User             authenticationv1.UserInfo  `json:"user"`
-	ImpersonatedUser *authenticationv1.UserInfo `json:"impersonatedUser"`
-	ResponseStatus   metav1.Status              `json:"responseStatus"`
-	ObjectRef        struct {
-		APIGroup    string `json:"apiGroup"`
-		Resource    string `json:"resource"`
-		Subresource string `json:"subresource"`
-	} `json:"objectRef"`
-}
-
-// sort is what the request was about, whichever object.
-func (a asked) sort() string {
-	resource := a.ObjectRef.Resource
-	if a.ObjectRef.Subresource != "" {
-		resource += "/" + a.ObjectRef.Subresource
-	}
-	return sortOf(a.Verb, a.ObjectRef.APIGroup, resource)
-}
-
-func sortOf(verb, group, resource string) string {
-	resource, sub, is := strings.Cut(resource, "/")
-	if group != "" {
-		resource += "." + group
-	}
-	if is {
-		resource += "/" + sub
-	}
-	return verb + " " + resource
-}
-
-// requests are those of a ServiceAccount itself; what it sends as somebody else is
-// that person's.
-func requests(t *testing.T, account string) []asked {
+// record is what the audit log says of the accounts that the chart makes.
+func record(t *testing.T) *privilege.Record {
 	t.Helper()
-	content, err := os.ReadFile(auditLog)
-	if err != nil {
+	r := privilege.NewRecord(namespace, roles(t, matrix(t)["default"]))
+	if err := r.Follow(auditLog); err != nil {
 		t.Fatal(err)
 	}
-	var all []asked
-	for line := range bytes.Lines(content) {
-		var a asked
-		if err := json.Unmarshal(line, &a); err != nil {
-			continue // The last line may not be complete yet.
-		}
-		if a.User.Username == "system:serviceaccount:"+namespace+":"+account && a.ImpersonatedUser == nil {
-			all = append(all, a)
-		}
-	}
-	return all
+	return r
 }
 
 // token makes a token of a ServiceAccount, and the account where it is missing.

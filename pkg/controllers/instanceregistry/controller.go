@@ -56,7 +56,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/finalizers,verbs=update
-// +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations,verbs=list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=kairship.io,resources=instanceregistrations/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

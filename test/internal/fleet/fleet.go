@@ -136,7 +136,7 @@ func Long() bool { return os.Getenv("KAIRSHIP_LONG") != "" }
 
 // Main runs the tests of a package. Suites that run at the same time against
 // one fleet wait for each other, because some of them break it on purpose.
-func Main(m *testing.M) int {
+func Main(m *testing.M) (code int) {
 	defer runCleanups()
 	if os.Getenv(Variable) != "" {
 		unlock, err := lock(os.Getenv(Variable))
@@ -145,6 +145,12 @@ func Main(m *testing.M) int {
 			return 1
 		}
 		defer unlock()
+		defer func() {
+			if err := recordPrivileges(os.Getenv(Variable)); err != nil {
+				fmt.Fprintln(os.Stderr, "the audit log of the global cluster:", err)
+				code = 1
+			}
+		}()
 	}
 	return m.Run()
 }

@@ -201,7 +201,11 @@ func (f *Fleet) NewGateway(t testing.TB) *Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	transport := &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: 100, ForceAttemptHTTP2: true}
+	// What is passed on gets the token of Kairship's account.
+	transport, err := rest.HTTPWrappersForConfig(config, &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConnsPerHost: 100, ForceAttemptHTTP2: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	g := &Gateway{others: map[string]http.Handler{}, forward: func(address string) http.Handler {
 		to, err := url.Parse(address)
 		if err != nil {

@@ -91,22 +91,44 @@ metadata:
   annotations: {{- toYaml . | nindent 4 }}
   {{- end }}
 automountServiceAccountToken: false
+{{- $root := .root }}
 {{- range splitList "\n---\n" (printf "\n%s" (.root.Files.Get (printf "files/rbac-%s.yaml" .component))) }}
 {{- with fromYaml . }}
+{{- /* What the code needs of Secrets wherever they are, it gets where they may be. */}}
+{{- $rules := list }}
+{{- $secrets := list }}
+{{- $narrow := and (eq .kind "ClusterRole") (not $root.Values.instanceSecrets.allNamespaces) }}
+{{- range .rules }}
+{{- if and $narrow (has "secrets" .resources) }}
+{{- $secrets = append $secrets . }}
+{{- else }}
+{{- $rules = append $rules . }}
+{{- end }}
+{{- end }}
+{{ include "kairship.role" (dict "root" $root "kind" .kind "name" .metadata.name "namespace" .metadata.namespace "account" $name "labels" $labels "rules" $rules) }}
+{{- if $secrets }}
+{{- range $root.Values.instanceSecrets.in }}
+{{ include "kairship.role" (dict "root" $root "kind" "Role" "name" (printf "%s-instance-secrets" $name) "namespace" .namespace "account" $name "labels" $labels "rules" $secrets) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A role and its binding. */}}
+{{- define "kairship.role" -}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: {{ .kind }}
 metadata:
-  name: {{ .metadata.name }}
-  {{- with .metadata.namespace }}
+  name: {{ .name }}
+  {{- with .namespace }}
   namespace: {{ . }}
   {{- end }}
-  labels: {{- $labels | nindent 4 }}
+  labels: {{- .labels | nindent 4 }}
 rules: {{- toYaml .rules | nindent 2 }}
 ---
-{{ include "kairship.binding" (dict "root" $.root "kind" .kind "name" .metadata.name "namespace" .metadata.namespace "account" $name "labels" $labels) }}
-{{- end }}
-{{- end }}
+{{ include "kairship.binding" . }}
 {{- end -}}
 
 {{- define "kairship.binding" -}}
@@ -154,4 +176,10 @@ spec:
 {{- $m := regexFind "[0-9]+m" . | trimSuffix "m" | default "0" | int -}}
 {{- $s := regexFind "[0-9]+s" . | trimSuffix "s" | default "0" | int -}}
 {{- add (mul $h 3600) (mul $m 60) $s -}}
+{{- end -}}
+
+{{- define "kairship.credentialsNamespaces" -}}
+{{- $all := list -}}
+{{- range .Values.instanceSecrets.in }}{{ $all = append $all .namespace }}{{ end -}}
+{{- $all | uniq | join "," -}}
 {{- end -}}

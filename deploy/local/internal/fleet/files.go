@@ -37,21 +37,19 @@ func (f *Fleet) prepareFiles() error {
 	if err := f.prepareKwok(); err != nil {
 		return err
 	}
+	if err := f.prepareAudit(); err != nil {
+		return err
+	}
 	return f.prepareStorage()
 }
 
-// identities are the client certificates of a cluster. Kairship's programs have identities of their
-// own, so that audit logs and RBAC tell them apart from people.
-func identities(role topology.Role) map[string]pki.Identity {
-	all := map[string]pki.Identity{
+// identities are the client certificates of every cluster. Kairship's programs have none: they are
+// service accounts (setup_chart.go), as in any installation.
+func identities() map[string]pki.Identity {
+	return map[string]pki.Identity{
 		adminIdentity:     {User: "kairship-local:admin", Groups: []string{"system:masters"}},
 		componentIdentity: {User: "kairship-local:components", Groups: []string{"system:masters"}},
 	}
-	if role == topology.Global {
-		all[apiserverIdentity] = pki.Identity{User: "system:kairship:apiserver"}
-		all[controllerIdentity] = pki.Identity{User: "system:kairship:controller-manager"}
-	}
-	return all
 }
 
 func (f *Fleet) prepareCluster(c topology.Cluster) error {
@@ -65,7 +63,7 @@ func (f *Fleet) prepareCluster(c topology.Cluster) error {
 		return err
 	}
 	server := f.ports.URL(c.Name + "/api")
-	for name, identity := range identities(c.Role) {
+	for name, identity := range identities() {
 		if err := authority.EnsureClient(name, identity); err != nil {
 			return err
 		}
@@ -176,6 +174,29 @@ func (f *Fleet) prepareWebhook() error {
 		return err
 	}
 	return writeFile(f.paths.WebhookSecret(), secret, 0o600)
+}
+
+// The audit log of the global apiserver is bounded: a line is little more than a KiB, and the suites
+// read it (test/privilege) before it is gone.
+const (
+	auditFileMiB = 64
+	auditFiles   = 6
+)
+
+// prepareAudit writes what the global apiserver is to note: what Kairship's programs ask, in their
+// own name or as somebody, and what they were told.
+func (f *Fleet) prepareAudit() error {
+	if err := os.MkdirAll(filepath.Dir(f.paths.AuditLog()), 0o700); err != nil {
+		return err
+	}
+	account := "system:serviceaccount:" + topology.SystemNamespace + ":"
+	return writeFile(f.paths.Config("audit-policy.yaml"), fmt.Appendf(nil, `apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+- {level: Metadata, users: [%q, %q]}
+- {level: None}
+`, account+apiserverIdentity, account+controllerIdentity), 0o644)
 }
 
 // prepareStorage writes the index's database configuration.

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/kairship-io/kairship/deploy/local/internal/build"
 	"github.com/kairship-io/kairship/deploy/local/internal/kube"
 	"github.com/kairship-io/kairship/deploy/local/internal/pki"
@@ -17,13 +19,14 @@ import (
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
-// The identities that processes have, each with a client certificate and a kubeconfig.
+// The identities that processes have, each with a kubeconfig.
 const (
 	// componentIdentity is what the components of a cluster use in their own cluster.
 	componentIdentity = "components"
 	// adminIdentity is the administrator of a cluster.
 	adminIdentity = "admin"
-	// apiserverIdentity and controllerIdentity are Kairship's in the global cluster.
+	// apiserverIdentity and controllerIdentity are Kairship's in the global cluster: the service
+	// accounts that the chart makes.
 	apiserverIdentity  = "kairship-apiserver"
 	controllerIdentity = "kairship-controller-manager"
 )
@@ -40,6 +43,7 @@ type Fleet struct {
 	postgres   postgres
 
 	manifests map[string]string // build.Result.Manifests
+	chart     []*unstructured.Unstructured
 	clients   map[string]*kube.Client
 
 	mu       sync.Mutex
@@ -139,4 +143,11 @@ func (f *Fleet) once(step, input string, run func() error) error {
 	defer f.mu.Unlock()
 	f.state.Steps[step] = input
 	return f.state.save(f.paths)
+}
+
+// forget has a step run again.
+func (f *Fleet) forget(step string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.state.Steps, step)
 }

@@ -90,7 +90,13 @@ func (f *Fleet) apiserver(c topology.Cluster) process {
 	}
 	switch c.Role {
 	case topology.Global:
-		args = append(args, "--disable-admission-plugins=ServiceAccount", "--token-auth-file="+f.paths.TokenTable())
+		args = append(args, "--disable-admission-plugins=ServiceAccount", "--token-auth-file="+f.paths.TokenTable(),
+			// As some distributions have it: who says that an object goes with its owner needs rights to the owner.
+			"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
+			"--audit-policy-file="+f.paths.Config("audit-policy.yaml"),
+			"--audit-log-path="+f.paths.AuditLog(),
+			fmt.Sprintf("--audit-log-maxsize=%d", auditFileMiB),
+			fmt.Sprintf("--audit-log-maxbackup=%d", auditFiles-1))
 	case topology.Instance:
 		// No pods run in an instance; templates must not be given a service account's volume.
 		args = append(args, "--disable-admission-plugins=StorageObjectInUseProtection,ServiceAccount")

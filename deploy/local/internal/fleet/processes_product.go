@@ -173,7 +173,7 @@ func (f *Fleet) kairship() []process {
 		name:   "kairship-apiserver",
 		binary: f.paths.Binary("kairship-apiserver"),
 		ports:  []string{"kairship/api", "kairship/tls", "kairship/pprof"},
-		needs:  []string{"global/setup"},
+		needs:  []string{"global/accounts"},
 		ready:  probe{url: "http://" + f.ports.Addr("kairship/api") + "/readyz"},
 		args: append([]string{
 			"--kubeconfig=" + f.paths.ComponentKubeconfig("global", apiserverIdentity),
@@ -194,7 +194,7 @@ func (f *Fleet) kairship() []process {
 			name:   fmt.Sprintf("kairship-controller-manager-%d", i),
 			binary: f.paths.Binary("kairship-controller-manager"),
 			ports:  []string{name + "/metrics", name + "/health", name + "/webhook"},
-			needs:  []string{"global/setup"},
+			needs:  []string{"global/accounts"},
 			ready:  probe{url: "http://" + f.ports.Addr(name+"/health") + "/readyz"},
 			args: []string{
 				"--kubeconfig=" + f.paths.ComponentKubeconfig("global", controllerIdentity),

@@ -53,6 +53,8 @@ func (f *Fleet) setupTasks() []task {
 		collects = append(collects, "kairship-apiserver", "kairship-controller-manager-0", "kairship-controller-manager-1")
 		tasks = append(tasks,
 			task{name: "index/clusters", needs: append(collects, "global/registration"), run: f.removeOwnPediaClusters},
+			task{name: "chart", run: f.renderChart},
+			task{name: "global/accounts", needs: []string{"chart", "global/setup"}, run: f.setUpKairshipAccounts},
 			task{name: "global/webhook-secret", needs: []string{"global/setup"}, run: f.shareWebhookSecret},
 			task{name: "global/people", needs: append(f.webhooks(), "global/webhook-secret", "global/registration"), run: f.bindPeople})
 	}

@@ -14,22 +14,14 @@ import (
 
 const indexNamespace = "clusterpedia-system"
 
-// globalRBAC says who may do what in the global cluster. Kairship's programs are administrators
-// until the chart says what they need; people get their roles by global management (setup_people.go).
+// globalRBAC says who may do what in the global cluster. Kairship's programs have the roles of the
+// chart (setup_chart.go); people get theirs by global management (setup_people.go).
 const globalRBAC = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: kairship-local:admin}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: admin}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: kairship-local:kairship}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
-subjects:
-- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:kairship:apiserver"}
-- {apiGroup: rbac.authorization.k8s.io, kind: User, name: "system:kairship:controller-manager"}
 `
 
 // setUpGlobal prepares the global cluster for the index and for Kairship.

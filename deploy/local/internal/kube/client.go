@@ -99,6 +99,31 @@ func (c *Client) Create(ctx context.Context, object *unstructured.Unstructured) 
 	})
 }
 
+// tokenLife is long: a fleet is thrown away rather than renewed.
+const tokenLife = 10 * 365 * 24 * time.Hour
+
+// Token asks for a token of a service account.
+func (c *Client) Token(ctx context.Context, namespace, account string) (string, error) {
+	request := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
+		"metadata": map[string]any{"name": account},
+		"spec":     map[string]any{"expirationSeconds": int64(tokenLife.Seconds())},
+	}}
+	token := ""
+	err := c.retry(ctx, "asking for a token of "+join(namespace, account), func() error {
+		answer, err := c.Resource(schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace).
+			Create(ctx, request, metav1.CreateOptions{FieldManager: FieldManager}, "token")
+		if err != nil {
+			return err
+		}
+		if token, _, _ = unstructured.NestedString(answer.Object, "status", "token"); token == "" {
+			return errors.New("there is none in the answer")
+		}
+		return nil
+	})
+	return token, err
+}
+
 // MergePatch changes an object.
 func (c *Client) MergePatch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name, patch string) error {
 	return c.retry(ctx, fmt.Sprintf("patching %s %s", gvk.Kind, name), func() error {

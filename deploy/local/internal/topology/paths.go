@@ -29,6 +29,12 @@ func (p Paths) ComponentKubeconfig(cluster, identity string) string {
 	return filepath.Join(p.Root, "kubeconfig", "components", cluster+"-"+identity+".yaml")
 }
 
+// Roles is what the chart rendered, with the roles that Kairship's programs have.
+func (p Paths) Roles() string { return filepath.Join(p.Root, "config", "chart.yaml") }
+
+// AuditLog is where the global apiserver writes what Kairship's programs ask of it.
+func (p Paths) AuditLog() string { return filepath.Join(p.Root, "audit", "global.log") }
+
 // PersonKubeconfig is the kubeconfig with which a person reaches an instance through Kairship.
 func (p Paths) PersonKubeconfig(person, instance string) string {
 	return filepath.Join(p.Root, "kubeconfig", "people", person+"-"+instance+".yaml")

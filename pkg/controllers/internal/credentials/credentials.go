@@ -11,6 +11,8 @@ package credentials
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +30,8 @@ type Reader struct {
 	Secrets client.Reader
 	// Memory, when it is given, saves reading the same version of a Secret twice.
 	Memory *Memory
+	// Namespaces are those whose Secrets may be read; all when there are none.
+	Namespaces []string
 }
 
 // OfInstance is how the instance is reached. The error is connection.ErrMissing
@@ -54,6 +58,10 @@ func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (conne
 }
 
 func (r Reader) read(ctx context.Context, name types.NamespacedName, source connection.Source) (connection.Connection, error) {
+	if len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, name.Namespace) {
+		return connection.Connection{}, fmt.Errorf("%w: the Secret %s is in a namespace whose Secrets are not read, which are %s (--credentials-namespaces)",
+			connection.ErrMissing, name, strings.Join(r.Namespaces, ", "))
+	}
 	version := r.Memory.version(ctx, name)
 	if known, found := r.Memory.recall(name, source, version); found {
 		return known.connection, known.err

@@ -132,6 +132,24 @@ func TestReader(t *testing.T) {
 			is:     connection.ErrMissing, says: "not been given any",
 		},
 		{
+			reason: "a namespace that is not among those that may be read, whatever is in it",
+			read: func() (connection.Connection, error) {
+				narrow := reader
+				narrow.Namespaces = []string{"b", "c"}
+				return narrow.OfInstance(t.Context(), instance("x", "a", "kubeconfig"))
+			},
+			is: connection.ErrMissing, says: "the Secret a/kubeconfig is in a namespace whose Secrets are not read, which are b, c",
+		},
+		{
+			reason: "a namespace that is among them",
+			read: func() (connection.Connection, error) {
+				narrow := reader
+				narrow.Namespaces = []string{"a", "c"}
+				return narrow.OfInstance(t.Context(), instance("x", "a", "kubeconfig"))
+			},
+			want: connection.Connection{Endpoint: "https://own", Token: "t"},
+		},
+		{
 			reason: "a cluster's endpoint is in its spec",
 			read: func() (connection.Connection, error) {
 				return reader.OfCluster(t.Context(), cluster("m1", "a", "kubeconfig"))
