@@ -28,7 +28,7 @@ const (
 	DefaultMaxFields      = 5_000
 	DefaultMaxAliases     = 250
 	DefaultMaxRootFields  = 50
-	DefaultMaxCost        = 500_000
+	DefaultMaxCost        = 1_000_000
 )
 
 // Config says what New serves and how much one request may ask.

@@ -34,8 +34,11 @@ func TestCrew(t *testing.T) {
 		c.add(job(func() {
 			defer quick.Done()
 			defer now.Add(-1)
-			n := now.Add(1)
-			for before := most.Load(); n > before && !most.CompareAndSwap(before, n); before = most.Load() {
+			for n := now.Add(1); ; {
+				before := most.Load()
+				if n <= before || most.CompareAndSwap(before, n) {
+					return
+				}
 			}
 		}))
 	}

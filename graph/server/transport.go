@@ -40,7 +40,7 @@ func (httpTransport) Supports(*http.Request) bool { return true }
 func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	mediaType, acceptable := negotiate(r)
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
-	defer func() {
+	defer func() { //nolint:contextcheck // The request carries it.
 		if v := recover(); v != nil {
 			t.fail(r.Context(), w, mediaType, http.StatusInternalServerError, recoverPanic(r.Context(), v))
 		}

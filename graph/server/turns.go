@@ -257,7 +257,7 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 	r.stop = []func(){leave, r.standing.Leave}
 	begun := false
 	var failed *endError
-	func() {
+	func() { //nolint:contextcheck // The stream's own derives from it.
 		defer func() {
 			if v := recover(); v != nil {
 				failed = &endError{reason: reasonFailed, err: recoverPanic(r.ctx, v)}
@@ -267,19 +267,19 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 	}()
 	switch {
 	case failed != nil:
-		r.end(failed)
+		r.end(failed) //nolint:contextcheck // As above.
 		return
 	case !begun:
-		r.end(&endError{reason: reasonRefused})
+		r.end(&endError{reason: reasonRefused}) //nolint:contextcheck // As above.
 		return
 	}
-	r.request.logBegin(r.ctx)
+	r.request.logBegin(r.ctx) //nolint:contextcheck // As above.
 	if r.turns != nil {
-		forget := context.AfterFunc(r.own, r.Wake) // It ends with r.ctx, too.
+		forget := context.AfterFunc(r.own, r.Wake) //nolint:contextcheck // It ends with r.ctx, too.
 		r.stop = append(r.stop, func() { forget() })
 	}
 	if r.turns == nil {
-		go r.work() // It waits for its resolver.
+		go r.work() //nolint:contextcheck // It waits for its resolver, and has its own.
 		return
 	}
 	s.crew.add(r)

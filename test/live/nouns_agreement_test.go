@@ -102,7 +102,9 @@ func TestSubscriptionsAgreeWithQueries(t *testing.T) {
 				return err
 			}
 			for name, health := range want {
-				var o struct{ Health string }
+				var o struct {
+					Health string `json:"health"`
+				}
 				if err := json.Unmarshal([]byte(answered[name]), &o); err != nil || o.Health != health {
 					return fmt.Errorf("%s is %s, want %s", name, answered[name], health)
 				}

@@ -3,6 +3,7 @@ package live
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -66,9 +67,7 @@ func TestOperationThatPromotes(t *testing.T) {
 	input := m{"instance": "alpha", "cluster": "m1", "group": "apps", "version": "v1", "resource": "deployments", "namespace": ns, "name": "legacy"}
 	poll.Until(t, within, "m1 is reached through alpha", func(ctx context.Context) error {
 		dry := m{"dryRun": true}
-		for k, v := range input {
-			dry[k] = v
-		}
+		maps.Copy(dry, input)
 		_, _, err := gql.Query[any](ctx, alice, `mutation($input: PromoteResourceInput!) { promoteResource(input: $input) { promoted } }`, m{"input": dry})
 		return err
 	})
@@ -93,9 +92,7 @@ func TestOperationsThatMoveAMember(t *testing.T) {
 		f.Heal(t)
 	})
 	forced := m{"force": true}
-	for k, v := range in {
-		forced[k] = v
-	}
+	maps.Copy(forced, in)
 	comesTo(t, admin, begins(t, admin, "unjoinCluster", forced), "UNJOIN_CLUSTER", "SUCCEEDED", "WRITTEN DONE, LEFT DONE")
 	end := comesTo(t, admin, begins(t, admin, "joinCluster", in), "JOIN_CLUSTER", "SUCCEEDED",
 		"WRITTEN DONE, CREDENTIALS DONE, REGISTERED DONE, READY DONE")
@@ -163,10 +160,13 @@ func removesInstance(t *testing.T, name string) {
 			t.Error(err)
 		}
 		err := poll.Try(context.Background(), within, func(ctx context.Context) error {
-			if err := global.Get(ctx, client.ObjectKeyFromObject(i), i); !apierrors.IsNotFound(err) {
-				return fmt.Errorf("Instance %s stays: %v", name, err)
+			switch err := global.Get(ctx, client.ObjectKeyFromObject(i), i); {
+			case apierrors.IsNotFound(err):
+				return nil
+			case err != nil:
+				return err
 			}
-			return nil
+			return fmt.Errorf("Instance %s stays", name)
 		})
 		if err != nil {
 			t.Error(err)

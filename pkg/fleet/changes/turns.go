@@ -30,11 +30,11 @@ type Turns interface {
 type Passed int
 
 const (
-	// Sent: it is in the channel.
+	// Sent means that it is in the channel.
 	Sent Passed = iota
-	// LeftOut: it can't be read, and nothing is told of it.
+	// LeftOut means that it can't be read, and nothing is told of it.
 	LeftOut
-	// Closed: there was none, and there will be none.
+	// Closed means that there was none, and there will be none.
 	Closed
 )
 
