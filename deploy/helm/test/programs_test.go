@@ -37,7 +37,7 @@ func TestProgramsTakeWhatTheChartGives(t *testing.T) {
 				t.Errorf("%s: %s --version: %v, %q", name, d.GetName(), err, out)
 			}
 			out, err := inRoot(t, dir, append(container.Args, "--kubeconfig=/missing")...)
-			if err == nil || strings.Count(out, "--") != 1 || !strings.Contains(out, "--kubeconfig: stat /missing") {
+			if err == nil || !strings.Contains(out, ": one setting is wrong:\n") || !strings.Contains(out, "--kubeconfig: stat /missing") {
 				t.Errorf("%s: %s %s: got %v and\n%s\nwant nothing but the complaint about --kubeconfig", name, d.GetName(), strings.Join(container.Args, " "), err, out)
 			}
 		}

@@ -101,11 +101,11 @@ func (w *world) auditTells() {
 		"kairship-apiserver: get collectionresources.clusterpedia.io any",
 		"kairship-apiserver: impersonate serviceaccounts",
 		"kairship-apiserver-collector-lease: watch leases.coordination.k8s.io clusterpedia-clustersynchro-manager in clusterpedia-system",
-		"kairship-apiserver-instance-secrets: get secrets in kairship-system",
+		"kairship-apiserver-instance-secrets: watch secrets in kairship-system",
 		"kairship-controller-manager: patch karmadas.operator.karmada.io",
 		"kairship-controller-manager: create pediaclusters.cluster.clusterpedia.io",
 		"kairship-controller-manager: create clusterroles.rbac.authorization.k8s.io",
-		"kairship-controller-manager-instance-secrets: get secrets in kairship-system",
+		"kairship-controller-manager-instance-secrets: watch secrets in kairship-system",
 	} {
 		if used[right] == 0 {
 			w.Errorf("this was not seen, so the test proves less than it says: %s", right)
