@@ -123,9 +123,9 @@ func (s *scene) provesMuch(t testing.TB, count *tally, objects int) {
 func (s *scene) replaceKey(t testing.TB) {
 	t.Helper()
 	var secret corev1.Secret
-	if err := s.Client(t, "global").Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "kairship-consistency-tokens"}, &secret); err != nil {
-		t.Fatal(err)
-	}
+	poll.Until(t, settle, "somebody needed a key", func(ctx context.Context) error { // In a new fleet nobody has yet.
+		return s.Client(t, "global").Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "kairship-consistency-tokens"}, &secret)
+	})
 	fresh := make([]byte, consistency.KeySize)
 	rand.Read(fresh)
 	secret.Data[consistency.SecretPreviousKey], secret.Data[consistency.SecretKey] = secret.Data[consistency.SecretKey], fresh
