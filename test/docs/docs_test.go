@@ -101,7 +101,8 @@ func (s *scene) run(t *testing.T, b block, op *ast.OperationDefinition) {
 		return judge(b, op, result)
 	})
 	if err != nil {
-		t.Fatalf("%v\n%s\nvariables: %v", err, request.Query, request.Variables)
+		// Not their values: a kubeconfig is among them.
+		t.Fatalf("%v\n%s\nvariables: %v", err, request.Query, slices.Sorted(maps.Keys(request.Variables)))
 	}
 	s.remember(t, result)
 	// A list is read to its end, as the document says.

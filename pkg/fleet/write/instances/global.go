@@ -58,7 +58,11 @@ func (s *Service) createCredentials(ctx context.Context, i *v1alpha1.Instance, k
 	}
 	if i.UID != "" {
 		secret.Labels[v1alpha1.OwnerUIDLabel] = string(i.UID)
-		secret.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(i, v1alpha1.GroupVersion.WithKind(kind.Kind))}
+		owner := metav1.NewControllerRef(i, v1alpha1.GroupVersion.WithKind(kind.Kind))
+		// The Instance need not wait for it, and who says that it must has to have the
+		// right to update the finalizers of Instances.
+		owner.BlockOwnerDeletion = nil
+		secret.OwnerReferences = []metav1.OwnerReference{*owner}
 	}
 	err := s.Global.Create(ctx, secret, &client.CreateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager})
 	if apierrors.IsAlreadyExists(err) {
