@@ -126,7 +126,7 @@ var (
 	memberControllers = []string{
 		"deployment", "replicaset", "statefulset", "daemonset", "job", "cronjob", "namespace", "serviceaccount", "serviceaccount-token",
 		"garbage-collector", "node-lifecycle", "taint-eviction", "pod-garbage-collector", "disruption", "endpointslice", "endpoints",
-		"root-ca-certificate-publisher", "resourcequota", "ttl-after-finished", "clusterrole-aggregation",
+		"root-ca-certificate-publisher", "resourcequota", "ttl-after-finished", "clusterrole-aggregation", "persistentvolumeclaim-protection",
 	}
 )
 
