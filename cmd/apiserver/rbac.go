@@ -11,8 +11,10 @@ package main
 // +kubebuilder:rbac:groups="",resources=users;groups;serviceaccounts,verbs=impersonate
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=uids,verbs=impersonate
 //
-// What is watched, and what subscriptions follow.
+// What is watched, and what subscriptions follow. By the namespace kube-system they tell
+// whether it is still the same cluster.
 // +kubebuilder:rbac:groups=kairship.io,resources=instances;clusters;instancerolebindings,verbs=list;watch
+// +kubebuilder:rbac:groups="",resources=namespaces,resourceNames=kube-system,verbs=get
 // +kubebuilder:rbac:groups=cluster.clusterpedia.io,resources=pediaclusters,verbs=list;watch
 //
 // The index. It takes the groups of Kubernetes for subresources, below the names api
