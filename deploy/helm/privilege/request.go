@@ -3,6 +3,7 @@ package privilege
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -100,9 +101,20 @@ func (r *Request) judge(account string, roles []Role) verdict {
 		return ending
 	case r.Annotations[decisionAnnotation] == "allow":
 		return refused // By what stands behind RBAC: somebody gives away what they do not have, or the index refuses.
+	case r.ObjectRef.Resource == "":
+		return earlyIf(r.Verb == "get" && slices.Contains(forEverybody, path(r.RequestURI)))
 	default:
 		return earlyIf(may(account, roles, r.Verb, r.ObjectRef.APIGroup, r.resource(), r.ObjectRef.Namespace, r.ObjectRef.Name))
 	}
+}
+
+// forEverybody are the paths that Kubernetes lets everybody read who has logged in: they
+// are those of its role system:public-info-viewer.
+var forEverybody = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
+
+func path(uri string) string {
+	before, _, _ := strings.Cut(uri, "?")
+	return before
 }
 
 func earlyIf(allowed bool) verdict {
