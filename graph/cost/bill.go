@@ -24,7 +24,7 @@ func (t *Table) Of(op *ast.OperationDefinition, variables map[string]any) Bill {
 	w := walk{table: t, variables: variables, fragments: map[spread]share{}}
 	sum := w.selections(op.SelectionSet, 0)
 	return Bill{
-		Cost:     add(sum.values, times(sum.requests, RequestCost)),
+		Cost:     Sum(sum.values, times(sum.requests, RequestCost)),
 		Values:   sum.values,
 		Requests: sum.requests,
 	}
@@ -34,7 +34,7 @@ func (t *Table) Of(op *ast.OperationDefinition, variables map[string]any) Bill {
 type share struct{ values, requests int }
 
 func (s share) plus(o share) share {
-	return share{add(s.values, o.values), add(s.requests, o.requests)}
+	return share{Sum(s.values, o.values), Sum(s.requests, o.requests)}
 }
 
 // spread is a fragment on a list with pages of some size.
@@ -76,8 +76,8 @@ func (w walk) field(f *ast.Field, page int) share {
 	one := w.one(f, page)
 	below := w.selections(f.SelectionSet, one.page)
 	return share{
-		values:   add(one.arguments, times(one.items, add(one.price.value(), below.values))),
-		requests: add(one.price.Requests, below.requests),
+		values:   Sum(one.arguments, times(one.items, Sum(one.price.value(), below.values))),
+		requests: Sum(one.price.Requests, below.requests),
 	}
 }
 
@@ -120,11 +120,11 @@ func listed(v any) int {
 	case []any:
 		n = len(v)
 		for _, inner := range v {
-			n = add(n, listed(inner))
+			n = Sum(n, listed(inner))
 		}
 	case map[string]any:
 		for _, inner := range v {
-			n = add(n, listed(inner))
+			n = Sum(n, listed(inner))
 		}
 	}
 	return n
@@ -169,13 +169,13 @@ func (w walk) lines(set ast.SelectionSet, page, objects int, path []string, cost
 		case *ast.Field:
 			one := w.one(sel, page)
 			items := times(objects, one.items)
-			cost := add(times(items, one.price.value()), add(times(one.arguments, objects), times(one.price.Requests, RequestCost)))
+			cost := Sum(times(items, one.price.value()), Sum(times(one.arguments, objects), times(one.price.Requests, RequestCost)))
 			at := path
 			if len(sel.SelectionSet) > 0 && (page == 0 || sel.Name != "nodes" && sel.Name != "edges") || len(path) == 0 {
 				at = append(slices.Clone(path), sel.Name)
 			}
 			name := strings.Join(at, ".")
-			costs[name] = add(costs[name], cost)
+			costs[name] = Sum(costs[name], cost)
 			w.lines(sel.SelectionSet, one.page, items, at, costs)
 		}
 	}
@@ -197,9 +197,9 @@ func wholeNumber(v any) (int64, bool) {
 	return 0, false
 }
 
-// add and times stay at the largest number where the result would pass it. Neither
-// operand is negative.
-func add(a, b int) int {
+// Sum adds two sizes of an operation, and stays at the largest number where the
+// result would pass it. Neither is negative.
+func Sum(a, b int) int {
 	if a > math.MaxInt-b {
 		return math.MaxInt
 	}

@@ -1,9 +1,9 @@
 package server
 
 import (
-	"math"
-
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/kairship-io/kairship/graph/cost"
 )
 
 // Bounds of a document that are nobody's to set: beyond them it is no request of
@@ -30,8 +30,8 @@ type shape struct {
 func (s shape) with(o shape) shape {
 	return shape{
 		depth:      max(s.depth, o.depth),
-		fields:     add(s.fields, o.fields),
-		aliases:    add(s.aliases, o.aliases),
+		fields:     cost.Sum(s.fields, o.fields),
+		aliases:    cost.Sum(s.aliases, o.aliases),
 		introspect: s.introspect || o.introspect,
 	}
 }
@@ -54,9 +54,9 @@ func (m measurer) selections(set ast.SelectionSet) shape {
 		case *ast.Field:
 			size := m.selections(sel.SelectionSet)
 			size.depth++
-			size.fields = add(size.fields, 1)
+			size.fields = cost.Sum(size.fields, 1)
 			if sel.Alias != "" && sel.Alias != sel.Name {
-				size.aliases = add(size.aliases, 1)
+				size.aliases = cost.Sum(size.aliases, 1)
 			}
 			size.introspect = size.introspect || sel.Name == "__schema" || sel.Name == "__type"
 			sum = sum.with(size)
@@ -271,12 +271,4 @@ func longestName(doc *ast.QueryDocument) int {
 		selections(f.SelectionSet)
 	}
 	return most
-}
-
-// add stays at the largest number where a sum would pass it.
-func add(a, b int) int {
-	if a > math.MaxInt-b {
-		return math.MaxInt
-	}
-	return a + b
 }
