@@ -111,11 +111,11 @@ func unfit(to connection.Connection, credentials v1alpha1.JoinCredentials) strin
 
 // identify asks the cluster which one it is.
 func (r *Reconciler) identify(ctx context.Context, s *scope) error {
-	system := &corev1.Namespace{}
-	if err := s.member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
-		return r.failed(s.member, err, "read namespace kube-system")
+	id, err := r.systemIDOf(ctx, s.member)
+	if err != nil {
+		return err
 	}
-	s.systemID = string(system.UID)
+	s.systemID = id
 	if s.membership != nil && s.membership.KubeSystemID == "" {
 		s.membership.KubeSystemID = s.systemID
 	}
@@ -125,6 +125,15 @@ func (r *Reconciler) identify(ctx context.Context, s *scope) error {
 			s.to.Endpoint, s.systemID, s.membership.KubeSystemID))}
 	}
 	return nil
+}
+
+// systemIDOf reads the UID of the namespace kube-system, which tells clusters apart.
+func (r *Reconciler) systemIDOf(ctx context.Context, member *remote) (string, error) {
+	system := &corev1.Namespace{}
+	if err := member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return "", r.failed(member, err, "read namespace kube-system")
+	}
+	return string(system.UID), nil
 }
 
 // claim makes sure that the cluster is nobody else's, and writes down that it is

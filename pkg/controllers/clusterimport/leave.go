@@ -162,11 +162,11 @@ func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
 	if s.membership.KubeSystemID == "" {
 		return nil
 	}
-	system := &corev1.Namespace{}
-	if err := s.member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
-		return r.failed(s.member, err, "read namespace kube-system")
+	id, err := r.systemIDOf(ctx, s.member)
+	if err != nil {
+		return err
 	}
-	if string(system.UID) != s.membership.KubeSystemID {
+	if id != s.membership.KubeSystemID {
 		s.leavef("what was made in the cluster that was joined (%s), to which the endpoint does not lead any more", s.membership.KubeSystemID)
 	}
 	return nil
