@@ -16,7 +16,7 @@ import (
 func beginHTTP(r *http.Request, route string, newTraceID func() string) (context.Context, tracing.Span, string) {
 	ctx := r.Context()
 	if !tracing.On() {
-		traceID := traceIDOf(r.Header.Get("traceparent")) //nolint:canonicalheader // W3C Trace Context writes it in lower case.
+		traceID := tracing.CallersTraceID(r.Header)
 		if traceID == "" {
 			traceID = newTraceID()
 		}

@@ -79,6 +79,16 @@ func Serve(ctx context.Context, header http.Header, name string) (context.Contex
 	return ctx, Span{span}
 }
 
+// CallersTraceID is the trace that the caller of a request names in the header
+// traceparent; empty where that names none. It needs no tracing to be on.
+func CallersTraceID(header http.Header) string {
+	ctx := traceContext.Extract(context.Background(), propagation.HeaderCarrier(header))
+	if named := trace.SpanContextFromContext(ctx); named.IsValid() {
+		return named.TraceID().String()
+	}
+	return ""
+}
+
 // At is the step that a context is in.
 func At(ctx context.Context) Span {
 	if tracer.Load() == nil {
