@@ -40,6 +40,7 @@ var gravest = []apierror.Code{
 	apierror.CodeInternal, apierror.CodeTimeout, apierror.CodeIndexUnavailable, apierror.CodeInstanceUnavailable,
 	apierror.CodeRateLimited, apierror.CodeQueryTooComplex, apierror.CodeUnauthenticated, apierror.CodeForbidden,
 	apierror.CodeConflict, apierror.CodeAlreadyExists, apierror.CodeNotFound, apierror.CodeStaleCursor, apierror.CodeInvalid,
+	apierror.CodePersistedQueryNotSupported, apierror.CodePersistedQueryNotFound,
 }
 
 // gravestOf is the gravest of some codes, as metrics name it.
