@@ -29,7 +29,7 @@ func choiceOf(op *graphql.OperationContext, ids eventIDs) choice {
 	}
 	used := map[string]any{}
 	for _, root := range graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"}) {
-		variablesIn(root.Selections, op.Variables, used, 0)
+		variablesIn(root.Selections, op.Variables, used)
 	}
 	values, err := json.Marshal(used)
 	if err != nil {
@@ -44,7 +44,7 @@ func choiceOf(op *graphql.OperationContext, ids eventIDs) choice {
 
 // variablesIn finds the variables that a selection uses. The depth of a document is
 // limited, and its fragments are no circles, before it is executed.
-func variablesIn(set ast.SelectionSet, values, used map[string]any, depth int) {
+func variablesIn(set ast.SelectionSet, values, used map[string]any) {
 	for _, s := range set {
 		switch s := s.(type) {
 		case *ast.Field:
@@ -52,15 +52,15 @@ func variablesIn(set ast.SelectionSet, values, used map[string]any, depth int) {
 				variablesOf(a.Value, values, used)
 			}
 			directives(s.Directives, values, used)
-			variablesIn(s.SelectionSet, values, used, depth+1)
+			variablesIn(s.SelectionSet, values, used)
 		case *ast.InlineFragment:
 			directives(s.Directives, values, used)
-			variablesIn(s.SelectionSet, values, used, depth+1)
+			variablesIn(s.SelectionSet, values, used)
 		case *ast.FragmentSpread:
 			directives(s.Directives, values, used)
 			if s.Definition != nil {
 				directives(s.Definition.Directives, values, used)
-				variablesIn(s.Definition.SelectionSet, values, used, depth+1)
+				variablesIn(s.Definition.SelectionSet, values, used)
 			}
 		}
 	}

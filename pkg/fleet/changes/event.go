@@ -20,9 +20,6 @@ const (
 	Restored    Type = "RESTORED"
 )
 
-// Types are all of them, in the order of the schema.
-func Types() []Type { return []Type{Added, Modified, Deleted, Synced, Gap, Interrupted, Restored} }
-
 // Event is one event of a subscription to a noun.
 type Event[T any] struct {
 	Type Type

@@ -19,11 +19,6 @@ const (
 	KindCreateInstance    Kind = "CREATE_INSTANCE"
 )
 
-// Kinds are all of them, in the order of the schema.
-func Kinds() []Kind {
-	return []Kind{KindApplyManifests, KindDeployApplication, KindPromoteResource, KindJoinCluster, KindUnjoinCluster, KindCreateInstance}
-}
-
 // Object is an object that an operation wrote.
 type Object struct {
 	Group     string `json:"g,omitempty"`
@@ -64,9 +59,6 @@ const (
 	Failed    State = "FAILED"
 )
 
-// States are all of them, in the order of the schema.
-func States() []State { return []State{Running, Succeeded, Failed} }
-
 // StepName names a step.
 type StepName string
 
@@ -84,14 +76,6 @@ const (
 	StepReachable   StepName = "REACHABLE"
 )
 
-// StepNames are all of them, in the order of the schema.
-func StepNames() []StepName {
-	return []StepName{
-		StepWritten, StepScheduled, StepApplied, StepHealthy, StepCredentials,
-		StepRegistered, StepReady, StepLeft, StepInstalled, StepReachable,
-	}
-}
-
 // StepState is how far a step has come.
 type StepState string
 
@@ -102,9 +86,6 @@ const (
 	StepDone    StepState = "DONE"
 	StepFailed  StepState = "FAILED"
 )
-
-// StepStates are all of them, in the order of the schema.
-func StepStates() []StepState { return []StepState{StepPending, StepRunning, StepDone, StepFailed} }
 
 // Step is a step of an operation.
 type Step struct {

@@ -31,15 +31,6 @@ var kindTypes = []struct {
 	{KindClusterOverridePolicy, index.ClusterOverridePolicies},
 }
 
-// Kinds are all of them, in the order of the schema.
-func Kinds() []Kind {
-	all := make([]Kind, len(kindTypes))
-	for i, k := range kindTypes {
-		all[i] = k.kind
-	}
-	return all
-}
-
 // Any is a policy of any kind.
 type Any interface {
 	IsNode()

@@ -77,14 +77,6 @@ func Kinds() []Kind {
 // instance says, beyond what the members' objects repeat.
 func (k Kind) stateInSpec() bool { return k == KindJob || k == KindCronJob }
 
-// Healths lists every health, in the order of the schema.
-func Healths() []Health {
-	return []Health{
-		HealthHealthy, HealthProgressing, HealthDegraded,
-		HealthUnscheduled, HealthUnpropagated, HealthUnknown,
-	}
-}
-
 // KindFromGVK tells which workload kind a Kubernetes kind is. The version is
 // not compared: the kinds mean the same in every version that was ever served.
 func KindFromGVK(gvk schema.GroupVersionKind) (Kind, bool) {

@@ -32,9 +32,6 @@ func (r *Report) Step(what, how string, took time.Duration) {
 	r.Sayf("%-32s %s in %.1fs", what, how, took.Seconds())
 }
 
-// Elapsed is the time since the beginning.
-func (r *Report) Elapsed() time.Duration { return time.Since(r.begun) }
-
 // printf prints to people. An output that is gone has nobody left to be told.
 func printf(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format, args...)

@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
@@ -122,14 +121,6 @@ func (c *Client) Token(ctx context.Context, namespace, account string) (string, 
 		return nil
 	})
 	return token, err
-}
-
-// MergePatch changes an object.
-func (c *Client) MergePatch(ctx context.Context, gvk schema.GroupVersionKind, namespace, name, patch string) error {
-	return c.retry(ctx, fmt.Sprintf("patching %s %s", gvk.Kind, name), func() error {
-		_, err := c.Resource(gvk, namespace).Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{FieldManager: FieldManager})
-		return err
-	})
 }
 
 // Get reads an object once.

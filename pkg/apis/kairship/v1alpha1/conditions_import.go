@@ -51,8 +51,3 @@ func Joined(message string) metav1.Condition {
 func NotJoined(reason, message string) metav1.Condition {
 	return condition(ConditionJoined, metav1.ConditionFalse, reason, message)
 }
-
-// JoinedUnknown says that nobody could look, or tell the instance of a change.
-func JoinedUnknown(reason, message string) metav1.Condition {
-	return condition(ConditionJoined, metav1.ConditionUnknown, reason, message)
-}
