@@ -25,6 +25,7 @@ type metrics struct {
 	gaps      *prometheus.CounterVec
 	resumed   *prometheus.CounterVec
 	ended     *prometheus.CounterVec
+	delay     prometheus.Histogram
 
 	// byType are the counters of events, which are counted often.
 	byType map[Type]prometheus.Counter
@@ -54,7 +55,12 @@ func newMetrics(h *Hub) *metrics {
 		gaps:      prometheus.NewCounterVec(counter("gaps_total", "How often a source started again for a subscriber, by reason."), []string{"reason"}),
 		resumed: prometheus.NewCounterVec(counter("resumed_total",
 			"Sources that a subscriber resumed, by what told the difference: history (in memory), cluster (the resource as it was), or lost (nothing did)."), []string{"from"}),
-		ended:       prometheus.NewCounterVec(counter("streams_ended_total", "Streams that ended, by reason."), []string{"reason"}),
+		ended: prometheus.NewCounterVec(counter("streams_ended_total", "Streams that ended, by reason."), []string{"reason"}),
+		delay: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: "delay_seconds",
+			Help:    "Time from hearing of a change to a subscriber's reading it; the first one, where it reads several at once.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}),
 		streams:     desc("streams", "Streams that are open."),
 		feeds:       desc("feeds", "Resources that are followed.", cluster, resource),
 		objects:     desc("objects", "Objects that are kept in memory.", cluster, resource),
@@ -80,7 +86,7 @@ func newMetrics(h *Hub) *metrics {
 func (m *metrics) read(t Type) { m.byType[t].Inc() }
 
 func (m *metrics) vectors() []prometheus.Collector {
-	return []prometheus.Collector{m.watches, m.relists, m.events, m.coalesced, m.gaps, m.resumed, m.ended}
+	return []prometheus.Collector{m.watches, m.relists, m.events, m.coalesced, m.gaps, m.resumed, m.ended, m.delay}
 }
 
 // Describe implements prometheus.Collector.

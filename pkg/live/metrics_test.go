@@ -76,3 +76,51 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 	})
 }
+
+// TestDelay measures from hearing of the first change that waits to its being read.
+func TestDelay(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		registry := prometheus.NewRegistry()
+		h := w.hub(Options{Registerer: registry})
+		c := w.cluster(alpha)
+		c.put("n", "a", nil, 0)
+		s := w.subscribe(h, everything(alpha))
+		s.until(Synced)
+		if count, _ := delay(t, registry); count != 0 {
+			t.Errorf("%d delays of what was there before", count)
+		}
+		c.put("n", "a", nil, 1)
+		time.Sleep(300 * time.Millisecond)
+		c.put("n", "a", nil, 2)
+		c.put("n", "b", nil, 0)
+		time.Sleep(200 * time.Millisecond)
+		s.until(Modified)
+		s.until(Added)
+		if count, sum := delay(t, registry); count != 1 || sum != 0.5 {
+			t.Errorf("%d delays of %v s in sum, want one of 0.5 s", count, sum)
+		}
+		time.Sleep(time.Minute)
+		c.put("n", "b", nil, 1)
+		synctest.Wait()
+		s.until(Modified)
+		if count, sum := delay(t, registry); count != 2 || sum != 0.5 {
+			t.Errorf("%d delays of %v s in sum, want a second one of nothing", count, sum)
+		}
+	})
+}
+
+func delay(t *testing.T, registry *prometheus.Registry) (count uint64, sum float64) {
+	t.Helper()
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		if f.GetName() == "kairship_live_delay_seconds" {
+			h := f.GetMetric()[0].GetHistogram()
+			return h.GetSampleCount(), h.GetSampleSum()
+		}
+	}
+	t.Fatal("no delays are measured")
+	return 0, 0
+}

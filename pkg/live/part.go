@@ -47,9 +47,9 @@ type part struct {
 	held  bool
 	fresh *start
 	inbox queue
-	// offered is the stamp of the last entry of the inbox.
-	offered *stamp
-	silent  error
+	// first and offered are the stamps of the first and the last entry of the inbox.
+	first, offered *stamp
+	silent         error
 	// problem is why the source does not answer, ended why it never will.
 	problem, ended error
 	// settled: the stream need not wait for it to be synced.
@@ -83,7 +83,9 @@ func (p *part) offer(c *change, at *stamp) {
 	if !p.active || p.stale || s.err != nil {
 		return
 	}
-	p.offered = at
+	if p.offered = at; p.inbox.len() == 0 {
+		p.first = at
+	}
 	if p.inbox.put(e) {
 		s.hub.metrics.coalesced.Inc()
 	}

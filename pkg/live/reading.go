@@ -1,5 +1,7 @@
 package live
 
+import "time"
+
 // reading is what the reader of a stream has taken out of a part.
 type reading struct {
 	gap bool
@@ -41,6 +43,7 @@ func (p *part) takeIn() {
 	}
 	if p.inbox.len() > 0 {
 		r.from, r.unread = known(r.at), true
+		p.stream.hub.metrics.delay.Observe(time.Since(p.first.heard).Seconds())
 		r.entries, r.at = p.cut()
 	}
 	r.problem, r.ended = p.problem, p.ended

@@ -3,6 +3,7 @@ package live
 import (
 	"slices"
 	"sync"
+	"time"
 )
 
 // stamp is where a view is at: a version for each of its inputs. It is never changed.
@@ -12,6 +13,8 @@ type stamp struct {
 	epoch uint32
 	// sequence orders the stamps of one view.
 	sequence uint64
+	// heard is when the view was told.
+	heard time.Time
 }
 
 // change is one object's turn as a view tells it.
@@ -76,7 +79,7 @@ func (v *view) feedsInOrder() []*feed {
 
 // versions are those of the inputs that the view has heard of. The lock is held.
 func (v *view) versions(of *feed) *stamp {
-	s := &stamp{versions: make([]uint64, len(v.inputs)), epoch: of.epoch}
+	s := &stamp{versions: make([]uint64, len(v.inputs)), epoch: of.epoch, heard: time.Now()}
 	if v.now != nil {
 		copy(s.versions, v.now.versions)
 		s.sequence = v.now.sequence + 1
