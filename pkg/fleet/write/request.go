@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -208,7 +209,8 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 func (s *Site) outcome(c call, raw []byte, created bool) (*Outcome, error) {
 	at := s.writer.Now()
 	u := &unstructured.Unstructured{}
-	if err := json.Unmarshal(raw, &u.Object); err != nil {
+	// Integers stay integers, as in what Get reads: the two are compared.
+	if err := utiljson.Unmarshal(raw, &u.Object); err != nil {
 		return nil, apierror.Wrap(err, apierror.CodeInternal, "internal error")
 	}
 	out := &Outcome{Created: created, DryRun: c.options.DryRun, Version: consistency.Version{

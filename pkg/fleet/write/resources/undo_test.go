@@ -212,6 +212,33 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// What holds numbers is restored as what holds none: nobody changed it since.
+func TestUndoOfNumbers(t *testing.T) {
+	const at = "/apis/apps/v1/namespaces/shop/deployments/"
+	i, w := writetest.New(t, metav1.APIResource{Group: "apps", Version: "v1", Name: "deployments", Kind: "Deployment", Namespaced: true})
+	i.Put(at+"web", map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"name": "web", "namespace": "shop"},
+		"spec": map[string]any{"replicas": int64(2), "template": map[string]any{"spec": map[string]any{"terminationGracePeriodSeconds": int64(30)}}},
+	})
+	i.Before = func(r *http.Request, path string) error {
+		if writing(r, path, http.MethodPatch, "zz") {
+			return forbidden
+		}
+		return nil
+	}
+	const manifests = `{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: shop}, spec: {replicas: 3}}
+---
+{apiVersion: apps/v1, kind: Deployment, metadata: {name: zz, namespace: shop}, spec: {replicas: 1}}
+`
+	got := (&Service{Writer: w}).mustWrite(t, writetest.As(t.Context()), manifests, Terms{Rollback: true})
+	if told(got) != "web CONFIGURED RESTORED, zz FAILED" {
+		t.Errorf("got %s", told(got))
+	}
+	if replicas, _, _ := unstructured.NestedInt64(i.Get(at+"web").Object, "spec", "replicas"); replicas != 2 {
+		t.Errorf("it has %d replicas, want the 2 of before", replicas)
+	}
+}
+
 func (s *Service) mustWrite(t *testing.T, ctx context.Context, manifests string, terms Terms) *Together { //nolint:revive // t first, as everywhere in tests.
 	t.Helper()
 	site, err := s.Writer.To(ctx, writetest.Name)

@@ -22,6 +22,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
@@ -135,7 +136,7 @@ func (i *Instance) Written() []string {
 func (i *Instance) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	body := map[string]any{}
-	_ = json.Unmarshal(raw, &body) // A patch in steps is none, and no test sends it.
+	_ = utiljson.Unmarshal(raw, &body) // A patch in steps is none, and no test sends it.
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	path := r.URL.Path
