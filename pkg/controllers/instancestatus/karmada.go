@@ -54,9 +54,9 @@ type facts struct {
 	endpoint string
 }
 
-// ask asks what of Karmada can be asked. Whether policies are admitted is asked
-// only when it is due, because it costs the instance more than a read.
-func ask(ctx context.Context, to probe.Asker, endpoint string, admission bool) *facts {
+// ask reads what of Karmada can be read. Whether policies are admitted is another
+// question, for when it is due: it costs the instance more than a read.
+func ask(ctx context.Context, to probe.Asker, endpoint string) *facts {
 	f := &facts{endpoint: endpoint}
 	if _, f.policies = to.Get(ctx, policyPath); f.policies != nil {
 		return f
@@ -74,11 +74,11 @@ func ask(ctx context.Context, to probe.Asker, endpoint string, admission bool) *
 			}
 		}
 	}
-	if admission {
-		f.admission = admit(ctx, to)
-	}
 	return f
 }
+
+// served tells that Karmada's APIs can be read.
+func (f *facts) served() bool { return f.policies == nil && f.aggregated == nil }
 
 // apiService is the apiserver's own word about the aggregated one.
 func apiService(ctx context.Context, to probe.Asker) string {

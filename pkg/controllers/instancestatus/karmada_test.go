@@ -109,7 +109,7 @@ func TestKarmada(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			condition := ask(t.Context(), probe.NewAsker(conn), to.Endpoint, true).judge()
+			condition := (&Reconciler{}).karmada(t.Context(), "alpha", history{}, probe.NewAsker(conn), found{Began: now}).judge()
 			if word := string(condition.Status) + "/" + condition.Reason; word != c.want {
 				t.Errorf("got %s, want %s: %s", word, c.want, condition.Message)
 			}
