@@ -40,6 +40,12 @@ func (s *Site) FromMember(ctx context.Context, member, argument string, k Kind, 
 		if err := u.UnmarshalJSON(raw); err != nil {
 			return nil, apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "member cluster %q did not answer as expected", member), s.Instance)
 		}
+		// A member may be anybody's, and what it says is written here as the caller.
+		if u.GroupVersionKind() != k.GVK() || u.GetNamespace() != namespace || u.GetName() != name {
+			about := subject{kind: k, namespace: namespace, name: name}
+			return nil, apierror.In(apierror.New(apierror.CodeInstanceUnavailable,
+				"member cluster %q answered with another object than %s, which was asked for; it is not used", member, about), s.Instance)
+		}
 		return u, nil
 	}
 	var status apierrors.APIStatus

@@ -72,3 +72,50 @@ func TestFromMember(t *testing.T) {
 		})
 	}
 }
+
+// A member is not trusted: what it answers is written to the instance as the caller,
+// so it has to be the object that was asked for.
+func TestFromMemberAnotherObject(t *testing.T) {
+	const proxy = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy"
+	configMaps := write.Kind{GroupVersionResource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: "ConfigMap", Namespaced: true}
+	classes := write.Kind{GroupVersionResource: schema.GroupVersionResource{Group: "scheduling.k8s.io", Version: "v1", Resource: "priorityclasses"}, Kind: "PriorityClass"}
+	for _, tt := range []struct {
+		reason                            string
+		asked                             write.Kind
+		apiVersion, kind, namespace, name string
+		taken                             bool
+	}{
+		{"what was asked for", configMaps, "v1", "ConfigMap", "shop", "settings", true},
+		{"another kind", configMaps, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "", "settings", false},
+		{"a kind of the same name in another group", configMaps, "example.com/v1", "ConfigMap", "shop", "settings", false},
+		{"another version", configMaps, "v2", "ConfigMap", "shop", "settings", false},
+		{"another namespace", configMaps, "v1", "ConfigMap", "kube-system", "settings", false},
+		{"no namespace", configMaps, "v1", "ConfigMap", "", "settings", false},
+		{"another name", configMaps, "v1", "ConfigMap", "shop", "other", false},
+		{"what was asked for, without a namespace", classes, "scheduling.k8s.io/v1", "PriorityClass", "", "settings", true},
+		{"a namespace where there is none", classes, "scheduling.k8s.io/v1", "PriorityClass", "shop", "settings", false},
+	} {
+		i, w := writetest.New(t)
+		at, namespace := proxy+"/apis/scheduling.k8s.io/v1/priorityclasses/settings", ""
+		if tt.asked.Namespaced {
+			at, namespace = proxy+"/api/v1/namespaces/shop/configmaps/settings", "shop"
+		}
+		metadata := map[string]any{"name": tt.name}
+		if tt.namespace != "" {
+			metadata["namespace"] = tt.namespace
+		}
+		i.Put(at, map[string]any{"apiVersion": tt.apiVersion, "kind": tt.kind, "metadata": metadata})
+		site, err := w.To(writetest.As(t.Context()), writetest.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := site.FromMember(writetest.As(t.Context()), "m1", "input.cluster", tt.asked, namespace, "settings", nil)
+		switch e, ok := errors.AsType[*apierror.Error](err); {
+		case tt.taken && (err != nil || u.GetName() != "settings"):
+			t.Errorf("%s: got %v, %v", tt.reason, u, err)
+		case !tt.taken && (!ok || u != nil || e.Code != apierror.CodeInstanceUnavailable || e.Instance != writetest.Name ||
+			!strings.Contains(e.Message, `member cluster "m1" answered with another object`)):
+			t.Errorf("%s: got %v, %v, want it to be refused", tt.reason, u, err)
+		}
+	}
+}
