@@ -54,7 +54,7 @@ func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (next v1a
 	now, pending := conditions(instance, f, judge)
 	next.Conditions = status.Conditions(instance.Status.Conditions, instance.Generation, now...)
 	all := append(status.Pick(instance.Status.Conditions, v1alpha1.ConditionInstalled), now...)
-	next.State = State(instance.Spec.Mode, f.Deleting, all)
+	next.State = State(instance.Spec.Mode, instance.Status.KubeconfigSecretRef != nil, f.Deleting, all)
 	return next, pending
 }
 

@@ -8,13 +8,14 @@ import (
 )
 
 // State is the one word about an instance. It depends on nothing but what is
-// passed, so that whoever reads the conditions can tell why it is so.
-func State(mode v1alpha1.InstanceMode, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
+// passed, so that whoever reads the status can tell why it is so. Served tells that
+// a Managed instance has been given credentials: there is something to reach.
+func State(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {
 	case deleting:
 		return v1alpha1.InstanceStateTerminating
-	case mode == v1alpha1.InstanceModeManaged && inProcess(meta.FindStatusCondition(conditions, v1alpha1.ConditionInstalled)):
+	case mode == v1alpha1.InstanceModeManaged && inProcess(served, meta.FindStatusCondition(conditions, v1alpha1.ConditionInstalled)):
 		// It may well answer, but it is not what it is to be yet.
 		return v1alpha1.InstanceStateInProcess
 	case ready == nil, ready.Status == metav1.ConditionUnknown:
@@ -25,17 +26,21 @@ func State(mode v1alpha1.InstanceMode, deleting bool, conditions []metav1.Condit
 	return v1alpha1.InstanceStateUnavailable
 }
 
-// inProcess tells that a Managed instance is on its way to what its spec asks for. A
-// change that failed or was refused leaves what there was before, which is as it is:
-// only condition Installed says that it is not what it is to be.
-func inProcess(installed *metav1.Condition) bool {
-	switch {
-	case installed == nil:
+// inProcess tells that a Managed instance is on its way to what its spec asks for.
+// Of one that has been installed once that is so only while the operator is at work:
+// whatever else keeps it from being changed leaves what there is, which is as it is.
+// Only condition Installed says then that it is not what it is to be.
+func inProcess(served bool, installed *metav1.Condition) bool {
+	if installed == nil {
+		return !served
+	}
+	switch installed.Reason {
+	case v1alpha1.ReasonPending, v1alpha1.ReasonInstalling, v1alpha1.ReasonUpdating:
 		return true
-	case installed.Status == metav1.ConditionTrue:
+	case v1alpha1.ReasonInstalled, v1alpha1.ReasonUpdateFailed, v1alpha1.ReasonRejectedByOperator:
 		return false
 	}
-	return installed.Reason != v1alpha1.ReasonUpdateFailed && installed.Reason != v1alpha1.ReasonRejectedByOperator
+	return !served
 }
 
 // ready sums up the three conditions that say how an instance is. The first that
