@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -107,7 +108,8 @@ func (s *Service) applyPatch(ctx context.Context, site *write.Site, k write.Kind
 		return nil, err
 	}
 	u := &unstructured.Unstructured{}
-	if err := json.Unmarshal(patch, &u.Object); err != nil {
+	// Integers stay whole, however large.
+	if err := utiljson.Unmarshal(patch, &u.Object); err != nil {
 		return nil, err
 	}
 	u.SetGroupVersionKind(k.GVK())
@@ -121,37 +123,51 @@ func (in PatchInput) target() write.Target {
 }
 
 // versioned is the patch with the resourceVersion that it is based on, which has
-// the instance refuse it when the object moved.
+// the instance refuse it when the object moved. What it says otherwise is not
+// decoded: numbers would lose digits.
 func (in PatchInput) versioned() ([]byte, error) {
 	raw, err := json.Marshal(in.Patch)
 	if err != nil {
 		return nil, apierror.Invalid("input.patch", "the patch cannot be written as JSON")
 	}
 	if in.Type == PatchJSON {
-		var steps []map[string]any
+		var steps []map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &steps); err != nil {
 			return nil, apierror.Invalid("input.patch", "a JSON patch is a list of steps, such as {op: \"replace\", path: \"/spec/replicas\", value: 3}")
 		}
 		if in.ResourceVersion == nil {
 			return raw, nil
 		}
+		all := make([]any, 0, len(steps)+1)
+		for _, step := range steps {
+			all = append(all, step)
+		}
 		// A step that sets it is judged like an update; one that tests it would fail
 		// as if the patch were wrong.
-		return json.Marshal(append(steps, map[string]any{"op": "replace", "path": "/metadata/resourceVersion", "value": *in.ResourceVersion}))
+		return json.Marshal(append(all, map[string]string{"op": "replace", "path": "/metadata/resourceVersion", "value": *in.ResourceVersion}))
 	}
-	var object map[string]any
+	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
 		return nil, apierror.Invalid("input.patch", "a patch of this type is an object with the fields to change")
 	}
 	if in.ResourceVersion == nil {
 		return raw, nil
 	}
-	meta, _ := object["metadata"].(map[string]any)
-	if meta == nil {
-		meta = map[string]any{}
+	meta := map[string]json.RawMessage{}
+	if said, ok := object["metadata"]; ok {
+		if err := json.Unmarshal(said, &meta); err != nil {
+			return nil, apierror.Invalid("input.patch.metadata", "metadata is an object")
+		}
 	}
-	meta["resourceVersion"] = *in.ResourceVersion
-	object["metadata"] = meta
+	if meta == nil { // It said null.
+		meta = map[string]json.RawMessage{}
+	}
+	if meta["resourceVersion"], err = json.Marshal(*in.ResourceVersion); err != nil {
+		return nil, err
+	}
+	if object["metadata"], err = json.Marshal(meta); err != nil {
+		return nil, err
+	}
 	return json.Marshal(object)
 }
 
