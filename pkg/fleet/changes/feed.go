@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"time"
+	"weak"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/live"
@@ -346,10 +347,11 @@ func messageOf(err error) string {
 }
 
 // diffs are the differences of an object to earlier versions of it. Subscribers
-// that know the same version share them.
+// that know the same version share them. The earlier versions are not held: each of
+// them has diffs of its own, so that all there ever were would hang on the last one.
 type diffs[T any] struct {
 	mu    sync.Mutex
-	since map[*live.Object][]string
+	since map[weak.Pointer[live.Object]][]string
 }
 
 // maxDiffs is how many differences are kept of one version.
@@ -358,14 +360,15 @@ const maxDiffs = 8
 // differ tells which fields of an object changed.
 func (f *Feed[T]) differ(e *live.Event) ([]string, error) {
 	d, err := live.Memo(e.Object, func(*live.Object) (*diffs[T], error) {
-		return &diffs[T]{since: map[*live.Object][]string{}}, nil
+		return &diffs[T]{since: map[weak.Pointer[live.Object]][]string{}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
+	old := weak.Make(e.Old)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	changed, known := d.since[e.Old]
+	changed, known := d.since[old]
 	if !known {
 		before, err := f.Bare(e.Old)
 		if err != nil {
@@ -379,7 +382,7 @@ func (f *Feed[T]) differ(e *live.Event) ([]string, error) {
 		if len(d.since) >= maxDiffs {
 			clear(d.since)
 		}
-		d.since[e.Old] = changed
+		d.since[old] = changed
 	}
 	if f.Hide == nil {
 		return changed, nil

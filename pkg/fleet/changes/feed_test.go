@@ -5,9 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
+	"strconv"
 	"testing"
 	"testing/synctest"
+	"weak"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -235,4 +238,32 @@ func TestFeedFollows(t *testing.T) {
 			t.Error("somebody still listens")
 		}
 	})
+}
+
+// Of an object that changes often only the last version is held.
+func TestEarlierVersionsAreNotHeld(t *testing.T) {
+	f := feedOf(&script{}, Selection{})
+	const versions = 100
+	var were []weak.Pointer[live.Object]
+	last := seen("a", "0")
+	for i := range versions {
+		were = append(were, weak.Make(last))
+		now := seen("a", strconv.Itoa(i+1))
+		changed, err := f.differ(&live.Event{Type: live.Modified, Source: things, Object: now, Old: last})
+		if err != nil || !slices.Equal(changed, []string{"state"}) {
+			t.Fatalf("changed %v: %v", changed, err)
+		}
+		last = now
+	}
+	runtime.GC()
+	held := 0
+	for _, w := range were {
+		if w.Value() != nil {
+			held++
+		}
+	}
+	if held > 1 {
+		t.Errorf("%d of %d earlier versions are held", held, versions)
+	}
+	runtime.KeepAlive(last)
 }
