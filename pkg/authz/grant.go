@@ -179,6 +179,9 @@ func (g Grant) Key() string {
 // readingFacts are those that decide what a stream carries.
 const readingFacts = seeInstance | getObjects | listObjects | watchObjects | getSecrets
 
+// ReadingKey is Key of what the grant permits to read.
+func (g Grant) ReadingKey() string { return g.forReading().Key() }
+
 // forReading is what the grant permits to read, and nothing else.
 func (g Grant) forReading() Grant {
 	g.whole &= readingFacts

@@ -1,6 +1,7 @@
 package authz
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -182,15 +183,38 @@ func TestVisibilityFilter(t *testing.T) {
 	}
 }
 
-func TestVisibilityKey(t *testing.T) {
-	viewer, editor := visibilityOf(viewerRules("alpha")...), visibilityOf(editorRules("alpha")...)
-	if viewer.Key([]string{"alpha"}) == editor.Key([]string{"alpha"}) {
-		t.Error("a viewer and an editor have the same key")
+// TestVisibilityReadingKey: who may read the same has the same key, and nobody else.
+func TestVisibilityReadingKey(t *testing.T) {
+	with := func(rules ...[]authorizationv1.ResourceRule) *Visibility {
+		return visibilityOf(slices.Concat(rules...)...)
 	}
-	if viewer.Key([]string{"beta"}) != editor.Key([]string{"beta"}) {
-		t.Error("the keys differ for an instance that neither of them sees")
+	key := func(v *Visibility) string { return v.ReadingKey() }
+	all := []authorizationv1.ResourceRule{groupRule("*", "*", "*", "")}
+	alpha := key(with(viewerRules("alpha")))
+	for _, tt := range []struct {
+		name string
+		of   *Visibility
+		same bool
+	}{
+		{"the same rules twice", with(viewerRules("alpha"), viewerRules("alpha")), true},
+		{"rules about instances that cannot be seen", with(viewerRules("alpha"), []authorizationv1.ResourceRule{rule("get", "instances/namespaces", "beta:shop")}), true},
+		{"another instance", with(viewerRules("beta")), false},
+		{"one more instance", with(viewerRules("alpha"), viewerRules("beta")), false},
+		{"names that run together", with(viewerRules("alphabeta")), false},
+		{"a namespace", with([]authorizationv1.ResourceRule{rule("get", "instances", "alpha"), rule(reads, "instances/namespaces", "alpha:shop")}), false},
+		{"everything", with(all), false},
+		{"nothing", &Visibility{}, false},
+		{"reviewed one by one", &Visibility{reviewed: map[string]Grant{"alpha": grantOf(t, viewerRules("alpha")...), "beta": {}}}, true},
+		{"reviewed, and more", &Visibility{reviewed: map[string]Grant{"alpha": grantOf(t, viewerRules("alpha")...), "beta": grantOf(t, viewerRules("alpha")...)}}, false},
+	} {
+		if got := key(tt.of) == alpha; got != tt.same {
+			t.Errorf("%s: the same key as a viewer of alpha: %t", tt.name, got)
+		}
 	}
-	if viewer.Key([]string{"alpha", "beta"}) == viewer.Key([]string{"alphabeta"}) {
-		t.Error("two names run together")
+	if key(with(all)) != key(with(all, viewerRules("alpha"))) {
+		t.Error("a rule that adds nothing makes a difference")
+	}
+	if (Grant{}).ReadingKey() == grantOf(t, viewerRules("alpha")...).ReadingKey() {
+		t.Error("nothing and something have the same key")
 	}
 }

@@ -86,6 +86,18 @@ func (r *rules) grant(instance string) Grant {
 	}
 }
 
+// named is what the rules permit on each instance that they name.
+func (r *rules) named() map[string]Grant {
+	grants := map[string]Grant{}
+	for name := range r.instances {
+		grants[name] = r.grant(name)
+	}
+	for name := range r.namespaces {
+		grants[name] = r.grant(name)
+	}
+	return grants
+}
+
 // mentions tells that a rule names an instance so that it can be seen.
 func (r *rules) mentions(instance string) bool {
 	return (r.everything | r.instances[instance]).has(seeInstance)

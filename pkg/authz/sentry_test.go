@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -68,6 +69,31 @@ func TestTokenThatExpires(t *testing.T) {
 	if n := s.Callers(); n != 0 {
 		t.Errorf("%d callers are checked with no stream open", n)
 	}
+}
+
+// TestTokenThatExpiresDuringACheck: the end of a token does not wait for an answer.
+func TestTokenThatExpiresDuringACheck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := User{Name: "alice"}
+		s := &Sentry{
+			Recheck: func(ctx context.Context, _ Credentials) (User, error) {
+				<-ctx.Done()
+				return User{}, ctx.Err()
+			},
+			Review: func(context.Context, User, ...string) (*Visibility, error) { return &Visibility{rules: &rules{}}, nil },
+		}
+		end := time.Now().Add(10 * time.Second)
+		ctx, standing := s.Stand(t.Context(), TokenCredentials(jwt(fmt.Sprintf(`{"exp":%d}`, end.Unix()))), u)
+		<-ctx.Done()
+		if late := time.Since(end); late > 0 {
+			t.Errorf("the stream ended %s late", late)
+		}
+		if lapse, ok := errors.AsType[*LapseError](context.Cause(ctx)); !ok || lapse.Kind != LapseCredentials {
+			t.Errorf("ended by %v", context.Cause(ctx))
+		}
+		standing.Leave()
+		synctest.Wait()
+	})
 }
 
 // TestRecheckReplacesWhatIsRemembered: what a stream finds out holds for everybody.

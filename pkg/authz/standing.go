@@ -176,20 +176,15 @@ func (c *caller) wait(ctx context.Context) error {
 }
 
 func (c *caller) run(ctx context.Context) {
-	var expired <-chan time.Time
 	if at := c.credentials.Expires(); !at.IsZero() {
-		timer := time.NewTimer(time.Until(at))
-		defer timer.Stop()
-		expired = timer.C
+		// A check may take long, and this does not wait for it.
+		defer time.AfterFunc(time.Until(at), c.expire).Stop()
 	}
 	next := time.NewTimer(c.sentry.Interval)
 	defer next.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
-		case <-expired:
-			c.expire()
 			return
 		case <-c.wake:
 		case <-next.C:

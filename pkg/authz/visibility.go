@@ -3,6 +3,7 @@ package authz
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -49,13 +50,26 @@ func (v *Visibility) Filter(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !v.Sees(name) })
 }
 
-// Key stands for everything that is permitted on some instances; see Grant.Key.
-func (v *Visibility) Key(instances []string) string {
+// ReadingKey stands for everything that may be read, of whatever instance there is or
+// will be; see Grant.ReadingKey. Where the global cluster was asked about instances
+// one by one it is about those.
+func (v *Visibility) ReadingKey() string {
+	// otherwise is what holds for instances that are not named.
+	named, otherwise := v.reviewed, Grant{}
+	if v.rules != nil {
+		named, otherwise = v.rules.named(), v.rules.grant("")
+	}
 	h := sha256.New()
-	for _, name := range instances {
-		g, _ := v.Instance(name)
-		writePart(h, name)
-		writePart(h, g.Key())
+	if v.all {
+		writePart(h, "all")
+	}
+	writePart(h, otherwise.ReadingKey())
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		// A rule that adds nothing makes no difference.
+		if key := named[name].ReadingKey(); key != otherwise.ReadingKey() {
+			writePart(h, name)
+			writePart(h, key)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
