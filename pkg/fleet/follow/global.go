@@ -41,7 +41,7 @@ func (s *sight) interest(source live.Source, match func(*live.Object) bool) func
 		if err := s.look(ctx); err != nil {
 			return nil, err
 		}
-		return []live.Interest{{Source: source, Filter: live.Filter{Match: match}, Scope: s.now.Load().Key(nil)}}, nil
+		return []live.Interest{{Source: source, Filter: live.Filter{Match: match}, Scope: s.now.Load().ReadingKey()}}, nil
 	}
 }
 

@@ -107,7 +107,7 @@ func (c *confined) interests(ctx context.Context) ([]live.Interest, error) {
 func (c *confined) interest(instanceName string, t index.Type, g authz.Grant) live.Interest {
 	i := live.Interest{
 		Source: live.Source{Instance: instanceName, Resource: t.GroupVersionResource()},
-		Scope:  g.Key(),
+		Scope:  g.ReadingKey(),
 		Filter: live.Filter{
 			Namespaces: access.WatchedNamespaces(g, t, c.filter.Namespaces),
 			Names:      c.filter.Name,

@@ -59,7 +59,9 @@ func WorkloadJoin(instance string, t index.Type) *live.Join {
 		With: []live.Secondary{
 			{Source: source(index.ResourceBindings), Keys: func(o *live.Object) []live.Key {
 				b, err := decoded[workv1alpha2.ResourceBinding](o)
-				if err != nil || b.Spec.Resource.Kind != t.Kind || b.Name != kind.BindingName(b.Spec.Resource.Name) {
+				// One in another namespace is not Karmada's: it would let who may write there
+				// speak for this workload.
+				if err != nil || b.Namespace != b.Spec.Resource.Namespace || b.Spec.Resource.Kind != t.Kind || b.Name != kind.BindingName(b.Spec.Resource.Name) {
 					return nil
 				}
 				return []live.Key{{Namespace: b.Spec.Resource.Namespace, Name: b.Spec.Resource.Name}}

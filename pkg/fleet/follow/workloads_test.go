@@ -123,6 +123,9 @@ func TestWorkloadJoin(t *testing.T) {
 func TestWorkloadJoinKeys(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
 	web := []live.Key{{Namespace: "shop", Name: "web"}}
+	var elsewhere workv1alpha2.ResourceBinding
+	elsewhere.Namespace, elsewhere.Name = "other", workload.BindingName("Deployment", "web")
+	elsewhere.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	for _, tt := range []struct {
 		name   string
 		object *live.Object
@@ -130,6 +133,7 @@ func TestWorkloadJoinKeys(t *testing.T) {
 	}{
 		{"its own", bindingOf(t, "1", "Deployment", "web", 2), web},
 		{"of another kind", bindingOf(t, "1", "StatefulSet", "web", 2), nil},
+		{"in another namespace", watchedAs(t, index.ResourceBindings, elsewhere.ObjectMeta, elsewhere), nil},
 	} {
 		if diff := cmp.Diff(tt.want, join.With[0].Keys(tt.object)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
