@@ -156,14 +156,11 @@ func (f *feed) apply(turns []turn) {
 	}
 }
 
-// take makes a listing what the feed has. Only what differs turns.
-func (f *feed) take(l *listing, epoch uint32) {
+// take makes a listing what the feed has. Only what differs turns. It was asked for
+// when the feed was at version since.
+func (f *feed) take(l *listing, epoch uint32, since uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.takeLocked(l, epoch)
-}
-
-func (f *feed) takeLocked(l *listing, epoch uint32) {
 	if !f.listed {
 		f.objects, f.version, f.epoch, f.listed, f.ordered = l.objects, l.version, epoch, true, nil
 		f.history.reset(l.version)
@@ -171,6 +168,9 @@ func (f *feed) takeLocked(l *listing, epoch uint32) {
 			s.synced(f)
 		}
 		return
+	}
+	if f.epoch == epoch && l.version < f.version && l.version >= since {
+		return // The feed was brought further meanwhile, see advance.
 	}
 	if f.epoch != epoch || l.version < f.version {
 		// Another history: its versions compare with none that was.
@@ -192,6 +192,7 @@ func (f *feed) turnTo(l *listing, epoch uint32) {
 	floor := f.version
 	f.version, f.epoch = l.version, epoch
 	if len(touches) == 0 {
+		f.history.skip(floor, l.version)
 		for _, s := range f.sinks {
 			s.progressed(f)
 		}
@@ -257,7 +258,6 @@ type bases struct {
 type base struct {
 	listing *listing
 	epoch   uint32
-	read    time.Time
 }
 
 const (
@@ -265,10 +265,9 @@ const (
 	baseAge  = 15 * time.Second
 )
 
-func (b *bases) find(version uint64, epoch uint32, now time.Time) *listing {
+func (b *bases) find(version uint64, epoch uint32) *listing {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.kept = slices.DeleteFunc(b.kept, func(k base) bool { return now.Sub(k.read) > baseAge })
 	for _, k := range b.kept {
 		if k.listing.version == version && k.epoch == epoch {
 			return k.listing
@@ -277,11 +276,17 @@ func (b *bases) find(version uint64, epoch uint32, now time.Time) *listing {
 	return nil
 }
 
-func (b *bases) keep(l *listing, epoch uint32, now time.Time) {
+// keep keeps a state for a time: it is a whole copy of the source.
+func (b *bases) keep(l *listing, epoch uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.kept) >= maxBases {
 		b.kept = slices.Delete(b.kept, 0, 1)
 	}
-	b.kept = append(b.kept, base{listing: l, epoch: epoch, read: now})
+	b.kept = append(b.kept, base{listing: l, epoch: epoch})
+	time.AfterFunc(baseAge, func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.kept = slices.DeleteFunc(b.kept, func(k base) bool { return k.listing == l })
+	})
 }

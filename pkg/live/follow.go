@@ -146,6 +146,7 @@ func (s *session) compare(ctx context.Context) error {
 
 // begin reads what is there, and watches from then on.
 func (s *session) begin(ctx context.Context) error {
+	since := s.at()
 	if s.withoutWatchList {
 		l, err := s.upstream.list(ctx, 0)
 		if err != nil {
@@ -155,7 +156,7 @@ func (s *session) begin(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.taken(l, epoch)
+		s.taken(l, epoch, since)
 		w, err := s.upstream.watch(ctx, l.version)
 		if err != nil {
 			return err
@@ -184,14 +185,14 @@ func (s *session) begin(ctx context.Context) error {
 			l.objects[fr.object.Key()] = fr.object
 		case fr.listed:
 			l.version = fr.version
-			s.taken(l, epoch)
+			s.taken(l, epoch, since)
 			return s.listen(w)
 		}
 	}
 }
 
-func (s *session) taken(l *listing, epoch uint32) {
-	s.take(l, epoch)
+func (s *session) taken(l *listing, epoch uint32, since uint64) {
+	s.take(l, epoch, since)
 	s.lost, s.suspicious = false, false
 	s.interrupt(nil)
 }
@@ -266,7 +267,7 @@ func (f *feed) baseAt(ctx context.Context, version uint64) (*listing, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if known := f.bases.find(version, epoch, time.Now()); known != nil {
+	if known := f.bases.find(version, epoch); known != nil {
 		return known, nil
 	}
 	l, err := f.upstream.list(ctx, version)
@@ -276,6 +277,6 @@ func (f *feed) baseAt(ctx context.Context, version uint64) (*listing, error) {
 	if l.version != version {
 		return nil, errExpired // It was not asked exactly, then.
 	}
-	f.bases.keep(l, epoch, time.Now())
+	f.bases.keep(l, epoch)
 	return l, nil
 }

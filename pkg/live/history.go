@@ -14,6 +14,8 @@ type turn struct {
 	at uint64
 	// floor is the last version at which it is known not to have been so.
 	floor uint64
+	// blind: nothing turned from floor to at, and what was in between nobody heard.
+	blind bool
 }
 
 // touch is an object that is no longer as it was at some version.
@@ -56,6 +58,19 @@ func (h *history) add(t turn) {
 	}
 }
 
+// skip notes that a relist found everything as it was: what came and went meanwhile
+// was not heard.
+func (h *history) skip(floor, at uint64) {
+	if at <= floor {
+		return
+	}
+	if n := len(h.turns); n > 0 && h.turns[n-1].blind {
+		h.turns[n-1].at = at // Versions between two relists are not worth a place.
+		return
+	}
+	h.add(turn{at: at, floor: floor, blind: true})
+}
+
 func (t *turn) weight() int {
 	if t.old == nil {
 		return 0
@@ -81,6 +96,9 @@ func (h *history) since(version uint64) ([]touch, bool) {
 	touches := make([]touch, 0, min(len(later), 64))
 	seen := make(map[Key]struct{}, min(len(later), 64))
 	for i := range later {
+		if later[i].blind {
+			continue
+		}
 		if _, known := seen[later[i].key]; !known {
 			seen[later[i].key] = struct{}{}
 			touches = append(touches, touch{key: later[i].key, base: later[i].old})

@@ -39,6 +39,8 @@ type part struct {
 
 	// queued: it is among the stream's parts that have something to say.
 	queued bool
+	// dropped: it has nothing to say any more.
+	dropped bool
 	// active: it has begun, and takes what is offered.
 	active bool
 	// stale: too much waits; it has to begin again.

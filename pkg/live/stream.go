@@ -197,7 +197,7 @@ func (s *Stream) turn() (*part, error) {
 
 // enqueue is called with the lock held.
 func (s *Stream) enqueue(p *part) {
-	if p.queued {
+	if p.queued || p.dropped {
 		return
 	}
 	p.queued = true
@@ -233,6 +233,23 @@ func (s *Stream) remove(p *part, reason error) {
 	s.hub.release(p.view)
 }
 
+// drop takes a part out of the stream without a word.
+func (s *Stream) drop(p *part) {
+	s.mu.Lock()
+	if !slices.Contains(s.parts, p) {
+		s.mu.Unlock()
+		return // The stream has ended in between.
+	}
+	p.dropped = true
+	// Copies, because the parts may be being read.
+	other := func(q *part) bool { return q == p }
+	s.parts = slices.DeleteFunc(slices.Clone(s.parts), other)
+	s.ready = slices.DeleteFunc(slices.Clone(s.ready), other)
+	s.mu.Unlock()
+	p.view.detach(p, nil)
+	s.hub.release(p.view)
+}
+
 // giveUp is called when sources have had the time to answer.
 func (s *Stream) giveUp() {
 	s.mu.Lock()
@@ -249,28 +266,32 @@ var errSilent = errors.New("there was no answer in time")
 
 // Follow replaces the interests of the stream. Sources that were followed before
 // go on where the filter is to stay (Join and Filter of a source that stays are
-// ignored); new ones begin with what is there and a SYNCED of their own; the objects
-// of those that are left out are told as DELETED, followed by ENDED with the error
-// given. The error is INVALID for a source that is named twice.
+// ignored), and begin again with a GAP where the Scope is another; new ones begin with
+// what is there and a SYNCED of their own; the objects of those that are left out are
+// told as DELETED, followed by ENDED with the error given. The error is INVALID for a
+// source that is named twice.
 func (s *Stream) Follow(interests []Interest, reason error) error {
 	s.following.Lock()
 	defer s.following.Unlock()
 	if err := check(interests); err != nil {
 		return err
 	}
-	wanted := map[Source]bool{}
+	wanted := map[Source]*Interest{}
 	for i := range interests {
-		wanted[interests[i].Source] = true
+		wanted[interests[i].Source] = &interests[i]
 	}
 	s.mu.Lock()
 	known := map[Source]bool{}
-	var leaving []*part
+	var leaving, replaced []*part
 	for _, p := range s.parts {
 		if p.ended != nil {
 			continue
 		}
-		if known[p.source] = true; !wanted[p.source] {
+		known[p.source] = true
+		if interest := wanted[p.source]; interest == nil {
 			leaving = append(leaving, p)
+		} else if p.scope != scopeOf(interest.Scope) {
+			replaced = append(replaced, p)
 		}
 	}
 	s.mu.Unlock()
@@ -280,6 +301,12 @@ func (s *Stream) Follow(interests []Interest, reason error) error {
 			continue
 		}
 		if err := s.add(&interests[i], nil); err != nil {
+			return err
+		}
+	}
+	for _, p := range replaced {
+		s.drop(p)
+		if err := s.add(wanted[p.source], elsewhere); err != nil {
 			return err
 		}
 	}

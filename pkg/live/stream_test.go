@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -388,6 +389,44 @@ func TestFollow(t *testing.T) {
 		follow(beta)
 		r.drain(time.Second)
 		wantSaid(t, r, "SYNCED", "ADDED a", "SYNCED of alpha", "ADDED b", "SYNCED of beta", "DELETED a", "ENDED of alpha")
+	})
+}
+
+// What may be seen of a source that stays may be more or less than it was: it begins again.
+func TestFollowAnotherScope(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		c := w.cluster(alpha)
+		c.put("n", "a", nil, 0)
+		c.put("n", "b", nil, 0)
+		w.cluster(beta).put("n", "c", nil, 0)
+		interests := func(scope string, names ...string) Subscription {
+			s := everything(alpha, beta)
+			s.Interests[0].Scope, s.Interests[0].Filter.Match = scope, func(o *Object) bool { return slices.Contains(names, o.Meta.Name) }
+			return s
+		}
+		h := w.hub(Options{})
+		r := w.subscribe(h, interests("a", "a"))
+		r.until(Synced)
+		r.said()
+		follow := func(s Subscription) {
+			if err := r.stream.Follow(s.Interests, nil); err != nil {
+				t.Fatal(err)
+			}
+			r.drain(time.Second)
+		}
+		follow(interests("a", "a", "b"))
+		wantSaid(t, r)
+		c.put("n", "a", nil, 1) // It waits while the scope changes.
+		synctest.Wait()
+		follow(interests("a and b", "a", "b"))
+		wantSaid(t, r, "GAP of alpha", "ADDED a", "ADDED b", "SYNCED of alpha")
+		c.put("n", "b", nil, 1)
+		r.drain(time.Second)
+		wantSaid(t, r, "MODIFIED b")
+		r.stream.Close()
+		r.resume(h, interests("a and b", "a", "b"))
+		r.until(Synced)
+		wantSaid(t, r, "SYNCED")
 	})
 }
 
