@@ -1,0 +1,50 @@
+// Package notes keeps what events say within what the API server takes. The
+// recorder of client-go does not: an event that says more is rejected, and nobody
+// ever reads it.
+package notes
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+)
+
+// most is how many bytes the API server takes.
+const most = 1024
+
+// ellipsis ends what was cut.
+const ellipsis = "…"
+
+// brief is a manager whose recorders cut what is too long.
+type brief struct{ ctrl.Manager }
+
+// Brief has the controllers that are set up with a manager say no more in an event
+// than is taken.
+func Brief(mgr ctrl.Manager) ctrl.Manager { return brief{mgr} }
+
+// GetEventRecorder implements ctrl.Manager.
+func (b brief) GetEventRecorder(name string) events.EventRecorder {
+	return recorder{b.Manager.GetEventRecorder(name)}
+}
+
+type recorder struct{ inner events.EventRecorder }
+
+// Eventf implements events.EventRecorder.
+func (r recorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
+	r.inner.Eventf(regarding, related, kind, reason, action, "%s", cut(fmt.Sprintf(note, args...)))
+}
+
+// cut shortens a text to what is taken. No letter is torn.
+func cut(text string) string {
+	if len(text) <= most {
+		return text
+	}
+	end := most - len(ellipsis)
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + ellipsis
+}
