@@ -51,7 +51,7 @@ func TestParse(t *testing.T) {
 		{reason: "the webhook needs a port of its own", args: []string{"--webhook-bind-address=:8081", "--webhook-cert-file=options.go", "--webhook-key-file=options.go"}, says: []string{"--webhook-bind-address: must not be that of --health-probe-bind-address"}},
 		{reason: "the webhook's Secret has a namespace", args: []string{"--webhook-bind-address=9443", "--webhook-secret=secret"}, says: []string{"--webhook-bind-address: must be host:port", `--webhook-secret: must be namespace/name, not "secret"`}},
 		{reason: "what protects must last", args: []string{"--access-interval=1ms", "--revoked-binding-retention=0"}, says: []string{"--access-interval: must be at least 1s", "--revoked-binding-retention: must be at least 1m"}},
-		{reason: "workers are counted by controller", args: []string{"--workers=instance-status=32,cluster-import=1"}},
+		{reason: "workers are counted by controller", args: []string{"--workers=instance-status=32,cluster-import=1,cluster-import-discovery=2"}},
 		{reason: "workers of no controller do nothing", args: []string{"--workers=instance-stats=32"}, says: []string{`--workers: there is no controller "instance-stats"`, "instance-status"}},
 		{reason: "a controller without workers does nothing", args: []string{"--workers=instance-status=0,cluster-import=5000"}, says: []string{"instance-status must have from 1 to 4096, not 0", "cluster-import must have from 1 to 4096"}},
 		{reason: "pauses after failures grow", args: []string{"--retry-first-pause=0", "--retry-longest-pause=-1s"}, says: []string{"--retry-first-pause: must be at least 1ms", "--retry-longest-pause: must not be less than"}},

@@ -117,11 +117,15 @@ const (
 	DefaultRetryLongestPause  = limits.DefaultLongestPause
 )
 
-// Names are those of the controllers, in the order of the alphabet. That of the
-// webhook is not among them: it has no queue.
+// Discovery is the second queue of clusterimport: every other controller has one, of
+// its own name.
+const Discovery = clusterimport.Name + "-discovery"
+
+// Names are those of the controllers' queues, in the order of the alphabet. That of
+// the webhook is not among them: it has none.
 func Names() []string {
 	return []string{
-		clusterimport.Name, clusterindex.Name, clusterstatus.Name,
+		clusterimport.Name, Discovery, clusterindex.Name, clusterstatus.Name,
 		instanceaccess.Name, instancelifecycle.Name, instanceregistry.Name, instancerolebinding.Name,
 		instancestatistics.Name, instancestatus.Name, virtualclustersync.Name,
 	}

@@ -1,17 +1,29 @@
 package controllers_test
 
 import (
+	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
 )
+
+// withFolders are the names of what has a folder. The second queue of a controller
+// has none, and is described with the first.
+func withFolders() []string {
+	names := slices.DeleteFunc(controllers.Names(), func(name string) bool { return name == controllers.Discovery })
+	return append(names, globalmanagementwebhook.Name)
+}
 
 // TestNames finds a controller that has a folder and is not listed.
 func TestNames(t *testing.T) {
@@ -25,7 +37,7 @@ func TestNames(t *testing.T) {
 			folders = append(folders, entry.Name())
 		}
 	}
-	names := append(controllers.Names(), globalmanagementwebhook.Name)
+	names := withFolders()
 	if len(names) != len(folders) {
 		t.Errorf("there are %d names for %d folders:\n%q\n%q", len(names), len(folders), names, folders)
 	}
@@ -54,7 +66,7 @@ func TestEveryControllerIsDescribed(t *testing.T) {
 			t.Errorf("docs/controllers.md does not say who writes the finalizer %s", finalizer)
 		}
 	}
-	for _, name := range append(controllers.Names(), globalmanagementwebhook.Name) {
+	for _, name := range withFolders() {
 		_, section, found := strings.Cut(string(text), "\n## `"+name+"`\n")
 		if !found {
 			t.Errorf("docs/controllers.md has no part about %s", name)
@@ -70,4 +82,37 @@ func TestEveryControllerIsDescribed(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestEveryQueueHasAName: how many workers a queue has can be chosen by its name, and
+// there is no queue without one.
+func TestEveryQueueHasAName(t *testing.T) {
+	w := newWorld(t)
+	chosen := map[string]int{}
+	for i, name := range controllers.Names() {
+		chosen[name] = 2 + i
+	}
+	startManagerWith(w, controllers.Settings{Workers: chosen, ProbeInterval: time.Hour, ProbeTimeout: 5 * time.Second})
+	w.eventually("every queue has the workers that were chosen for it", func(context.Context) bool {
+		return maps.Equal(chosen, workers(t))
+	})
+}
+
+// workers are how many each queue of this process has, as the metrics tell it.
+func workers(t *testing.T) map[string]int {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]int{}
+	for _, family := range families {
+		if family.GetName() != "controller_runtime_max_concurrent_reconciles" {
+			continue
+		}
+		for _, metric := range family.GetMetric() {
+			found[metric.GetLabel()[0].GetValue()] = int(metric.GetGauge().GetValue())
+		}
+	}
+	return found
 }

@@ -31,6 +31,12 @@ import (
 // startManager runs all controllers as the command does, until the test ends.
 func startManager(w *world) ctrl.Manager {
 	w.Helper()
+	// With such an interval nothing happens that an event did not cause.
+	return startManagerWith(w, controllers.Settings{ProbeInterval: time.Hour, ProbeTimeout: 5 * time.Second})
+}
+
+func startManagerWith(w *world, settings controllers.Settings) ctrl.Manager {
+	w.Helper()
 	mgr, err := ctrl.NewManager(apitest.Config(w), ctrl.Options{
 		Scheme: controllers.Scheme(), Cache: controllers.Cache(logr.Discard()),
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
@@ -39,8 +45,7 @@ func startManager(w *world) ctrl.Manager {
 	})
 	w.must(err)
 	ctx, cancel := context.WithCancel(context.Background())
-	// With such an interval nothing happens that an event did not cause.
-	w.must(controllers.Setup(ctx, mgr, controllers.Settings{ProbeInterval: time.Hour, ProbeTimeout: 5 * time.Second}))
+	w.must(controllers.Setup(ctx, mgr, settings))
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.Start(ctx) }()
 	w.Cleanup(func() {
