@@ -88,7 +88,8 @@ func (s *Site) Apply(ctx context.Context, k Kind, obj *unstructured.Unstructured
 type Deletion struct {
 	// Propagation is what becomes of what the object owns; nil leaves it to the kind.
 	Propagation *metav1.DeletionPropagation
-	// UID and ResourceVersion: only the object that has them, where not empty.
+	// UID and ResourceVersion: only the object that has them, where not empty. Those
+	// that come from inputs are checked by CheckPreconditions.
 	UID, ResourceVersion string
 }
 

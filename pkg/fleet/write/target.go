@@ -3,6 +3,7 @@ package write
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
@@ -59,6 +60,20 @@ func CheckName(name, argument string) error {
 func CheckNamespace(name, argument string) error {
 	if name != "" && len(utilvalidation.IsDNS1123Label(name)) > 0 {
 		return apierror.Invalid(argument, "%q cannot be the name of a namespace", name)
+	}
+	return nil
+}
+
+// CheckPreconditions refuses the inputs resourceVersion and uid where they are there
+// and say nothing. An instance takes those for none, and whoever sends them, from a
+// variable that was not set for one, means to be refused when the object moved.
+func CheckPreconditions(resourceVersion, uid *string) error {
+	// The version of zero is none, too, however it is written.
+	if resourceVersion != nil && strings.Trim(*resourceVersion, "0") == "" {
+		return apierror.Invalid("input.resourceVersion", "%q is the version of no object: give the one that the change is based on, or leave it out where that is allowed", *resourceVersion)
+	}
+	if uid != nil && *uid == "" {
+		return apierror.Invalid("input.uid", "no object has an empty uid: give the one that is meant, or leave it out")
 	}
 	return nil
 }

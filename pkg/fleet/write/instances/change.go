@@ -1,7 +1,6 @@
 package instances
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -54,6 +53,9 @@ type DeletePayload struct {
 func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) {
 	i, err := s.find(ctx, in.Instance, authz.VerbUpdateInstance, "change")
 	if err != nil {
+		return nil, err
+	}
+	if err := write.CheckPreconditions(&in.ResourceVersion, nil); err != nil {
 		return nil, err
 	}
 	if err := based(i, &in.ResourceVersion); err != nil {
@@ -161,6 +163,9 @@ func (s *Service) mark(ctx context.Context, in DeleteInput) (*v1alpha1.Instance,
 	if err != nil {
 		return nil, err
 	}
+	if err := write.CheckPreconditions(in.ResourceVersion, nil); err != nil {
+		return nil, err
+	}
 	if err := based(i, in.ResourceVersion); err != nil {
 		return nil, err
 	}
@@ -237,7 +242,7 @@ func based(i *v1alpha1.Instance, version *string) error {
 	}
 	return apierror.In(&apierror.Error{
 		Code: apierror.CodeConflict, Argument: "input.resourceVersion", CurrentVersion: i.ResourceVersion,
-		Message: "instance " + i.Name + " has changed since resourceVersion " + cmp.Or(*version, "(none)") + ": read it again, and decide anew",
+		Message: "instance " + i.Name + " has changed since resourceVersion " + *version + ": read it again, and decide anew",
 	}, i.Name)
 }
 

@@ -166,6 +166,9 @@ func (s *Service) change(ctx context.Context, instance, name string, version *st
 	if err := write.CheckName(name, "input.name"); err != nil {
 		return nil, err
 	}
+	if err := write.CheckPreconditions(version, nil); err != nil {
+		return nil, err
+	}
 	for try := 1; ; try++ {
 		u, err := site.Get(ctx, kind, "", name, paths)
 		if err != nil {

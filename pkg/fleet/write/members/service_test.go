@@ -118,3 +118,30 @@ func TestUpdate(t *testing.T) {
 		}
 	}
 }
+
+// A version that says nothing would be none, and the change made whatever else changed.
+func TestNoVersion(t *testing.T) {
+	i, s := newCluster(t)
+	ctx := writetest.As(t.Context())
+	for reason, send := range map[string]func() error{
+		"update": func() error {
+			_, err := s.Update(ctx, UpdateInput{Instance: writetest.Name, Name: "m1"})
+			return err
+		},
+		"cordon": func() error {
+			_, err := s.Cordon(ctx, CordonInput{Instance: writetest.Name, Name: "m1", ResourceVersion: new(string)})
+			return err
+		},
+		"uncordon": func() error {
+			_, err := s.Uncordon(ctx, CordonInput{Instance: writetest.Name, Name: "m1", ResourceVersion: new(string)})
+			return err
+		},
+	} {
+		if err := send(); !apierror.Is(err, apierror.CodeInvalid) || !strings.HasPrefix(err.Error(), "input.resourceVersion: ") {
+			t.Errorf("%s: got %v, want INVALID", reason, err)
+		}
+	}
+	if sent := i.Written(); len(sent) > 0 {
+		t.Errorf("something was written: %v", sent)
+	}
+}

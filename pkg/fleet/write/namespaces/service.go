@@ -118,6 +118,9 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 	if err != nil {
 		return nil, err
 	}
+	if err := write.CheckPreconditions(&in.ResourceVersion, nil); err != nil {
+		return nil, err
+	}
 	labels, err := write.Map(in.Labels, "input.labels")
 	if err != nil {
 		return nil, err
@@ -159,6 +162,9 @@ func replace(from, to map[string]string) map[string]any {
 func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, error) {
 	site, err := s.site(ctx, in.Instance, authz.VerbDelete, in.Name)
 	if err != nil {
+		return nil, err
+	}
+	if err := write.CheckPreconditions(in.ResourceVersion, in.UID); err != nil {
 		return nil, err
 	}
 	var d write.Deletion

@@ -46,6 +46,10 @@ func TestNamespaces(t *testing.T) {
 			_, err := s.Delete(ctx, DeleteInput{Instance: writetest.Name, Name: "../pods"})
 			return err
 		},
+		"input.uid": func() error {
+			_, err := s.Delete(ctx, DeleteInput{Instance: writetest.Name, Name: "shop", UID: new(string)})
+			return err
+		},
 	} {
 		e, ok := send().(*apierror.Error) //nolint:errorlint // It is returned as it is.
 		if !ok || e.Code != apierror.CodeInvalid || e.Argument != reason {
@@ -67,6 +71,21 @@ func TestNamespaces(t *testing.T) {
 	}
 	if _, err := s.Update(ctx, UpdateInput{Instance: writetest.Name, Name: "shop", ResourceVersion: made.Namespace.ResourceVersion()}); !apierror.Is(err, apierror.CodeConflict) {
 		t.Errorf("based on an earlier version: got %v, want CONFLICT", err)
+	}
+	for reason, send := range map[string]func() error{
+		"update": func() error {
+			_, err := s.Update(ctx, UpdateInput{Instance: writetest.Name, Name: "shop"})
+			return err
+		},
+		"delete": func() error {
+			_, err := s.Delete(ctx, DeleteInput{Instance: writetest.Name, Name: "shop", ResourceVersion: new(string)})
+			return err
+		},
+	} {
+		e, ok := send().(*apierror.Error) //nolint:errorlint // It is returned as it is.
+		if !ok || e.Code != apierror.CodeInvalid || e.Argument != "input.resourceVersion" {
+			t.Errorf("%s, based on no version: got %v, want INVALID", reason, e)
+		}
 	}
 	uid := "other"
 	if _, err := s.Delete(ctx, DeleteInput{Instance: writetest.Name, Name: "shop", UID: &uid}); !apierror.Is(err, apierror.CodeConflict) {

@@ -69,6 +69,9 @@ func (s *Service) Patch(ctx context.Context, in PatchInput) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := write.CheckPreconditions(in.ResourceVersion, nil); err != nil {
+		return nil, err
+	}
 	o := write.Options{DryRun: in.DryRun, Paths: write.Paths{
 		"": "input.patch", "metadata.name": "input.name", "metadata.namespace": "input.namespace",
 	}}
@@ -219,6 +222,9 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, e
 	}
 	k, namespace, err := site.Find(ctx, write.Target{Group: in.Group, Version: in.Version, Resource: in.Resource, Namespace: in.Namespace, Name: in.Name})
 	if err != nil {
+		return nil, err
+	}
+	if err := write.CheckPreconditions(in.ResourceVersion, in.UID); err != nil {
 		return nil, err
 	}
 	d := write.Deletion{}

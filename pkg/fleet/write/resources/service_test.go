@@ -90,3 +90,39 @@ func TestApplyOfLargeNumbers(t *testing.T) {
 		}
 	}
 }
+
+// A precondition that says nothing would be none.
+func TestNoPrecondition(t *testing.T) {
+	i, s := newInstance(t)
+	i.Put(configMapsPath+"a", configMap("a", "was"))
+	ctx, namespace := writetest.As(t.Context()), "shop"
+	patch := func(version string) error {
+		_, err := s.Patch(ctx, PatchInput{
+			Instance: writetest.Name, Version: "v1", Resource: "configmaps", Namespace: &namespace, Name: "a",
+			Type: PatchMerge, Patch: map[string]any{}, ResourceVersion: &version,
+		})
+		return err
+	}
+	remove := func(version, uid *string) error {
+		_, err := s.Delete(ctx, DeleteInput{
+			Instance: writetest.Name, Version: "v1", Resource: "configmaps", Namespace: &namespace, Name: "a", ResourceVersion: version, UID: uid,
+		})
+		return err
+	}
+	for reason, tt := range map[string]struct {
+		err      error
+		argument string
+	}{
+		"patch without a version":    {patch(""), "input.resourceVersion"},
+		"patch of version zero":      {patch("0"), "input.resourceVersion"},
+		"deletion without a version": {remove(new(string), nil), "input.resourceVersion"},
+		"deletion without a uid":     {remove(nil, new(string)), "input.uid"},
+	} {
+		if !apierror.Is(tt.err, apierror.CodeInvalid) || !strings.HasPrefix(tt.err.Error(), tt.argument+": ") {
+			t.Errorf("%s: got %v, want INVALID at %s", reason, tt.err, tt.argument)
+		}
+	}
+	if sent := i.Written(); len(sent) > 0 {
+		t.Errorf("something was written: %v", sent)
+	}
+}

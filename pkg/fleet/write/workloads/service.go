@@ -64,6 +64,9 @@ func (s *Service) at(ctx context.Context, t Target, verb authz.Verb, can string,
 	if err := write.CheckName(t.Name, "input.name"); err != nil {
 		return nil, err
 	}
+	if err := write.CheckPreconditions(t.ResourceVersion, nil); err != nil {
+		return nil, err
+	}
 	return site, site.Permit(ctx, verb, t.Namespace)
 }
 

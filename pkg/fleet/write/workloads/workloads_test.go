@@ -1,6 +1,7 @@
 package workloads
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write/writetest"
 )
 
 func template(image string, replicas any) map[string]any {
@@ -93,6 +95,35 @@ func TestAgain(t *testing.T) {
 		if !errors.Is(err, tt.want) || tries != tt.tries {
 			t.Errorf("%s: got %v after %d tries, want %v after %d", tt.reason, err, tries, tt.want, tt.tries)
 		}
+	}
+}
+
+// A version that says nothing would be none.
+func TestNoVersion(t *testing.T) {
+	i, s := triggering(t)
+	in := Target{Instance: writetest.Name, Kind: workload.KindCronJob, Namespace: "shop", Name: "nightly", ResourceVersion: new(string)}
+	for reason, send := range map[string]func(context.Context) error{
+		"pause": func(ctx context.Context) error {
+			_, err := s.Pause(ctx, in)
+			return err
+		},
+		"set the image": func(ctx context.Context) error {
+			_, err := s.SetImage(ctx, SetImageInput{Target: in, Images: []Image{{"a", "b"}}})
+			return err
+		},
+		"roll back": func(ctx context.Context) error {
+			in := in
+			in.Kind = workload.KindDeployment
+			_, err := s.Rollback(ctx, RollbackInput{Target: in})
+			return err
+		},
+	} {
+		if err := send(writetest.As(t.Context())); !apierror.Is(err, apierror.CodeInvalid) || !strings.HasPrefix(err.Error(), "input.resourceVersion: ") {
+			t.Errorf("%s: got %v, want INVALID", reason, err)
+		}
+	}
+	if sent := i.Written(); len(sent) > 0 {
+		t.Errorf("something was written: %v", sent)
 	}
 }
 
