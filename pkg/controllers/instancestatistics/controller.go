@@ -158,37 +158,45 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // count is the summary as it should be, with the members by name; nil when there is
 // nothing to say yet.
 func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v1alpha1.InstanceSummary, map[string]member, time.Duration, error) {
-	if reached(instance) {
-		to, err := r.Credentials.OfInstance(ctx, instance)
-		if err != nil {
-			return nil, nil, probe.Next(patience), nil //nolint:nilerr // package instancestatus tells a person, and a watch tells us.
+	if !reached(instance) {
+		r.observers.forget(instance.Name)
+		condition := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionReachable)
+		if condition == nil {
+			return nil, nil, 0, nil
 		}
-		conn, err := r.Connections.Of(connections.Instance(instance.Name), to)
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		seen, err := r.observers.of(instance.Name, conn, r.Lost) //nolint:contextcheck // it lives as long as the connection, not as the reconciliation
-		if err != nil {
-			return nil, nil, 0, err
-		}
-		if !seen.known() {
-			return nil, nil, patience, nil // What it was before still stands.
-		}
-		f := seen.figures()
-		return summarize(f), membersOf(f), 0, nil
+		return old(instance, condition.LastTransitionTime.Time), nil, 0, nil
 	}
+	to, err := r.Credentials.OfInstance(ctx, instance)
+	if err != nil {
+		return nil, nil, probe.Next(patience), nil //nolint:nilerr // package instancestatus tells a person, and a watch tells us.
+	}
+	conn, err := r.Connections.Of(connections.Instance(instance.Name), to)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	seen, err := r.observers.of(instance.Name, conn, r.Lost) //nolint:contextcheck // it lives as long as the connection, not as the reconciliation
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	if since := seen.stale(); !since.IsZero() {
+		return old(instance, since), nil, 0, nil
+	}
+	if !seen.known() {
+		return nil, nil, patience, nil // What it was before still stands.
+	}
+	f := seen.figures()
+	return summarize(f), membersOf(f), 0, nil
+}
 
-	r.observers.forget(instance.Name)
-	stored := instance.Status.Summary
-	if stored == nil {
-		return nil, nil, 0, nil
+// old is the summary as it is, which says since when it is old; nil when there is
+// none.
+func old(instance *v1alpha1.Instance, since time.Time) *v1alpha1.InstanceSummary {
+	summary := instance.Status.Summary.DeepCopy()
+	if summary != nil && summary.StaleSince == nil {
+		at := metav1.NewTime(since).Rfc3339Copy()
+		summary.StaleSince = &at
 	}
-	summary := stored.DeepCopy()
-	if condition := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionReachable); summary.StaleSince == nil && condition != nil {
-		since := condition.LastTransitionTime.Rfc3339Copy()
-		summary.StaleSince = &since
-	}
-	return summary, nil, 0, nil
+	return summary
 }
 
 // membersOf are the members of an instance by name.

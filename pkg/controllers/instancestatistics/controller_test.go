@@ -113,15 +113,14 @@ func (c *counting) stored() (*v1alpha1.Instance, *v1alpha1.Cluster) {
 	return instance, cluster
 }
 
-func TestWritesAreFew(t *testing.T) {
-	k := newKarmada(t)
-	k.objects["clusters"] = []string{m1}
+// alpha is an instance that is reached, with m1 joined to it.
+func alpha(t *testing.T, k *karmada) []client.Object {
+	t.Helper()
 	kubeconfig, err := k.connection().Kubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const interval = 3 * time.Second
-	c := newCounting(t, interval,
+	return []client.Object{
 		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kairship-system", Name: "alpha"}, Data: map[string][]byte{"kubeconfig": kubeconfig}},
 		&v1alpha1.Instance{
 			ObjectMeta: metav1.ObjectMeta{Name: "alpha"},
@@ -131,7 +130,14 @@ func TestWritesAreFew(t *testing.T) {
 			Status: v1alpha1.InstanceStatus{Conditions: []metav1.Condition{v1alpha1.Reachable("It answers.")}},
 		},
 		&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: v1alpha1.ClusterSpec{InstanceRef: &v1alpha1.InstanceReference{Name: "alpha"}}},
-	)
+	}
+}
+
+func TestWritesAreFew(t *testing.T) {
+	k := newKarmada(t)
+	k.objects["clusters"] = []string{m1}
+	const interval = 3 * time.Second
+	c := newCounting(t, interval, alpha(t, k)...)
 
 	c.reconcile("alpha")
 	eventually(t, "the instance is known", func() bool { return c.observers.byName["alpha"].known() })

@@ -24,15 +24,17 @@ const (
 	// rollout changes many things at once.
 	settle = 500 * time.Millisecond
 	// patience is how long a start may take all kinds together; what is missing then
-	// is left out.
+	// is left out. It is also how long a watch may be missing before the figures are
+	// old: the connection comes and goes, and watches are renewed.
 	patience = 30 * time.Second
 )
 
 // observer watches one instance through one connection.
 type observer struct {
-	conn   *connections.Conn
-	stores []*store
-	begun  time.Time
+	conn     *connections.Conn
+	stores   []*store
+	begun    time.Time
+	patience time.Duration
 
 	end     context.CancelFunc
 	running sync.WaitGroup
@@ -45,9 +47,9 @@ type observer struct {
 
 // start begins to watch once there is a slot, which it keeps until it is settled.
 // It tells of what changes, and of every request that failed.
-func start(conn *connections.Conn, slots chan struct{}, tell func(), failed func()) (*observer, error) {
+func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, tell func(), failed func()) (*observer, error) {
 	ctx, end := context.WithCancel(conn.Context())
-	o := &observer{conn: conn, end: end, tell: tell, begun: time.Now()}
+	o := &observer{conn: conn, end: end, tell: tell, begun: time.Now(), patience: patience}
 	var reflectors []*cache.Reflector
 	clients := map[schema.GroupVersion]rest.Interface{}
 	for _, s := range sources {
@@ -60,7 +62,7 @@ func start(conn *connections.Conn, slots chan struct{}, tell func(), failed func
 			}
 			client, clients[s.version] = made, made
 		}
-		kept := &store{source: s, changed: o.changed}
+		kept := &store{source: s, changed: o.changed, patience: patience}
 		o.stores = append(o.stores, kept)
 		reflectors = append(reflectors, cache.NewReflectorWithOptions(listWatch(client, kept, failed), &item{}, kept,
 			cache.ReflectorOptions{Name: Name, TypeDescription: s.kind}))
@@ -88,7 +90,7 @@ func start(conn *connections.Conn, slots chan struct{}, tell func(), failed func
 
 // await waits until everything is known that will be, or patience ends.
 func (o *observer) await(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, o.patience)
 	defer cancel()
 	tick := time.NewTicker(settle / 5)
 	defer tick.Stop()
@@ -113,9 +115,19 @@ func (o *observer) complete() bool {
 }
 
 // known says that the figures can be believed: all of them, or those that came in
-// time, the members among them.
+// time, the members among them. Members that may not be read are not none.
 func (o *observer) known() bool {
-	return o.complete() || time.Since(o.begun) > patience && o.stores[0].settled()
+	return o.stores[0].listed() && (o.complete() || time.Since(o.begun) > o.patience)
+}
+
+// stale is since when the figures are old; zero while they are not.
+func (o *observer) stale() (since time.Time) {
+	for _, s := range o.stores {
+		if one := s.stale(); !one.IsZero() && (since.IsZero() || one.Before(since)) {
+			since = one
+		}
+	}
+	return since
 }
 
 // figures are what is known now.
@@ -186,13 +198,18 @@ func listWatch(client rest.Interface, kept *store, failed func()) *cache.ListWat
 	}
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+			kept.ask()
 			list := &itemList{}
 			err := request(&options).Do(ctx).Into(list)
 			return list, judge(ctx, err)
 		},
 		WatchFuncWithContext: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			kept.ask()
 			options.Watch = true
 			watching, err := request(&options).Watch(ctx)
+			if err == nil {
+				kept.opened()
+			}
 			return watching, judge(ctx, err)
 		},
 	}

@@ -29,10 +29,10 @@ type karmada struct {
 	// open is how many watches are under way, and lists how often something was
 	// listed, or sent at the beginning of a watch.
 	open, lists atomic.Int32
-	// deny are kinds that it does not serve.
-	deny map[string]int
 
 	mu sync.Mutex
+	// deny are kinds that it does not serve.
+	deny map[string]int
 	// objects are JSON, by resource; changes go to those who watch.
 	objects map[string][]string
 	changes map[string][]chan string
@@ -65,6 +65,22 @@ func (k *karmada) send(resource, kind, change, object string) {
 	}
 }
 
+// refuse ends the watches of a kind and answers nothing else about it any more; with
+// no status it serves the kind again.
+func (k *karmada) refuse(resource string, status int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if status == 0 {
+		delete(k.deny, resource)
+		return
+	}
+	k.deny[resource] = status
+	for _, to := range k.changes[resource] {
+		close(to)
+	}
+	delete(k.changes, resource)
+}
+
 // whole adds what every object has.
 func (k *karmada) whole(resource, kind, object string) string {
 	all := map[string]any{}
@@ -87,7 +103,10 @@ func (k *karmada) whole(resource, kind, object string) string {
 
 func (k *karmada) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	resource := path.Base(r.URL.Path)
-	if status, denied := k.deny[resource]; denied {
+	k.mu.Lock()
+	status, denied := k.deny[resource]
+	k.mu.Unlock()
+	if denied {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q}`, status, map[int]string{403: "Forbidden", 404: "NotFound"}[status])
@@ -131,7 +150,10 @@ func (k *karmada) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 			return
-		case change := <-changes:
+		case change, more := <-changes:
+			if !more {
+				return
+			}
 			fmt.Fprintln(w, change)
 			flusher.Flush()
 		}

@@ -14,8 +14,9 @@ import (
 
 // observers are the observers of all instances, by name.
 type observers struct {
-	slots chan struct{}
-	news  chan event.GenericEvent
+	slots    chan struct{}
+	news     chan event.GenericEvent
+	patience time.Duration
 
 	mu     sync.Mutex
 	byName map[string]*observer
@@ -27,6 +28,7 @@ type observers struct {
 func (o *observers) init() {
 	o.slots = make(chan struct{}, starting)
 	o.news = make(chan event.GenericEvent, news)
+	o.patience = patience
 	o.byName, o.written = map[string]*observer{}, map[string]time.Time{}
 }
 
@@ -56,7 +58,7 @@ func (o *observers) of(name string, conn *connections.Conn, lost chan<- event.Ge
 	if o.stopped {
 		return nil, context.Canceled
 	}
-	made, err := start(conn, o.slots, func() { send(o.news, name) }, func() { send(lost, name) })
+	made, err := start(conn, o.slots, o.patience, func() { send(o.news, name) }, func() { send(lost, name) })
 	if err != nil {
 		return nil, err
 	}

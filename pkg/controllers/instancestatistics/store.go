@@ -3,6 +3,7 @@ package instancestatistics
 import (
 	"fmt"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -12,12 +13,20 @@ import (
 type store struct {
 	source  watched
 	changed func()
+	// patience is how long the kind may go without a watch before that counts. An
+	// apiserver that starts refuses for a moment what it serves later.
+	patience time.Duration
 
 	mu      sync.Mutex
 	objects map[types.NamespacedName]entry
-	// filled means that there was a first list; denied, that there will be none,
+	// filled means that there was a first list; denied, that there is none now,
 	// because the instance does not serve the kind, or not to us.
 	filled, denied bool
+	// open means that there is a watch. Since is since when the objects are not
+	// followed by one; zero while they are.
+	open  bool
+	since time.Time
+	late  *time.Timer
 }
 
 func (s *store) put(object any) error {
@@ -66,7 +75,8 @@ func (s *store) Replace(list []any, _ string) error {
 		objects[types.NamespacedName{Namespace: i.Namespace, Name: i.Name}] = s.source.read(i)
 	}
 	s.mu.Lock()
-	s.objects, s.filled, s.denied = objects, true, false
+	s.objects, s.filled = objects, true
+	s.follow()
 	s.mu.Unlock()
 	s.changed()
 	return nil
@@ -86,6 +96,36 @@ func (s *store) deny() {
 	}
 }
 
+// ask takes note of a request for a list or a watch: there is no watch meanwhile.
+func (s *store) ask() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = false
+	if s.since.IsZero() {
+		s.since, s.late = time.Now(), time.AfterFunc(s.patience, s.changed)
+	}
+}
+
+// opened takes note that a watch began.
+func (s *store) opened() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open = true
+	s.follow()
+}
+
+// follow takes note that the objects are followed, if they are: a list alone, which
+// may be repeated, is none that anything follows.
+func (s *store) follow() {
+	if !s.open || !s.filled || s.since.IsZero() {
+		return
+	}
+	if !s.late.Stop() {
+		s.changed() // That they were not has been told.
+	}
+	s.since, s.denied = time.Time{}, false
+}
+
 // settled says that there is nothing to wait for.
 func (s *store) settled() bool {
 	s.mu.Lock()
@@ -93,11 +133,32 @@ func (s *store) settled() bool {
 	return s.filled || s.denied
 }
 
-// entries are what is known; nil when nothing is.
+// listed says that there was a list.
+func (s *store) listed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.filled
+}
+
+// lasting says that the objects have not been followed for too long.
+func (s *store) lasting() bool { return !s.since.IsZero() && time.Since(s.since) >= s.patience }
+
+// stale is since when the objects are old; zero when they are not. A kind that may
+// not be read has none that could be, but without the members there are no figures.
+func (s *store) stale() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lasting() && (s.source.use == members || s.filled && !s.denied) {
+		return s.since
+	}
+	return time.Time{}
+}
+
+// entries are what is known; nil when nothing is, or not any more.
 func (s *store) entries() []entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.filled {
+	if !s.filled || s.denied && s.lasting() {
 		return nil
 	}
 	all := make([]entry, 0, len(s.objects))
