@@ -44,10 +44,15 @@ const CursorArgument = "after"
 const (
 	// cursorFormat begins every cursor, so that another format can follow.
 	cursorFormat = 1
-	// maxCursor is the length of the longest text that is looked at.
-	maxCursor = 64 << 10
-	macSize   = 16
-	headSize  = 1 + consistency.KeyIDSize
+	// maxCursor is the length of the longest text that is looked at, and maxWritten of
+	// the longest that is made: a browser sends it in a header, and servers and proxies
+	// take few that are longer.
+	maxCursor, maxWritten = 64 << 10, 48 << 10
+	// tooMany stands for places that are too many for a cursor: who goes on from it
+	// begins again.
+	tooMany  = 1 << 32
+	macSize  = 16
+	headSize = 1 + consistency.KeyIDSize
 )
 
 // sealer signs the cursors of one subscription.
@@ -134,8 +139,7 @@ type placed struct {
 func (s sealer) write(places []placed) string {
 	d := s.desks.Get().(*desk)
 	defer s.desks.Put(d)
-	out := append(append(d.text[:0], cursorFormat), s.id[:]...)
-	out = append(out, s.identity[:]...)
+	out := s.head(d)
 	out = binary.AppendUvarint(out, uint64(len(places)))
 	for i := range places {
 		at := &places[i]
@@ -146,11 +150,19 @@ func (s sealer) write(places []placed) string {
 			out = appendStep(out, &at.position[j])
 		}
 	}
+	if base64.RawURLEncoding.EncodedLen(len(out)+macSize) > maxWritten {
+		out = binary.AppendUvarint(s.head(d), tooMany)
+	}
 	out = append(out, d.sign(out)...)
 	raw := len(out)
 	out = base64.RawURLEncoding.AppendEncode(out, out[:raw])
 	d.text = out
 	return string(out[raw:])
+}
+
+func (s sealer) head(d *desk) []byte {
+	out := append(append(d.text[:0], cursorFormat), s.id[:]...)
+	return append(out, s.identity[:]...)
 }
 
 func appendStep(out []byte, s *step) []byte {
@@ -185,7 +197,8 @@ func appendStep(out []byte, s *step) []byte {
 var errNotOurs = apierror.Invalid(CursorArgument, "this is no cursor of this subscription: send one that an event of it had, for the same filters, or none")
 
 // read tells what a cursor says. It returns nothing, and no error, for a cursor that
-// was signed with a key that is gone: like history that is lost. The error is
+// was signed with a key that is gone, and for one of too many places: like history
+// that is lost. The error is
 // INVALID for what is no cursor of this subscription.
 func (s sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, error) {
 	if len(text) > maxCursor {
@@ -214,8 +227,11 @@ func (s sealer) read(ctx context.Context, keys consistency.Keys, text string) (m
 	if [8]byte(r.bytes(8)) != s.identity {
 		return nil, errNotOurs
 	}
-	positions := map[partID]place{}
-	for n := r.number(); n > 0 && !r.failed; n-- {
+	positions, n := map[partID]place{}, r.number()
+	if n == tooMany {
+		return nil, nil
+	}
+	for ; n > 0 && !r.failed; n-- {
 		id := partID(r.bytes(8))
 		at := place{scope: binary.BigEndian.Uint32(r.bytes(4))}
 		for steps := r.number(); steps > 0 && !r.failed; steps-- {

@@ -329,6 +329,37 @@ func TestCursorOfAnotherScope(t *testing.T) {
 	})
 }
 
+// A cursor of more sources than fit says so, and who goes on from it begins again.
+func TestCursorOfTooManySources(t *testing.T) {
+	inBubble(t, func(t *testing.T, w *world) {
+		for _, n := range []int{900, 2000} {
+			var sources []Source
+			for i := range n {
+				s := Source{Instance: fmt.Sprintf("i%d", i), Resource: deployments}
+				w.cluster(s).put("n", "a", nil, 0)
+				sources = append(sources, s)
+			}
+			h := w.hub(Options{})
+			r := w.subscribe(h, everything(sources...))
+			r.until(Synced)
+			r.stream.Close()
+			r.said()
+			r.resume(h, everything(sources...))
+			r.until(Synced)
+			gaps := 0
+			for _, said := range r.said() {
+				if strings.HasPrefix(said, "GAP") {
+					gaps++
+				}
+			}
+			if want := map[int]int{900: 0, 2000: 2000}[n]; gaps != want {
+				t.Errorf("%d sources: %d gaps, want %d", n, gaps, want)
+			}
+			r.stream.Close()
+		}
+	})
+}
+
 // Of a source that went while the subscriber was away nothing can be told.
 func TestCursorOfASourceThatWent(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
