@@ -11,8 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -148,6 +150,38 @@ func TestSubscriptionsAgreeWithQueries(t *testing.T) {
 	create(t, "alpha", strict)
 	create(t, "alpha", deployment(strict.Name, "refused", 1))
 	create(t, "alpha", sends(strict.Name, "refused", "m1"))
+	reportsConditions(t, strict.Name, "refused")
 	usual["alpha DEPLOYMENT "+strict.Name+"/refused"] = "DEGRADED"
 	agree("one whose pods are refused", usual)
+}
+
+// reportsConditions waits until alpha reports the conditions of a Deployment. Karmada may
+// have looked at it for the last time before it knew that it was to report them, so it is
+// touched now and then.
+func reportsConditions(t *testing.T, namespace, name string) {
+	t.Helper()
+	alpha := fleet.Open(t).Client(t, "alpha")
+	binding := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}}
+	looks := 0
+	poll.Until(t, 2*within, "the binding has the conditions", func(ctx context.Context) error {
+		if looks++; looks%20 == 0 {
+			touch := fmt.Appendf(nil, `{"metadata":{"labels":{"touched":"%d"}}}`, looks)
+			if err := alpha.Patch(ctx, deployment(namespace, name, 1), client.RawPatch(types.MergePatchType, touch)); err != nil {
+				return err
+			}
+		}
+		if err := alpha.Get(ctx, client.ObjectKey{Namespace: namespace, Name: workload.BindingName("Deployment", name)}, binding); err != nil {
+			return err
+		}
+		items, _, err := unstructured.NestedSlice(binding.Object, "status", "aggregatedStatus")
+		if err != nil {
+			return err
+		}
+		for _, item := range items {
+			if _, found, _ := unstructured.NestedSlice(item.(m), "status", "conditions"); found {
+				return nil
+			}
+		}
+		return fmt.Errorf("the members say %v", items)
+	})
 }
