@@ -7,6 +7,7 @@ import (
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -42,9 +43,11 @@ func (r *Reconciler) block(ctx context.Context, s *scope) error {
 }
 
 // maintain keeps a member true that is to leave and cannot yet. What fails here is
-// not what a person waits for, and is tried again.
+// not what a person waits for, and is tried again. Only one that is known not to
+// answer is left out, because asking it would last; one that nobody has looked at
+// yet is asked.
 func (r *Reconciler) maintain(ctx context.Context, s *scope) {
-	if !answers(s.cluster.Status.Conditions) {
+	if meta.IsStatusConditionFalse(s.cluster.Status.Conditions, v1alpha1.ConditionReachable) {
 		return
 	}
 	err := outcome.Run(ctx, s, r.connectMember, r.identify, r.prepare, r.publishSecrets, r.publish)

@@ -138,7 +138,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	after, pending := decide(cluster, f, began, r.Judge)
 	switch {
 	case f.Deleting:
-		return after, 0, nil // Nothing can change any more that anybody would look at.
+		return after, 0, nil // No instance has it any more, so nothing can change that anybody would look at.
 	case f.Credentials != nil:
 		r.Prober.Connections.Forget(key)
 		return after, probe.Next(withoutLook), nil //nolint:nilerr // a person is told, and what brings credentials is watched

@@ -44,8 +44,12 @@ func decide(cluster *v1alpha1.Cluster, found probe.Finding, began time.Time, jud
 		}
 	}
 	reachable, ready := found.Judge()
-	settled, pending := judge.Settle(cluster.Name, began, cluster.Status.Conditions, reachable, ready)
-	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, settled...)
+	shown, known := []metav1.Condition{reachable, ready}, []metav1.Condition(nil)
+	if !cluster.DeletionTimestamp.IsZero() { // No look has to tell that, whatever it shows.
+		shown, known = shown[:1], []metav1.Condition{v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted.")}
+	}
+	settled, pending := judge.Settle(cluster.Name, began, cluster.Status.Conditions, shown...)
+	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, append(settled, known...)...)
 	return next, pending
 }
 

@@ -30,7 +30,7 @@ type Finding struct {
 // apiserver but about us, who could not look: the next attempt may do better.
 func Find(ctx context.Context, object client.Object, to connection.Connection, err error, look func() Observation) (Finding, error) {
 	switch {
-	case !object.GetDeletionTimestamp().IsZero():
+	case !object.GetDeletionTimestamp().IsZero() && !isMember(object):
 		return Finding{Deleting: true}, nil
 	case errors.Is(err, connection.ErrMissing), errors.Is(err, connection.ErrInvalid):
 		return Finding{Credentials: err}, nil
@@ -42,6 +42,13 @@ func Find(ctx context.Context, object client.Object, to connection.Connection, e
 		return Finding{}, ctx.Err() // We are being stopped, which says nothing about the apiserver.
 	}
 	return Finding{Seen: &seen, Expires: to.ExpireTime()}, nil
+}
+
+// isMember tells of a cluster that an instance has it, which may go on for long while
+// it is being deleted: until then it is kept true there, and whether it answers counts.
+func isMember(object client.Object) bool {
+	cluster, is := object.(*v1alpha1.Cluster)
+	return is && cluster.Status.Membership != nil
 }
 
 // Judge says a finding in conditions: Reachable and Ready.
