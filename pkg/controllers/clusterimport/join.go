@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -223,5 +224,5 @@ func brief(message string) string {
 	if len(message) <= most {
 		return message
 	}
-	return message[:most] + "…"
+	return strings.ToValidUTF8(message[:most], "") + "…"
 }

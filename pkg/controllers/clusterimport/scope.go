@@ -3,6 +3,7 @@ package clusterimport
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
@@ -40,8 +41,9 @@ type scope struct {
 
 	// departed says that the cluster has just left an instance.
 	departed bool
-	// left is what could not be removed, for people.
-	left []string
+	// left is what could not be removed, for people; and leftWorks that of Works, of
+	// which there may be many.
+	left, leftWorks []string
 	// joined is the condition to write; nil leaves the one that is there.
 	joined *metav1.Condition
 	// gone means that the Cluster has been released: there is nothing to write to.
@@ -99,14 +101,34 @@ func (s *scope) leavef(format string, args ...any) {
 	s.left = append(s.left, fmt.Sprintf(format, args...))
 }
 
-const leftBehind = " Left behind: "
+// leaveWork notes that what a Work made in the cluster could not be removed.
+func (s *scope) leaveWork(name, why string) {
+	s.leftWorks = append(s.leftWorks, fmt.Sprintf("in the cluster what Karmada had propagated to it by Work %q (%s)", name, why))
+}
 
-// behind says what was left behind; empty when nothing was.
+const (
+	leftBehind = " Left behind: "
+	// mostLeft is how many characters name what was left behind: Kubernetes takes no
+	// event with more than 1024, and the names around them are long at worst.
+	mostLeft = 600
+)
+
+// behind says what was left behind, as much of it as fits; empty when nothing was.
 func (s *scope) behind() string {
-	if len(s.left) == 0 {
+	all := slices.Concat(s.left, s.leftWorks)
+	if len(all) == 0 {
 		return ""
 	}
-	return leftBehind + strings.Join(s.left, "; ") + "."
+	text := brief(all[0])
+	for i, what := range all[1:] {
+		next := "; " + brief(what)
+		if len(text)+len(next) > mostLeft {
+			text += fmt.Sprintf("; and %d more", len(all)-1-i)
+			break
+		}
+		text += next
+	}
+	return leftBehind + text + "."
 }
 
 // wasLeftBehind tells that the condition says of something that it could not be

@@ -146,7 +146,7 @@ func (r *Reconciler) undoing(s *scope) func(context.Context, *workv1alpha1.Work)
 			err = r.undo(ctx, member, work)
 		}
 		if err != nil && ctx.Err() == nil && (r.lost(s) || s.deleting() && r.patienceIsOver(s)) {
-			s.leavef("in the cluster what Karmada had propagated to it by Work %q (%s)", work.Name, strings.TrimSuffix(why(err), "."))
+			s.leaveWork(work.Name, strings.TrimSuffix(why(err), "."))
 			return nil
 		}
 		return err

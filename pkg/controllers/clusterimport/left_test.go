@@ -1,0 +1,38 @@
+package clusterimport
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestWhatWasLeftFitsIntoAnEvent leaves behind more than Kubernetes lets an event say.
+func TestWhatWasLeftFitsIntoAnEvent(t *testing.T) {
+	s := &scope{}
+	if got := s.behind(); got != "" {
+		t.Errorf("nothing was left, and it says %q", got)
+	}
+	for i := range 100 {
+		s.leaveWork(fmt.Sprintf("web-%d", i), strings.Repeat("it does not answer ", i))
+	}
+	s.leavef("the service accounts")
+	got := s.behind()
+	if len(got) > 700 {
+		t.Errorf("it has %d characters: %s", len(got), got)
+	}
+	for _, part := range []string{" Left behind: the service accounts; ", `Work "web-0"`, " more."} {
+		if !strings.Contains(got, part) {
+			t.Errorf("it does not say %q: %s", part, got)
+		}
+	}
+	named := strings.Count(got, "Work ")
+	if !strings.HasSuffix(got, fmt.Sprintf("; and %d more.", 100-named)) {
+		t.Errorf("it names %d and counts the rest wrongly: %s", named, got)
+	}
+	few := &scope{}
+	few.leavef("this")
+	few.leavef("that")
+	if got := few.behind(); got != " Left behind: this; that." {
+		t.Errorf("it says %q", got)
+	}
+}
