@@ -32,6 +32,9 @@ const (
 	// whileBusy is when to look again whether the other side has done its part: it
 	// issues a token, or finishes removing something.
 	whileBusy = 500 * time.Millisecond
+	// quickLooks is how often whileBusy is enough: to remove a namespace, Kubernetes
+	// takes five seconds and more. What lasts longer may last for ever.
+	quickLooks = 20
 	// whileElsewhere is when to look again whether a cluster became free that
 	// another instance has.
 	whileElsewhere = 10 * time.Second
@@ -51,8 +54,10 @@ type Reconciler struct {
 	Interval time.Duration
 	// Timeout bounds each request to an instance or a member.
 	Timeout time.Duration
-	// Patience is how long a Cluster that is being deleted is kept when what was made
-	// for it cannot be removed; with RemovalForce also when it is only to leave.
+	// Patience is how long a cluster that leaves waits for the other side when that
+	// does not answer or does not get done: for the cluster itself only when its
+	// Cluster is being deleted, for the instance only with RemovalForce. Without these
+	// it waits for ever.
 	Patience time.Duration
 
 	instances, members remotes
@@ -143,8 +148,8 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 	if !is {
 		return err
 	}
-	if failed.transient() {
-		return &outcome.Stop{Retry: whileBusy}
+	if failed.transient() && r.pauses.quick(s.cluster.Name) {
+		return &outcome.Stop{Retry: whileBusy} // It is over before anybody reads of it.
 	}
 	condition := failed.condition()
 	pause := r.pauses.next(s.cluster.Name)
@@ -192,11 +197,39 @@ func (r *Reconciler) again() time.Duration { return probe.Next(recheckFactor * r
 type pauses struct {
 	once    sync.Once
 	limiter workqueue.TypedRateLimiter[string]
+
+	mu sync.Mutex
+	// looks is how many quick looks were taken.
+	looks map[string]int
 }
 
 func (p *pauses) init() {
 	const first, longest = time.Second, 30 * time.Second
 	p.once.Do(func() { p.limiter = workqueue.NewTypedItemExponentialFailureRateLimiter[string](first, longest) })
+}
+
+// quick takes one of the quick looks, of which there are some until something is
+// achieved, and tells that there was one left.
+func (p *pauses) quick(cluster string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.looks[cluster] >= quickLooks {
+		return false
+	}
+	if p.looks == nil {
+		p.looks = map[string]int{}
+	}
+	p.looks[cluster]++
+	return true
+}
+
+// busy is when to look again whether the other side has done its part: soon as long
+// as that is normal, and then later and later.
+func (p *pauses) busy(cluster string) time.Duration {
+	if p.quick(cluster) {
+		return whileBusy
+	}
+	return p.next(cluster)
 }
 
 func (p *pauses) next(cluster string) time.Duration {
@@ -207,4 +240,7 @@ func (p *pauses) next(cluster string) time.Duration {
 func (p *pauses) forget(cluster string) {
 	p.init()
 	p.limiter.Forget(cluster)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.looks, cluster)
 }

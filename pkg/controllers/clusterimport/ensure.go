@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
@@ -23,14 +24,17 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 	if apierrors.IsNotFound(err) {
 		created, _ := wanted.DeepCopyObject().(client.Object)
 		s.marks.put(created)
-		err := in.Create(ctx, created, client.FieldOwner(Name))
-		return created, r.failed(in, err, "create %s %q", kind, wanted.GetName())
+		if err := in.Create(ctx, created, client.FieldOwner(Name)); err != nil {
+			return nil, r.failed(in, err, "create %s %q", kind, wanted.GetName())
+		}
+		r.pauses.forget(s.cluster.Name) // What was in its way is gone.
+		return created, nil
 	}
 	if err != nil {
 		return nil, r.failed(in, err, "read %s %q", kind, wanted.GetName())
 	}
 	if !stored.GetDeletionTimestamp().IsZero() {
-		return nil, &outcome.Stop{Retry: whileBusy} // It is made again when it is gone.
+		return nil, r.onItsWayOut(s, in, stored)
 	}
 	if err := r.takeOver(ctx, s, in, stored); err != nil {
 		return nil, err
@@ -43,6 +47,17 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 	}
 	err = in.Patch(ctx, updated, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name))
 	return updated, r.failed(in, err, "change %s %q", kind, wanted.GetName())
+}
+
+// onItsWayOut waits for an object to be gone, and then it is made again. That is soon,
+// and no news about a member; or never, and then a person has to hear what to look at.
+func (r *Reconciler) onItsWayOut(s *scope, in *remote, stored client.Object) error {
+	if r.pauses.quick(s.cluster.Name) {
+		return &outcome.Stop{Retry: whileBusy}
+	}
+	return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+		"The %s is busy removing the %s %q, and not done. It is made again when it is gone: its conditions and finalizers say what that waits for.",
+		in.place, kindOf(stored), stored.GetName()))}
 }
 
 // takeOver makes sure that an object is ours, or was left behind by a Cluster that
@@ -70,7 +85,7 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored 
 			if err := r.delete(ctx, in, stored); err != nil {
 				return err
 			}
-			return &outcome.Stop{Retry: whileBusy}
+			return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name)}
 		}
 	}
 	return &taken{by: whose, place: in.place, object: stored, kind: kindOf(stored)}

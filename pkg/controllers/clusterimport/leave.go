@@ -99,6 +99,7 @@ func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
 	}
 	now := metav1.Now().Rfc3339Copy()
 	s.membership.LeavingSince = &now
+	r.pauses.forget(s.cluster.Name) // What was waited for before is another matter.
 	leaving := v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf("The cluster is leaving instance %q.", s.membership.Instance))
 	s.joined = &leaving
 	clocks.begin(s.cluster.Name, "leave")
@@ -193,6 +194,7 @@ func (r *Reconciler) forgetMembership(_ context.Context, s *scope) error {
 		r.notef(s, corev1.EventTypeNormal, "Left", "The cluster left instance %q, and nothing of it remains", s.membership.Instance)
 	}
 	clocks.end(s.cluster.Name, "leave")
+	r.pauses.forget(s.cluster.Name)
 	r.members.forget(s.cluster.Name)
 	s.departed = true
 	s.membership, s.instance, s.control, s.member, s.karmada = nil, nil, nil, nil, nil

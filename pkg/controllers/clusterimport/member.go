@@ -91,7 +91,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 		}
 		token := secret.Data[corev1.ServiceAccountTokenKey]
 		if len(token) == 0 {
-			return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+			return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 				"The cluster has not issued the token of service account %s/%s yet. Its kube-controller-manager does that: is it running?", joinNamespace, secret.Name))}
 		}
 		if secret.Name == impersonator {
@@ -118,10 +118,12 @@ func adjustAccount(stored, wanted client.Object) {
 func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, wanted *corev1.Namespace) error {
 	stored := &corev1.Namespace{}
 	err := in.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
-	if err == nil && s.marks.of(stored) == ownedBySomebody {
+	switch {
+	case err == nil && !stored.DeletionTimestamp.IsZero():
+		return r.onItsWayOut(s, in, stored)
+	case err == nil && s.marks.of(stored) == ownedBySomebody:
 		return nil
-	}
-	if err != nil && !apierrors.IsNotFound(err) {
+	case client.IgnoreNotFound(err) != nil:
 		return r.failed(in, err, "read namespace %q", wanted.Name)
 	}
 	_, err = r.ensure(ctx, s, in, wanted, func(client.Object, client.Object) {})
@@ -161,7 +163,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+	return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
 		fmt.Sprintf("The cluster is removing namespace %q. Its kube-controller-manager does that: is it running?", joinNamespace))}
 }
 

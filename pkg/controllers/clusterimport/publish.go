@@ -102,7 +102,7 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 				return err
 			}
 		}
-		return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+		return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 			"Karmada is removing the former member %q. The cluster is joined when it is gone.", s.cluster.Name))}
 	case s.isOurs(karmada):
 		s.karmada = karmada
