@@ -196,6 +196,7 @@ func (r *Reconciler) forgetMembership(_ context.Context, s *scope) error {
 	clocks.end(s.cluster.Name, "leave")
 	r.pauses.forget(s.cluster.Name)
 	r.members.forget(s.cluster.Name)
+	r.roster.drop(s.marks.uid) // Else the record would be found again in what was seen there last.
 	s.departed = true
 	s.membership, s.instance, s.control, s.member, s.karmada = nil, nil, nil, nil, nil
 	return nil
@@ -215,6 +216,12 @@ func (r *Reconciler) forsake(ctx context.Context, s *scope) error {
 			return &outcome.Stop{Retry: busy.Retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 				"Instance %q does not have the cluster any more. It is joined again when what was made for the former join is gone.", s.membership.Instance))}
 		} else if err != nil {
+			return err
+		}
+	}
+	if former := s.membership.InstanceUID; former == "" || former == s.instance.UID {
+		// Should the cluster not be joined again, nobody would look for them any more.
+		if err := r.removeSecrets(ctx, s); err != nil {
 			return err
 		}
 	}

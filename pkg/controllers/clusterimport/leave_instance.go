@@ -44,6 +44,11 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 	} else if err := r.leaveExecutionSpace(ctx, s); err != nil {
 		return err
 	}
+	return r.removeSecrets(ctx, s)
+}
+
+// removeSecrets takes the tokens back that the instance was given.
+func (r *Reconciler) removeSecrets(ctx context.Context, s *scope) error {
 	for _, secret := range secretsFor(s.cluster.Name, handover{}) {
 		if err := r.remove(ctx, s, s.control, secret); err != nil {
 			return err

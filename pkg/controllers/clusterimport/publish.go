@@ -118,7 +118,7 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 	case s.karmada != nil:
 		s.membership.InstanceUID = s.instance.UID // It may have been registered again.
 		return nil
-	case s.membership.InstanceUID != s.instance.UID:
+	case s.membership.InstanceUID != "" && s.membership.InstanceUID != s.instance.UID:
 		// Another control plane took the name.
 		s.leavef("everything in the control plane that was Instance %q before", s.membership.Instance)
 	case s.membership.MemberUID == "":
