@@ -28,7 +28,8 @@ type Clients interface {
 // Kairship itself (AsKairship). A request that never reached the instance, or had
 // no answer, fails with an error that holds an *apierror.Error:
 // CodeInstanceUnavailable when the instance does not answer or refuses Kairship,
-// CodeRateLimited when too much is asked of it, CodeNotFound when it is gone.
+// CodeRateLimited when too much is asked of it, CodeNotFound when it is gone,
+// CodeInvalid when the request can't be sent as it is.
 type Client interface {
 	// Instance is the name of the instance.
 	Instance() string

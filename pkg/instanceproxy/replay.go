@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"sync"
+	"sync/atomic"
 )
 
 // maxReplay is how much of a body is remembered. Kubernetes accepts 3 MiB.
@@ -21,6 +22,9 @@ type recording struct {
 	seen     bytes.Buffer
 	tooLong  bool
 	detached bool
+	// broken is set when the source failed. It is not under mu, which whoever waits
+	// for the source holds.
+	broken atomic.Bool
 }
 
 // Read implements io.Reader.
@@ -31,6 +35,9 @@ func (b *recording) Read(p []byte) (int, error) {
 		return 0, errDetached
 	}
 	n, err := b.source.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.broken.Store(true)
+	}
 	if b.seen.Len()+n > maxReplay {
 		b.tooLong = true
 		b.seen.Reset()

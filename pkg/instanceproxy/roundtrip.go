@@ -177,7 +177,10 @@ func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.R
 		err = l.check(ctx)
 	}
 	if err == nil {
-		response, err = l.send(ctx, r, identity)
+		var way journey
+		if response, err = l.send(way.follow(ctx), r, identity); err != nil {
+			err = way.blame(r, err)
+		}
 	}
 	if err == nil {
 		done(nil)
@@ -195,6 +198,7 @@ func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.R
 // the breaker when it says something about the instance.
 func (i *instance) failed(ctx context.Context, l *link, done func(error), err error, waited time.Duration) error {
 	var answered *statusError
+	var fault *callersError
 	switch {
 	case errors.As(err, &answered):
 		done(nil)
@@ -211,6 +215,13 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 	case l.life.Err() != nil:
 		done(errNoVerdict)
 		return unavailable(i.name, err, "the connection to instance %q was replaced; try again", i.name)
+	case ctx.Err() == nil && errors.As(err, &fault):
+		done(errNoVerdict)
+		return unsendable(i.name, fault)
+	case ctx.Err() == nil && errors.Is(err, errUnsent):
+		done(errNoVerdict)
+		l.breaker.suspect() //nolint:contextcheck // Probes outlive the request that caused them.
+		return silent(i.name, err)
 	case ctx.Err() == nil:
 		done(err)
 		return silent(i.name, err)

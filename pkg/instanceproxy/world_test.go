@@ -66,6 +66,7 @@ func newAPIServer(t testing.TB, name string, handle http.HandlerFunc) *apiserver
 	s := &apiserver{name: name, tokens: map[string]bool{}, handle: handle}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	s.Server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Server.Config.MaxHeaderBytes = 16 << 10 // Less than Kairship takes, as what stands before an instance may.
 	s.Server.EnableHTTP2 = true
 	s.Server.StartTLS()
 	t.Cleanup(s.Server.Close)

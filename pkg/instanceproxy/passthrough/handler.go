@@ -160,6 +160,9 @@ func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceprox
 			out := *c.target
 			p.Out.URL = &out
 			p.Out.Host = ""
+			// Their names alone would be passed on, as the caller chose them, and one that
+			// can't be sent would have the request fail on the way out.
+			p.Out.Trailer = nil
 			// It is Kairship's, and means nothing to the instance; but an API server
 			// takes no WebSocket for a watch without one.
 			if browser := p.In.Header.Get("Origin") != ""; browser && c.what.upgrade(p.In) {

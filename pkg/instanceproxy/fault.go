@@ -1,0 +1,76 @@
+package instanceproxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"sync/atomic"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// How far a request came. It is the connection's failure when none was had, or
+// when something was written to it.
+const (
+	// atHome is a request that was refused before it asked for a connection.
+	atHome int32 = iota
+	// seeking is one that waits for a connection.
+	seeking
+	// seated is one that has a connection, and has not written to it.
+	seated
+	// underway is one whose headers were written.
+	underway
+)
+
+// journey follows a request to its connection.
+type journey struct{ stage atomic.Int32 }
+
+// follow returns the context that a request is to be sent with.
+func (j *journey) follow(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GetConn:      func(string) { j.stage.Store(seeking) },
+		GotConn:      func(httptrace.GotConnInfo) { j.stage.Store(seated) },
+		WroteHeaders: func() { j.stage.Store(underway) },
+	})
+}
+
+// callersError is the failure of a request by what the caller sent. Anybody can
+// bring it about at any time, so it says nothing about the instance.
+type callersError struct {
+	error
+	says string
+}
+
+// Unwrap returns what went wrong.
+func (f *callersError) Unwrap() error { return f.error }
+
+// tooLarge is what net/http says, with no type of its own, when the other end has
+// announced that it takes less.
+const tooLarge = "request header list larger than peer's advertised limit"
+
+// errUnsent is the failure of a request that no byte was sent of, though there was
+// a connection. It may have broken at that moment; a probe finds out.
+var errUnsent = errors.New("nothing was sent")
+
+// blame finds out whose fault it was that a request failed.
+func (j *journey) blame(r *http.Request, err error) error {
+	if body, ok := r.Body.(*recording); ok && body.broken.Load() {
+		return &callersError{err, "its body breaks off, or is not encoded as it says"}
+	}
+	switch stage := j.stage.Load(); {
+	case stage == seated && strings.Contains(err.Error(), tooLarge):
+		return &callersError{err, "its headers are larger than the instance takes"}
+	case stage == atHome:
+		return &callersError{err, "its headers or its address are malformed"}
+	case stage == seated:
+		return errors.Join(errUnsent, err)
+	}
+	return err
+}
+
+// unsendable tells a caller what is wrong with a request.
+func unsendable(instance string, fault *callersError) error {
+	return apierror.In(apierror.Invalid("", "the request cannot be sent to instance %q: %s", instance, fault.says), instance)
+}
