@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -82,6 +83,8 @@ type step struct {
 	before string
 	// previous is the object before it was written, where it may have to be restored.
 	previous *unstructured.Unstructured
+	// sent tells that the write was sent, whatever became of it then.
+	sent atomic.Bool
 	// out is what was written; nil when nothing was.
 	out *write.Outcome
 	err error
@@ -105,7 +108,7 @@ type Terms struct {
 type Together struct {
 	// Done tells that every object was written, or in a dry run could be.
 	Done bool
-	// Written tells that at least one was, whatever became of it then.
+	// Written tells that at least one was, or may have been, whatever became of it then.
 	Written bool
 	// Err is the last failure in the order of writing, which is nearest to what the
 	// call is about: the objects before are there for those after.
@@ -188,7 +191,7 @@ func (s *Service) together(ctx context.Context, site *write.Site, documents []do
 		if st.err != nil {
 			t.Err = st.err
 		}
-		t.Written = t.Written || st.out != nil
+		t.Written = t.Written || st.out != nil || st.unsettled(st.err)
 	}
 	if terms.Rollback && !t.Done && !terms.DryRun && t.Written {
 		s.undo(ctx, site, steps)
@@ -376,6 +379,10 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 
 // send writes the document, or tries it.
 func (st *step) send(ctx context.Context, site *write.Site, terms Terms, dryRun bool) (*write.Outcome, error) {
+	if !dryRun {
+		st.sent.Store(false)
+		ctx = noting(ctx, &st.sent)
+	}
 	object := st.object.DeepCopy()
 	if terms.Create {
 		return site.Create(ctx, st.kind, object, st.options(dryRun))
@@ -392,8 +399,8 @@ func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, 
 	for i, st := range steps {
 		out, err := s.write(ctx, site, st, terms)
 		if err != nil {
-			if i == 0 && away(err) {
-				return err
+			if i == 0 && away(err) && !st.unsettled(err) {
+				return err // Nothing was written, so there is nothing to tell.
 			}
 			st.fail(err)
 			return nil
@@ -420,6 +427,7 @@ func (s *Service) write(ctx context.Context, site *write.Site, st *step, terms T
 		}
 		select {
 		case <-ctx.Done():
+			st.sent.Store(false) // What was sent was answered.
 			return nil, ctx.Err()
 		case <-time.After(100 * time.Millisecond):
 		}

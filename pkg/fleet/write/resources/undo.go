@@ -53,6 +53,7 @@ func (s *Service) attempt(ctx context.Context, site *write.Site, st *step, terms
 		return st.send(ctx, site, terms, false)
 	}
 	for try := 1; ; try++ {
+		st.sent.Store(false) // What was sent before was answered.
 		previous, err := site.Get(ctx, st.kind, st.namespace, st.object.GetName(), st.options(false).Paths)
 		switch {
 		case apierror.Is(err, apierror.CodeNotFound):
@@ -80,19 +81,13 @@ func (s *Service) undo(ctx context.Context, site *write.Site, steps []*step) {
 	defer cancel()
 	for _, st := range slices.Backward(steps) {
 		switch {
-		case st.err != nil && st.out == nil && unsettled(st.err):
+		case st.out == nil && st.unsettled(st.err):
 			st.result.Rollback = &Undone{Outcome: UndoUnknown, Message: text("the instance gave no answer, so it may have been written; look at it")}
 		case st.out == nil, st.result.Action == ActionUnchanged:
 		default:
 			st.result.Rollback = st.undo(ctx, site)
 		}
 	}
-}
-
-// unsettled tells that nobody knows whether a write was made.
-func unsettled(err error) bool {
-	_, ours := write.ProblemOf(err)
-	return !ours || away(err)
 }
 
 func (st *step) undo(ctx context.Context, site *write.Site) *Undone {
