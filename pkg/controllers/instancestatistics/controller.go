@@ -10,6 +10,7 @@ package instancestatistics
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
@@ -99,12 +101,25 @@ func reachedOtherwise() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*v1alpha1.Instance)
 		after, also := e.ObjectNew.(*v1alpha1.Instance)
-		return ok && also && (reached(before) != reached(after) || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero())
+		return ok && also && (reached(before) != reached(after) || deleting(before) != deleting(after))
 	}}
 }
 
 func reached(instance *v1alpha1.Instance) bool {
 	return meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionReachable)
+}
+
+func deleting(instance *v1alpha1.Instance) bool { return !instance.DeletionTimestamp.IsZero() }
+
+// followed says whether an instance is watched. One that is being deleted may be held
+// for days, and nobody looks any more whether it is reached: if it was followed before,
+// that goes on until it is lost.
+func followed(instance *v1alpha1.Instance) bool {
+	if deleting(instance) {
+		summary := instance.Status.Summary
+		return summary != nil && summary.StaleSince == nil
+	}
+	return reached(instance)
 }
 
 // identifiedOtherwise lets through that it became known which cluster a Cluster is.
@@ -137,11 +152,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		r.observers.forget(name)
 		summaries.forget(name)
+		r.Connections.Forget(connections.Instance(name)) // We may have been the last to ask for it.
 		return ctrl.Result{}, r.withoutFigures(ctx, name)
-	}
-	if !instance.DeletionTimestamp.IsZero() {
-		r.observers.forget(name)
-		return ctrl.Result{}, nil
 	}
 
 	summary, known, retry, err := r.count(ctx, instance)
@@ -158,7 +170,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // count is the summary as it should be, with the members by name; nil when there is
 // nothing to say yet.
 func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v1alpha1.InstanceSummary, map[string]member, time.Duration, error) {
-	if !reached(instance) {
+	if !followed(instance) {
 		r.observers.forget(instance.Name)
 		condition := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionReachable)
 		if condition == nil {
@@ -167,8 +179,14 @@ func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v
 		return old(instance, condition.LastTransitionTime.Time), nil, 0, nil
 	}
 	to, err := r.Credentials.OfInstance(ctx, instance)
-	if err != nil {
-		return nil, nil, probe.Next(patience), nil //nolint:nilerr // package instancestatus tells a person, and a watch tells us.
+	switch {
+	case err == nil:
+	case deleting(instance) && (errors.Is(err, connection.ErrMissing) || errors.Is(err, connection.ErrInvalid)):
+		// Nobody looks at it any more who would say that it is not reached.
+		r.observers.forget(instance.Name)
+		return old(instance, time.Now()), nil, 0, nil
+	default:
+		return nil, nil, probe.Next(patience), nil // Package instancestatus tells a person, and a watch tells us.
 	}
 	conn, err := r.Connections.Of(connections.Instance(instance.Name), to)
 	if err != nil {
