@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"math"
 	"net/http"
 	"strconv"
@@ -18,9 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
-// How much is worked on at once. A body is in memory before it is known whether
-// it was signed, so these bound what strangers can make us hold: 16 MiB of
-// events and 32 MiB of resyncs.
+// How much is worked on at once. Only what is signed is worked on.
 const (
 	maxEvents  = 256
 	maxResyncs = 2
@@ -41,8 +38,9 @@ type handler struct {
 	now      func() time.Time
 	log      logr.Logger
 
-	events, resyncs chan struct{}
-	strangers       rarely
+	eventBodies, resyncBodies *readers
+	events, resyncs           chan struct{}
+	strangers                 rarely
 }
 
 func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), now func() time.Time, log logr.Logger) *handler {
@@ -51,7 +49,8 @@ func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), no
 		verifier: gm.Verifier{Now: now},
 		// A timestamp may lie ahead as far as behind, so a request may be accepted for
 		// twice the tolerance.
-		seen:   &memory{lasts: 2 * gm.DefaultTolerance, size: 100_000},
+		seen:        &memory{lasts: 2 * gm.DefaultTolerance, size: 100_000},
+		eventBodies: &readers{most: maxEventBodies}, resyncBodies: &readers{most: maxResyncBodies},
 		events: make(chan struct{}, maxEvents), resyncs: make(chan struct{}, maxResyncs),
 		strangers: rarely{every: time.Second},
 	}
@@ -75,9 +74,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", http.MethodPost)
 		refused = refuse(gm.MethodNotAllowed, "", "the method must be POST")
 	case r.URL.Path == gm.EventsPath:
-		refused = h.serve(w, r, h.events, gm.MaxEventBytes, eventTimeout, h.event)
+		refused = h.serve(w, r, lane{h.eventBodies, gm.MaxEventBytes, eventArrives, h.events, eventTimeout}, h.event)
 	default:
-		refused = h.serve(w, r, h.resyncs, gm.MaxResyncBytes, resyncTimeout, h.resync)
+		refused = h.serve(w, r, lane{h.resyncBodies, gm.MaxResyncBytes, resyncArrives, h.resyncs, resyncTimeout}, h.resync)
 	}
 	if refused != nil {
 		count(r.URL.Path, refused.Code)
@@ -110,57 +109,36 @@ func (h *handler) logger(ctx context.Context) logr.Logger {
 }
 
 // serve reads a request, makes sure that it is the platform's and new, and has it
-// stored. store answers it, or says why it is refused.
-func (h *handler) serve(w http.ResponseWriter, r *http.Request, slots chan struct{}, most int64, within time.Duration,
+// stored. store answers it, or says why it is refused. Until a request is known to be
+// the platform's, it takes nothing that the platform's could lack.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, l lane,
 	store func(context.Context, http.ResponseWriter, request) *refusal,
 ) *refusal {
-	select {
-	case slots <- struct{}{}:
-		defer func() { <-slots }()
-	default:
-		return unavailable(errors.New("too many requests at once"))
-	}
-	body, refused := read(w, r, most)
-	if refused != nil {
+	// Of what is refused unread, too: the server reads the rest of it before it answers.
+	setReadDeadline(http.NewResponseController(w), time.Now().Add(eventArrives))
+	if refused := h.screen(r.Header); refused != nil {
 		return refused
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), within)
-	defer cancel()
-	secrets, err := h.secrets(ctx)
+	secrets, err := h.secrets(r.Context())
 	if err != nil {
 		return unavailable(err)
 	}
-	delivery, err := h.verifier.Verify(secrets, only(r.Header, gm.TimestampHeader), only(r.Header, gm.SignatureHeader), body)
-	switch {
-	case errors.Is(err, gm.ErrStale):
-		return refuse(gm.StaleTimestamp, "", "%v", err)
-	case err != nil:
-		return refuse(gm.WrongSignature, "", "%v", err)
-	case !h.seen.first(delivery.Digest, h.now()):
+	received, refused := h.receive(w, r, l, secrets)
+	if refused != nil {
+		return refused
+	}
+	select {
+	case l.slots <- struct{}{}:
+		defer func() { <-l.slots }()
+	default:
+		return unavailable(errors.New("too many requests at once"))
+	}
+	if !h.seen.first(received.delivery.Digest, h.now()) {
 		return replayed()
 	}
-	return store(ctx, w, request{body, delivery})
-}
-
-// read reads the body.
-func read(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *refusal) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, most))
-	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return nil, refuse(gm.TooLarge, "", "the body may have at most %d bytes", most)
-	}
-	if err != nil {
-		return nil, refuse(gm.Malformed, "", "the body ends before its length")
-	}
-	return body, nil
-}
-
-// only is the value of a header that is there once; of two, nobody could say
-// which is meant.
-func only(header http.Header, name string) string {
-	if values := header.Values(name); len(values) == 1 {
-		return values[0]
-	}
-	return ""
+	ctx, cancel := context.WithTimeout(r.Context(), l.within)
+	defer cancel()
+	return store(ctx, w, received)
 }
 
 // event stores an event.
@@ -224,11 +202,11 @@ func (h *handler) tell(r *http.Request, refused *refusal) {
 		if now, missed := h.strangers.now(h.now()); now {
 			h.logger(r.Context()).Error(refused.cause, "A request cannot be served", "path", r.URL.Path, "moreBefore", missed)
 		}
-	case gm.WrongSignature, gm.TooLarge, gm.UnknownPath, gm.MethodNotAllowed:
+	case gm.WrongSignature, gm.StaleTimestamp, gm.TooLarge, gm.UnknownPath, gm.MethodNotAllowed:
 		if now, missed := h.strangers.now(h.now()); now {
 			h.log.Info("Request refused", "code", refused.Code, "from", r.RemoteAddr, "moreBefore", missed)
 		}
-	case gm.Malformed, gm.StaleTimestamp, gm.Replay:
+	case gm.Malformed, gm.Replay:
 		h.log.Info("Request refused", "code", refused.Code, "field", refused.Field, "from", r.RemoteAddr)
 	case gm.UnknownInstance, gm.SequenceConflict, gm.BindingConflict:
 		// Logged with the event that they are about.

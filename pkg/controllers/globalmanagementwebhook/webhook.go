@@ -97,8 +97,8 @@ func (s *server) Start(ctx context.Context) error {
 		Handler:           s.handler,
 		TLSConfig:         &tls.Config{GetCertificate: s.certificate.GetCertificate, MinVersion: tls.VersionTLS12},
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       time.Minute,
-		WriteTimeout:      resyncTimeout + 30*time.Second,
+		ReadTimeout:       resyncArrives,
+		WriteTimeout:      resyncArrives + resyncTimeout + 30*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
 		// What goes wrong before there is a request, such as a handshake, is strangers' doing.

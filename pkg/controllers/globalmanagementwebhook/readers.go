@@ -1,0 +1,102 @@
+package globalmanagementwebhook
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+// readers are the requests whose bodies are in memory and not known to be signed.
+// There are only so many at once, and whoever sends slowly must not keep others out
+// by that: where there is no room, one of them is cut off. It is one of the address
+// that has the most, and of those the one that came first. A body that is sent in one
+// go is never that for long enough.
+type readers struct {
+	most int
+
+	mu  sync.Mutex
+	all []*reader // in the order in which they came
+}
+
+// reader is one of them.
+type reader struct {
+	from netip.Prefix
+	// cut ends the reading of its body.
+	cut func()
+	// arrived says that the body was read to its end: there is nothing to cut.
+	arrived bool
+}
+
+// enter makes room for one more. There is none, and the result is nil, only while
+// the bodies of all others have arrived.
+func (r *readers) enter(from netip.Prefix, cut func()) *reader {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.all) >= r.most {
+		at := r.slowest(from)
+		if at < 0 {
+			return nil
+		}
+		r.all[at].cut()
+		r.all = slices.Delete(r.all, at, at+1)
+	}
+	entered := &reader{from: from, cut: cut}
+	r.all = append(r.all, entered)
+	return entered
+}
+
+// slowest is who is cut off for a newcomer; -1 when nobody can be.
+func (r *readers) slowest(newcomer netip.Prefix) int {
+	number := map[netip.Prefix]int{newcomer: 1}
+	for _, each := range r.all {
+		number[each.from]++
+	}
+	found := -1
+	for i, each := range r.all {
+		if !each.arrived && (found < 0 || number[each.from] > number[r.all[found].from]) {
+			found = i
+		}
+	}
+	return found
+}
+
+// arrive notes that a body was read, or will not be.
+func (r *readers) arrive(one *reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one.arrived = true
+}
+
+// leave makes room again.
+func (r *readers) leave(one *reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if at := slices.Index(r.all, one); at >= 0 {
+		r.all = slices.Delete(r.all, at, at+1)
+	}
+}
+
+// number is how many there are.
+func (r *readers) number() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all)
+}
+
+// senderOf is where a request comes from. Of IPv6 everybody has a whole network.
+func senderOf(r *http.Request) netip.Prefix {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	address, bits := at.Addr().Unmap().WithZone(""), 32
+	if address.Is6() {
+		bits = 64
+	}
+	prefix, err := address.Prefix(bits)
+	if err != nil {
+		return netip.Prefix{}
+	}
+	return prefix
+}
