@@ -381,6 +381,15 @@ func TestMetrics(t *testing.T) {
 	if n == 0 || strings.Contains(text, "alice") || strings.Contains(text, "secret-path") || !strings.Contains(text, "kairship_instance_requests_total") {
 		t.Errorf("%d series: %s", n, text)
 	}
+	if strings.Contains(text, `value:"watch"`) {
+		t.Errorf("a read counts as a watch: %s", text)
+	}
+	if _, err := told(as(t, "alice"), c, "alpha", "/secret-path?watch=True"); err != nil {
+		t.Fatal(err)
+	}
+	if _, text := series(); !strings.Contains(text, `value:"watch"`) {
+		t.Errorf("a watch counts as a read: %s", text)
+	}
 	w.delete("alpha")
 	if n, text := series(); n != 0 {
 		t.Errorf("%d series of an instance that is gone: %s", n, text)

@@ -145,14 +145,8 @@ func verbClass(r *http.Request) string {
 		return "connect"
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		return "write"
-	case isWatch(r):
+	case IsSet(r.URL.Query(), "watch"): // It lasts long, unlike a list.
 		return "watch"
 	}
 	return "read"
-}
-
-// isWatch tells a watch, which lasts long, from a list.
-func isWatch(r *http.Request) bool {
-	value := r.URL.Query().Get("watch")
-	return value == "true" || value == "1"
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 var errPath = errors.New("not a path of an API")
@@ -100,10 +101,8 @@ func (q request) operation(status int) string {
 // lasts tells a request that has no end of its own.
 func (q request) lasts(r *http.Request) bool {
 	query := r.URL.Query()
-	return q.upgrade(r) || yes(query.Get("watch")) || yes(query.Get("follow")) || q.subresource == "proxy"
+	return q.upgrade(r) || instanceproxy.IsSet(query, "watch") || instanceproxy.IsSet(query, "follow") || q.subresource == "proxy"
 }
-
-func yes(value string) bool { return value == "true" || value == "1" }
 
 // upgrade tells a request that wants the connection for itself.
 func (request) upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }

@@ -2,6 +2,7 @@ package passthrough
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -35,6 +36,37 @@ func TestWhatAPathIsAbout(t *testing.T) {
 		tt.want.verb = "get"
 		if diff := cmp.Diff(tt.want, what(http.MethodGet, tt.path), cmp.AllowUnexported(request{})); diff != "" {
 			t.Errorf("%s: %s: %s", tt.path, tt.why, diff)
+		}
+	}
+}
+
+func TestWhatLasts(t *testing.T) {
+	const pods, logs = "/api/v1/namespaces/shop/pods", "/api/v1/namespaces/shop/pods/p/log"
+	for _, tt := range []struct {
+		address string
+		want    bool
+		why     string
+	}{
+		{pods, false, "a list"},
+		{pods + "?watch=true", true, "a watch"},
+		{pods + "?watch=1", true, "the same, short"},
+		{pods + "?watch=True", true, "as Python's client says it"},
+		{pods + "?watch=yes", true, "Kubernetes takes anything"},
+		{pods + "?watch=", true, "even nothing"},
+		{pods + "?limit=5&watch", true, "or less than that"},
+		{pods + "?watch=false", false, "but for this"},
+		{pods + "?watch=False", false, "however it is written"},
+		{pods + "?watch=0", false, "and this"},
+		{pods + "?watch=0&watch=1", false, "the first counts"},
+		{pods + "?watch=1&watch=0", true, "the first counts"},
+		{pods + "?follow=false&Watch=1", false, "another parameter"},
+		{logs, false, "what was logged so far"},
+		{logs + "?follow=True", true, "and what will be"},
+		{pods + "/p/proxy", true, "anything may be behind a proxy"},
+	} {
+		r := httptest.NewRequest(http.MethodGet, PathOf("alpha")+tt.address, http.NoBody)
+		if got := Lasts(r); got != tt.want {
+			t.Errorf("%s: got %t, want %t: %s", tt.address, got, tt.want, tt.why)
 		}
 	}
 }
