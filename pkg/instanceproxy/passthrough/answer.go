@@ -39,7 +39,7 @@ func (c *call) confine(response *http.Response) error {
 			h.Del(name)
 		}
 	}
-	if response.StatusCode != http.StatusSwitchingProtocols && !isInert(h.Get("Content-Type")) {
+	if response.StatusCode != http.StatusSwitchingProtocols && !isInert(h.Values("Content-Type")) {
 		// Through an instance's own proxies any server of a member answers.
 		h.Set("Content-Security-Policy", "sandbox")
 		h.Set("X-Content-Type-Options", "nosniff")
@@ -47,8 +47,13 @@ func (c *call) confine(response *http.Response) error {
 	return c.confineRedirect(response)
 }
 
-func isInert(contentType string) bool {
-	media, _, err := mime.ParseMediaType(contentType)
+// isInert tells what no browser runs, by the values of Content-Type. Of several a
+// browser may take any.
+func isInert(contentTypes []string) bool {
+	if len(contentTypes) != 1 {
+		return false
+	}
+	media, _, err := mime.ParseMediaType(contentTypes[0])
 	return err == nil && (slices.Contains(inert, media) || strings.HasPrefix(media, "application/vnd.kubernetes."))
 }
 

@@ -67,6 +67,7 @@ func TestLocationOfWhatWasCreated(t *testing.T) {
 // scripts ask for whatever the person's certificate opens.
 func TestPagesOfAnInstance(t *testing.T) {
 	for _, tt := range []struct {
+		// contentType may be several, with bars in between.
 		contentType string
 		confined    bool
 		why         string
@@ -82,11 +83,15 @@ func TestPagesOfAnInstance(t *testing.T) {
 		{"text/xml", true, "it may be turned into a page"},
 		{"", true, "a browser would guess"},
 		{"text/html;", true, "one that is hard to read"},
+		{"application/json|text/html", true, "two, of which a browser may take the last"},
+		{"text/html|application/json", true, "or the first"},
+		{"application/json|application/json", true, "or whatever it makes of them"},
+		{"application/json, text/html", true, "two in one"},
 	} {
 		s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header()["Content-Type"] = nil
 			if tt.contentType != "" {
-				w.Header().Set("Content-Type", tt.contentType)
+				w.Header()["Content-Type"] = strings.Split(tt.contentType, "|")
 			}
 			w.Header().Set("Clear-Site-Data", `"*"`)
 			w.Header().Set("Alt-Svc", `h2="evil.example.com:443"`)
