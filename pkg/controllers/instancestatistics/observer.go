@@ -33,13 +33,14 @@ const (
 type observer struct {
 	conn     *connections.Conn
 	stores   []*store
-	begun    time.Time
 	patience time.Duration
 
 	end     context.CancelFunc
 	running sync.WaitGroup
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// begun is when it got a slot; zero before.
+	begun time.Time
 	timer *time.Timer
 	ended bool
 	tell  func()
@@ -49,7 +50,7 @@ type observer struct {
 // It tells of what changes, and of every request that failed.
 func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, tell func(), failed func()) (*observer, error) {
 	ctx, end := context.WithCancel(conn.Context())
-	o := &observer{conn: conn, end: end, tell: tell, begun: time.Now(), patience: patience}
+	o := &observer{conn: conn, end: end, tell: tell, patience: patience}
 	var reflectors []*cache.Reflector
 	clients := map[schema.GroupVersion]rest.Interface{}
 	for _, s := range sources {
@@ -75,6 +76,7 @@ func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, 
 		case <-ctx.Done():
 			return
 		}
+		o.begin()
 		for _, reflector := range reflectors {
 			o.running.Go(func() {
 				watches.Add(1)
@@ -117,7 +119,20 @@ func (o *observer) complete() bool {
 // known says that the figures can be believed: all of them, or those that came in
 // time, the members among them. Members that may not be read are not none.
 func (o *observer) known() bool {
-	return o.stores[0].listed() && (o.complete() || time.Since(o.begun) > o.patience)
+	return o.stores[0].listed() && (o.complete() || o.late())
+}
+
+func (o *observer) begin() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.begun = time.Now()
+}
+
+// late says that everything has had the time to come.
+func (o *observer) late() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return !o.begun.IsZero() && time.Since(o.begun) > o.patience
 }
 
 // stale is since when the figures are old; zero while they are not.

@@ -357,3 +357,23 @@ func TestStaleAt(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitingForASlotIsNoStart has an instance wait longer than a start may take.
+func TestWaitingForASlotIsNoStart(t *testing.T) {
+	k, s := newKarmada(t), newStage(t)
+	s.observers.patience = brief
+	for range starting {
+		s.observers.slots <- struct{}{}
+	}
+	o := s.observe("alpha", k.connection())
+	defer s.observers.forget("alpha")
+	time.Sleep(2 * brief)
+	if err := o.stores[0].Replace(nil, ""); err != nil {
+		t.Fatal(err)
+	}
+	if o.known() {
+		t.Error("what had no time to come is left out")
+	}
+	<-s.observers.slots
+	eventually(t, "every kind is counted", func() bool { return o.known() && len(o.figures()) == len(sources) })
+}

@@ -34,10 +34,9 @@ func TestOneWatchIsMissing(t *testing.T) {
 			o := s.observe("alpha", k.connection())
 			defer s.observers.forget("alpha")
 			s.settles(o)
-			eventually(t, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
-			if f := o.figures(); len(f) != len(sources) || !o.stale().IsZero() {
-				t.Fatalf("at first %d kinds are counted, and they are old since %s", len(f), o.stale())
-			}
+			eventually(t, "every kind is watched and counted", func() bool {
+				return int(k.open.Load()) == len(sources) && len(o.figures()) == len(sources) && o.stale().IsZero()
+			})
 
 			begun := time.Now()
 			k.refuse(c.resource, c.status)
