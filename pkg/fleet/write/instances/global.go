@@ -3,6 +3,7 @@ package instances
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -145,6 +146,17 @@ func translateSecret(err error) error {
 		return apierror.At(apierror.Wrap(err, apierror.CodeConflict, "the credentials have changed meanwhile; try again"), kubeconfigArgument)
 	}
 	return unanswered(err)
+}
+
+// half is the error of a change of which a part was written, and says which.
+func half(err error, format string, args ...any) error {
+	e, ok := errors.AsType[*apierror.Error](err)
+	if !ok {
+		e = apierror.Wrap(err, apierror.CodeTimeout, "this took too long; look at the instance before you try again")
+	}
+	told := *e
+	told.Message += "; " + fmt.Sprintf(format, args...)
+	return &told
 }
 
 func unanswered(err error) error {
