@@ -10,6 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 const builtVersion = "v0.0.0-charttest"
@@ -27,19 +30,43 @@ func TestProgramsTakeWhatTheChartGives(t *testing.T) {
 		binaries["kairship-"+program] = static(t, program)
 	}
 	for name, values := range matrix(t) {
+		maps := configMaps(t, values)
 		for _, d := range deployments(t, values) {
-			container := pod(t, d).Spec.Containers[0]
+			spec := pod(t, d).Spec
+			container := spec.Containers[0]
 			dir := emptyRoot(t, binaries[d.GetName()])
 			for _, mount := range container.VolumeMounts {
-				mounted(t, filepath.Join(dir, mount.MountPath), mount.Name)
+				mounted(t, filepath.Join(dir, mount.MountPath), volume(t, spec, mount.Name), maps)
 			}
-			if out, err := inRoot(t, dir, "--version"); err != nil || !strings.Contains(out, d.GetName()+" "+builtVersion) {
+			if out, err := inRoot(t, dir, nil, "--version"); err != nil || !strings.Contains(out, d.GetName()+" "+builtVersion) {
 				t.Errorf("%s: %s --version: %v, %q", name, d.GetName(), err, out)
 			}
-			out, err := inRoot(t, dir, append(container.Args, "--kubeconfig=/missing")...)
+			environ := environment(container)
+			out, err := inRoot(t, dir, environ, append(container.Args, "--kubeconfig=/missing")...)
 			if err == nil || !strings.Contains(out, ": one setting is wrong:\n") || !strings.Contains(out, "--kubeconfig: stat /missing") {
 				t.Errorf("%s: %s %s: got %v and\n%s\nwant nothing but the complaint about --kubeconfig", name, d.GetName(), strings.Join(container.Args, " "), err, out)
 			}
+		}
+	}
+	configFileIsRead(t, binaries)
+}
+
+// configFileIsRead has one wrong setting in each file that the chart makes of values, of
+// which the program has to tell by the file's name: that nothing is wrong would also be
+// said of a file that nobody reads.
+func configFileIsRead(t *testing.T, binaries map[string]string) {
+	t.Helper()
+	values := file(t, "apiserver: {config: {max-query-cost: 2000000, max-body-bytes: 1000}}\ncontrollerManager: {config: {workers: {instance-status: 2000000}}}\n")
+	maps := configMaps(t, values)
+	for _, d := range deployments(t, values) {
+		spec := pod(t, d).Spec
+		dir := emptyRoot(t, binaries[d.GetName()])
+		for _, mount := range spec.Containers[0].VolumeMounts {
+			mounted(t, filepath.Join(dir, mount.MountPath), volume(t, spec, mount.Name), maps)
+		}
+		out, err := inRoot(t, dir, nil, spec.Containers[0].Args...)
+		if err == nil || !strings.Contains(out, ": one setting is wrong:\n") || !strings.Contains(out, "(set by /etc/kairship/config/config.yaml:") {
+			t.Errorf("%s: got %v and\n%s\nwant a complaint about what is in the file, and no other", d.GetName(), err, out)
 		}
 	}
 }
@@ -85,15 +112,50 @@ func emptyRoot(t *testing.T, binary string) string {
 	return dir
 }
 
-// mounted fills a folder as the Secret or ConfigMap of that name would.
-func mounted(t *testing.T, dir, volume string) {
+// configMaps are those of the chart, by name.
+func configMaps(t *testing.T, values string) map[string]map[string]string {
+	t.Helper()
+	found := map[string]map[string]string{}
+	for _, o := range objects(t, render(t, values)) {
+		if o.GetKind() == "ConfigMap" {
+			data, _, err := unstructured.NestedStringMap(o.Object, "data")
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[o.GetName()] = data
+		}
+	}
+	return found
+}
+
+func volume(t *testing.T, spec corev1.PodSpec, name string) corev1.Volume {
+	t.Helper()
+	for _, v := range spec.Volumes {
+		if v.Name == name {
+			return v
+		}
+	}
+	t.Fatalf("there is no volume %s", name)
+	return corev1.Volume{}
+}
+
+// mounted fills a folder as the Secret or ConfigMap of a volume would: one of the chart
+// with what is in it, and any other with what the programs look for there.
+func mounted(t *testing.T, dir string, v corev1.Volume, maps map[string]map[string]string) {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	files := map[string]string{"tls.crt": "certificate", "tls.key": "key"}
-	if volume == "client-ca" {
-		files = map[string]string{"ca.crt": "authorities"}
+	if v.ConfigMap != nil {
+		others := map[string]map[string]string{"clients": {"ca.crt": "authorities"}, "trusted-documents": {"manifest.json": "{}"}}
+		files = others[v.ConfigMap.Name]
+		if own, is := maps[v.ConfigMap.Name]; is {
+			files = own
+		}
+		if len(files) == 0 {
+			t.Fatalf("nobody makes the ConfigMap %s", v.ConfigMap.Name)
+		}
 	}
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
@@ -102,9 +164,22 @@ func mounted(t *testing.T, dir, volume string) {
 	}
 }
 
+// environment is what the container's process finds; what a Secret would say is made up.
+func environment(container corev1.Container) []string {
+	environ := make([]string, 0, len(container.Env))
+	for _, variable := range container.Env {
+		value := variable.Value
+		if variable.ValueFrom != nil {
+			value = "from=elsewhere"
+		}
+		environ = append(environ, variable.Name+"="+value)
+	}
+	return environ
+}
+
 // inRoot runs the program with the folder as its root, as the user of the chart's
 // security context.
-func inRoot(t *testing.T, dir string, args ...string) (string, error) {
+func inRoot(t *testing.T, dir string, environ []string, args ...string) (string, error) {
 	t.Helper()
 	const user = 65532
 	attributes := &syscall.SysProcAttr{Chroot: dir}
@@ -117,7 +192,7 @@ func inRoot(t *testing.T, dir string, args ...string) (string, error) {
 		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: os.Getgid(), Size: 1}}
 	}
 	cmd := exec.CommandContext(t.Context(), "/kairship", args...)
-	cmd.Path, cmd.Dir, cmd.Env, cmd.SysProcAttr = "/kairship", "/", []string{}, attributes
+	cmd.Path, cmd.Dir, cmd.Env, cmd.SysProcAttr = "/kairship", "/", append([]string{}, environ...), attributes
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()

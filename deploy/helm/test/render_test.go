@@ -79,6 +79,15 @@ func TestRefusals(t *testing.T) {
 		{"a flag with its dashes", "controllerManager.flags.--workers=a=1", "invalid propertyName '--workers'"},
 		{"an Ingress for no host", "apiserver.ingress.enabled=true", "apiserver.ingress.host: must be given"},
 		{"a route from no Gateway", "apiserver.httpRoute.enabled=true", "apiserver.httpRoute.parentRefs: must be given"},
+		{"a setting of the file that the chart sets", "apiserver.config.listen-address=:1", "apiserver.config.listen-address: the chart sets this flag itself"},
+		{"a file beside that of the values", "apiserver.config.log=x,apiserver.flags.config=/a", "apiserver.flags.config: the chart sets this flag itself"},
+		{"a variable for what the chart sets", "controllerManager.extraEnv[0].name=KAIRSHIP_LOG_LEVEL", "controllerManager.extraEnv: KAIRSHIP_LOG_LEVEL: the chart sets this flag itself"},
+		{"a volume without name", "apiserver.extraVolumes[0].emptyDir.medium=Memory", "missing property 'name'"},
+		{"a volume of the chart", "apiserver.extraVolumes[0].name=tls", "apiserver.extraVolumes: the chart has a volume tls itself"},
+		{"a mount to nowhere", "apiserver.extraVolumeMounts[0].name=a", "missing property 'mountPath'"},
+		{"a wait of no length", "apiserver.flags.wait-for-apis=1500ms", "apiserver: wait-for-apis: write 1500ms in whole hours, minutes and seconds"},
+		{"one namespace twice", "instanceSecrets.in[0].namespace=team-a,instanceSecrets.in[1].namespace=team-a", "instanceSecrets.in: the namespace team-a is there twice"},
+		{"more replicas at least than at most", "apiserver.autoscaling.enabled=true,apiserver.autoscaling.minReplicas=12", "apiserver.autoscaling: minReplicas is 12, which is more than maxReplicas, 10"},
 	} {
 		_, problems, err := helm(t, "template", "kairship", chart, "--namespace", namespace, "--kube-version", kubeVersion, "--set", tt.set)
 		if err == nil || !strings.Contains(problems, tt.says) {
@@ -89,4 +98,89 @@ func TestRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(problems, "must be installed in the namespace kairship-system") {
 		t.Errorf("another namespace: got error %v, %q", err, problems)
 	}
+}
+
+// TestNumbersAreWrittenOut: Helm reads the numbers of a file as floating-point ones.
+func TestNumbersAreWrittenOut(t *testing.T) {
+	out := rendered(t, `
+apiserver:
+  replicas: 2000000
+  flags: {max-query-cost: 2000000, user-cost-burst: "3e7", tracing-sample-ratio: 0.25, instance-burst: -1}
+  config: {max-body-bytes: 2097152}
+  podDisruptionBudget: {maxUnavailable: 3000000}
+controllerManager:
+  replicas: 4000000
+  podDisruptionBudget: {maxUnavailable: 50%}
+`)
+	for _, want := range []string{
+		"replicas: 2000000\n", "replicas: 4000000\n", "maxUnavailable: 3000000\n", "maxUnavailable: 50%\n", "max-body-bytes: 2097152\n",
+		`"--max-query-cost=2000000"`, `"--user-cost-burst=3e7"`, `"--tracing-sample-ratio=0.25"`, `"--instance-burst=-1"`,
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+	out = rendered(t, "apiserver: {autoscaling: {enabled: true, minReplicas: 2000000, maxReplicas: 3000000, targetCPUUtilizationPercentage: 4000000}}")
+	for _, want := range []string{"minReplicas: 2000000\n", "maxReplicas: 3000000\n", "averageUtilization: 4000000}"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in\n%s", want, out)
+		}
+	}
+}
+
+// TestStartupProbeIsPatientEnough: a pod may take as long to start as it is told to wait.
+func TestStartupProbeIsPatientEnough(t *testing.T) {
+	for _, tt := range []struct {
+		values  string
+		seconds int64
+	}{
+		{"{}", 60},
+		{"{flags: {wait-for-apis: 5m}}", 300},
+		{"{config: {wait-for-apis: 1h1m1s}}", 3661},
+		{"{extraEnv: [{name: KAIRSHIP_WAIT_FOR_APIS, value: 10m}], config: {wait-for-apis: 5m}}", 600},
+		{"{flags: {wait-for-apis: 3m}, extraEnv: [{name: KAIRSHIP_WAIT_FOR_APIS, value: 10m}]}", 180},
+		{"{flags: {wait-for-apis: 0}}", 0},
+	} {
+		for _, d := range deployments(t, file(t, "apiserver: "+tt.values+"\ncontrollerManager: "+tt.values+"\n")) {
+			probe := pod(t, d).Spec.Containers[0].StartupProbe
+			// It waits for two things in turn.
+			if patience := int64(probe.PeriodSeconds) * int64(probe.FailureThreshold); patience < 2*tt.seconds+30 || patience > 2*tt.seconds+120 {
+				t.Errorf("%s %s: is killed after %d s, and may wait for twice %d s", d.GetName(), tt.values, patience, tt.seconds)
+			}
+		}
+	}
+}
+
+// TestPodsAreMadeAnewForAnotherConfig: the programs read their file once.
+func TestPodsAreMadeAnewForAnotherConfig(t *testing.T) {
+	noted := func(values string) map[string]string {
+		all := map[string]string{}
+		for _, d := range deployments(t, file(t, values)) {
+			all[d.GetName()] = pod(t, d).Annotations["checksum/config"]
+		}
+		return all
+	}
+	before := noted("apiserver: {config: {max-query-depth: 30}}")
+	after := noted("apiserver: {config: {max-query-depth: 31}}")
+	if before["kairship-apiserver"] == "" || before["kairship-apiserver"] == after["kairship-apiserver"] {
+		t.Errorf("the apiserver's pods have the same annotations before and after: %v, %v", before, after)
+	}
+	if before["kairship-controller-manager"] != "" {
+		t.Errorf("the controller manager has no file, and %v", before)
+	}
+}
+
+// file has the values in it.
+func file(t *testing.T, values string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "values.yaml")
+	if err := os.WriteFile(path, []byte(values), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func rendered(t *testing.T, values string) string {
+	t.Helper()
+	return render(t, file(t, values))
 }

@@ -24,14 +24,95 @@ app.kubernetes.io/part-of: kairship
 {{ with $i.registry }}{{ . }}/{{ end }}kairship-{{ .component }}:{{ default (printf "v%s" .root.Chart.AppVersion) $i.tag }}
 {{- end -}}
 
-{{/* The flags that somebody set beside the chart's own; the latter must not be among them. */}}
+{{/*
+A number or a text as a person writes it. Helm reads the numbers of a file as floating-point ones, and
+2000000 would become 2e+06.
+*/}}
+{{- define "kairship.plain" -}}
+{{- if kindIs "float64" . -}}
+{{- ternary (printf "%.0f" .) (toString .) (eq . (floor .)) -}}
+{{- else -}}
+{{- . -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+The settings that somebody gave beside the chart's own, as flags and as the file of .values.config. The
+chart's own must not be among them: a flag of the chart goes before a file and a variable, so they would
+be of no effect.
+*/}}
 {{- define "kairship.flags" -}}
-{{- range $name, $value := .flags }}
-{{- if has $name $.own }}
-{{- fail (printf "%s.flags.%s: the chart sets this flag itself; there is a value for it" $.of $name) }}
+{{- $of := .of }}
+{{- $own := .own }}
+{{- range $name, $_ := .values.config }}
+{{- if has $name $own }}
+{{- fail (printf "%s.config.%s: the chart sets this flag itself; there is a value for it" $of $name) }}
 {{- end }}
-- {{ printf "--%s=%v" $name $value | quote }}
 {{- end }}
+{{- if .values.config }}
+{{- $own = append $own "config" }}
+- "--config=/etc/kairship/config/config.yaml"
+{{- end }}
+{{- range .values.extraEnv }}
+{{- if and (hasPrefix "KAIRSHIP_" .name) (has (.name | trimPrefix "KAIRSHIP_" | lower | replace "_" "-") $own) }}
+{{- fail (printf "%s.extraEnv: %s: the chart sets this flag itself; there is a value for it" $of .name) }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := .values.flags }}
+{{- if has $name $own }}
+{{- fail (printf "%s.flags.%s: the chart sets this flag itself; there is a value for it" $of $name) }}
+{{- end }}
+- {{ printf "--%s=%s" $name (include "kairship.plain" $value) | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* What pods are made anew for when it changes, and what somebody notes on them. */}}
+{{- define "kairship.podAnnotations" -}}
+{{- with .config }}
+# The program reads its file once.
+checksum/config: {{ toYaml . | sha256sum }}
+{{- end }}
+{{- with .podAnnotations }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The mounts of both programs alike: the settings of .config, and somebody's own. */}}
+{{- define "kairship.mounts" -}}
+{{- if .config }}
+- {name: config, mountPath: /etc/kairship/config, readOnly: true}
+{{- end }}
+{{- with .extraVolumeMounts }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* The volumes for them. */}}
+{{- define "kairship.volumes" -}}
+{{- if .values.config }}
+- name: config
+  configMap: {name: kairship-{{ .component }}-config}
+{{- end }}
+{{- with .values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/*
+How often, every two seconds, a program that starts is asked whether it serves: as long as it waits for the
+global cluster, which the apiserver may do twice, once for custom resources and once for the Lease of the index's
+collector, and a minute more. What it could not wait for is in its log then; one that is killed says nothing.
+*/}}
+{{- define "kairship.startupFailureThreshold" -}}
+{{- $wait := dig "wait-for-apis" "1m" (.values.config | default dict) -}}
+{{- range .values.extraEnv }}
+{{- if and (eq .name "KAIRSHIP_WAIT_FOR_APIS") .value }}{{ $wait = .value }}{{ end }}
+{{- end -}}
+{{- $wait = dig "wait-for-apis" $wait (.values.flags | default dict) | toString -}}
+{{- if not (regexMatch "^(0|([0-9]+h)?([0-9]+m)?([0-9]+s)?)$" $wait) }}
+{{- fail (printf "%s: wait-for-apis: write %s in whole hours, minutes and seconds, such as 1m30s: the chart has to know how long a pod may take to start" .of $wait) }}
+{{- end -}}
+{{- add (include "kairship.seconds" $wait) 30 -}}
 {{- end -}}
 
 {{- define "kairship.podSecurityContext" -}}
@@ -181,5 +262,5 @@ spec:
 {{- define "kairship.credentialsNamespaces" -}}
 {{- $all := list -}}
 {{- range .Values.instanceSecrets.in }}{{ $all = append $all .namespace }}{{ end -}}
-{{- $all | uniq | join "," -}}
+{{- $all | join "," -}}
 {{- end -}}
