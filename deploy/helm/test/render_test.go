@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 var update = flag.Bool("update", false, "write what is rendered into testdata/*.golden.yaml")
@@ -88,6 +89,8 @@ func TestRefusals(t *testing.T) {
 		{"a wait of no length", "apiserver.flags.wait-for-apis=1500ms", "apiserver: wait-for-apis: write 1500ms in whole hours, minutes and seconds"},
 		{"one namespace twice", "instanceSecrets.in[0].namespace=team-a,instanceSecrets.in[1].namespace=team-a", "instanceSecrets.in: the namespace team-a is there twice"},
 		{"more replicas at least than at most", "apiserver.autoscaling.enabled=true,apiserver.autoscaling.minReplicas=12", "apiserver.autoscaling: minReplicas is 12, which is more than maxReplicas, 10"},
+		{"two authorities", "metrics.serviceMonitor.caSecretName=a,metrics.serviceMonitor.caConfigMapName=b", "metrics.serviceMonitor: give caSecretName or caConfigMapName, not both"},
+		{"an authority under no key", "metrics.serviceMonitor.controllerManager.caSecretName=a,metrics.serviceMonitor.controllerManager.caKey=", "metrics.serviceMonitor.controllerManager.caKey: must be given"},
 	} {
 		_, problems, err := helm(t, "template", "kairship", chart, "--namespace", namespace, "--kube-version", kubeVersion, "--set", tt.set)
 		if err == nil || !strings.Contains(problems, tt.says) {
@@ -167,6 +170,49 @@ func TestPodsAreMadeAnewForAnotherConfig(t *testing.T) {
 	}
 	if before["kairship-controller-manager"] != "" {
 		t.Errorf("the controller manager has no file, and %v", before)
+	}
+}
+
+// TestMonitorsVerify says how Prometheus verifies whom it sends its token to.
+func TestMonitorsVerify(t *testing.T) {
+	const apiserver, controllers = "kairship-apiserver", "kairship-controller-manager"
+	secret := func(name string) map[string]any {
+		return map[string]any{"secret": map[string]any{"name": name, "key": "ca.crt"}}
+	}
+	for _, tt := range []struct {
+		reason, values, monitor string
+		want                    map[string]any
+	}{
+		{"the authority is beside the certificate", "", apiserver, map[string]any{"serverName": "kairship-apiserver.kairship-system.svc", "ca": secret("kairship-apiserver-tls")}},
+		{"a public authority", `caKey: "", serverName: kairship.example.com`, apiserver, map[string]any{"serverName": "kairship.example.com"}},
+		{"another Secret", "caSecretName: internal", apiserver, map[string]any{"serverName": "kairship-apiserver.kairship-system.svc", "ca": secret("internal")}},
+		{
+			"a ConfigMap", "caConfigMapName: internal, caKey: bundle.pem", apiserver,
+			map[string]any{"serverName": "kairship-apiserver.kairship-system.svc", "ca": map[string]any{"configMap": map[string]any{"name": "internal", "key": "bundle.pem"}}},
+		},
+		{"one that signs itself", "", controllers, map[string]any{"insecureSkipVerify": true}},
+		{
+			"one that flags give", "controllerManager: {caSecretName: internal}", controllers,
+			map[string]any{"serverName": "kairship-controller-manager-metrics.kairship-system.svc", "ca": secret("internal")},
+		},
+		{"one of a public authority", "controllerManager: {serverName: metrics.example.com}", controllers, map[string]any{"serverName": "metrics.example.com"}},
+	} {
+		values := "metrics: {serviceMonitor: {enabled: true}}"
+		if tt.values != "" {
+			values = "metrics: {serviceMonitor: {enabled: true, " + tt.values + "}}"
+		}
+		for _, o := range objects(t, rendered(t, values)) {
+			if o.GetKind() != "ServiceMonitor" || o.GetName() != tt.monitor {
+				continue
+			}
+			endpoints, _, err := unstructured.NestedSlice(o.Object, "spec", "endpoints")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, endpoints[0].(map[string]any)["tlsConfig"]); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
+			}
+		}
 	}
 }
 

@@ -264,3 +264,19 @@ spec:
 {{- range .Values.instanceSecrets.in }}{{ $all = append $all .namespace }}{{ end -}}
 {{- $all | join "," -}}
 {{- end -}}
+
+{{/*
+How Prometheus verifies a program: .monitor has the authority and the name, .secret and .serverName are what
+they are when it says nothing.
+*/}}
+{{- define "kairship.verified" -}}
+{{- $m := .monitor -}}
+serverName: {{ $m.serverName | default .serverName }}
+{{- if $m.caConfigMapName }}
+ca:
+  configMap: {name: {{ $m.caConfigMapName }}, key: {{ $m.caKey }}}
+{{- else if and $m.caKey (or $m.caSecretName .secret) }}
+ca:
+  secret: {name: {{ $m.caSecretName | default .secret }}, key: {{ $m.caKey }}}
+{{- end }}
+{{- end -}}
