@@ -132,6 +132,9 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	if err != nil {
 		return nil, err
 	}
+	if err := write.CheckPreconditions(&in.ResourceVersion, nil); err != nil {
+		return nil, err
+	}
 	labels, err := write.Map(in.Labels, "input.labels")
 	if err != nil {
 		return nil, err
@@ -171,6 +174,9 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T], error) {
 	site, err := c.site(ctx, authz.VerbDelete, in.Instance, in.Namespace, in.Name)
 	if err != nil {
+		return nil, err
+	}
+	if err := write.CheckPreconditions(in.ResourceVersion, nil); err != nil {
 		return nil, err
 	}
 	now, err := site.Get(ctx, c.kind, in.Namespace, in.Name, paths)

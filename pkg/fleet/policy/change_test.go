@@ -3,6 +3,7 @@ package policy
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -229,6 +230,20 @@ func TestNothingIsSentForStrangers(t *testing.T) {
 		}
 		if len(u.asked) > 0 {
 			t.Errorf("%s: the instance was asked %v", tt.reason, u.asked)
+		}
+	}
+}
+
+// A version that says nothing is none to an instance, and nobody who sends one means that.
+func TestVersionThatSaysNothing(t *testing.T) {
+	_, writes := newUpstream(t, 0)
+	for _, version := range []string{"", "0"} {
+		_, updating := writes.Propagation.Update(as(t, "editor"), UpdateInput[policyv1alpha1.PropagationSpec]{Instance: "alpha", Namespace: "shop", Name: "web", ResourceVersion: version})
+		_, deleting := writes.Propagation.Delete(as(t, "editor"), DeleteInput{Instance: "alpha", Namespace: "shop", Name: "web", ResourceVersion: &version})
+		for what, err := range map[string]error{"update": updating, "delete": deleting} {
+			if e, ok := errors.AsType[*apierror.Error](err); !ok || e.Code != apierror.CodeInvalid || e.Argument != "input.resourceVersion" {
+				t.Errorf("%s with version %q: %v", what, version, err)
+			}
 		}
 	}
 }
