@@ -30,6 +30,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
@@ -65,11 +66,12 @@ type Reconciler struct {
 	// Timeout bounds each request to an instance.
 	Timeout time.Duration
 	// Patience is how long an Instance that is being deleted is kept when its
-	// rules cannot be removed.
+	// rules cannot be removed, from the first attempt on.
 	Patience time.Duration
 
 	instances clients
 	pauses    pauses
+	farewells farewells
 
 	mu sync.Mutex
 	// global is how objects inside instances say where they come from.
@@ -101,7 +103,8 @@ func instanceOf(object client.Object) string {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, reachedOtherwise()))).
+		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(
+			predicate.GenerationChangedPredicate{}, reachedOtherwise(), departure.Turned(v1alpha1.InstanceAccessFinalizer)))).
 		// Our own words in its status must not lead to the next look.
 		Watches(&v1alpha1.InstanceRoleBinding{}, handler.EnqueueRequestsFromMapFunc(
 			func(_ context.Context, binding client.Object) []reconcile.Request {
@@ -126,6 +129,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	s, err := r.read(ctx, request.Name)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if !s.leaving() {
+		r.farewells.forget(s.name)
 	}
 	// A Stop carries no condition here: every binding has been told its own.
 	_, result, err := outcome.Of(ctx, outcome.Run(ctx, s,

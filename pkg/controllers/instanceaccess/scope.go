@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
 )
 
 // scope is what the phases of one reconciliation hand to each other.
@@ -63,8 +64,11 @@ func newScope(name string, instance *v1alpha1.Instance, all []v1alpha1.InstanceR
 	return s
 }
 
-// leaving says that the Instance is being deleted.
-func (s *scope) leaving() bool { return s.instance != nil && !s.instance.DeletionTimestamp.IsZero() }
+// leaving says that the Instance is being deleted, and nothing of ours is to stay in
+// it. While its clusters keep it, people need their roles to empty these.
+func (s *scope) leaving() bool {
+	return s.instance != nil && departure.Begun(s.instance, v1alpha1.InstanceAccessFinalizer)
+}
 
 // holding says that the Instance waits for us.
 func (s *scope) holding() bool {

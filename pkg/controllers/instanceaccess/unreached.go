@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -85,7 +86,7 @@ func (r *Reconciler) abandon(ctx context.Context, s *scope, cause error) error {
 	if !reachable {
 		why = cause.Error()
 	}
-	if reachable && time.Since(s.instance.DeletionTimestamp.Time) < r.Patience {
+	if reachable && time.Since(r.farewells.begun(s.instance)) < r.Patience {
 		s.tell(v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonUnreachable, why), s.stuck(why))
 		return stop(whileLeaving)
 	}
@@ -99,6 +100,37 @@ func (r *Reconciler) abandon(ctx context.Context, s *scope, cause error) error {
 		return err
 	}
 	return stop(0)
+}
+
+// farewells are when the rules of Instances that are being deleted were first tried to
+// be removed in vain. It may be days after the deletion, and a process that begins anew
+// is patient once more. The zero value is ready for use.
+type farewells struct {
+	mu  sync.Mutex
+	all map[string]farewell // by the name of the Instance
+}
+
+type farewell struct {
+	uid   types.UID
+	begun time.Time
+}
+
+func (f *farewells) begun(instance *v1alpha1.Instance) time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.all == nil {
+		f.all = map[string]farewell{}
+	}
+	if f.all[instance.Name].uid != instance.UID {
+		f.all[instance.Name] = farewell{instance.UID, time.Now()}
+	}
+	return f.all[instance.Name].begun
+}
+
+func (f *farewells) forget(instance string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.all, instance)
 }
 
 // pauses are the pauses between attempts to reach an instance, by its name. The

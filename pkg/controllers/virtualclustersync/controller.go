@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
@@ -78,7 +79,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
 	phases := []outcome.Phase[*scope]{r.connect, r.holdInstance, r.register, r.report}
-	if !instance.DeletionTimestamp.IsZero() {
+	if departure.Begun(instance, v1alpha1.VirtualClusterFinalizer) {
 		phases = []outcome.Phase[*scope]{r.unregister, r.releaseInstance}
 	}
 	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))

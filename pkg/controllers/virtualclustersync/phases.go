@@ -48,6 +48,10 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	stored := &v1alpha1.Cluster{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored)
 	switch {
+	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
+		// Whoever took it away, such as the garbage collector, would do so again.
+		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
+			fmt.Sprintf("Cluster %q is gone, and is not made again for an Instance that is being deleted.", name))}
 	case apierrors.IsNotFound(err):
 		created := &v1alpha1.Cluster{}
 		created.Name = name
