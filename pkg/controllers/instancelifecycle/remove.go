@@ -169,15 +169,19 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 		return err
 	}
 	namespace := client.ObjectKey{Name: conversion.Namespace(s.instance.Name)}
-	var others operatorv1alpha1.KarmadaList
-	if err := r.Live.List(ctx, &others, client.InNamespace(namespace.Name)); err != nil && !unserved(err) {
-		return fmt.Errorf("list the Karmadas of namespace %q: %w", namespace.Name, err)
-	}
-	if len(others.Items) > 0 { // They would go with it.
-		_, err := r.leave(ctx, s, &corev1.Namespace{}, namespace, nil)
+	theirs, err := r.strangersIn(ctx, s, namespace.Name)
+	if err != nil {
 		return err
 	}
-	return r.remove(ctx, s, &corev1.Namespace{}, namespace)
+	if len(theirs) == 0 {
+		return r.remove(ctx, s, &corev1.Namespace{}, namespace)
+	}
+	left, err := r.leave(ctx, s, &corev1.Namespace{}, namespace, nil)
+	if left {
+		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeWarning, "NamespaceLeft", "Manage",
+			"The namespace %s stays, because somebody else has put something into it: %s", namespace.Name, list(theirs))
+	}
+	return err
 }
 
 // remove deletes an object that is the Instance's.

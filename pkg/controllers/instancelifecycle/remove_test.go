@@ -1,6 +1,7 @@
 package instancelifecycle_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -8,8 +9,10 @@ import (
 
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -121,6 +124,101 @@ func TestDeleteLeavesOthersAlone(t *testing.T) {
 	get(w, client.ObjectKeyFromObject(theirs), theirs)
 	if namespace := get(w, client.ObjectKey{Name: "k-crowded"}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
 		t.Error("the namespace is deleted, and somebody else's Karmada with it")
+	}
+}
+
+// TestDeleteLeavesSecretsAlone: so do Secrets, which are told from those that are
+// there by themselves.
+func TestDeleteLeavesSecretsAlone(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		secret metav1.ObjectMeta
+		stays  bool
+	}{
+		{"theirs", metav1.ObjectMeta{Name: "theirs"}, true},
+		{"helms", metav1.ObjectMeta{Name: "theirs", Labels: map[string]string{"app.kubernetes.io/managed-by": "Helm"}}, true},
+		{"operators", metav1.ObjectMeta{Name: "etcd-cert", Labels: map[string]string{"app.kubernetes.io/managed-by": "karmada-operator"}}, false},
+		{"published", metav1.ObjectMeta{Name: "published-karmada-admin-config"}, false},
+		{"token", metav1.ObjectMeta{Name: "default-token", Annotations: map[string]string{corev1.ServiceAccountNameKey: "default"}}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWorld(t)
+			w.reached("s-" + c.name)
+			w.managed(c.name, "s-"+c.name, deleted)
+			w.install(c.name)
+			secret := &corev1.Secret{ObjectMeta: c.secret}
+			secret.Namespace = "k-" + c.name
+			w.must(w.kube.Create(t.Context(), secret))
+			w.delete(c.name)
+			w.settle(c.name)
+			w.uninstalled(c.name)
+			w.told()
+			w.reconcile(c.name)
+			w.instanceGone(c.name)
+			told := w.told()
+			if !c.stays {
+				w.gone(client.ObjectKey{Name: "k-" + c.name}, &corev1.Namespace{})
+				return
+			}
+			get(w, client.ObjectKeyFromObject(secret), secret)
+			namespace := get(w, client.ObjectKey{Name: "k-" + c.name}, &corev1.Namespace{})
+			if !namespace.DeletionTimestamp.IsZero() || namespace.Labels[v1alpha1.OwnerUIDLabel] != "" {
+				t.Errorf("the namespace is not let go: %+v", namespace.ObjectMeta)
+			}
+			if strings.Count(told, "Warning NamespaceLeft") != 1 || !strings.Contains(told, "Secret theirs") {
+				t.Errorf("nobody is told:\n%s", told)
+			}
+		})
+	}
+}
+
+// TestDeleteLeavesWhatItMayNotSee: whoever may not list the Secrets cannot know that
+// there are none.
+func TestDeleteLeavesWhatItMayNotSee(t *testing.T) {
+	w := newWorld(t)
+	w.reached("d9")
+	w.managed("unseen", "d9", deleted)
+	w.install("unseen")
+	w.delete("unseen")
+	w.settle("unseen")
+	w.uninstalled("unseen")
+	direct, ok := w.kube.(client.WithWatch)
+	if !ok {
+		t.Fatalf("%T cannot watch", w.kube)
+	}
+	w.reconciler.Live = interceptor.NewClient(direct, interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, of client.ObjectList, opts ...client.ListOption) error {
+			if _, secrets := of.(*metav1.PartialObjectMetadataList); secrets {
+				return apierrors.NewForbidden(corev1.Resource("secrets"), "", errors.New("no"))
+			}
+			return c.List(ctx, of, opts...)
+		},
+	})
+	w.told()
+	w.reconcile("unseen")
+	w.instanceGone("unseen")
+	if namespace := get(w, client.ObjectKey{Name: "k-unseen"}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
+		t.Error("the namespace is deleted")
+	}
+	if told := w.told(); !strings.Contains(told, "Warning NamespaceLeft") {
+		t.Errorf("nobody is told:\n%s", told)
+	}
+}
+
+// TestDeleteLeavesTheNamespaceOfOthersAlone: what was there before is not Kairship's,
+// empty or not.
+func TestDeleteLeavesTheNamespaceOfOthersAlone(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "k-before"}}))
+	w.reached("d8")
+	w.managed("before", "d8", deleted)
+	w.settle("before")
+	w.installed("before", "False/NameTaken", "Namespace")
+	w.delete("before")
+	w.reconcile("before")
+	w.instanceGone("before")
+	if namespace := get(w, client.ObjectKey{Name: "k-before"}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
+		t.Error("the namespace is deleted")
 	}
 }
 
