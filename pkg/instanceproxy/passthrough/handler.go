@@ -149,6 +149,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // proxy sends an admitted request on, and its answer back.
 func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceproxy.Client) {
+	body := inboundOf(r)
 	forward := &httputil.ReverseProxy{
 		Transport: client.Transport(),
 		// An answer without a length, as a watch's or a log's is, is flushed with every
@@ -176,8 +177,16 @@ func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceprox
 				}
 			}
 		},
-		ModifyResponse: c.confine,
-		ErrorHandler:   func(w http.ResponseWriter, r *http.Request, err error) { c.fail(w, r, err) },
+		ModifyResponse: func(response *http.Response) error {
+			if response.StatusCode != http.StatusSwitchingProtocols {
+				body.closeBehind(response.Header)
+			}
+			return c.confine(response)
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			body.closeBehind(w.Header())
+			c.fail(w, r, err)
+		},
 	}
 	// An instance may answer before it has read everything, with a refusal for
 	// example. HTTP/1 would have the body read to its end first.
