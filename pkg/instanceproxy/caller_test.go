@@ -224,6 +224,50 @@ func TestInstancesFaults(t *testing.T) {
 	}
 }
 
+// TestFaultsBehindAnInstance: what an instance passes requests on to may hang for who
+// asked, and nobody else. The instance itself is looked at.
+func TestFaultsBehindAnInstance(t *testing.T) {
+	_, s, c := alphaWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.Path, "hangs") {
+			<-r.Context().Done()
+		}
+	}, func(o *instanceproxy.Options) {
+		o.Failures, o.RetryInterval, o.HeaderTimeout = 1, 50*time.Millisecond, 200*time.Millisecond
+	})
+	client, err := c.Get(t.Context(), "alpha")
+	if err != nil {
+		t.Fatal(err)
+	}
+	send := func(path string) {
+		t.Helper()
+		r, _ := http.NewRequestWithContext(as(t, "alice"), http.MethodGet, "https://x"+path, http.NoBody)
+		if _, err := client.Transport().RoundTrip(r); !apierror.Is(err, apierror.CodeInstanceUnavailable) { //nolint:bodyclose // There is none.
+			t.Errorf("%s: %v, want INSTANCE_UNAVAILABLE", path, err)
+		}
+	}
+	for _, path := range []string{
+		"/api/v1/namespaces/shop/services/hangs/proxy/x",
+		"/apis/cluster.karmada.io/v1alpha1/clusters/hangs/proxy/api/v1/pods",
+		"/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/namespaces/shop/pods/hangs/log",
+	} {
+		for range 3 {
+			send(path)
+			if !client.Health().Available {
+				t.Fatalf("the breaker is open, by what is behind the instance: %s", path)
+			}
+		}
+	}
+	// One that is away is found out even when nobody asks it anything else.
+	s.CloseClientConnections()
+	s.Close()
+	send("/api/v1/namespaces/shop/services/hangs/proxy/x")
+	for deadline := time.Now().Add(10 * time.Second); client.Health().Available; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody noticed that the instance is away")
+		}
+	}
+}
+
 // lockedBuilder takes what several write.
 type lockedBuilder struct {
 	mu   sync.Mutex

@@ -50,7 +50,9 @@
 //   - Only what the connection does counts. An answer is an answer, whatever its
 //     status: an aggregated API that is down is no outage of the instance. A request
 //     that fails by what its caller sent, a body that breaks off for example, is that
-//     caller's alone: anybody could otherwise close an instance to everybody.
+//     caller's alone, and one that a server behind the instance does not answer is
+//     a reason to probe and no more: anybody could otherwise close an instance to
+//     everybody.
 //   - No lock is held while anything is sent or waited for. Locks here guard a map
 //     or a counter.
 //

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptrace"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -54,6 +55,21 @@ const tooLarge = "request header list larger than peer's advertised limit"
 // a connection. It may have broken at that moment; a probe finds out.
 var errUnsent = errors.New("nothing was sent")
 
+// errBeyond is the failure of a request that the instance passes on to a server
+// behind it, which may hang as long as it likes. A probe finds out whether the
+// instance does.
+var errBeyond = errors.New("what is behind the instance may not answer")
+
+// relays are what requests are about that an instance passes on: to members, pods,
+// services and nodes.
+var relays = []string{"proxy", "exec", "attach", "portforward", "log"}
+
+// relayed tells whether a path leads beyond the instance. It is read generously,
+// because a probe finds out about the instance all the same.
+func relayed(path string) bool {
+	return slices.ContainsFunc(strings.Split(path, "/"), func(segment string) bool { return slices.Contains(relays, segment) })
+}
+
 // blame finds out whose fault it was that a request failed.
 func (j *journey) blame(r *http.Request, err error) error {
 	if body, ok := r.Body.(*recording); ok && body.broken.Load() {
@@ -66,6 +82,8 @@ func (j *journey) blame(r *http.Request, err error) error {
 		return &callersError{err, "its headers or its address are malformed"}
 	case stage == seated:
 		return errors.Join(errUnsent, err)
+	case stage == underway && relayed(r.URL.Path):
+		return errors.Join(errBeyond, err)
 	}
 	return err
 }

@@ -218,7 +218,7 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 	case ctx.Err() == nil && errors.As(err, &fault):
 		done(errNoVerdict)
 		return unsendable(i.name, fault)
-	case ctx.Err() == nil && errors.Is(err, errUnsent):
+	case ctx.Err() == nil && (errors.Is(err, errUnsent) || errors.Is(err, errBeyond)):
 		done(errNoVerdict)
 		l.breaker.suspect() //nolint:contextcheck // Probes outlive the request that caused them.
 		return silent(i.name, err)
