@@ -83,8 +83,8 @@ const (
 	SequenceConflict Code = "SEQUENCE_CONFLICT"
 	// BindingConflict (409): this BindingID is that of another subject or instance.
 	BindingConflict Code = "BINDING_CONFLICT"
-	// StaleTimestamp (410): the signature is right, and too old or from the
-	// future; see DefaultTolerance.
+	// StaleTimestamp (410): the timestamp is too old or from the future, see
+	// DefaultTolerance; the signature was not looked at.
 	StaleTimestamp Code = "STALE_TIMESTAMP"
 	// TooLarge (413): the body is larger than MaxEventBytes or MaxResyncBytes.
 	TooLarge Code = "TOO_LARGE"
