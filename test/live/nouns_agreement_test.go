@@ -164,7 +164,8 @@ func reportsConditions(t *testing.T, namespace, name string) {
 	binding := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "work.karmada.io/v1alpha2", "kind": "ResourceBinding"}}
 	looks := 0
 	poll.Until(t, 2*within, "the binding has the conditions", func(ctx context.Context) error {
-		if looks++; looks%20 == 0 {
+		looks++
+		if looks%20 == 0 {
 			touch := fmt.Appendf(nil, `{"metadata":{"labels":{"touched":"%d"}}}`, looks)
 			if err := alpha.Patch(ctx, deployment(namespace, name, 1), client.RawPatch(types.MergePatchType, touch)); err != nil {
 				return err

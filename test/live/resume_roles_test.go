@@ -15,6 +15,11 @@ import (
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
+// named is an object by its name.
+type named struct {
+	Name string `json:"name"`
+}
+
 // told is what a subscription said until it was synced, and where it was then.
 func told(t *testing.T, as *gql.Client, field, noun, after string) (said []string, cursor string) {
 	t.Helper()
@@ -31,9 +36,10 @@ func told(t *testing.T, as *gql.Client, field, noun, after string) (said []strin
 			t.Fatalf("%s is not synced, and says %+v", field, e)
 		}
 		var data map[string]struct {
-			Type, Cursor string
-			Instance     *struct{ Name string }
-			Cluster      *struct{ Name string }
+			Type     string `json:"type"`
+			Cursor   string `json:"cursor"`
+			Instance *named `json:"instance"`
+			Cluster  *named `json:"cluster"`
 		}
 		if err := json.Unmarshal(e.Data, &data); err != nil {
 			t.Fatal(err)
