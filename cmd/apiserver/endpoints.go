@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/authz"
 )
 
 // endpoint is an address that the API is served on.
@@ -51,15 +52,7 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, api *service, pat
 	ended := make(chan error, len(endpoints))
 	servers := make([]*http.Server, len(endpoints))
 	for i, e := range endpoints {
-		srv := &http.Server{
-			Handler:           leaveInTime(api, api.graphql.IsStopping),
-			ConnContext:       server.ConnContext,
-			TLSConfig:         e.tls,
-			ReadHeaderTimeout: 10 * time.Second,
-			IdleTimeout:       2 * time.Minute,
-			MaxHeaderBytes:    64 << 10,
-			ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
-		}
+		srv := newServer(e, api, logger)
 		servers[i] = srv
 		go func() {
 			if e.tls == nil {
@@ -97,6 +90,22 @@ func serveEndpoints(ctx context.Context, endpoints []endpoint, api *service, pat
 		}
 	}
 	return errors.Join(problems...)
+}
+
+// newServer makes what serves an address. It bounds the time for headers; that for bodies
+// the handlers do, some of which read for as long as it takes.
+func newServer(e endpoint, api *service, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: leaveInTime(api, api.graphql.IsStopping),
+		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
+			return authz.WithPeer(server.ConnContext(ctx, conn), conn.RemoteAddr())
+		},
+		TLSConfig:         e.tls,
+		ReadHeaderTimeout: 10 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	}
 }
 
 // leaveInTime has clients open another connection for their next request once the

@@ -67,7 +67,7 @@ func (o *options) flags() []flags.Group {
 	return []flags.Group{
 		flags.NewGroup("Global cluster", func(f *pflag.FlagSet) {
 			f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` with the credentials of the global cluster; when empty, $KUBECONFIG, then the pod's service account")
-			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 200, "requests per second to the global cluster's apiserver, on average; every new token costs two")
+			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 200, "requests per second to the global cluster's apiserver, on average; every new token costs two. Half as many more are for tokens that were not found valid in the last hour")
 			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 400, "requests to the global cluster's apiserver in one go")
 			f.DurationVar(&o.waitForAPIs, "wait-for-apis", time.Minute, "how long to wait at the start until the global cluster answers and serves Kairship's and Clusterpedia's custom resources")
 		}),

@@ -67,10 +67,11 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if err != nil {
 		return nil, err
 	}
-	kube, err := kubernetes.NewForConfig(config)
+	ask, err := newGlobalClients(config)
 	if err != nil {
-		return nil, fmt.Errorf("making the client of the global cluster: %w", err)
+		return nil, err
 	}
+	kube := ask.kube
 	tracker := &freshness.Tracker{
 		Inventory: inventory,
 		Collector: freshness.NewPulse(time.Now, collectorSilence),
@@ -79,12 +80,12 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	prometheus.DefaultRegisterer.MustRegister(tracker.Metrics())
 	registerMetrics(prometheus.DefaultRegisterer)
-	if err := listen(ctx, o, inventory, watches, kube, tracker); err != nil {
+	if err := listen(ctx, o, inventory, watches, ask.checks, tracker); err != nil {
 		return nil, err
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
-	authenticator.Authorities = accepted.accept
+	authenticator.Authorities, authenticator.Strangers = accepted.accept, newStrangers(ask)
 	sentry := &authz.Sentry{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
 	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sentry.CheckNow() }); err != nil {
 		return nil, err
@@ -130,8 +131,8 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		OperationCost:      operationCost,
 		TraceDocuments:     o.observability.traceDocuments,
 		Checks: []server.Check{
-			{Name: "global-cluster", Required: true, Run: checkGlobal(kube)},
-			{Name: "authn", Required: true, Run: checkAuthn(kube)},
+			{Name: "global-cluster", Required: true, Run: checkGlobal(ask.checks)},
+			{Name: "authn", Required: true, Run: checkAuthn(ask.checks)},
 			{Name: "inventory", Run: checkInventory(watches)},
 			{Name: "index", RequiredOnce: true, Run: idx.Ping},
 		},

@@ -2,7 +2,9 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -94,6 +96,9 @@ func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials 
 	}
 	if apierror.Is(err, apierror.CodeUnauthenticated) {
 		w.Header().Set("WWW-Authenticate", challenge(credentials))
+	}
+	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
 	}
 	e.refuse(w, r, statusOfIdentity(err), err)
 	return nil, false

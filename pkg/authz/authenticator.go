@@ -35,10 +35,16 @@ type TokenReviewAuthenticator struct {
 	// verified them, ends at an authority that is still accepted. Nil accepts all that a
 	// handshake did.
 	Authorities func(chains [][]*x509.Certificate) bool
+	// Strangers bounds what is asked about tokens that were not found valid lately. It is
+	// replaced, where it is, before the first request.
+	Strangers *Strangers
 
-	fresh  fresh
-	key    [32]byte
-	tokens *decisions[User]
+	reviews authenticationclient.TokenReviewInterface
+	fresh   fresh
+	key     [32]byte
+	tokens  *decisions[User]
+	// lately are the tokens that were found valid when they were asked about last.
+	lately *ttlCache[[32]byte, struct{}]
 }
 
 var _ Authenticator = (*TokenReviewAuthenticator)(nil)
@@ -49,7 +55,12 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 	if now == nil {
 		now = time.Now
 	}
-	a := &TokenReviewAuthenticator{fresh: fresh{reviews: reviews}, tokens: newDecisions[User]("your token", usualMemory, now)}
+	a := &TokenReviewAuthenticator{
+		Strangers: &Strangers{Reviews: reviews},
+		reviews:   reviews,
+		tokens:    newDecisions[User]("your token", usualMemory, now),
+		lately:    newTTLCache[[32]byte, struct{}](lateMemory.positive, lateMemory.size, now),
+	}
 	rand.Read(a.key[:]) // Never returns an error: it ends the program instead.
 	return a
 }
@@ -68,20 +79,31 @@ func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentia
 		return User{}, apierror.New(apierror.CodeUnauthenticated,
 			"no credentials: send a bearer token of the global cluster in the Authorization header")
 	}
-	return a.tokens.decide(ctx, a.hash(c.token), func(ctx context.Context) (answer[User], error) {
-		return a.review(ctx, c.token)
+	key := a.hash(c.token)
+	return a.tokens.decide(ctx, key, func(ctx context.Context) (answer[User], error) {
+		if _, known := a.lately.get(key); known {
+			return a.review(ctx, a.reviews, key, c.token)
+		}
+		leave, err := a.Strangers.enter(ctx)
+		if err != nil {
+			return answer[User]{}, err
+		}
+		defer leave()
+		return a.review(ctx, a.Strangers.Reviews, key, c.token)
 	})
 }
 
 // Recheck is Authenticate, but asks anew whatever is remembered of a token; a
-// token that is refused now is refused to everybody at once. A certificate proves
-// the same as before while its authority is accepted and until it expires.
+// token that is refused now is refused to everybody at once. It is for callers who were
+// let in, and counts them among no strangers. A certificate proves the same as before
+// while its authority is accepted and until it expires.
 func (a *TokenReviewAuthenticator) Recheck(ctx context.Context, c Credentials) (User, error) {
 	if c.certificate != nil || c.token == "" {
 		return a.Authenticate(ctx, c)
 	}
-	return a.tokens.renew(ctx, a.hash(c.token), func(ctx context.Context) (answer[User], error) {
-		return a.review(ctx, c.token)
+	key := a.hash(c.token)
+	return a.tokens.renew(ctx, key, func(ctx context.Context) (answer[User], error) {
+		return a.review(ctx, a.reviews, key, c.token)
 	})
 }
 
@@ -91,16 +113,18 @@ func (a *TokenReviewAuthenticator) hash(token string) [32]byte {
 	return [32]byte(mac.Sum(nil))
 }
 
-func (a *TokenReviewAuthenticator) review(ctx context.Context, token string) (answer[User], error) {
-	status, err := a.fresh.review(ctx, token)
+func (a *TokenReviewAuthenticator) review(ctx context.Context, reviews authenticationclient.TokenReviewInterface, key [32]byte, token string) (answer[User], error) {
+	status, err := a.fresh.review(ctx, reviews, token)
 	if err != nil {
 		return answer[User]{}, err
 	}
 	// status.error stays unread: the apiserver fills it for plainly bad tokens too, and its text is not ours to show.
 	if !status.Authenticated || status.User.Username == "" {
+		a.lately.drop(key)
 		return answer[User]{refusal: apierror.New(apierror.CodeUnauthenticated,
 			"the token is not valid in the global cluster: it is wrong, expired or revoked")}, nil
 	}
+	a.lately.put(key, struct{}{})
 	info := status.User
 	user := User{Name: info.Username, UID: info.UID, Groups: info.Groups}
 	if len(info.Extra) > 0 {

@@ -27,19 +27,18 @@ const maxAudiences = 8
 
 // fresh asks about tokens.
 type fresh struct {
-	reviews authenticationclient.TokenReviewInterface
 	// audiences are those that the API server said of tokens that it found valid.
 	audiences atomic.Pointer[[]string]
 }
 
 // review asks about a token. What the answer says of the status' error stays unread.
-func (f *fresh) review(ctx context.Context, token string) (*authenticationv1.TokenReviewStatus, error) {
+func (f *fresh) review(ctx context.Context, reviews authenticationclient.TokenReviewInterface, token string) (*authenticationv1.TokenReviewStatus, error) {
 	known := f.known()
 	if !TokenCredentials(token).ofServiceAccount() {
-		return f.ask(ctx, token, nil)
+		return ask(ctx, reviews, token, nil)
 	}
 	if len(known) > 0 {
-		status, err := f.ask(ctx, token, append(slices.Clone(known), "never-asked-before-"+rand.Text()))
+		status, err := ask(ctx, reviews, token, append(slices.Clone(known), "never-asked-before-"+rand.Text()))
 		if err != nil {
 			return nil, err
 		}
@@ -48,7 +47,7 @@ func (f *fresh) review(ctx context.Context, token string) (*authenticationv1.Tok
 			return status, nil
 		}
 	}
-	status, err := f.ask(ctx, token, nil)
+	status, err := ask(ctx, reviews, token, nil)
 	if err != nil || !status.Authenticated {
 		return status, err
 	}
@@ -60,9 +59,9 @@ func (f *fresh) review(ctx context.Context, token string) (*authenticationv1.Tok
 	return status, nil
 }
 
-func (f *fresh) ask(ctx context.Context, token string, audiences []string) (*authenticationv1.TokenReviewStatus, error) {
+func ask(ctx context.Context, reviews authenticationclient.TokenReviewInterface, token string, audiences []string) (*authenticationv1.TokenReviewStatus, error) {
 	review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: audiences}}
-	result, err := f.reviews.Create(ctx, review, metav1.CreateOptions{})
+	result, err := reviews.Create(ctx, review, metav1.CreateOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
 const (
@@ -17,12 +19,14 @@ const (
 	answeredYes       = "yes"
 	answeredNo        = "no"
 	answeredUndecided = "undecided"
+	// answeredRefused is the answer to whom there was no place for: nobody was asked.
+	answeredRefused = "refused"
 )
 
 var (
 	checks = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: "checks_total",
-		Help: "Checks of tokens and permissions, by what was checked, by where the answer came from (memory or the global cluster's review), and by the answer.",
+		Help: "Checks of tokens and permissions, by what was checked, by where the answer came from (memory, the global cluster's review, or a limit that had nobody asked), and by the answer.",
 	}, []string{"of", "from", "answer"})
 	reviews = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: "review_duration_seconds",
@@ -44,6 +48,10 @@ func (d *decisions[V]) word() string { return strings.TrimPrefix(d.subject, "you
 
 // reviewed counts what the global cluster answered, and how long it took.
 func (d *decisions[V]) reviewed(begun time.Time, refused bool, err error) {
+	if apierror.Is(err, apierror.CodeRateLimited) {
+		d.count("limit", answeredRefused)
+		return
+	}
 	reviews.WithLabelValues(d.word()).Observe(time.Since(begun).Seconds())
 	switch {
 	case err != nil:

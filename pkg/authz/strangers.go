@@ -1,0 +1,103 @@
+package authz
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+)
+
+// Anybody can make tokens up, and each costs the global cluster a review or two. So a
+// token that was not found valid lately has to get one of a few places. Whoever gets
+// none is told so at once: nothing is found out about the token, and nothing remembered.
+// Callers who are known wait for nobody of these.
+
+const (
+	// DefaultStrangers is how many tokens of strangers are reviewed at a time, unless
+	// told.
+	DefaultStrangers = 100
+	// strangersRetry is when a stranger may try again for whom there was no place.
+	strangersRetry = time.Second
+)
+
+// lateMemory says how long a caller whose token was valid is no stranger. Nobody can
+// push out others with tokens that are not valid.
+var lateMemory = memory{positive: time.Hour, size: 1 << 14}
+
+// Strangers bounds what tokens cost of which nothing is known.
+type Strangers struct {
+	// Reviews are asked about their tokens. They should have requests of their own to
+	// wait for, not those of everybody else. Required.
+	Reviews authenticationclient.TokenReviewInterface
+	// Places is how many of their tokens are reviewed at a time; zero means
+	// DefaultStrangers. One address gets half of them, so that it does not keep
+	// everybody else out; behind a proxy all come from one.
+	Places int
+
+	mu    sync.Mutex
+	taken int
+	by    map[netip.Prefix]int
+}
+
+// enter gives a stranger a place, or says that there is none. leave must be called
+// once the token was reviewed.
+func (s *Strangers) enter(ctx context.Context) (leave func(), err error) {
+	places := s.Places
+	if places <= 0 {
+		places = DefaultStrangers
+	}
+	from := peerFrom(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.taken >= places || from.IsValid() && s.by[from] >= max(1, places/2) {
+		err := apierror.New(apierror.CodeRateLimited,
+			"too many tokens that are not known yet are being checked: nothing was found out about yours; try again")
+		err.RetryAfter = strangersRetry
+		return nil, err
+	}
+	if s.by == nil {
+		s.by = map[netip.Prefix]int{}
+	}
+	s.taken++
+	s.by[from]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.taken--
+		s.by[from]--
+		if s.by[from] == 0 {
+			delete(s.by, from)
+		}
+	}, nil
+}
+
+type peerKey struct{}
+
+// WithPeer says where the requests of a context come from.
+func WithPeer(ctx context.Context, peer net.Addr) context.Context {
+	at, err := netip.ParseAddrPort(peer.String())
+	if err != nil {
+		return ctx
+	}
+	address := at.Addr().Unmap().WithZone("")
+	bits := address.BitLen()
+	if address.Is6() {
+		bits = 64 // Who has one such address has them all.
+	}
+	network, err := address.Prefix(bits)
+	if err != nil {
+		return ctx
+	}
+	return context.WithValue(ctx, peerKey{}, network)
+}
+
+// peerFrom is what WithPeer said; not valid where it said nothing.
+func peerFrom(ctx context.Context) netip.Prefix {
+	from, _ := ctx.Value(peerKey{}).(netip.Prefix)
+	return from
+}
