@@ -47,7 +47,7 @@ func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving 
 	if serving != nil {
 		listener = tls.NewListener(listener, serving)
 	}
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug)}
+	srv := newMetricsServer(mux, logger)
 	go func() {
 		if err := srv.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			logger.Error("metrics are no longer served", "error", err)
@@ -56,4 +56,13 @@ func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving 
 	context.AfterFunc(ctx, func() { _ = srv.Close() })
 	logger.Info("serving metrics", "address", listener.Addr().String(), "tls", serving != nil)
 	return nil
+}
+
+// newMetricsServer makes what serves metrics. It bounds the time for whole requests,
+// because it also reads those that it refuses to their end.
+func newMetricsServer(metrics http.Handler, logger *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: metrics, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
 }

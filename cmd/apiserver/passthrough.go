@@ -60,14 +60,19 @@ func withPassthrough(
 	if err != nil {
 		return nil, nil, err
 	}
-	traced := server.Traced(native, passthrough.Route, passthrough.Lasts)
+	return beside(native, api), native.Flush, nil
+}
+
+// beside serves the passthrough at its addresses, and the API at all others.
+func beside(native, api http.Handler) http.Handler {
+	native = server.BoundBodies(server.Traced(native, passthrough.Route, passthrough.Lasts))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if passthrough.Serves(r) {
-			traced.ServeHTTP(w, r)
+			native.ServeHTTP(w, r)
 			return
 		}
 		api.ServeHTTP(w, kubeconfig.WithAddress(r))
-	}), native.Flush, nil
+	})
 }
 
 // kubeconfigs makes what hands out the files with which kubectl comes back here.

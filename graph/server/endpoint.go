@@ -38,7 +38,6 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	req.http = span
 	r = r.WithContext(withRequest(ctx, req)) //nolint:contextcheck // beginHTTP makes it of the request's.
 
-	boundBody(w, r)
 	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.

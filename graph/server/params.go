@@ -9,24 +9,11 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
-
-// bodyTimeout is how long a client may take to send its body.
-const bodyTimeout = 10 * time.Second
-
-// boundBody gives a client so long to send its body, whether anybody reads it or
-// not: http.Server itself reads what a handler left of it, for as long as it takes.
-func boundBody(w http.ResponseWriter, r *http.Request) {
-	if r.ContentLength != 0 {
-		// A server that can't set deadlines (in tests) has none.
-		http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) //nolint:errcheck // See above.
-	}
-}
 
 // refusal is a request that ends before GraphQL sees it.
 type refusal struct {
@@ -53,8 +40,7 @@ func isJSON(header http.Header) bool {
 func postParams(w http.ResponseWriter, r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
 	body, err := readBody(w, r, maxBytes)
 	if err == nil {
-		// What goes on for long listens for the end of the connection.
-		http.NewResponseController(w).SetReadDeadline(time.Time{}) //nolint:errcheck // See boundBody.
+		unboundBody(w) // What goes on for long listens for the end of the connection.
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return nil, refuse(http.StatusRequestEntityTooLarge, "", "the body is larger than %d bytes", maxBytes)

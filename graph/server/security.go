@@ -12,8 +12,9 @@ const DefaultHSTS = 180 * 24 * time.Hour
 // apiPolicy lets a browser that shows an answer as a page do nothing with it.
 const apiPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
-// secured sets the headers that tell browsers what not to do with an answer. The
-// page's own handler sets those that differ for it.
+// secured sets the headers that tell browsers what not to do with an answer, and
+// bounds the time for bodies, at every address. The page's own handler sets the headers
+// that differ for it.
 func secured(hsts time.Duration, next http.Handler) http.Handler {
 	transport := "max-age=" + strconv.Itoa(int(hsts.Seconds()))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,6 +30,7 @@ func secured(hsts time.Duration, next http.Handler) http.Handler {
 		if r.TLS != nil && hsts > 0 {
 			h.Set("Strict-Transport-Security", transport)
 		}
+		boundBody(w, r)
 		next.ServeHTTP(w, r)
 	})
 }
