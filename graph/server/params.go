@@ -72,6 +72,12 @@ func getParams(r *http.Request, maxBytes int64) (*graphql.RawParams, *refusal) {
 		return nil, refuse(http.StatusBadRequest, "", "the query string is malformed")
 	}
 	fields := map[string]json.RawMessage{}
+	for _, name := range []string{"query", "operationName", "documentId", "variables", "extensions"} {
+		// As with a body: what is between may have read another one than we do.
+		if len(values[name]) > 1 {
+			return nil, refuse(http.StatusBadRequest, name, "is in the query string twice")
+		}
+	}
 	for _, name := range []string{"query", "operationName", "documentId"} {
 		if values.Has(name) {
 			fields[name], _ = json.Marshal(values.Get(name)) //nolint:errchkjson // A string always marshals.
