@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -143,8 +145,19 @@ func TestPublishedKubeconfigIsPickedUp(t *testing.T) {
 		t.Errorf("its state is %s at %s", got.State, got.APIEndpoint)
 	}
 
-	// What Kairship has of it is removed before it is uninstalled.
+	// As long as clusters keep it, it is as it was: somebody has to empty them.
+	cluster := s.joined(name)
 	s.must(s.global.Delete(t.Context(), s.instance(name)))
+	s.says(heard, name, v1alpha1.ConditionRemovable, "False/ClustersJoined", cluster.Name)
+	time.Sleep(3 * time.Second) // In which what is to go at once has gone.
+	virtual := &v1alpha1.Cluster{}
+	s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "k-" + name}, virtual))
+	if now := s.instance(name); !virtual.DeletionTimestamp.IsZero() || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionIndexed) {
+		t.Errorf("its virtual cluster is taken apart while it is kept: %+v, %+v", virtual.ObjectMeta, now.Status.Conditions)
+	}
+	s.must(s.global.Delete(t.Context(), cluster))
+
+	// What Kairship has of it is removed before it is uninstalled.
 	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/Uninstalling")
 	s.gone(s.global, &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-" + name}})
 	thaw()
@@ -156,16 +169,7 @@ func TestInstanceIsKeptByItsClusters(t *testing.T) {
 	s := openLives(t)
 	name := lifecyclePrefix + "joined"
 	s.create(name, "/bad/crds.tar.gz", v1alpha1.DeletionPolicyDelete)
-	cluster := &v1alpha1.Cluster{
-		ObjectMeta: metav1.ObjectMeta{Name: lifecyclePrefix + "member"},
-		Spec: v1alpha1.ClusterSpec{
-			APIEndpoint:          "https://127.0.0.1:1",
-			CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Name: lifecyclePrefix + "no-such-secret"}},
-			InstanceRef:          &v1alpha1.InstanceReference{Name: name},
-		},
-	}
-	s.must(s.global.Create(t.Context(), cluster))
-	t.Cleanup(func() { _ = client.IgnoreNotFound(s.global.Delete(context.Background(), cluster)) })
+	cluster := s.joined(name)
 	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/InstallationFailed", "404")
 
 	s.must(s.global.Delete(t.Context(), s.instance(name)))
@@ -178,6 +182,22 @@ func TestInstanceIsKeptByItsClusters(t *testing.T) {
 	}
 	s.must(s.global.Delete(t.Context(), cluster))
 	s.goneWithAll(name)
+}
+
+// joined is a Cluster that is to join an instance, and never does.
+func (s *lives) joined(instance string) *v1alpha1.Cluster {
+	s.Helper()
+	cluster := &v1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: instance + "-member"},
+		Spec: v1alpha1.ClusterSpec{
+			APIEndpoint:          "https://127.0.0.1:1",
+			CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Name: lifecyclePrefix + "no-such-secret"}},
+			InstanceRef:          &v1alpha1.InstanceReference{Name: instance},
+		},
+	}
+	s.must(s.global.Create(s.Context(), cluster))
+	s.Cleanup(func() { _ = client.IgnoreNotFound(s.global.Delete(context.Background(), cluster)) })
+	return cluster
 }
 
 // TestManagedInstancesAreValidated: what the operator cannot change in place is
