@@ -173,35 +173,47 @@ func TestDeleteLeavesSecretsAlone(t *testing.T) {
 }
 
 // TestDeleteLeavesWhatItMayNotSee: whoever may not list the Secrets cannot know that
-// there are none.
+// there are none. Where it is known that they may not, they do not ask.
 func TestDeleteLeavesWhatItMayNotSee(t *testing.T) {
-	w := newWorld(t)
-	w.reached("d9")
-	w.managed("unseen", "d9", deleted)
-	w.install("unseen")
-	w.delete("unseen")
-	w.settle("unseen")
-	w.uninstalled("unseen")
-	direct, ok := w.kube.(client.WithWatch)
-	if !ok {
-		t.Fatalf("%T cannot watch", w.kube)
-	}
-	w.reconciler.Live = interceptor.NewClient(direct, interceptor.Funcs{
-		List: func(ctx context.Context, c client.WithWatch, of client.ObjectList, opts ...client.ListOption) error {
-			if _, secrets := of.(*metav1.PartialObjectMetadataList); secrets {
-				return apierrors.NewForbidden(corev1.Resource("secrets"), "", errors.New("no"))
+	for name, known := range map[string]bool{"unseen": false, "unread": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.reached("d9-" + name)
+			w.managed(name, "d9-"+name, deleted)
+			w.install(name)
+			w.delete(name)
+			w.settle(name)
+			w.uninstalled(name)
+			direct, ok := w.kube.(client.WithWatch)
+			if !ok {
+				t.Fatalf("%T cannot watch", w.kube)
 			}
-			return c.List(ctx, of, opts...)
-		},
-	})
-	w.told()
-	w.reconcile("unseen")
-	w.instanceGone("unseen")
-	if namespace := get(w, client.ObjectKey{Name: "k-unseen"}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
-		t.Error("the namespace is deleted")
-	}
-	if told := w.told(); !strings.Contains(told, "Warning NamespaceLeft") {
-		t.Errorf("nobody is told:\n%s", told)
+			asked := false
+			w.reconciler.Live = interceptor.NewClient(direct, interceptor.Funcs{
+				List: func(ctx context.Context, c client.WithWatch, of client.ObjectList, opts ...client.ListOption) error {
+					if _, secrets := of.(*metav1.PartialObjectMetadataList); secrets {
+						asked = true
+						return apierrors.NewForbidden(corev1.Resource("secrets"), "", errors.New("no"))
+					}
+					return c.List(ctx, of, opts...)
+				},
+			})
+			if known {
+				w.reconciler.Credentials.Namespaces = []string{v1alpha1.SystemNamespace}
+			}
+			w.told()
+			w.reconcile(name)
+			w.instanceGone(name)
+			if namespace := get(w, client.ObjectKey{Name: "k-" + name}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
+				t.Error("the namespace is deleted")
+			}
+			if told := w.told(); !strings.Contains(told, "Warning NamespaceLeft") {
+				t.Errorf("nobody is told:\n%s", told)
+			}
+			if asked == known {
+				t.Errorf("asked: %t", asked)
+			}
+		})
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
+// unknownSecrets are those of a namespace whose Secrets Kairship may not read.
+const unknownSecrets = "Secrets, for all Kairship may know"
+
 // strangersIn are things in the namespace of a Karmada that is uninstalled which are
 // neither the operator's nor Kairship's, and which would go with the namespace. Only
 // Karmadas and Secrets are looked for: Kairship may read no others there.
@@ -26,12 +29,15 @@ func (r *Reconciler) strangersIn(ctx context.Context, s *scope, namespace string
 	for i := range karmadas.Items {
 		found = append(found, "Karmada "+karmadas.Items[i].Name)
 	}
+	if !r.Credentials.MayRead(namespace) {
+		return append(found, unknownSecrets), nil
+	}
 	secrets := &metav1.PartialObjectMetadataList{}
 	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
 	err := r.Live.List(ctx, secrets, client.InNamespace(namespace))
 	switch {
-	case apierrors.IsForbidden(err): // Of some namespaces only they may be read.
-		return append(found, "Secrets, for all Kairship may know"), nil
+	case apierrors.IsForbidden(err):
+		return append(found, unknownSecrets), nil
 	case err != nil:
 		return nil, fmt.Errorf("list the Secrets of namespace %q: %w", namespace, err)
 	}

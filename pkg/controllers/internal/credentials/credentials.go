@@ -57,8 +57,13 @@ func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (conne
 	})
 }
 
+// MayRead tells whether the Secrets of a namespace are to be read.
+func (r Reader) MayRead(namespace string) bool {
+	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
+}
+
 func (r Reader) read(ctx context.Context, name types.NamespacedName, source connection.Source) (connection.Connection, error) {
-	if len(r.Namespaces) > 0 && !slices.Contains(r.Namespaces, name.Namespace) {
+	if !r.MayRead(name.Namespace) {
 		return connection.Connection{}, fmt.Errorf("%w: the Secret %s is in a namespace whose Secrets are not read, which are %s (--credentials-namespaces)",
 			connection.ErrMissing, name, strings.Join(r.Namespaces, ", "))
 	}
