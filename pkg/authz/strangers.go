@@ -10,6 +10,7 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/peer"
 )
 
 // Anybody can make tokens up, and each costs the global cluster a review or two. So a
@@ -79,18 +80,9 @@ func (s *Strangers) enter(ctx context.Context) (leave func(), err error) {
 type peerKey struct{}
 
 // WithPeer says where the requests of a context come from.
-func WithPeer(ctx context.Context, peer net.Addr) context.Context {
-	at, err := netip.ParseAddrPort(peer.String())
-	if err != nil {
-		return ctx
-	}
-	address := at.Addr().Unmap().WithZone("")
-	bits := address.BitLen()
-	if address.Is6() {
-		bits = 64 // Who has one such address has them all.
-	}
-	network, err := address.Prefix(bits)
-	if err != nil {
+func WithPeer(ctx context.Context, from net.Addr) context.Context {
+	network := peer.Network(from.String())
+	if !network.IsValid() {
 		return ctx
 	}
 	return context.WithValue(ctx, peerKey{}, network)

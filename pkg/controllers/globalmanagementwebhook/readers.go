@@ -1,7 +1,6 @@
 package globalmanagementwebhook
 
 import (
-	"net/http"
 	"net/netip"
 	"slices"
 	"sync"
@@ -82,21 +81,4 @@ func (r *readers) number() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.all)
-}
-
-// senderOf is where a request comes from. Of IPv6 everybody has a whole network.
-func senderOf(r *http.Request) netip.Prefix {
-	at, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	address, bits := at.Addr().Unmap().WithZone(""), 32
-	if address.Is6() {
-		bits = 64
-	}
-	prefix, err := address.Prefix(bits)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	return prefix
 }

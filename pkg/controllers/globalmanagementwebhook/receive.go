@@ -10,6 +10,7 @@ import (
 	"time"
 
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
+	"github.com/kairship-io/kairship/pkg/peer"
 )
 
 // How many bodies are read at once. A body is in memory before it is known whether
@@ -58,7 +59,7 @@ func (h *handler) screen(header http.Header) *refusal {
 func (h *handler) receive(w http.ResponseWriter, r *http.Request, l lane, secrets [][]byte) (request, *refusal) {
 	wait := http.NewResponseController(w)
 	setReadDeadline(wait, time.Now().Add(l.arrives)) // The secrets may have been waited for.
-	one := l.bodies.enter(senderOf(r), func() { setReadDeadline(wait, time.Unix(1, 0)) })
+	one := l.bodies.enter(peer.Network(r.RemoteAddr), func() { setReadDeadline(wait, time.Unix(1, 0)) })
 	if one == nil {
 		return request{}, unavailable(errors.New("too many requests are read at once"))
 	}

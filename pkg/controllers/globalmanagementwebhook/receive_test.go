@@ -228,14 +228,3 @@ func TestReaders(t *testing.T) {
 		})
 	}
 }
-
-func TestSenderOf(t *testing.T) {
-	for address, want := range map[string]string{
-		"192.0.2.1:1234": "192.0.2.1/32", "[::ffff:192.0.2.1]:1": "192.0.2.1/32",
-		"[2001:db8:1:2:3::4]:1": "2001:db8:1:2::/64", "[fe80::1%eth0]:1": "fe80::/64", "@": "invalid Prefix",
-	} {
-		if got := senderOf(&http.Request{RemoteAddr: address}).String(); got != want {
-			t.Errorf("%s is of %s, want %s", address, got, want)
-		}
-	}
-}
