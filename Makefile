@@ -26,10 +26,10 @@ SCALE ?= 1000
 SCALE_DIR ?= .local-scale
 SCALE_PORT_BASE ?= 20400
 SCALE_MORE_PORT_BASE ?= 20500
-# The two cores of what is measured, and those of the control planes beside it, which
-# are other machines' elsewhere.
+# The cores of what is measured, and those of the fleet beside it, whose control planes
+# are other machines' elsewhere: where there are more cores, it can be given its own.
 SCALE_CORES ?= 0,1
-SCALE_MORE_CORES ?= $(shell if [ "$$(nproc)" -ge 4 ]; then echo 2,3; else echo 0,1; fi)
+SCALE_MORE_CORES ?= $(SCALE_CORES)
 
 # What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
@@ -160,7 +160,7 @@ test-convergence: ui ## The long form of the test that subscribers agree with th
 	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- go test -count=1 -timeout 30m -run TestConvergence -v ./test/live -args -convergence-subscribers=50 -convergence-changes=2000
 
 .PHONY: scale
-scale: ui ## A thousand instances (SCALE=…) of four control planes with one controller manager, with two fleets of its own; the manager's on two cores
+scale: ui ## A thousand instances (SCALE=…) of four control planes with one controller manager, with two fleets of its own on two cores (SCALE_MORE_CORES=2,3 gives the second one others)
 	@echo "==> $(SCALE) instances against the fleets in $(SCALE_DIR) and $(SCALE_DIR)-more"
 	@taskset -c $(SCALE_MORE_CORES) $(FLEET) with --dir $(SCALE_DIR)-more --port-base $(SCALE_MORE_PORT_BASE) -- \
 		taskset -c $(SCALE_CORES) env KAIRSHIP_SCALE=$(SCALE) KAIRSHIP_SCALE_MORE=$(abspath $(SCALE_DIR)-more) \
