@@ -35,6 +35,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/notes"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
@@ -196,7 +197,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 
 // all are the controllers by name.
 func all(mgr ctrl.Manager, settings Settings) map[string]setup {
-	kube, live := mgr.GetClient(), mgr.GetAPIReader()
+	kube, live := latest.New(mgr.GetClient(), v1alpha1.GroupVersion.Group), mgr.GetAPIReader()
 	if settings.StatisticsInterval == 0 {
 		settings.StatisticsInterval = DefaultStatisticsInterval
 	}

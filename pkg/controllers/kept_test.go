@@ -132,9 +132,15 @@ func TestKeptTogether(t *testing.T) {
 	const name = "kept-together"
 	instance := w.registered(name)
 	w.give("alice-"+name, name, v1alpha1.RoleEditor)
-	cluster := w.physical("member-of-"+name, "https://127.0.0.1:1")
-	cluster.Spec.InstanceRef = &v1alpha1.InstanceReference{Name: name}
-	w.must(w.kube.Update(t.Context(), cluster))
+	cluster := &v1alpha1.Cluster{
+		ObjectMeta: metav1.ObjectMeta{Name: "member-of-" + name},
+		Spec: v1alpha1.ClusterSpec{
+			APIEndpoint:          "https://127.0.0.1:1",
+			CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Name: "member-of-" + name}},
+			InstanceRef:          &v1alpha1.InstanceReference{Name: name},
+		},
+	}
+	w.must(w.kube.Create(t.Context(), cluster)) // An update would meet what the controllers write by then.
 	w.eventually("the role is given", func(context.Context) bool { w.aggregate(); return len(w.grants("alice-"+name)) > 0 })
 	w.eventually("it is collected", func(ctx context.Context) bool {
 		return w.kube.Get(ctx, client.ObjectKey{Name: "k-" + name}, &pediav1alpha2.PediaCluster{}) == nil

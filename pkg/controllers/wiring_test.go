@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -37,7 +38,13 @@ func startManager(w *world) ctrl.Manager {
 
 func startManagerWith(w *world, settings controllers.Settings) ctrl.Manager {
 	w.Helper()
-	mgr, err := ctrl.NewManager(apitest.Config(w), ctrl.Options{
+	return startManagerAs(w, apitest.Config(w), settings)
+}
+
+// startManagerAs runs them with a connection of their own.
+func startManagerAs(w *world, connection *rest.Config, settings controllers.Settings) ctrl.Manager {
+	w.Helper()
+	mgr, err := ctrl.NewManager(connection, ctrl.Options{
 		Scheme: controllers.Scheme(), Cache: controllers.Cache(logr.Discard()),
 		Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
 		// Several tests start a manager, and names are counted in the whole process.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/apimachinery/pkg/watch"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 )
@@ -38,6 +39,8 @@ type secretFollower struct {
 	reread chan struct{}
 	// readAt is when it was last read.
 	readAt time.Time
+	// version is the one that was learned last.
+	version string
 }
 
 func newSecretFollower(secrets corev1client.SecretsGetter, name types.NamespacedName, learned func(map[string][]byte, bool, error)) *secretFollower {
@@ -60,6 +63,10 @@ func (f *secretFollower) run(ctx context.Context) {
 		if err == nil {
 			err = f.watch(ctx, version)
 		}
+		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
+			// Nobody changed the Secret for longer than the API server remembers changes.
+			err = f.watch(ctx, "")
+		}
 		if err == nil {
 			continue // The watch ended as watches do, or somebody wants it read.
 		}
@@ -81,12 +88,13 @@ func (f *secretFollower) read(ctx context.Context) (string, error) {
 	case err != nil:
 		return "", err
 	}
+	f.version = secret.ResourceVersion
 	f.learned(secret.Data, true, nil)
 	return secret.ResourceVersion, nil
 }
 
 // watch reports changes until the watch ends. Without a version it begins with
-// what is there.
+// what is there, and looks whether anything is.
 func (f *secretFollower) watch(ctx context.Context, version string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,12 +104,14 @@ func (f *secretFollower) watch(ctx context.Context, version string) error {
 		AllowWatchBookmarks: true,
 	})
 	if err != nil {
-		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			return nil
-		}
 		return err
 	}
 	defer events.Stop()
+	if version == "" {
+		if _, err := f.read(ctx); err != nil { // No event tells that it went before the watch began.
+			return err
+		}
+	}
 	begun := time.Now()
 	again := time.NewTimer(0)
 	again.Stop()
@@ -137,6 +147,10 @@ func (f *secretFollower) happened(event watch.Event) error {
 		if !ok || secret.Name != f.name.Name || secret.Namespace != f.name.Namespace {
 			return errors.New("the watch speaks of something else")
 		}
+		if order, err := resourceversion.CompareResourceVersion(secret.ResourceVersion, f.version); err == nil && order <= 0 {
+			return nil // What is there, with which a watch begins, may have been read meanwhile.
+		}
+		f.version = secret.ResourceVersion
 		f.learned(secret.Data, true, nil)
 	case watch.Deleted:
 		f.learned(nil, false, nil)

@@ -14,9 +14,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -31,6 +33,9 @@ const (
 	prefix = "scale-suite-"
 	// promise is when all instances must be ready.
 	promise = 3 * time.Minute
+	// look is the time between two looks at what the watch told, and pause that between
+	// two lists of everything.
+	look, pause = 500 * time.Millisecond, 3 * time.Second
 	// label marks what the test makes.
 	label = "kairship-scale-suite"
 )
@@ -41,6 +46,9 @@ type crowd struct {
 	fleet  *fleet.Fleet
 	global client.Client
 	many   int
+	// watched are the instances as a watch tells of them, which costs the global
+	// cluster next to nothing: a list of a thousand costs it as much as tens of writes.
+	watched cache.Cache
 }
 
 // TestManyInstances registers many instances, looks at what they cost at rest, and
@@ -59,6 +67,7 @@ func TestManyInstances(t *testing.T) {
 		}
 		c.many = number
 	}
+	c.watch()
 	f.Kill(t, "clustersynchro-manager") // It is started again when the test ends.
 	leader, metrics := f.Leader(t)
 	watches := fleet.Metric(metrics, "kairship_instance_watches")
@@ -129,15 +138,15 @@ func (c *crowd) registerAll() {
 	c.Logf("%d Instances of %d control planes", c.many, len(kubeconfigs))
 	c.each(func(ctx context.Context, i int) error {
 		name := c.name(i)
-		labels := map[string]string{label: "true"}
+		marks := map[string]string{label: "true"}
 		if err := c.global.Create(ctx, &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, Labels: labels},
+			ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, Labels: marks},
 			Data:       map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfigs[i%len(kubeconfigs)]},
 		}); err != nil {
 			return err
 		}
 		return c.global.Create(ctx, &v1alpha1.Instance{
-			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels},
+			ObjectMeta: metav1.ObjectMeta{Name: name, Labels: marks},
 			Spec: v1alpha1.InstanceSpec{
 				Mode:                v1alpha1.InstanceModeExternal,
 				KubeconfigSecretRef: &v1alpha1.SecretKeyReference{SecretReference: v1alpha1.SecretReference{Name: name}},
@@ -166,9 +175,40 @@ func (c *crowd) each(do func(ctx context.Context, i int) error) {
 	all.Wait()
 }
 
-func (c *crowd) list(ctx context.Context) ([]v1alpha1.Instance, error) {
+// watch begins to watch the instances that the test makes.
+func (c *crowd) watch() {
+	c.Helper()
+	ours, err := labels.Parse(label)
+	if err == nil {
+		c.watched, err = cache.New(c.fleet.Config(c, "global"), cache.Options{
+			Scheme: fleet.Scheme(c), DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{&v1alpha1.Instance{}: {Label: ours}},
+		})
+	}
+	if err == nil {
+		_, err = c.watched.GetInformer(c.Context(), &v1alpha1.Instance{}, cache.BlockUntilSynced(false))
+	}
+	if err != nil {
+		c.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- c.watched.Start(ctx) }()
+	c.Cleanup(func() {
+		end()
+		if err := <-ended; err != nil {
+			c.Errorf("watching the instances: %v", err)
+		}
+	})
+	if !c.watched.WaitForCacheSync(c.Context()) {
+		c.Fatal("the instances cannot be watched")
+	}
+}
+
+// list are the instances as they are.
+func (c *crowd) list(ctx context.Context, from client.Reader) ([]v1alpha1.Instance, error) {
 	list := &v1alpha1.InstanceList{}
-	err := c.global.List(ctx, list, client.HasLabels{label})
+	err := from.List(ctx, list, client.HasLabels{label}, client.UnsafeDisableDeepCopy)
 	return list.Items, err
 }
 
@@ -178,7 +218,7 @@ func (c *crowd) await(begun time.Time) (ready, allCounted time.Duration) {
 	c.Helper()
 	told := time.Now()
 	poll.Until(c.T, 4*promise, "all instances are ready", func(ctx context.Context) error {
-		all, err := c.list(ctx)
+		all, err := c.list(ctx, c.watched)
 		if err != nil {
 			return err
 		}
@@ -199,7 +239,7 @@ func (c *crowd) await(begun time.Time) (ready, allCounted time.Duration) {
 			ready = time.Since(begun)
 		}
 		if running < c.many || counted < c.many {
-			time.Sleep(500 * time.Millisecond) // A list of a thousand costs the global cluster something.
+			time.Sleep(look)
 			return fmt.Errorf("%d are running and %d are counted, of %d", running, counted, c.many)
 		}
 		return nil
@@ -281,7 +321,7 @@ func (c *crowd) removeAll() {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*promise)
 	defer cancel()
-	all, err := c.list(ctx)
+	all, err := c.list(ctx, c.global)
 	if err != nil {
 		c.Errorf("finding what is to be removed: %v", err)
 	}
@@ -310,7 +350,7 @@ func (c *crowd) removeAll() {
 			})
 		}
 		if left > 0 {
-			time.Sleep(500 * time.Millisecond)
+			time.Sleep(pause)
 			return fmt.Errorf("%d objects are left", left)
 		}
 		return nil

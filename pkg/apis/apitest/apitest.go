@@ -16,7 +16,12 @@ import (
 	"testing"
 	"time"
 
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 )
 
@@ -25,6 +30,11 @@ const (
 	assetsVariable = "KUBEBUILDER_ASSETS"
 	// requireVariable turns a skip into a failure, for runs that must not skip.
 	requireVariable = "KAIRSHIP_REQUIRE_ENVTEST"
+
+	// startPatience is how long a server may take to start, and crdPatience how long
+	// until it serves definitions that it has. A busy machine takes its time.
+	startPatience = 3 * time.Minute
+	crdPatience   = 2 * time.Minute
 )
 
 // Option changes the environment before it starts.
@@ -76,20 +86,42 @@ func karmadaCRD() (string, error) {
 }
 
 // InstallKarmadas does the same as WithKarmadas while the server runs. The result
-// takes it away again.
+// takes it away again, and returns when it is gone.
 func InstallKarmadas(tb testing.TB) (remove func()) {
 	tb.Helper()
 	path, err := karmadaCRD()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	options := envtest.CRDInstallOptions{Paths: []string{path}, ErrorIfPathMissing: true}
-	if _, err := envtest.InstallCRDs(Config(tb), options); err != nil {
-		tb.Fatalf("install the CRD of the Karmada operator: %v", err)
+	return InstallCRDs(tb, Config(tb), path)
+}
+
+// InstallCRDs has a running server serve the definitions of a file or folder, in the
+// place of those of the same names. The result takes them away again, and returns when
+// they are gone.
+func InstallCRDs(tb testing.TB, config *rest.Config, path string) (remove func()) {
+	tb.Helper()
+	options := envtest.CRDInstallOptions{Paths: []string{path}, ErrorIfPathMissing: true, MaxTime: crdPatience}
+	installed, err := envtest.InstallCRDs(config, options)
+	if err != nil {
+		tb.Fatalf("install the CRDs of %s: %v", path, err)
 	}
 	return func() {
-		if err := envtest.UninstallCRDs(Config(tb), options); err != nil {
-			tb.Errorf("remove the CRD of the Karmada operator: %v", err)
+		if err := envtest.UninstallCRDs(config, options); err != nil {
+			tb.Errorf("remove the CRDs of %s: %v", path, err)
+		}
+		crds, err := apiextensions.NewForConfig(config)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		for _, crd := range installed {
+			// The server serves it on until the last of its objects is gone.
+			if err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+				_, err := crds.CustomResourceDefinitions().Get(ctx, crd.Name, metav1.GetOptions{})
+				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+			}); err != nil {
+				tb.Errorf("the CRD %s does not go: %v", crd.Name, err)
+			}
 		}
 	}
 }
@@ -111,9 +143,10 @@ func Run(m *testing.M, options ...Option) int {
 	env := &envtest.Environment{
 		BinaryAssetsDirectory:    assets,
 		ErrorIfCRDPathMissing:    true,
-		ControlPlaneStartTimeout: time.Minute,
+		ControlPlaneStartTimeout: startPatience,
 		ControlPlaneStopTimeout:  time.Minute,
 	}
+	env.CRDInstallOptions.MaxTime = crdPatience
 	env.CRDInstallOptions.Paths = []string{filepath.Join(root(), "deploy", "helm", "kairship", "crds")}
 	for _, option := range options {
 		if err := option(env); err != nil {
@@ -162,7 +195,7 @@ func OtherConfig(tb testing.TB) *rest.Config {
 		}
 		other = &envtest.Environment{
 			BinaryAssetsDirectory:    dir,
-			ControlPlaneStartTimeout: time.Minute,
+			ControlPlaneStartTimeout: startPatience,
 			ControlPlaneStopTimeout:  time.Minute,
 		}
 		if otherConfig, errOther = other.Start(); errOther == nil {

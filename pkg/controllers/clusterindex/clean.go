@@ -19,6 +19,9 @@ const (
 	// cleanPoll is how often is looked whether a PediaCluster is gone, should the
 	// watch not tell.
 	cleanPoll = 5 * time.Second
+	// afterClean is when to look again at one that is gone, which the cache does not
+	// know yet.
+	afterClean = time.Second
 	// nudgeAfter is how long Clusterpedia gets before it is reminded.
 	nudgeAfter = 30 * time.Second
 	// nudgeAnnotation holds when Clusterpedia was reminded last.

@@ -15,8 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -52,7 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(
 			func(_ context.Context, instance client.Object) []reconcile.Request {
 				return request(v1alpha1.VirtualClusterName(instance.GetName()))
-			})).
+			}), builder.WithPredicates(predicate.GenerationChangedPredicate{})). // That it is there is what counts, and not how it is.
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(outcome.Patient(Name, r))

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -90,7 +91,10 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 		if err := r.Client.Create(ctx, wanted); err != nil {
 			return fmt.Errorf("create PediaCluster %q: %w", wanted.Name, err)
 		}
-		r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, "IndexRequested", "Index", "Created PediaCluster %q", wanted.Name)
+		if s.cluster.Spec.Type != v1alpha1.ClusterTypeVirtual || meta.FindStatusCondition(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed) != nil {
+			// That a new virtual Cluster was made, which is told of its Instance, says it too.
+			r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, "IndexRequested", "Index", "Created PediaCluster %q", wanted.Name)
+		}
 		s.pedia = wanted
 		return nil
 	case err != nil:
@@ -98,7 +102,14 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	case !s.owner.Owns(stored):
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken("PediaCluster", stored))}
 	case !stored.DeletionTimestamp.IsZero():
-		return r.clean(ctx, s) // Somebody deleted it. It is made again when it is gone.
+		// Somebody deleted it. It is made again when it is gone.
+		if err := r.clean(ctx, s); err != nil {
+			return err
+		}
+		return &outcome.Stop{
+			Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp, fmt.Sprintf("PediaCluster %q was deleted, and is made again.", wanted.Name)),
+			Retry:     afterClean,
+		}
 	}
 
 	updated := stored.DeepCopy()

@@ -27,7 +27,7 @@ import (
 const Name = "instance-lifecycle"
 
 // concurrency is how many instances are worked on at the same time.
-const concurrency = 4
+const concurrency = 16
 
 // The pauses between two looks at what no watch tells.
 const (
@@ -80,7 +80,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	r.karmadas.init(built, mgr.GetCache())
+	r.karmadas.init(mgr, built)
 	return nil
 }
 

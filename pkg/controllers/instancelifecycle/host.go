@@ -69,10 +69,14 @@ func (r *Reconciler) findOperator(_ context.Context, _ *scope) error {
 	case err != nil:
 		return err
 	case !served:
-		return &outcome.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonOperatorMissing,
-			"The global cluster does not know the kind Karmada of operator.karmada.io: install the Karmada operator.")}
+		return operatorMissing()
 	}
 	return r.karmadas.begin()
+}
+
+func operatorMissing() error {
+	return &outcome.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonOperatorMissing,
+		"The global cluster does not know the kind Karmada of operator.karmada.io: install the Karmada operator.")}
 }
 
 func (r *Reconciler) operatorServed() (bool, error) {
@@ -90,14 +94,19 @@ func (r *Reconciler) operatorServed() (bool, error) {
 func (r *Reconciler) findKarmada(ctx context.Context, s *scope) error {
 	karmada := &operatorv1alpha1.Karmada{}
 	key := client.ObjectKey{Namespace: conversion.Namespace(s.instance.Name), Name: s.instance.Name}
-	err := r.Client.Get(ctx, key, karmada)
-	if apierrors.IsNotFound(err) {
+	var err error
+	if !r.karmadas.find(ctx, key, karmada) {
 		// What the cache has not heard of may be somebody's all the same.
 		err = r.Live.Get(ctx, key, karmada)
 	}
 	switch {
+	case unserved(err):
+		return operatorMissing()
 	case apierrors.IsNotFound(err):
 		return nil
+	case apierrors.IsForbidden(err):
+		return &outcome.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNotAllowed,
+			"Kairship may not read what the operator was asked for; give its controllers the role of the chart: "+brief(err.Error()))}
 	case err != nil:
 		return fmt.Errorf("read the Karmada of instance %q: %w", s.instance.Name, err)
 	case !s.owner.Owns(karmada) && !retainedFor(karmada, s.instance):

@@ -30,7 +30,12 @@ func forced(instance *v1alpha1.Instance) bool {
 // left with the objects and the access that the instance gave and took there.
 func (r *Reconciler) waitForClusters(ctx context.Context, s *scope) error {
 	var clusters v1alpha1.ClusterList
-	if err := r.Live.List(ctx, &clusters); err != nil {
+	// Of the virtual ones, of which there are as many as Instances, none is joined.
+	err := r.Live.List(ctx, &clusters, client.MatchingFields{"spec.type": string(v1alpha1.ClusterTypePhysical)})
+	if apierrors.IsBadRequest(err) {
+		err = r.Live.List(ctx, &clusters) // Before Kubernetes 1.31 fields of custom resources cannot be selected.
+	}
+	if err != nil {
 		return fmt.Errorf("list the clusters: %w", err)
 	}
 	joined := Joined(clusters.Items, s.instance.Name)

@@ -304,6 +304,16 @@ func TestRetain(t *testing.T) {
 	})
 }
 
+// oldServer is an API server of before Kubernetes 1.31.
+type oldServer struct{ client.Reader }
+
+func (s oldServer) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if selector := new(client.ListOptions).ApplyOptions(opts).FieldSelector; selector != nil {
+		return apierrors.NewBadRequest("field label not supported: " + selector.String())
+	}
+	return s.Reader.List(ctx, list, opts...)
+}
+
 // TestJoinedClustersKeepAnInstance, Managed or not, until they have left it or
 // somebody says otherwise.
 func TestJoinedClustersKeepAnInstance(t *testing.T) {
@@ -344,6 +354,19 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 		w.must(w.kube.Status().Update(t.Context(), one))
 		w.reconcile("joined")
 		w.instanceGone("joined")
+	})
+	t.Run("also where fields of custom resources cannot be selected", func(t *testing.T) {
+		live := w.reconciler.Live
+		defer func() { w.reconciler.Live = live }()
+		w.reconciler.Live = oldServer{live}
+		external("joined-of-old")
+		cluster := join("j6", "joined-of-old")
+		w.delete("joined-of-old")
+		w.settle("joined-of-old")
+		w.removable("joined-of-old", "False/ClustersJoined", "joined to it: j6.")
+		w.must(w.kube.Delete(t.Context(), cluster))
+		w.reconcile("joined-of-old")
+		w.instanceGone("joined-of-old")
 	})
 	t.Run("or somebody says otherwise", func(t *testing.T) {
 		external("forced")

@@ -3,16 +3,13 @@ package instancelifecycle
 import (
 	"context"
 	"strings"
-	"sync"
 
-	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
@@ -127,38 +124,4 @@ func hostSecrets(all cache.Cache) source.Source {
 			}
 			return requests
 		}))
-}
-
-// karmadaWatch wakes the Instances whose Karmada changed. It begins only once the
-// global cluster knows the kind: a manager whose watch cannot begin does not
-// start, and most installations have no operator.
-type karmadaWatch struct {
-	mu         sync.Mutex
-	controller controller.Controller
-	cache      cache.Cache
-	begun      bool
-}
-
-func (w *karmadaWatch) init(of controller.Controller, all cache.Cache) {
-	w.controller, w.cache = of, all
-}
-
-// begin begins the watch, once. Nothing is watched in tests that run no manager.
-func (w *karmadaWatch) begin() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.begun || w.controller == nil {
-		return nil
-	}
-	if err := w.controller.Watch(source.Kind(w.cache, &operatorv1alpha1.Karmada{}, handler.TypedEnqueueRequestsFromMapFunc(
-		func(_ context.Context, karmada *operatorv1alpha1.Karmada) []reconcile.Request {
-			if v1alpha1.InstanceOfVirtualCluster(karmada.Namespace) != karmada.Name {
-				return nil
-			}
-			return []reconcile.Request{requestFor(karmada.Name)}
-		}))); err != nil {
-		return err
-	}
-	w.begun = true
-	return nil
 }

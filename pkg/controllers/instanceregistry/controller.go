@@ -29,8 +29,9 @@ import (
 // Name of the controller: in logs, in events and as owner of its fields.
 const Name = "instance-registry"
 
-// concurrency is how many instances are worked on at the same time.
-const concurrency = 16
+// concurrency is how many instances are worked on at the same time. A new one costs
+// three writes, one after the other, before people hear of it.
+const concurrency = 64
 
 // Reconciler keeps the InstanceRegistration of one Instance.
 type Reconciler struct {

@@ -18,7 +18,6 @@ func held(t *testing.T, k *karmada) *counting {
 	objects := alpha(t, k)
 	objects[1].SetFinalizers([]string{v1alpha1.LifecycleFinalizer})
 	c := newCounting(t, 0, objects...)
-	c.observers.patience = brief
 	c.reconcile("alpha")
 	eventually(t, "the instance is known", func() bool { return c.observers.byName["alpha"].known() })
 	c.reconcile("alpha")
@@ -52,6 +51,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 	c.reconcile("alpha")
 	c.written("figures go on", 2, 1)
 
+	c.observers.patience = brief
 	c.observers.forget("alpha") // As when another replica leads.
 	c.reconcile("alpha")
 	eventually(t, "it is watched again", func() bool { return int(k.open.Load()) == len(sources) && c.observers.byName["alpha"].known() })

@@ -128,11 +128,13 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: r.next(instance, f, after, pending)}, nil
 }
 
-// news are the conditions that a person would want to hear of. That parts of a new
-// instance work, they hear by its being ready.
+// news are the conditions that a person would want to hear of. That a new instance
+// answers and that its parts work, they hear by its being ready.
 func news(before, after []metav1.Condition) []metav1.Condition {
+	ready := meta.IsStatusConditionTrue(after, v1alpha1.ConditionReady)
 	return slices.DeleteFunc(slices.Clone(after), func(c metav1.Condition) bool {
-		part := c.Type == v1alpha1.ConditionAPIServerHealthy || c.Type == v1alpha1.ConditionControlPlaneHealthy
+		part := c.Type == v1alpha1.ConditionAPIServerHealthy || c.Type == v1alpha1.ConditionControlPlaneHealthy ||
+			c.Type == v1alpha1.ConditionReachable && ready
 		return part && c.Status == metav1.ConditionTrue && meta.FindStatusCondition(before, c.Type) == nil
 	})
 }

@@ -86,5 +86,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	if condition != nil {
 		current.indexed = condition
 	}
+	if err == nil && result.IsZero() {
+		result.RequeueAfter = current.again
+	}
 	return result, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -103,13 +104,24 @@ func (s *scope) shape(cluster *v1alpha1.Cluster) {
 	}
 }
 
+// patience is how long a new virtual Cluster gets to say how it is collected, which
+// it does almost at once. What would be said here before that would be written to be
+// overwritten.
+const patience = 2 * time.Second
+
 // report repeats on the Instance how its virtual Cluster is collected.
 func (r *Reconciler) report(_ context.Context, s *scope) error {
-	condition := v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, fmt.Sprintf("Cluster %q has just been registered.", s.cluster.Name))
-	if found := meta.FindStatusCondition(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed); found != nil {
-		condition = *found
+	found := meta.FindStatusCondition(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed)
+	switch {
+	case found != nil:
+		condition := *found
+		s.indexed = &condition
+	case time.Since(s.cluster.CreationTimestamp.Time) < patience:
+		s.again = patience
+	default:
+		condition := v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, fmt.Sprintf("Cluster %q is registered, and nobody says whether it is collected.", s.cluster.Name))
+		s.indexed = &condition
 	}
-	s.indexed = &condition
 	return nil
 }
 

@@ -2,6 +2,7 @@ package virtualclustersync
 
 import (
 	"context"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +23,8 @@ type scope struct {
 	cluster *v1alpha1.Cluster
 	// indexed is the condition to write; nil leaves the one that is there.
 	indexed *metav1.Condition
+	// again is when to look once more; zero when a watch will tell.
+	again time.Duration
 	// gone means that the Instance has been released: there is nothing to write to.
 	gone bool
 }

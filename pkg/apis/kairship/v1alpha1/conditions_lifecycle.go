@@ -13,7 +13,8 @@ const (
 	ConditionRemovable = "Removable"
 )
 
-// Reasons of ConditionInstalled, beside ReasonPending and ReasonNameTaken.
+// Reasons of ConditionInstalled, beside ReasonPending, ReasonNameTaken and
+// ReasonNotAllowed, which are shared with other conditions.
 const (
 	// ReasonInstalled means that the operator has done everything.
 	ReasonInstalled = "Installed"

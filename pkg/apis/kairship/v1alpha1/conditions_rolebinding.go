@@ -19,7 +19,7 @@ const (
 	// ReasonNamespacesMissing means that the role has taken effect in some of its
 	// namespaces, and that the others do not exist in the instance.
 	ReasonNamespacesMissing = "NamespacesMissing"
-	// ReasonNotAllowed means that the apiserver does not let us write the rules.
+	// ReasonNotAllowed means that the apiserver does not let us do it.
 	ReasonNotAllowed = "NotAllowed"
 	// ReasonWriteFailed means that writing or removing the rules failed.
 	ReasonWriteFailed = "WriteFailed"

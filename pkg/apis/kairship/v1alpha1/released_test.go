@@ -16,7 +16,6 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
@@ -128,24 +127,13 @@ func TestUpgradeKeepsWhatIsStored(t *testing.T) {
 	for _, release := range releases(t) {
 		t.Run(filepath.Base(release), func(t *testing.T) {
 			config := apitest.OtherConfig(t)
-			install := func(dir string) {
-				t.Helper()
-				if _, err := envtest.InstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{dir}, ErrorIfPathMissing: true}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			install(filepath.Join(release, "crds"))
-			t.Cleanup(func() {
-				if err := envtest.UninstallCRDs(config, envtest.CRDInstallOptions{Paths: []string{current}}); err != nil {
-					t.Error(err)
-				}
-			})
+			t.Cleanup(apitest.InstallCRDs(t, config, filepath.Join(release, "crds")))
 			kube := upgradeClient(t, config)
 			var before []*unstructured.Unstructured
 			for _, object := range objects(t, release) {
 				before = append(before, stored(t, kube, object))
 			}
-			install(current)
+			t.Cleanup(apitest.InstallCRDs(t, config, current))
 			kube = upgradeClient(t, config)
 			for _, was := range before {
 				name := was.GetKind() + " " + was.GetName()

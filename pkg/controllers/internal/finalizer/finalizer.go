@@ -9,19 +9,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
 )
 
-// Hold keeps an object from vanishing before it is released. An object that has
-// changed since it was read is left alone, with a conflict as the error.
+// Hold keeps an object from vanishing before it is released. An object that somebody
+// else has changed since it was read is left alone, with a conflict as the error; what
+// controllers of the same process wrote of its status and finalizers does not count.
 func Hold(ctx context.Context, c client.Client, object client.Object, name string) error {
 	if controllerutil.ContainsFinalizer(object, name) {
 		return nil
 	}
+	defer latest.Turn(c, object)()
+	latest.Refresh(ctx, c, object)
 	before, err := copyOf(object)
-	if err != nil {
+	if err != nil || !controllerutil.AddFinalizer(object, name) {
 		return err
 	}
-	controllerutil.AddFinalizer(object, name)
 	if err := c.Patch(ctx, object, since(before)); err != nil {
 		return fmt.Errorf("add the finalizer to %s: %w", called(c, object), err)
 	}
@@ -34,11 +38,12 @@ func Release(ctx context.Context, c client.Client, object client.Object, name st
 	if !controllerutil.ContainsFinalizer(object, name) {
 		return nil
 	}
+	defer latest.Turn(c, object)()
+	latest.Refresh(ctx, c, object)
 	before, err := copyOf(object)
-	if err != nil {
+	if err != nil || !controllerutil.RemoveFinalizer(object, name) {
 		return err
 	}
-	controllerutil.RemoveFinalizer(object, name)
 	if err := c.Patch(ctx, object, since(before)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("remove the finalizer from %s: %w", called(c, object), err)
 	}

@@ -54,6 +54,7 @@ func Options(mgr ctrl.Manager, name string, workers int) controller.Options {
 		MaxConcurrentReconciles: cmp.Or(chosen.Workers[name], workers),
 		RateLimiter:             chosen.backoff(),
 		EnableWarmup:            new(true),
+		NewQueue:                newQueue,
 	}
 }
 

@@ -1,11 +1,18 @@
 package limits_test
 
 import (
+	"context"
+	"runtime"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 )
@@ -35,5 +42,51 @@ func TestOptions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWorkersEnd stops controllers in the middle of their work: each of their workers
+// ends, or the next leader would wait for it.
+func TestWorkersEnd(t *testing.T) {
+	const rounds, workers = 100, 16
+	for round := range rounds {
+		options := limits.Options(nil, "ends", workers)
+		options.SkipNameValidation = new(true)
+		var looks atomic.Int32
+		options.Reconciler = reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			looks.Add(1)
+			return reconcile.Result{}, nil
+		})
+		ends, err := controller.NewUnmanaged("ends", options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := ends.Watch(source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+			for range workers {
+				go func() {
+					for i := 0; i < 2000 && ctx.Err() == nil; i++ {
+						queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: strconv.Itoa(i)}})
+					}
+				}()
+			}
+			return nil
+		})); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error)
+		go func() { ended <- ends.Start(ctx) }()
+		for looks.Load() < 100 {
+			runtime.Gosched()
+		}
+		cancel()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatalf("its workers have not ended, the %d. time", round+1)
+		}
 	}
 }

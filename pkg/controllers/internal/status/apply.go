@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -13,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
 )
 
 // attempts are how often a write is repeated because somebody else wrote another
@@ -36,6 +37,7 @@ func Apply[Status any](ctx context.Context, kube client.Client, object client.Ob
 	if err != nil {
 		return fmt.Errorf("convert the status of %s: %w", object.GetName(), err)
 	}
+	defer latest.Turn(kube, object)()
 	read := object.GetResourceVersion()
 	known := w.known(ctx, object)
 	version, err := w.send(ctx, known)
@@ -104,7 +106,7 @@ func (w *write) known(ctx context.Context, object client.Object) string {
 	read := object.GetResourceVersion()
 	cached, ok := object.DeepCopyObject().(client.Object)
 	if !ok || w.kube.Get(ctx, client.ObjectKeyFromObject(object), cached) != nil ||
-		cached.GetUID() != object.GetUID() || !later(cached.GetResourceVersion(), read) {
+		cached.GetUID() != object.GetUID() || !latest.Later(cached.GetResourceVersion(), read) {
 		return read
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cached)
@@ -112,13 +114,6 @@ func (w *write) known(ctx context.Context, object client.Object) string {
 		return read
 	}
 	return cached.GetResourceVersion()
-}
-
-// later tells whether a version came after another one. They are numbers that grow.
-func later(a, b string) bool {
-	x, errX := strconv.ParseUint(a, 10, 64)
-	y, errY := strconv.ParseUint(b, 10, 64)
-	return errX == nil && errY == nil && x > y
 }
 
 // send writes, provided that the object has a version, and gives the version after.

@@ -1,0 +1,195 @@
+// Package latest has the controllers see what they have written themselves before
+// the cache does.
+//
+// A cache is behind, by milliseconds mostly, and by seconds while a thousand objects
+// change at once. Whoever decides by what it says then, decides what was decided
+// already: it writes once more, is refused because of the version, reads what is
+// there, and finds that nothing was to be done. All of that is more load, which keeps
+// the cache behind.
+//
+// So the answers to writes are remembered, and a Get gives them as long as they are
+// newer than what the cache has. Whatever the cache has of others stays true: an
+// answer has in it all that had been written before it. A List says what the cache
+// says, and an object that the cache does not have is not there, although it may just
+// have been made.
+//
+// Besides, controllers that write the status or the finalizers of the same object take
+// turns (Turn), so that none of them is refused because of another one of this process.
+// Between processes the versions decide, as ever.
+package latest
+
+import (
+	"cmp"
+	"context"
+	"reflect"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	utilcache "k8s.io/apimachinery/pkg/util/cache"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/utils/keymutex"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+const (
+	// most is how many objects are remembered: which was not asked for longest is
+	// forgotten.
+	most = 8192
+	// retention is how long an answer counts. A cache that is behind for longer has lost
+	// its watch; and when a cluster is restored from a backup, its versions begin anew.
+	retention = 20 * time.Second
+	// together is how many objects can be written at the same time, at most.
+	together = 4096
+)
+
+// Client is a client whose Get is not older than its writes of what the cache has.
+type Client struct {
+	client.Client
+	group string
+	turns keymutex.KeyMutex
+	// mu is held from looking at what is remembered until that is replaced.
+	mu      sync.Mutex
+	written *utilcache.LRUExpireCache
+}
+
+// New gives a client that remembers what it writes of the API group, and of no other:
+// Secrets and PediaClusters have credentials in them, which must not stay.
+func New(inner client.Client, group string) *Client {
+	return &Client{Client: inner, group: group, written: utilcache.NewLRUExpireCache(most), turns: keymutex.NewHashed(together)}
+}
+
+// write is the last of what this process wrote of an object.
+type write struct {
+	uid     types.UID
+	version string
+	// since is the version from which on nobody else has written up to this one, as far
+	// as the requests told which version they were for.
+	since string
+	// object is the answer; nil once the cache has it.
+	object client.Object
+}
+
+// last is the last write of an object, as far as it is remembered.
+func (c *Client) last(k key) write {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lastLocked(k)
+}
+
+func (c *Client) lastLocked(k key) write {
+	found, _ := c.written.Get(k)
+	last, _ := found.(write)
+	return last
+}
+
+// cached notes that the cache has a write.
+func (c *Client) cached(k key, what write) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last := c.lastLocked(k); last.uid == what.uid && last.version == what.version && last.object != nil {
+		last.object = nil
+		c.written.Add(k, last, retention)
+	}
+}
+
+// Later tells whether version a of an object came after version b.
+func Later(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err == nil && order > 0
+}
+
+// key is an object among all of them.
+type key struct {
+	schema.GroupKind
+	types.NamespacedName
+}
+
+func (k key) String() string { return k.GroupKind.String() + " " + k.NamespacedName.String() }
+
+// keyOf is the object's key, and whether it is one that is remembered.
+func (c *Client) keyOf(object runtime.Object, name types.NamespacedName) (key, bool) {
+	gvk, err := apiutil.GVKForObject(object, c.Scheme())
+	return key{gvk.GroupKind(), name}, err == nil && gvk.Group == c.group
+}
+
+// Get implements client.Reader.
+func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	k, ours := c.keyOf(object, name)
+	err := c.Client.Get(ctx, name, object, opts...)
+	if err != nil || !ours {
+		if ours && apierrors.IsNotFound(err) {
+			c.written.Remove(k)
+		}
+		return err
+	}
+	last := c.last(k)
+	if last.uid != object.GetUID() {
+		return nil
+	}
+	if !Later(last.version, object.GetResourceVersion()) {
+		if last.object != nil && reflect.TypeOf(last.object) == reflect.TypeOf(object) { // In another form it comes from another cache.
+			c.cached(k, last)
+		}
+		return nil
+	}
+	if last.object == nil {
+		return c.Client.Get(ctx, name, object, opts...) // The cache has it by now, as another reader found.
+	}
+	into, from := reflect.ValueOf(object), reflect.ValueOf(last.object.DeepCopyObject())
+	if into.Type() != from.Type() {
+		return nil // Asked for in another form, such as by its metadata.
+	}
+	kind := object.GetObjectKind().GroupVersionKind()
+	into.Elem().Set(from.Elem())
+	object.GetObjectKind().SetGroupVersionKind(kind)
+	return nil
+}
+
+// remember keeps what the API server answered to a write that was for the base version;
+// for any, when that is empty.
+func (c *Client) remember(answer client.Object, base string, dryRun []string, err error) error {
+	if err != nil || len(dryRun) > 0 || answer.GetUID() == "" {
+		return err
+	}
+	k, ours := c.keyOf(answer, client.ObjectKeyFromObject(answer))
+	if !ours {
+		return nil
+	}
+	object := c.typed(answer)
+	if object == nil {
+		return nil
+	}
+	object.SetManagedFields(nil) // As the cache has it.
+	now := write{uid: object.GetUID(), version: object.GetResourceVersion(), since: cmp.Or(base, object.GetResourceVersion()), object: object}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last := c.lastLocked(k)
+	if last.uid == now.uid && last.version == base {
+		now.since = last.since
+	}
+	if last.uid == now.uid && !Later(now.version, last.version) {
+		return nil // Two answers that overtook each other, or a write of nothing.
+	}
+	c.written.Add(k, now, retention)
+	return nil
+}
+
+// typed is a copy of the object in the form in which the controllers read it.
+func (c *Client) typed(answer client.Object) client.Object {
+	content, generic := answer.(runtime.Unstructured)
+	if !generic {
+		object, _ := answer.DeepCopyObject().(client.Object)
+		return object
+	}
+	made, err := c.Scheme().New(answer.GetObjectKind().GroupVersionKind())
+	if err != nil || runtime.DefaultUnstructuredConverter.FromUnstructured(content.UnstructuredContent(), made) != nil {
+		return nil
+	}
+	object, _ := made.(client.Object)
+	return object
+}
