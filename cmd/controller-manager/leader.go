@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync/atomic"
@@ -68,8 +69,15 @@ func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRec
 	return l.noted(record, l.Interface.Create(ctx, record))
 }
 
-// Update takes the Lease, renews it or gives it back.
+// errNotOurs refuses to give back a Lease that another replica holds.
+var errNotOurs = errors.New("another replica holds the Lease")
+
+// Update takes the Lease, renews it or gives it back. An election that ends gives back
+// what it believes to hold, be it another's by now: it would end that one's, too.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	if record.HolderIdentity == "" && !l.held.Load() {
+		return errNotOurs
+	}
 	return l.noted(record, l.Interface.Update(ctx, record))
 }
 

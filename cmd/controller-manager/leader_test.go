@@ -37,25 +37,32 @@ func TestLock(t *testing.T) {
 		_ = l.Update(ctx, resourcelock.LeaderElectionRecord{HolderIdentity: "us"})
 	}
 	others := func(_ context.Context, _ *lock, m *memory) { m.holder = "others" }
+	// end is how an election ends: it looks once more, and gives back what it had.
+	end := func(ctx context.Context, l *lock, _ *memory) {
+		_, _, _ = l.Get(ctx)
+		_ = l.Update(ctx, resourcelock.LeaderElectionRecord{})
+	}
 	for _, c := range []struct {
 		reason string
 		steps  []func(context.Context, *lock, *memory)
 		lost   bool
+		holder string
 	}{
-		{reason: "one that waits for its turn has lost nothing", steps: []func(context.Context, *lock, *memory){others}},
-		{reason: "one that leads has not", steps: []func(context.Context, *lock, *memory){take}},
-		{reason: "one whose Lease another one took has", steps: []func(context.Context, *lock, *memory){take, others}, lost: true},
-		{reason: "one that gave it back has not", steps: []func(context.Context, *lock, *memory){take, func(ctx context.Context, l *lock, _ *memory) {
-			_ = l.Update(ctx, resourcelock.LeaderElectionRecord{})
-		}, others}},
+		{reason: "one that waits for its turn has lost nothing", steps: []func(context.Context, *lock, *memory){others}, holder: "others"},
+		{reason: "one that leads has not", steps: []func(context.Context, *lock, *memory){take}, holder: "us"},
+		{reason: "one whose Lease another one took has", steps: []func(context.Context, *lock, *memory){take, others}, lost: true, holder: "others"},
+		{reason: "one that gave it back has not", steps: []func(context.Context, *lock, *memory){take, end}},
+		{reason: "nor once another one took it", steps: []func(context.Context, *lock, *memory){take, end, others}, holder: "others"},
+		{reason: "what another one took is not given back", steps: []func(context.Context, *lock, *memory){take, others, end}, lost: true, holder: "others"},
+		{reason: "nor is it by one that never led", steps: []func(context.Context, *lock, *memory){others, end}, holder: "others"},
 		{reason: "one that could not take it has not", steps: []func(context.Context, *lock, *memory){func(ctx context.Context, l *lock, m *memory) {
 			m.fails = errors.New("conflict")
 			take(ctx, l, m)
 			m.fails = nil
-		}, others}},
+		}, others}, holder: "others"},
 		{reason: "nobody knows who leads while the server is away", steps: []func(context.Context, *lock, *memory){take, others, func(_ context.Context, _ *lock, m *memory) {
 			m.fails = errors.New("away")
-		}}},
+		}}, holder: "others"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			m, told := &memory{}, 0
@@ -68,6 +75,9 @@ func TestLock(t *testing.T) {
 			}
 			if want := map[bool]int{true: 1}[c.lost]; told != want {
 				t.Errorf("told %d times that it is lost, want %d", told, want)
+			}
+			if m.holder != c.holder {
+				t.Errorf("the Lease is held by %q, want %q", m.holder, c.holder)
 			}
 		})
 	}
