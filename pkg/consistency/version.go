@@ -1,8 +1,6 @@
 package consistency
 
 import (
-	"strconv"
-
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/index"
@@ -40,9 +38,8 @@ func (v Version) Type() index.Type {
 // shownBy tells whether what the index has, nil for nothing, is at least as new
 // as the version.
 //
-// Resource versions of one kind are compared as numbers, as Kubernetes allows
-// since 1.35 and as etcd always had them. An object that is missing tells nothing:
-// it was not collected yet, or was deleted since. The wait's end decides that.
+// An object that is missing tells nothing: it was not collected yet, or was deleted
+// since. The wait's end decides that.
 func (v Version) shownBy(o *index.Object) bool {
 	if v.Deleted {
 		return o == nil || string(o.Meta.UID) != v.UID
@@ -50,16 +47,5 @@ func (v Version) shownBy(o *index.Object) bool {
 	if o == nil {
 		return v.Deleting
 	}
-	return !older(o.Meta.ResourceVersion, v.ResourceVersion)
-}
-
-// older tells that one resource version was given before another. What is no
-// number is older than anything but itself.
-func older(a, b string) bool {
-	x, errA := strconv.ParseUint(a, 10, 64)
-	y, errB := strconv.ParseUint(b, 10, 64)
-	if errA != nil || errB != nil {
-		return a != b
-	}
-	return x < y
+	return !index.OlderVersion(o.Meta.ResourceVersion, v.ResourceVersion)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,6 +63,37 @@ func begin(w http.ResponseWriter, r *http.Request) {
 
 func silence(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
+// line counts what a client sends, and the answers that begin.
+type line struct {
+	http.RoundTripper
+	sent, begun atomic.Int64
+}
+
+// RoundTrip implements http.RoundTripper.
+func (l *line) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.sent.Add(1)
+	response, err := l.RoundTripper.RoundTrip(r)
+	if err == nil {
+		l.begun.Add(1)
+	}
+	return response, err
+}
+
+func (l *line) wrap(to http.RoundTripper) http.RoundTripper {
+	l.RoundTripper = to
+	return l
+}
+
+// arrived tells that all that was sent has come to the index.
+func arrived(x *indextest.Index, l *line) bool {
+	return l.sent.Load() > 0 && int64(len(x.Requests())) == l.sent.Load()
+}
+
+// answered tells that the answers to all that was sent have begun.
+func answered(_ *indextest.Index, l *line) bool {
+	return l.sent.Load() > 0 && l.begun.Load() == l.sent.Load()
+}
+
 func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -69,8 +101,10 @@ func TestFailures(t *testing.T) {
 		answer http.HandlerFunc
 		// deadline is when the caller wants an answer; zero when it has time.
 		deadline, timeout time.Duration
-		want              apierror.Code
-		message           string
+		// before is what has happened when either of them passes.
+		before  func(*indextest.Index, *line) bool
+		want    apierror.Code
+		message string
 	}{
 		{name: "nothing listens", want: apierror.CodeIndexUnavailable, message: "The index does not answer"},
 		{name: "error", answer: status(500, `{"message":"SQL logic error near `+secret+`"}`), want: apierror.CodeIndexUnavailable, message: "The index refused the request with HTTP status 500"},
@@ -82,31 +116,49 @@ func TestFailures(t *testing.T) {
 		{name: "no list", answer: status(200, `{"items":{"`+secret+`":1}}`), want: apierror.CodeIndexUnavailable, message: "can't be read"},
 		{name: "an object of nowhere", answer: status(200, `{"items":[{"apiVersion":"v1","kind":"Pod","metadata":{"name":"`+secret+`"}}]}`), want: apierror.CodeIndexUnavailable, message: "can't be read"},
 		{name: "too much", answer: status(200, `{"items":[],"more":"`+strings.Repeat("x", 3<<20)+`"}`), want: apierror.CodeIndexUnavailable, message: "over 2 MiB; ask for less"},
-		{name: "silence", answer: silence, timeout: 20 * time.Millisecond, want: apierror.CodeIndexUnavailable, message: "The index does not answer"},
-		{name: "silence, and the caller can't wait", answer: silence, deadline: 20 * time.Millisecond, want: apierror.CodeTimeout, message: "before the request's deadline"},
-		{name: "a beginning", answer: begin, timeout: 20 * time.Millisecond, want: apierror.CodeIndexUnavailable, message: "broke off"},
-		{name: "a beginning, and the caller can't wait", answer: begin, deadline: 20 * time.Millisecond, want: apierror.CodeTimeout, message: "before the request's deadline"},
+		{name: "silence", answer: silence, timeout: 20 * time.Millisecond, before: arrived, want: apierror.CodeIndexUnavailable, message: "The index does not answer"},
+		{name: "silence, and the caller can't wait", answer: silence, deadline: 20 * time.Millisecond, before: arrived, want: apierror.CodeTimeout, message: "before the request's deadline"},
+		{name: "a beginning", answer: begin, timeout: 20 * time.Millisecond, before: answered, want: apierror.CodeIndexUnavailable, message: "broke off"},
+		{name: "a beginning, and the caller can't wait", answer: begin, deadline: 20 * time.Millisecond, before: answered, want: apierror.CodeTimeout, message: "before the request's deadline"},
 	} {
 		bothWays(t, func(t *testing.T, accepts bool) {
 			for question, ask := range questions {
 				t.Run(tt.name+"/"+question, func(t *testing.T) {
-					x := indextest.New(t)
-					x.AcceptSQL(accepts)
-					c := clientWith(t, index.Config{REST: &rest.Config{Host: x.URL}, Timeout: tt.timeout})
-					c.LimitAnswers(2 << 20)
-					x.Answer(nil)
-					takesSQL(t, c)
-					x.Answer(tt.answer)
-					if tt.answer == nil {
-						x.Close()
+					var err error
+					var recorder *upstream.Recorder
+					// Time runs from before a request is sent. Where it was over too early
+					// for what is looked at, there is more of it.
+					for deadline, timeout := tt.deadline, tt.timeout; ; deadline, timeout = 2*deadline, 2*timeout {
+						if deadline+timeout > 20*time.Second {
+							t.Fatal("no request comes as far as it should, however long it has")
+						}
+						x, l := indextest.New(t), &line{}
+						x.AcceptSQL(accepts)
+						c := clientWith(t, index.Config{REST: &rest.Config{Host: x.URL, WrapTransport: l.wrap}})
+						c.LimitAnswers(2 << 20)
+						x.Answer(nil)
+						takesSQL(t, c)
+						l.sent.Store(0)
+						l.begun.Store(0)
+						x.Answer(tt.answer)
+						if tt.answer == nil {
+							x.Close()
+						}
+						if timeout > 0 {
+							c.LimitTime(timeout)
+						}
+						var ctx context.Context
+						ctx, recorder = upstream.With(t.Context())
+						cancel := func() {}
+						if deadline > 0 {
+							ctx, cancel = context.WithTimeout(ctx, deadline)
+						}
+						err = ask(ctx, c)
+						cancel()
+						if tt.before == nil || tt.before(x, l) {
+							break
+						}
 					}
-					ctx, recorder := upstream.With(t.Context())
-					if tt.deadline > 0 {
-						var cancel context.CancelFunc
-						ctx, cancel = context.WithTimeout(ctx, tt.deadline)
-						defer cancel()
-					}
-					err := ask(ctx, c)
 					if got := apierror.CodeOf(err); err == nil || got != tt.want {
 						t.Fatalf("got %v (%s), want %s", err, got, tt.want)
 					}

@@ -2,6 +2,8 @@ package index
 
 import (
 	"slices"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
 // Replacement is what a cluster itself says of one object, in the place of what
@@ -25,8 +27,12 @@ func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
 		if !slices.ContainsFunc(q.Types, func(t Type) bool { return t.Group == r.Key.Type.Group && t.Resource == r.Key.Type.Resource }) {
 			continue
 		}
-		before, after := q.holds(r.Indexed), q.holds(r.Now)
 		at := slices.IndexFunc(out.Items, func(o *Object) bool { return r.isOf(o, len(q.Types) == 1) })
+		// The index may have learned more since it was asked about the object.
+		if at >= 0 && r.Now != nil && !OlderVersion(out.Items[at].Meta.ResourceVersion, r.Now.Meta.ResourceVersion) {
+			continue
+		}
+		before, after := at >= 0 || r.countedBeyond(&q, page), q.holds(r.Now)
 		if len(q.ScheduledTo) > 0 && at < 0 {
 			continue
 		}
@@ -55,6 +61,30 @@ func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
 // OverlayPart is Overlay for the page of one part.
 func (q ListQuery) OverlayPart(part Part, page *Page, replacements []Replacement) *Page {
 	return q.of(part).Overlay(page, replacements)
+}
+
+// countedBeyond tells whether an object that is not on a page is counted with it, as far
+// as is known: it was in the index, and has its place on another page.
+func (r Replacement) countedBeyond(q *ListQuery, page *Page) bool {
+	if !q.holds(r.Indexed) {
+		return false
+	}
+	position := PositionOf(r.Indexed)
+	if q.After != nil && !follows(q.Order, position, *q.After) {
+		return true
+	}
+	return page.HasNext && (len(page.Items) == 0 || follows(q.Order, position, PositionOf(page.Items[len(page.Items)-1])))
+}
+
+// OlderVersion tells that one resource version was given before another, of objects of
+// one kind. They are compared as numbers, as Kubernetes allows since 1.35 and as etcd
+// always had them; what is no number is older than anything but itself.
+func OlderVersion(a, b string) bool {
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	if err != nil {
+		return a != b
+	}
+	return order < 0
 }
 
 // insert puts an object into its place on the page, if its place is there.

@@ -2,12 +2,13 @@ package write
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // caughtUp bounds the wait for a watch to show what was written.
@@ -22,13 +23,6 @@ func Await(ctx context.Context, watched client.Reader, written, now client.Objec
 		if apierrors.IsNotFound(err) {
 			return written.GetDeletionTimestamp() != nil, nil
 		}
-		return err == nil && (now.GetUID() != written.GetUID() || reached(now.GetResourceVersion(), written.GetResourceVersion())), nil
+		return err == nil && (now.GetUID() != written.GetUID() || !index.OlderVersion(now.GetResourceVersion(), written.GetResourceVersion())), nil
 	})
-}
-
-// reached compares versions of objects of one kind, which the API server counts up.
-func reached(now, want string) bool {
-	n, err := strconv.ParseUint(now, 10, 64)
-	w, err2 := strconv.ParseUint(want, 10, 64)
-	return now == want || (err == nil && err2 == nil && n >= w)
 }
