@@ -34,10 +34,10 @@ func newTokens(o *options, kube kubernetes.Interface) *consistency.Tokens {
 	}
 }
 
-// beginReading reads the consistency tokens of requests.
-func beginReading(tokens *consistency.Tokens) func(context.Context, http.Header, map[string]any) (context.Context, error) {
+// withTokens begins requests with their consistency tokens.
+func withTokens(begin func(context.Context, []string, any) (context.Context, error)) func(context.Context, http.Header, map[string]any) (context.Context, error) {
 	return func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error) {
-		return tokens.Begin(ctx, headers.Values(consistency.Header), extensions[consistency.Extension])
+		return begin(ctx, headers.Values(consistency.Header), extensions[consistency.Extension])
 	}
 }
 

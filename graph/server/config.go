@@ -47,6 +47,8 @@ type Config struct {
 	// Begin, where not nil, takes what a request brings beside its operation, and
 	// returns the context of the operation. An error refuses the request.
 	Begin func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error)
+	// BeginStream is the same for subscriptions.
+	BeginStream func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error)
 
 	// ResponseExtensions returns what goes into the response's extensions when the
 	// operation is done; nil for nothing. It sees the context of RequestScope.

@@ -223,7 +223,7 @@ func TestArguments(t *testing.T) {
 }
 
 func TestDeadline(t *testing.T) {
-	s := start(t, nil, func(c *server.Config) { c.RequestTimeout = 300 * time.Millisecond })
+	s := start(t, nil, func(c *server.Config) { c.RequestTimeout = 2 * time.Second })
 	r, body := s.query(t, `{hello slow items{name}}`, nil)
 	want := map[string]any{"hello": "hello", "slow": nil, "items": []any{map[string]any{"name": "item-0"}, map[string]any{"name": "item-1"}}}
 	if d := cmp.Diff(want, body["data"]); d != "" {

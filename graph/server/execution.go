@@ -15,13 +15,19 @@ import (
 
 // execution is what all transports do with an operation.
 type execution struct {
-	present    graphql.ErrorPresenterFunc
-	begin      func(context.Context, http.Header, map[string]any) (context.Context, error)
-	timeout    time.Duration
-	tokenLimit int
-	quotas     *quotas
-	origins    *origins
+	present graphql.ErrorPresenterFunc
+	begin   beginning
+	// beginStream is begin for subscriptions.
+	beginStream beginning
+	timeout     time.Duration
+	tokenLimit  int
+	quotas      *quotas
+	origins     *origins
 }
+
+// beginning takes what a request brings beside its operation, and returns the context
+// of the operation; nil for nothing.
+type beginning func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error)
 
 // single executes an operation with one response, within the deadline. Without a
 // response, the error says why.

@@ -135,7 +135,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
 	goesOn = true
-	c.streams.start(ctx, subscription{via: viaWebSocket, exec: c.exec, op: opCtx, present: c.present, out: o}, func(out outcome) {
+	c.streams.start(ctx, subscription{via: viaWebSocket, exec: c.exec, op: opCtx, present: c.present, take: c.beginStream, out: o}, func(out outcome) {
 		defer c.running.Done()
 		defer over()
 		req.noteOutcome(out)

@@ -96,7 +96,7 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	p := e.presenter
 	shared := execution{
-		present: p.present, begin: cfg.Begin, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
+		present: p.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
 		quotas: newQuotas(cfg, e.limits), origins: e.origins,
 	}
 	srv := handler.New(cfg.Schema)

@@ -181,11 +181,13 @@ func TestWebSocketsAreClosed(t *testing.T) {
 		header   http.Header
 		protocol string
 		messages []string
-		code     int
-		reason   string
-		why      string
+		// init is how long the server waits for it; zero for the default.
+		init   time.Duration
+		code   int
+		reason string
+		why    string
 	}{
-		{name: "no init", code: 4408, reason: "timeout", why: "a place is not held for nobody"},
+		{name: "no init", init: 500 * time.Millisecond, code: 4408, reason: "timeout", why: "a place is not held for nobody"},
 		{name: "subscribe before init", messages: []string{forever}, code: 4401, reason: "Unauthorized", why: "the protocol says so"},
 		{name: "no credentials", messages: []string{`{"type":"connection_init"}`}, code: 4401, reason: "UNAUTHENTICATED", why: "nobody is known"},
 		{name: "wrong token", messages: []string{`{"type":"connection_init","payload":{"authorization":"Bearer wrong"}}`}, code: 4401, reason: "UNAUTHENTICATED", why: "nobody is known"},
@@ -207,7 +209,7 @@ func TestWebSocketsAreClosed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := start(t, nil, func(c *server.Config) {
-				c.Streams.InitTimeout = 500 * time.Millisecond
+				c.Streams.InitTimeout = tt.init
 				c.Streams.MaxMessageBytes = 2000
 			})
 			protocol := transportWS

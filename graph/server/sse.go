@@ -77,7 +77,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		return
 	}
 	endHTTP(s.request.http, http.StatusOK)
-	sub := subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, out: s.out}
+	sub := subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, take: t.beginStream, out: s.out}
 	if !s.out.detach(r) {
 		s.over(t.streams.run(ctx, sub))
 		return

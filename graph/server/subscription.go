@@ -22,6 +22,7 @@ type subscription struct {
 	exec    graphql.GraphExecutor
 	op      *graphql.OperationContext
 	present graphql.ErrorPresenterFunc
+	take    beginning
 	out     sink
 }
 

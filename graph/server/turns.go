@@ -222,8 +222,17 @@ func (r *running) conclude() {
 
 // begin dispatches the operation; false when it was refused.
 func (r *running) begin() bool {
+	ctx := r.ctx
+	if r.take != nil {
+		begun, err := r.take(ctx, r.op.Headers, r.op.Extensions)
+		if err != nil {
+			r.out.errors = gqlerror.List{r.present(ctx, err)}
+			return false
+		}
+		ctx = begun
+	}
 	// What the resolver ends does not end the events that it has sent already.
-	own, cancel := stream.With(stream.WithDriver(r.ctx, r))
+	own, cancel := stream.With(stream.WithDriver(ctx, r))
 	r.own, r.stop = own, append(r.stop, func() { cancel(context.Canceled) })
 	responses, inner := r.exec.DispatchOperation(own, r.op)
 	event, stop := eventContext(r.ctx, inner)

@@ -6,6 +6,9 @@
 // milliseconds while it is well; when it does not catch up, the named objects are
 // read from the instance itself, as the caller, and laid over what the index says.
 //
+// A subscription that carries the token begins once the watches have what it names
+// (Written): SYNCED comes behind it.
+//
 // A token is encrypted for the user who got it, with a key that all replicas share
 // (keys.go), and is worth nothing to anybody else, nor after some minutes. It
 // grants nothing: whoever brings it sees what they may see.

@@ -30,6 +30,8 @@ type lagging struct {
 	looks      int
 	after      int
 	then, last map[string]*index.Object
+	// listed is what lists have; nil for what there is otherwise.
+	listed map[string]*index.Object
 }
 
 func (l *lagging) state() map[string]*index.Object {
@@ -55,9 +57,12 @@ func (l *lagging) GetMany(_ context.Context, keys []index.Key, _ index.Detail) (
 }
 
 func (l *lagging) List(context.Context, index.ListQuery) (*index.Page, error) {
-	page := &index.Page{}
+	page, state := &index.Page{}, l.listed
+	if state == nil {
+		state = l.state()
+	}
 	for _, name := range []string{"a", "b", "c"} {
-		if o, ok := l.state()[name]; ok {
+		if o, ok := state[name]; ok {
 			page.Items = append(page.Items, o)
 		}
 	}
@@ -118,6 +123,7 @@ func TestReader(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		then, last   map[string]*index.Object
+		listed       map[string]*index.Object
 		after        int
 		live         map[string]map[string]any
 		uncollected  bool
@@ -152,6 +158,23 @@ func TestReader(t *testing.T) {
 			want: "a@9 b@5", wantLive: true,
 		},
 		{
+			name: "created, and indexed meanwhile", then: map[string]*index.Object{"a": indexed(t, "a", "1", "5")}, after: never,
+			listed: map[string]*index.Object{"a": indexed(t, "a", "1", "5"), "b": indexed(t, "b", "2", "9")},
+			live:   map[string]map[string]any{"b": configMap("b", "2", "9")}, versions: []Version{version("b", "2", "9", false)},
+			want: "a@5 b@9", why: "the index has it when it lists, and counts it",
+		},
+		{
+			name: "created and changed, and half of it indexed meanwhile", then: map[string]*index.Object{}, after: never,
+			listed: map[string]*index.Object{"b": indexed(t, "b", "2", "7")},
+			live:   map[string]map[string]any{"b": configMap("b", "2", "9")}, versions: []Version{version("b", "2", "9", false)},
+			want: "b@9", wantLive: true, why: "it is counted once",
+		},
+		{
+			name: "deleted, and indexed meanwhile", then: map[string]*index.Object{"a": indexed(t, "a", "1", "5"), "b": indexed(t, "b", "2", "5")}, after: never,
+			listed: map[string]*index.Object{"b": indexed(t, "b", "2", "5")},
+			live:   map[string]map[string]any{}, versions: []Version{version("a", "1", "", true)}, want: "b@5", wantGetEmpty: "a", why: "it is not counted any more",
+		},
+		{
 			name: "deleted", then: map[string]*index.Object{"a": indexed(t, "a", "1", "5"), "b": indexed(t, "b", "2", "5")}, after: never,
 			live: map[string]map[string]any{}, versions: []Version{version("a", "1", "", true)}, want: "b@5", wantLive: true, wantGetEmpty: "a",
 		},
@@ -170,7 +193,7 @@ func TestReader(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			idx := &lagging{then: tt.then, last: tt.last, after: tt.after}
+			idx := &lagging{then: tt.then, last: tt.last, listed: tt.listed, after: tt.after}
 			settler := &Settler{
 				Index: idx, Clients: instances(t, tt.live), Wait: 100 * time.Millisecond, Now: time.Now,
 				Collected: func(context.Context, string, string, string) (string, bool) { return "v1", !tt.uncollected },

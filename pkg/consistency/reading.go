@@ -2,11 +2,13 @@ package consistency
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // Header brings tokens, parted by commas where there are several.
@@ -62,7 +64,7 @@ func newest(versions []Version) []Version {
 		// was made anew, which has another UID.
 		old := kept[i]
 		switch {
-		case v.Deleted && v.UID == old.UID, old.Deleted && v.UID != old.UID, !v.Deleted && !old.Deleted && older(old.ResourceVersion, v.ResourceVersion):
+		case v.Deleted && v.UID == old.UID, old.Deleted && v.UID != old.UID, !v.Deleted && !old.Deleted && index.OlderVersion(old.ResourceVersion, v.ResourceVersion):
 			kept[i] = v
 		}
 	}
@@ -114,17 +116,56 @@ func malformed() error {
 
 // Begin reads the tokens of a request and returns the context of its operation.
 func (t *Tokens) Begin(ctx context.Context, header []string, extension any) (context.Context, error) {
-	tokens, err := Requested(header, extension)
-	if err != nil || len(tokens) == 0 {
+	versions, err := t.requested(ctx, header, extension, t.Read)
+	if err != nil {
 		return ctx, err
+	}
+	return With(ctx, versions), nil
+}
+
+// BeginStream is Begin for a subscription. It is told what the tokens name before
+// anything else, see Written; but what it reads from the index later must be as late
+// as the events that it reads it for, and is not held to them.
+//
+// A client sends the same request whenever it connects again, for days perhaps. So a
+// token that has expired asks for nothing.
+func (t *Tokens) BeginStream(ctx context.Context, header []string, extension any) (context.Context, error) {
+	versions, err := t.requested(ctx, header, extension, func(ctx context.Context, token string) ([]Version, error) {
+		versions, err := t.Read(ctx, token)
+		if errors.Is(err, errExpired) {
+			return nil, nil
+		}
+		return versions, err
+	})
+	if err != nil || len(versions) == 0 {
+		return ctx, err
+	}
+	return context.WithValue(ctx, writtenKey{}, newest(versions)), nil
+}
+
+type writtenKey struct{}
+
+// Written is what the tokens of a subscription name, the last version of every object.
+func Written(ctx context.Context) []Version {
+	versions, _ := ctx.Value(writtenKey{}).([]Version)
+	return versions
+}
+
+// requested is what all tokens of a request name.
+func (t *Tokens) requested(
+	ctx context.Context, header []string, extension any, read func(context.Context, string) ([]Version, error),
+) ([]Version, error) {
+	tokens, err := Requested(header, extension)
+	if err != nil {
+		return nil, err
 	}
 	var all []Version
 	for _, token := range tokens {
-		versions, err := t.Read(ctx, token)
+		versions, err := read(ctx, token)
 		if err != nil {
-			return ctx, err
+			return nil, err
 		}
 		all = append(all, versions...)
 	}
-	return With(ctx, all), nil
+	return all, nil
 }

@@ -79,10 +79,12 @@ func (t *Tokens) Read(ctx context.Context, text string) ([]Version, error) {
 	case err != nil:
 		return nil, err
 	case t.Now().After(time.Unix(c.Expires, 0)):
-		return nil, apierror.Invalid(Argument, "this consistency token has expired: it is good for %s after the write. Leave it out", Lifetime)
+		return nil, errExpired
 	}
 	return c.Versions, nil
 }
+
+var errExpired = apierror.Invalid(Argument, "this consistency token has expired: it is good for %s after the write. Leave it out", Lifetime)
 
 func notOurs() error {
 	return apierror.Invalid(Argument, "this is no consistency token of yours: send one that a mutation of yours answered with, as it was, or none")

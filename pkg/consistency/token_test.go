@@ -84,6 +84,53 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// A subscription knows what its tokens name, and what it reads from the index is held to
+// none of it. What has expired asks for nothing; what is another's is refused.
+func TestTokensOfSubscriptions(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	r := replicas(t, 1, &now)[0]
+	issue := func(versions ...Version) string {
+		token, err := r.Issue(as(t, "alice"), versions...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	old := issue(written...)
+	now = now.Add(Lifetime + time.Second)
+	later := written[0]
+	later.ResourceVersion = "9"
+	first, second := issue(written...), issue(later)
+	for _, tt := range []struct {
+		name, user string
+		header     []string
+		extension  any
+		want       []Version
+		refused    bool
+	}{
+		{name: "none", user: "alice"},
+		{name: "one", user: "alice", header: []string{first}, want: written},
+		{name: "in the body", user: "alice", extension: first, want: written},
+		{name: "the last version of each", user: "alice", header: []string{first}, extension: []any{second}, want: []Version{later, written[1]}},
+		{name: "expired", user: "alice", header: []string{old}},
+		{name: "one of two has expired", user: "alice", header: []string{old + "," + second}, want: []Version{later}},
+		{name: "another's", user: "bob", header: []string{first}, refused: true},
+		{name: "another's that has expired", user: "bob", header: []string{old}, refused: true},
+		{name: "one of two is none", user: "alice", header: []string{first + ",nonsense"}, refused: true},
+	} {
+		ctx, err := r.BeginStream(as(t, tt.user), tt.header, tt.extension)
+		if refused := apierror.Is(err, apierror.CodeInvalid); refused != tt.refused || (err != nil) != tt.refused {
+			t.Errorf("%s: %v, refused is %v", tt.name, err, tt.refused)
+		}
+		if d := cmp.Diff(tt.want, Written(ctx)); d != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, d)
+		}
+		if readingFrom(ctx) != nil {
+			t.Errorf("%s: what it reads from the index would be held to its beginning", tt.name)
+		}
+	}
+}
+
 // A Secret that was deleted costs the tokens that are out, and is made again once.
 func TestKeysAreMadeAgain(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)

@@ -214,12 +214,18 @@ func (s *session) listen(w watcher) error {
 	}
 }
 
-// advance brings the feed to a version that another replica was at already, or
-// fails with errOtherHistory when its cluster never was.
-func (f *feed) advance(ctx context.Context, version uint64) error {
+// advance brings the feed to what another replica or the subscriber has seen already,
+// or fails with errOtherHistory when its cluster never was there. It asks with the lock
+// held whether it has arrived.
+func (f *feed) advance(ctx context.Context, arrived func() bool) error {
+	locked := func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return arrived()
+	}
 	// It is on its way, most likely.
 	for range 5 {
-		if f.at() >= version {
+		if locked() {
 			return nil
 		}
 		pause(ctx, 20*time.Millisecond)
@@ -230,21 +236,21 @@ func (f *feed) advance(ctx context.Context, version uint64) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if f.at() >= version {
+	if locked() {
 		return nil
 	}
 	l, err := f.upstream.list(ctx, 0)
 	if err != nil {
 		return err
 	}
-	if l.version < version {
-		return errOtherHistory
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.gone == nil && f.listed && f.version < l.version {
 		f.metrics.relists.WithLabelValues("behind").Inc()
 		f.turnTo(l, f.epoch)
+	}
+	if !arrived() {
+		return errOtherHistory
 	}
 	return nil
 }

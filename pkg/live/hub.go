@@ -153,7 +153,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	}
 	s := &Stream{
 		hub: h, seal: newSealer(key, subscription.Identity), maxPending: orDefault(subscription.MaxPending, h.options.MaxPending),
-		notify: subscription.Wake, open: subscription.Open,
+		marks: subscription.Marks, notify: subscription.Wake, open: subscription.Open,
 	}
 	if s.notify == nil {
 		s.wake = make(chan struct{}, 1)

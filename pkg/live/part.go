@@ -31,6 +31,8 @@ type part struct {
 	filter filter
 	// resume is what the subscriber knows already; nil for nothing.
 	resume position
+	// marks are what it does not begin without; nil for nothing.
+	marks map[*feed][]Mark
 
 	// seen is how far everything has been offered.
 	seen atomic.Pointer[stamp]

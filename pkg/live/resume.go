@@ -2,7 +2,6 @@ package live
 
 import (
 	"context"
-	"errors"
 	"slices"
 )
 
@@ -11,16 +10,30 @@ import (
 func (v *view) begin(p *part) {
 	switch {
 	case v.gone != nil:
+	// The inputs of a join are not all locked here.
+	case len(p.marks) > 0, p.resume != nil && len(v.inputs) > 1, len(v.beginWith(p, nil, "history")) > 0:
+		p.stream.hub.work.begin(func() { v.recover(p) })
+	}
+}
+
+// beginWith begins a part with what is known, and with bases where there are some; or
+// else tells what is missing for that. The view is locked and, where its subscriber
+// knows something already, its inputs are too.
+func (v *view) beginWith(p *part, bases map[past]*listing, told string) (missing []past) {
+	switch {
 	case p.resume == nil:
 		p.start(start{snapshot: v.sorted(), from: nothing, at: v.now})
+		return nil
 	case v.foreign(p.resume):
 		v.lose(p, "cluster")
-	default:
-		// The inputs of a join are not all locked here.
-		if len(v.inputs) > 1 || !v.resume(p) {
-			p.stream.hub.work.begin(func() { v.recover(p) })
-		}
+		return nil
 	}
+	changes, missing := v.changesSince(p.resume, bases)
+	if len(missing) == 0 {
+		v.metrics.resumed.WithLabelValues(told).Inc()
+		p.start(start{changes: changes, from: p.resume, at: v.now})
+	}
+	return missing
 }
 
 // foreign tells that a position is one of another cluster.
@@ -101,19 +114,8 @@ func (v *view) changesSince(from position, bases map[past]*listing) (changes []c
 	return changes, missing
 }
 
-// resume tells a part what is otherwise than what is known, if memory tells. The view
-// and its inputs are locked.
-func (v *view) resume(p *part) bool {
-	changes, missing := v.changesSince(p.resume, nil)
-	if len(missing) > 0 {
-		return false
-	}
-	v.metrics.resumed.WithLabelValues("history").Inc()
-	p.start(start{changes: changes, from: p.resume, at: v.now})
-	return true
-}
-
-// recover asks the cluster for what a part missed.
+// recover begins a part for which memory may not be enough: it asks the cluster for
+// what was missed, and waits for what is marked.
 func (v *view) recover(p *part) {
 	ctx := p.stream.ctx
 	for failures := 0; ctx.Err() == nil; failures++ {
@@ -121,7 +123,7 @@ func (v *view) recover(p *part) {
 		switch {
 		case err == nil:
 			return
-		case errors.Is(err, errExpired), errors.Is(err, errOtherHistory), errors.Is(err, errNoWatchList), errors.Is(err, errNotServed):
+		case beyondRecovery(err):
 			v.lock()
 			if _, here := v.parts[p]; here && v.gone == nil {
 				v.lose(p, "resume")
@@ -133,38 +135,31 @@ func (v *view) recover(p *part) {
 	}
 }
 
-// beginFrom begins a part with what is known, or tells what is missing for that.
-func (v *view) beginFrom(p *part, bases map[past]*listing, told string) (missing []past, begun bool) {
+// beginFrom is beginWith with all locks, for a part that may be gone meanwhile.
+func (v *view) beginFrom(p *part, bases map[past]*listing, told string) (missing []past) {
 	v.lock()
 	defer v.unlock()
 	if _, here := v.parts[p]; !here || v.gone != nil {
-		return nil, true
+		return nil
 	}
-	if v.foreign(p.resume) {
-		v.lose(p, "cluster")
-		return nil, true
-	}
-	changes, missing := v.changesSince(p.resume, bases)
-	if len(missing) > 0 {
-		return missing, false
-	}
-	v.metrics.resumed.WithLabelValues(told).Inc()
-	p.start(start{changes: changes, from: p.resume, at: v.now})
-	return nil, true
+	return v.beginWith(p, bases, told)
 }
 
 func (v *view) tryRecover(ctx context.Context, p *part) error {
+	if err := p.meet(ctx); err != nil {
+		return err
+	}
 	bases, told := map[past]*listing{}, "history"
 	for {
-		missing, begun := v.beginFrom(p, bases, told)
-		if begun {
+		missing := v.beginFrom(p, bases, told)
+		if len(missing) == 0 {
 			return nil
 		}
 		for _, of := range missing {
 			feed := v.inputs[of.input].feed
 			if feed.at() < of.version {
 				// Another replica was ahead of this one.
-				if err := feed.advance(ctx, of.version); err != nil {
+				if err := feed.advance(ctx, func() bool { return feed.version >= of.version }); err != nil {
 					return err
 				}
 				continue

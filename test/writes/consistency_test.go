@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // reader asks over connections of its own, with a token.
@@ -125,13 +126,17 @@ func TestReadYourWritesWithoutCollection(t *testing.T) {
 	if _, err := write1(t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "x-a", "1") + "---\n" + configMap(namespace, "x-c", "1")}); err != nil {
 		t.Fatal(err)
 	}
-	token, err := write1(t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "x-d", "1")})
-	if err != nil {
+	if _, err := write1(t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "x-d", "1")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := gql.Query[listed](t.Context(), reader(t, "alice", token), listConfigMaps, map[string]any{"ns": namespace, "part": "x-"}); err != nil {
-		t.Fatal(err)
-	}
+	// Without a token nothing is laid over what the index has.
+	poll.Until(t, within, "the index has all three", func(ctx context.Context) error {
+		got, _, err := gql.Query[listed](ctx, alice, listConfigMaps, map[string]any{"ns": namespace, "part": "x-"})
+		if n := got.Instance.Resources.TotalCount; err == nil && n != 3 {
+			err = fmt.Errorf("it has %d", n)
+		}
+		return err
+	})
 	thaw := f.Freeze(t, "clustersynchro-manager")
 	var tokens string
 	for _, one := range []struct {
@@ -238,13 +243,14 @@ func (k theKey) Key(context.Context) ([]byte, error) { return k, nil }
 // Find implements consistency.Keys.
 func (k theKey) Find(context.Context, [4]byte) ([]byte, error) { return k, nil }
 
-// A token ends five minutes after its write. It is made here with the fleet's own
-// key, by a clock that is behind; with one that goes right it is taken.
-func TestExpiredTokens(t *testing.T) {
+// tokenOfAge is a token of a person's that was made some time ago. It is made here with
+// the fleet's own key, by a clock that is behind.
+func tokenOfAge(t *testing.T, name string, age time.Duration) string {
+	t.Helper()
 	f := fleet.Open(t)
-	alice := f.Config(t, "global")
-	alice = &rest.Config{Host: alice.Host, TLSClientConfig: rest.TLSClientConfig{CAData: alice.CAData, CAFile: alice.CAFile}, BearerToken: f.Token(t, "alice")}
-	clients, err := kubernetes.NewForConfig(alice)
+	of := f.Config(t, "global")
+	of = &rest.Config{Host: of.Host, TLSClientConfig: rest.TLSClientConfig{CAData: of.CAData, CAFile: of.CAFile}, BearerToken: f.Token(t, name)}
+	clients, err := kubernetes.NewForConfig(of)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,24 +258,29 @@ func TestExpiredTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The first that needs the key makes it.
-	if _, err := write1(t, person(t, "alice"), "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespaceIn(t), "a", "1")}); err != nil {
-		t.Fatal(err)
-	}
 	secret, there := storedIn(t, "global", "kairship-system", "kairship-consistency-tokens", &corev1.Secret{})
 	if !there {
 		t.Fatal("the fleet keeps its key elsewhere")
 	}
 	ctx := authz.WithUser(t.Context(), authz.User{Name: who.Status.UserInfo.Username, UID: who.Status.UserInfo.UID})
+	tokens := &consistency.Tokens{Keys: theKey(secret.Data[consistency.SecretKey]), Now: func() time.Time { return time.Now().Add(-age) }}
+	token, err := tokens.Issue(ctx, consistency.Version{Instance: "alpha", Version: "v1", Resource: "configmaps", Kind: "ConfigMap", Namespace: "none", Name: "a", UID: "u", ResourceVersion: "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return token
+}
+
+// A token ends five minutes after its write; before, it is taken.
+func TestExpiredTokens(t *testing.T) {
+	// The first that needs the key makes it.
+	if _, err := write1(t, person(t, "alice"), "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespaceIn(t), "a", "1")}); err != nil {
+		t.Fatal(err)
+	}
 	for age, want := range map[time.Duration]string{
 		0: "", consistency.Lifetime - time.Minute: "", consistency.Lifetime + 2*time.Second: "has expired", 24 * time.Hour: "has expired",
 	} {
-		tokens := &consistency.Tokens{Keys: theKey(secret.Data[consistency.SecretKey]), Now: func() time.Time { return time.Now().Add(-age) }}
-		token, err := tokens.Issue(ctx, consistency.Version{Instance: "alpha", Version: "v1", Resource: "configmaps", Kind: "ConfigMap", Namespace: "none", Name: "a", UID: "u", ResourceVersion: "1"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		result := reader(t, "alice", token).Must(t, gql.Request{Query: "{ viewer { username } }"})
+		result := reader(t, "alice", tokenOfAge(t, "alice", age)).Must(t, gql.Request{Query: "{ viewer { username } }"})
 		switch {
 		case want == "" && len(result.Errors) > 0:
 			t.Errorf("after %s: %s", age, result.Body)

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -166,7 +170,7 @@ func begin[T any](ctx context.Context, s *Service, f *changes.Feed[T], after *st
 		return nil, fmt.Errorf("the identity of a subscription: %w", err)
 	}
 	d := s.driver(ctx)
-	sub := live.Subscription{Identity: string(raw), Open: true, Wake: d.Wake}
+	sub := live.Subscription{Identity: string(raw), Open: true, Wake: d.Wake, Marks: marks(consistency.Written(ctx))}
 	if after != nil {
 		sub.After = *after
 	}
@@ -180,6 +184,24 @@ func begin[T any](ctx context.Context, s *Service, f *changes.Feed[T], after *st
 		return nil, err
 	}
 	return f.Run(ctx, d), nil
+}
+
+// marks are writes as a stream knows them. One whose version is no number is compared
+// with none.
+func marks(written []consistency.Version) []live.Mark {
+	var all []live.Mark
+	for _, v := range written {
+		m := live.Mark{Source: live.Source{Instance: v.Instance, Resource: v.GVR()}, Key: live.Key{Namespace: v.Namespace, Name: v.Name}}
+		if v.Deleted {
+			m.Gone = types.UID(v.UID)
+		}
+		var err error
+		if m.Version, err = strconv.ParseUint(v.ResourceVersion, 10, 64); err != nil && m.Gone == "" {
+			continue
+		}
+		all = append(all, m)
+	}
+	return all
 }
 
 // driver is that of a subscription's transport.

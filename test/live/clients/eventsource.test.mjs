@@ -23,7 +23,7 @@ test("a browser's EventSource resumes where it stood", async () => {
     args: ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking', '--disable-component-update'],
   });
   try {
-    await story('eventsource', async ({ line, received, variables }) => {
+    await story('eventsource', async ({ line, received, variables, extensions }) => {
       const page = await signedIn(browser, line.url);
       await page.exposeFunction('received', (data, id) => {
         const result = JSON.parse(data);
@@ -33,15 +33,16 @@ test("a browser's EventSource resumes where it stood", async () => {
       });
       // The page does nothing to connect again: the browser does, after the last id.
       await page.evaluate(
-        ({ query, variables }) => {
-          const address = `/graphql?${new URLSearchParams({ query, variables: JSON.stringify(variables) })}`;
+        ({ query, variables, extensions }) => {
+          const json = { variables: JSON.stringify(variables), extensions: JSON.stringify(extensions) };
+          const address = `/graphql?${new URLSearchParams({ query, ...json })}`;
           window.source = new EventSource(address);
           window.source.addEventListener('next', ({ data, lastEventId }) => window.received(data, lastEventId));
         },
-        { query: subscription, variables },
+        { query: subscription, variables, extensions },
       );
       return () => page.close();
-    });
+    }, { witness: true });
   } finally {
     await browser.close();
   }

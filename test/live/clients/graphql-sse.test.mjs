@@ -11,10 +11,10 @@ const options = {
 };
 
 test('graphql-sse resumes where it stood', () =>
-  story('graphql-sse', async ({ line, received, variables }) => {
+  story('graphql-sse', async ({ line, received, variables, extensions }) => {
     const client = createClient({ ...options, url: `${line.url}/graphql` });
     client.subscribe(
-      { query: subscription, variables },
+      { query: subscription, variables, extensions },
       {
         next({ data, errors }) {
           assert.equal(errors, undefined, JSON.stringify(errors));

@@ -17,10 +17,10 @@ const options = {
 };
 
 test('graphql-ws resumes where it stood', () =>
-  story('graphql-ws', async ({ line, received, variables }) => {
+  story('graphql-ws', async ({ line, received, variables, extensions }) => {
     const client = createClient({ ...options, url: address(line.url) });
     client.subscribe(
-      { query: subscription, variables },
+      { query: subscription, variables, extensions },
       {
         next({ data, errors }) {
           assert.equal(errors, undefined, JSON.stringify(errors));

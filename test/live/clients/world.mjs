@@ -45,6 +45,9 @@ async function send(query, variables) {
 export class Namespace {
   constructor(name) {
     this.name = `${name}-${process.pid}-${Date.now().toString(36)}`;
+    // The tokens of all that was written: whoever subscribes with them is told of it
+    // before SYNCED, whatever the watches have heard by then.
+    this.written = [];
   }
 
   async create() {
@@ -57,16 +60,20 @@ export class Namespace {
     const manifests = JSON.stringify({
       apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: this.name, labels: { value } }, data: { value },
     });
-    const { applyManifests } = await send('mutation Apply($i: ApplyManifestsInput!) { applyManifests(input: $i) { applied } }', {
-      i: { instance, manifests },
-    });
+    const { applyManifests } = await send(
+      'mutation Apply($i: ApplyManifestsInput!) { applyManifests(input: $i) { applied consistencyToken } }',
+      { i: { instance, manifests } },
+    );
     assert.ok(applyManifests.applied);
+    this.written.push(applyManifests.consistencyToken);
   }
 
   async remove(name) {
-    await send('mutation Remove($i: DeleteResourceInput!) { deleteResource(input: $i) { consistencyToken } }', {
-      i: { instance, version: 'v1', resource: 'configmaps', namespace: this.name, name },
-    });
+    const { deleteResource } = await send(
+      'mutation Remove($i: DeleteResourceInput!) { deleteResource(input: $i) { consistencyToken } }',
+      { i: { instance, version: 'v1', resource: 'configmaps', namespace: this.name, name } },
+    );
+    this.written.push(deleteResource.consistencyToken);
   }
 
   async drop() {
@@ -96,6 +103,29 @@ export class Namespace {
   // What the clients subscribe to: the ConfigMaps whose names begin with cm-.
   get variables() {
     return { filter: { instances: [instance], namespaces: [this.name], nameContains: 'cm-' }, after: null };
+  }
+
+  // heard waits until Kairship has heard of all that was written, by the watch that all
+  // who follow these share.
+  async heard() {
+    const response = await fetch(`${base}/graphql`, {
+      method: 'POST',
+      headers: { Accept: 'text/event-stream', 'Content-Type': 'application/json', Authorization: authorization },
+      body: JSON.stringify({ query: subscription, variables: this.variables, extensions: this.extensions }),
+    });
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+    let said = '';
+    while (!said.includes('"SYNCED"')) {
+      const { value, done } = await reader.read();
+      assert.ok(!done, `the witness was told ${said}`);
+      said += value;
+    }
+    await reader.cancel();
+  }
+
+  // What goes with it in the request: as it is when that is sent.
+  get extensions() {
+    return { consistencyToken: this.written };
   }
 }
 
@@ -194,8 +224,9 @@ export class Line {
 
 // story is what every client lives through: what there is, a change, changes while
 // it was away, and another one. connect starts a client that hands every event to
-// received and connects again by itself, and returns how to stop it.
-export async function story(name, connect) {
+// received and connects again by itself, and returns how to stop it. A client that can't
+// say what was written meanwhile needs a witness, who hears of it first.
+export async function story(name, connect, { witness = false } = {}) {
   const namespace = new Namespace(name);
   const line = new Line();
   const received = new Received();
@@ -203,7 +234,7 @@ export async function story(name, connect) {
   let stop = async () => {};
   try {
     await namespace.apply('cm-one', '1');
-    stop = await connect({ line, received, variables: namespace.variables });
+    stop = await connect({ line, received, variables: namespace.variables, extensions: namespace.extensions });
     await received.expect('ADDED cm-one=1', 'SYNCED');
     await namespace.apply('cm-two', '2');
     await received.expect('ADDED cm-two=2');
@@ -212,6 +243,7 @@ export async function story(name, connect) {
     line.down();
     await namespace.apply('cm-one', '3');
     await namespace.remove('cm-two');
+    if (witness) await namespace.heard();
     line.up();
     // What was told before is not told again, and what happened meanwhile is.
     await received.expect('MODIFIED cm-one=3', 'DELETED cm-two=2', 'SYNCED');
