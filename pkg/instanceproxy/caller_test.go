@@ -189,82 +189,88 @@ func TestInstancesFaults(t *testing.T) {
 		{true, nil, cut(1), "the connection of a stream ends"},
 		{true, nil, cut(0), "the connection of a stream is reset"},
 	} {
-		var s *apiserver
-		_, s, c := alphaWorld(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/fails" && tt.during != nil {
-				_, _ = io.Copy(io.Discard, r.Body)
-				tt.during(w, r, s)
+		t.Run(tt.why, func(t *testing.T) {
+			t.Parallel()
+			var s *apiserver
+			_, s, c := alphaWorld(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/fails" && tt.during != nil {
+					_, _ = io.Copy(io.Discard, r.Body)
+					tt.during(w, r, s)
+				}
+			}, func(o *instanceproxy.Options) {
+				o.Failures, o.RetryInterval, o.HeaderTimeout = 1, time.Hour, 2*time.Second
+			})
+			client, err := c.Get(t.Context(), "alpha")
+			if err != nil {
+				t.Fatal(err)
 			}
-		}, func(o *instanceproxy.Options) {
-			o.Failures, o.RetryInterval, o.HeaderTimeout = 1, time.Hour, 500*time.Millisecond
+			response, err := ask(as(t, "alice"), c, "alpha", http.MethodGet, "/", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			if tt.before != nil {
+				tt.before(s)
+			}
+			r, _ := http.NewRequestWithContext(as(t, "alice"), http.MethodPost, "https://x/fails", io.MultiReader(strings.NewReader("a body")))
+			if tt.upgrade {
+				r.Header.Set("Connection", "Upgrade")
+				r.Header.Set("Upgrade", "websocket")
+			}
+			if _, err := client.Transport().RoundTrip(r); !apierror.Is(err, apierror.CodeInstanceUnavailable) { //nolint:bodyclose // There is none.
+				t.Errorf("%v, want INSTANCE_UNAVAILABLE", err)
+			}
+			if client.Health().Available {
+				t.Error("the breaker took no notice")
+			}
 		})
-		client, err := c.Get(t.Context(), "alpha")
-		if err != nil {
-			t.Fatal(err)
-		}
-		response, err := ask(as(t, "alice"), c, "alpha", http.MethodGet, "/", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if tt.before != nil {
-			tt.before(s)
-		}
-		r, _ := http.NewRequestWithContext(as(t, "alice"), http.MethodPost, "https://x/fails", io.MultiReader(strings.NewReader("a body")))
-		if tt.upgrade {
-			r.Header.Set("Connection", "Upgrade")
-			r.Header.Set("Upgrade", "websocket")
-		}
-		if _, err := client.Transport().RoundTrip(r); !apierror.Is(err, apierror.CodeInstanceUnavailable) { //nolint:bodyclose // There is none.
-			t.Errorf("%v, want INSTANCE_UNAVAILABLE: %s", err, tt.why)
-		}
-		if client.Health().Available {
-			t.Errorf("the breaker took no notice: %s", tt.why)
-		}
 	}
 }
 
 // TestFaultsBehindAnInstance: what an instance passes requests on to may hang for who
 // asked, and nobody else. The instance itself is looked at.
 func TestFaultsBehindAnInstance(t *testing.T) {
-	_, s, c := alphaWorld(t, func(_ http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Path, "hangs") {
-			<-r.Context().Done()
-		}
-	}, func(o *instanceproxy.Options) {
-		o.Failures, o.RetryInterval, o.HeaderTimeout = 1, 50*time.Millisecond, 200*time.Millisecond
-	})
-	client, err := c.Get(t.Context(), "alpha")
-	if err != nil {
-		t.Fatal(err)
-	}
-	send := func(path string) {
-		t.Helper()
-		r, _ := http.NewRequestWithContext(as(t, "alice"), http.MethodGet, "https://x"+path, http.NoBody)
-		if _, err := client.Transport().RoundTrip(r); !apierror.Is(err, apierror.CodeInstanceUnavailable) { //nolint:bodyclose // There is none.
-			t.Errorf("%s: %v, want INSTANCE_UNAVAILABLE", path, err)
-		}
-	}
 	for _, path := range []string{
 		"/api/v1/namespaces/shop/services/hangs/proxy/x",
 		"/apis/cluster.karmada.io/v1alpha1/clusters/hangs/proxy/api/v1/pods",
 		"/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/namespaces/shop/pods/hangs/log",
 	} {
-		for range 3 {
-			send(path)
-			if !client.Health().Available {
-				t.Fatalf("the breaker is open, by what is behind the instance: %s", path)
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			_, s, c := alphaWorld(t, func(_ http.ResponseWriter, r *http.Request) {
+				if strings.Contains(r.URL.Path, "hangs") {
+					<-r.Context().Done()
+				}
+			}, func(o *instanceproxy.Options) {
+				o.Failures, o.RetryInterval, o.HeaderTimeout = 1, 50*time.Millisecond, 2*time.Second
+			})
+			client, err := c.Get(t.Context(), "alpha")
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-	}
-	// One that is away is found out even when nobody asks it anything else.
-	s.CloseClientConnections()
-	s.Close()
-	send("/api/v1/namespaces/shop/services/hangs/proxy/x")
-	for deadline := time.Now().Add(10 * time.Second); client.Health().Available; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("nobody noticed that the instance is away")
-		}
+			send := func() {
+				t.Helper()
+				r, _ := http.NewRequestWithContext(as(t, "alice"), http.MethodGet, "https://x"+path, http.NoBody)
+				if _, err := client.Transport().RoundTrip(r); !apierror.Is(err, apierror.CodeInstanceUnavailable) { //nolint:bodyclose // There is none.
+					t.Errorf("%v, want INSTANCE_UNAVAILABLE", err)
+				}
+			}
+			for range 3 {
+				send()
+				if !client.Health().Available {
+					t.Fatal("the breaker is open, by what is behind the instance")
+				}
+			}
+			// One that is away is found out even when nobody asks it anything else.
+			s.CloseClientConnections()
+			s.Close()
+			send()
+			for deadline := time.Now().Add(10 * time.Second); client.Health().Available; time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("nobody noticed that the instance is away")
+				}
+			}
+		})
 	}
 }
 

@@ -261,7 +261,7 @@ func TestBreaker(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "{}")
 	}, func(o *instanceproxy.Options) {
-		o.HeaderTimeout, o.Failures, o.RetryInterval = 200*time.Millisecond, 3, 50*time.Millisecond
+		o.HeaderTimeout, o.Failures, o.RetryInterval = 2*time.Second, 3, 50*time.Millisecond
 	})
 	client, err := c.Get(t.Context(), "alpha")
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -179,11 +180,10 @@ func (s *imports) revokeInventoryToken(member, token string) {
 // scaled scales an application in beta, and waits until beta knows that m3 did it.
 func (s *imports) scaled(replicas int32) {
 	s.Helper()
-	deployment := &appsv1.Deployment{}
 	key := client.ObjectKey{Namespace: "billing", Name: "api"}
-	s.must(s.at["beta"].Get(s.Context(), key, deployment))
-	deployment.Spec.Replicas = &replicas
-	s.must(s.at["beta"].Update(s.Context(), deployment))
+	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	// Not as an update: Karmada writes its status meanwhile.
+	s.must(s.at["beta"].Patch(s.Context(), deployment, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"replicas":%d}}`, replicas))))
 	poll.Until(s.T, discovered, "the application is scaled", func(ctx context.Context) error {
 		for _, where := range []string{"m3", "beta"} {
 			if err := s.at[where].Get(ctx, key, deployment); err != nil {

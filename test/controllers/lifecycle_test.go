@@ -177,9 +177,13 @@ func TestInstanceIsKeptByItsClusters(t *testing.T) {
 	if !s.karmada(name).DeletionTimestamp.IsZero() {
 		t.Error("it is uninstalled under its clusters")
 	}
-	if got := s.instance(name).Status.State; got != v1alpha1.InstanceStateTerminating {
-		t.Errorf("its state is %s", got)
-	}
+	// Another controller says so, after or before.
+	poll.Until(t, heard, "its state", func(context.Context) error {
+		if got := s.instance(name).Status.State; got != v1alpha1.InstanceStateTerminating {
+			return fmt.Errorf("it is %s", got)
+		}
+		return nil
+	})
 	s.must(s.global.Delete(t.Context(), cluster))
 	s.goneWithAll(name)
 }

@@ -206,7 +206,7 @@ func (w *watcher) door(to string) *door {
 	w.Helper()
 	target, err := url.Parse(w.fleet.Cluster(w, to).Server)
 	w.must(err)
-	d := &door{to: target.Host, conns: map[net.Conn]bool{}}
+	d := &door{to: target.Host}
 	d.open(w, "127.0.0.1:0")
 	w.Cleanup(d.shut)
 	return d
@@ -220,11 +220,13 @@ func (d *door) open(t testing.TB, address string) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.listen, d.Address = listen, listen.Addr().String()
-	go d.serve(listen)
+	d.listen, d.Address, d.conns = listen, listen.Addr().String(), map[net.Conn]bool{}
+	go d.serve(listen, d.conns)
 }
 
-func (d *door) serve(listen net.Listener) {
+// serve lets through who comes to a listener. It keeps the connections, so that they
+// break with it.
+func (d *door) serve(listen net.Listener, conns map[net.Conn]bool) {
 	for {
 		in, err := listen.Accept()
 		if err != nil {
@@ -236,14 +238,18 @@ func (d *door) serve(listen net.Listener) {
 			continue
 		}
 		d.mu.Lock()
-		d.conns[in], d.conns[out] = true, true
+		shut := d.listen != listen
+		conns[in], conns[out] = true, true
 		d.mu.Unlock()
+		if shut { // Meanwhile.
+			_, _ = in.Close(), out.Close()
+		}
 		for _, pair := range [][2]net.Conn{{in, out}, {out, in}} {
 			go func() {
 				_, _ = io.Copy(pair[0], pair[1])
 				_, _ = in.Close(), out.Close()
 				d.mu.Lock()
-				delete(d.conns, pair[0])
+				delete(conns, pair[0])
 				d.mu.Unlock()
 			}()
 		}
@@ -253,7 +259,11 @@ func (d *door) serve(listen net.Listener) {
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.listen == nil {
+		return
+	}
 	_ = d.listen.Close()
+	d.listen = nil
 	for conn := range d.conns {
 		_ = conn.Close()
 	}

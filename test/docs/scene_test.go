@@ -14,6 +14,7 @@ import (
 	"time"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -216,6 +217,7 @@ func (s *scene) clear(t *testing.T) {
 		}
 	}
 	remove("alpha", &policyv1alpha1.ClusterPropagationPolicy{ObjectMeta: metav1.ObjectMeta{Name: s.id + "-node-agents"}})
+	s.clearLegacy(ctx, t)
 	for _, cluster := range []string{"alpha", "m1", "m2"} {
 		var namespaces corev1.NamespaceList
 		if err := s.fleet.Client(t, cluster).List(ctx, &namespaces); err != nil {
@@ -236,4 +238,17 @@ func (s *scene) clear(t *testing.T) {
 			remove("global", &instances.Items[i])
 		}
 	}
+}
+
+// clearLegacy has Karmada let go of what a document may have promoted.
+func (s *scene) clearLegacy(ctx context.Context, t *testing.T) {
+	t.Helper()
+	legacy := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: s.id + "-shop", Name: "legacy"}}
+	if err := s.fleet.Client(t, "alpha").Delete(ctx, legacy); client.IgnoreNotFound(err) != nil {
+		t.Errorf("removing legacy from alpha: %v", err)
+	}
+	s.fleet.LetGo(ctx, t, "m1", map[string]string{
+		workv1alpha2.ResourceBindingNamespaceAnnotationKey: legacy.Namespace,
+		workv1alpha2.ResourceBindingNameAnnotationKey:      "legacy-deployment",
+	})
 }

@@ -14,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -253,19 +254,22 @@ func (c *churn) move(ctx context.Context, random *rand.Rand) error {
 }
 
 func (c *churn) send(ctx context.Context, instance string) error {
-	cluster := &kairshipv1alpha1.Cluster{}
-	if err := c.global.Get(ctx, client.ObjectKey{Name: moving}, cluster); err != nil {
-		return err
-	}
-	cluster.Spec.InstanceRef = nil
-	if instance != "" {
-		cluster.Spec.InstanceRef = &kairshipv1alpha1.InstanceReference{Name: instance}
-	}
-	if cluster.Spec.Join == nil {
-		cluster.Spec.Join = &kairshipv1alpha1.ClusterJoin{}
-	}
-	cluster.Spec.Join.RemovalPolicy = kairshipv1alpha1.RemovalForce
-	return c.global.Update(ctx, cluster)
+	// Whoever leads writes its status meanwhile.
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		cluster := &kairshipv1alpha1.Cluster{}
+		if err := c.global.Get(ctx, client.ObjectKey{Name: moving}, cluster); err != nil {
+			return err
+		}
+		cluster.Spec.InstanceRef = nil
+		if instance != "" {
+			cluster.Spec.InstanceRef = &kairshipv1alpha1.InstanceReference{Name: instance}
+		}
+		if cluster.Spec.Join == nil {
+			cluster.Spec.Join = &kairshipv1alpha1.ClusterJoin{}
+		}
+		cluster.Spec.Join.RemovalPolicy = kairshipv1alpha1.RemovalForce
+		return c.global.Update(ctx, cluster)
+	})
 }
 
 // conclude leaves half of what comes and goes, and brings the member home.

@@ -26,8 +26,8 @@ var looked map[string]int64
 var secretsOfTests = map[string]string{}
 
 // watchLogs looks, when the test has ended and the fleet is healed, through what
-// was written into the logs meanwhile: no secret may be in any of them, and no
-// panic in those of Kairship. The first test looks for secrets in all that was
+// was written into the logs meanwhile: no secret may be in any of them, and in those
+// of Kairship neither a panic nor that it lost what it follows. The first test looks for secrets in all that was
 // written before, too.
 func watchLogs(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
@@ -42,6 +42,11 @@ func watchLogs(t *testing.T, f *fleet.Fleet) {
 			noSecret(t, secrets, process, line)
 			if strings.HasPrefix(process, "kairship-") && panicked(line) {
 				t.Errorf("%s panicked or failed internally: %.400s", process, line)
+			}
+			// After a restart the global cluster remembers no changes from before. Whoever
+			// asks for them has to begin anew, and not to ask again.
+			if bytes.Contains(line, []byte("the credentials of the instance cannot be read now")) && bytes.Contains(line, []byte("too old resource version")) {
+				t.Errorf("%s does not follow credentials that nobody changed: %.400s", process, line)
 			}
 		})
 	})

@@ -243,7 +243,8 @@ func TestSecretsAreMasked(t *testing.T) {
 }
 
 // A stream goes on where another one stopped, with what happened meanwhile and
-// nothing else.
+// nothing else. What happens here is nobody's mutation, so that no token says what has to
+// be told: a witness hears of it first, by the same watch.
 func TestResume(t *testing.T) {
 	ns := namespaceIn(t, "alpha")
 	of := `version="v1", resource="configmaps", filter: ResourceChangeFilter, after: String`
@@ -251,19 +252,28 @@ func TestResume(t *testing.T) {
 	made := func(name string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}}
 	}
+	alice := person(t, "alice")
+	witness := follow(t, alice, "resourceChanged", of, "name manifest", variables)
+	if there := witness.snapshot(); len(there) != 0 {
+		t.Fatalf("there is %v", there)
+	}
 	a, b := made("a"), made("b")
 	create(t, "alpha", a)
+	witness.expect("ADDED", "a")
 	create(t, "alpha", b)
-	alice := person(t, "alice")
+	witness.expect("ADDED", "b")
 	s := follow(t, alice, "resourceChanged", of, "name manifest", variables)
 	if got := names(s.snapshot(), "name"); !slices.Equal(got, []string{"a", "b"}) {
 		t.Fatalf("there are %v", got)
 	}
 	patch(t, "alpha", a, `{"data":{"x":"1"}}`)
 	variables["after"] = s.expect("MODIFIED", "a").Cursor
+	witness.expect("MODIFIED", "a")
 	s.Close()
 	remove(t, "alpha", b)
+	witness.expect("DELETED", "b")
 	create(t, "alpha", made("c"))
+	witness.expect("ADDED", "c")
 	again := follow(t, alice, "resourceChanged", of, "name manifest", variables)
 	got := map[string]string{}
 	for {

@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -12,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/schema"
 )
 
@@ -142,9 +144,22 @@ func nouns(ns string) []noun {
 func TestFilters(t *testing.T) {
 	admin := person(t, "admin")
 	ns := namespaceIn(t, "alpha")
+	witness := follow(t, admin, "resourceChanged", `version="v1", resource="configmaps", filter: ResourceChangeFilter`, "name", m{"filter": m{"namespaces": []string{ns}}})
+	witness.snapshot()
 	for _, name := range []string{"a", "b"} {
 		create(t, "alpha", &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "live-" + name, Labels: map[string]string{"live": name}}})
+		witness.expect("ADDED", "live-"+name) // From here on everybody is told of it.
 	}
+	witness.Close()
+	poll.Until(t, within, "the index has both", func(ctx context.Context) error {
+		got, _, err := gql.Query[struct {
+			Instance struct{ Resources struct{ TotalCount int } }
+		}](ctx, admin, `query($ns: String!) { instance(name: "alpha") { resources(version: "v1", resource: "configmaps", namespace: $ns, filter: {nameContains: "live-"}) { totalCount } } }`, m{"ns": ns})
+		if err == nil && got.Instance.Resources.TotalCount != 2 {
+			err = fmt.Errorf("it has %d", got.Instance.Resources.TotalCount)
+		}
+		return err
+	})
 	tried := map[string]bool{"Subscription.operationProgress(operation)": true} // TestOperation…
 	for _, n := range nouns(ns) {
 		tried["Subscription."+n.field+"(after)"] = true // TestResume, and TestEverythingResumes

@@ -46,8 +46,14 @@ func TestOneNamespaceAlone(t *testing.T) {
 	mine, other := namespaceIn(t, "alpha"), namespaceIn(t, "alpha")
 	as := confinedTo(t, mine)
 	both := m{"filter": m{"namespaces": []string{mine, other}}}
+	witness := follow(t, person(t, "admin"), "workloadChanged", "filter: WorkloadFilter", "name", both)
+	witness.snapshot()
 	create(t, "alpha", deployment(mine, "mine", 1))
+	witness.expect("ADDED", "mine")
 	create(t, "alpha", deployment(other, "other", 1))
+	witness.await("the other", func(c *change) bool { return c.Type == "ADDED" && c.get("name") == "other" })
+	follow(t, person(t, "admin"), "resourceChanged", `version="v1", resource="namespaces", filter: ResourceChangeFilter`, "name", m{"filter": m{"name": []string{mine}}}).
+		await("the namespace", func(c *change) bool { return c.Type == "ADDED" })
 	workloads := follow(t, as, "workloadChanged", "filter: WorkloadFilter", "name namespace", both)
 	maps := follow(t, as, "resourceChanged", `version="v1", resource="configmaps"`, "name namespace", nil)
 	namespaces := follow(t, as, "resourceChanged", `version="v1", resource="namespaces"`, "name", nil)

@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -64,6 +66,14 @@ func TestOperationThatPromotes(t *testing.T) {
 		return m1.Get(ctx, client.ObjectKey{Name: ns}, &corev1.Namespace{})
 	})
 	create(t, "m1", deployment(ns, "legacy", 2))
+	t.Cleanup(func() { // Before it is removed from m1.
+		if err := client.IgnoreNotFound(f.Client(t, "alpha").Delete(context.Background(), deployment(ns, "legacy", 2))); err != nil {
+			t.Error(err)
+		}
+		f.LetGo(context.Background(), t, "m1", map[string]string{
+			workv1alpha2.ResourceBindingNamespaceAnnotationKey: ns, workv1alpha2.ResourceBindingNameAnnotationKey: workload.BindingName("Deployment", "legacy"),
+		})
+	})
 	input := m{"instance": "alpha", "cluster": "m1", "group": "apps", "version": "v1", "resource": "deployments", "namespace": ns, "name": "legacy"}
 	poll.Until(t, within, "m1 is reached through alpha", func(ctx context.Context) error {
 		dry := m{"dryRun": true}

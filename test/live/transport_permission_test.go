@@ -249,14 +249,20 @@ func TestTokenExpiryEndsStreams(t *testing.T) {
 	viewer(t, user, namespace)
 	request := gql.Request{Query: fmt.Sprintf(`subscription { resourceChanged(version: "v1", resource: "configmaps",
 		filter: {instances: ["alpha"], namespaces: [%q], name: ["clock"]}) { type resource { labels { key value } } } }`, namespace)}
+	begun := time.Now()
 	streaming(t, gql.New(f.KairshipURL, token), request).Close()
 
-	end := time.Now().Add(6 * time.Second).Truncate(time.Second)
+	// Long enough that both connections are there before its end.
+	life := max(6*time.Second, 3*time.Since(begun))
+	end := time.Now().Add(life).Truncate(time.Second)
 	short := f.Resign(t, "global", token, map[string]any{"exp": end.Unix()})
 	events := streaming(t, gql.New(f.KairshipURL, short), request)
 	socket := dial(t, f.KairshipURL)
 	socket.init(short)
 	socket.subscribe("1", request.Query)
+	if time.Now().After(end) {
+		t.Fatalf("the token ended %s ago, before the streams began", time.Since(end))
+	}
 
 	last, newest := ended(t, events, time.Until(end)+slack)
 	late := time.Since(end)

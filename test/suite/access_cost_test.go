@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestAThousandInstancesCostOneReview(t *testing.T) {
 	// collect from them, so the controllers wait; whoever leads gives that up when it
 	// takes long, and is started again.
 	t.Cleanup(func() { on.fleet.Heal(t) })
+	on.fleet.Heal(t) // Also what has given up the lead since it was looked at.
 	for _, name := range []string{"kairship-controller-manager-0", "kairship-controller-manager-1"} {
 		on.fleet.Freeze(t, name)
 	}
@@ -81,19 +83,29 @@ func TestAThousandInstancesCostOneReview(t *testing.T) {
 	})
 	time.Sleep(permissionsMemory)
 	asked := u.during(func() {
+		// The first has it remembered; side by side, the ten are done before it is forgotten.
+		gql.MustQuery[any](t, carol.Client, `{ instances(first: 1) { totalCount } }`, nil)
+		var all sync.WaitGroup
 		for range 10 {
-			data, _ := gql.MustQuery[answer](t, carol.Client, query, nil)
-			var names []string
-			for _, n := range data.Instances.Nodes {
-				names = append(names, n.Name)
-				if !n.ViewerCan.View || n.ViewerCan.Update {
-					t.Errorf("what she may do on %s: %+v", n.Name, n.ViewerCan)
+			all.Go(func() {
+				data, _, err := gql.Query[answer](t.Context(), carol.Client, query, nil)
+				if err != nil {
+					t.Error(err)
+					return
 				}
-			}
-			if !slices.Equal(names, bound) || data.Instances.TotalCount != len(bound) {
-				t.Errorf("she sees %d: %s, want %s", data.Instances.TotalCount, strings.Join(names, " "), strings.Join(bound, " "))
-			}
+				var names []string
+				for _, n := range data.Instances.Nodes {
+					names = append(names, n.Name)
+					if !n.ViewerCan.View || n.ViewerCan.Update {
+						t.Errorf("what she may do on %s: %+v", n.Name, n.ViewerCan)
+					}
+				}
+				if !slices.Equal(names, bound) || data.Instances.TotalCount != len(bound) {
+					t.Errorf("she sees %d: %s, want %s", data.Instances.TotalCount, strings.Join(names, " "), strings.Join(bound, " "))
+				}
+			})
 		}
+		all.Wait()
 	})
 	t.Logf("her ten queries cost %v; at its start, Kairship asked %v", asked, started)
 	if asked[asksReview] != 1 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	appsv1 "k8s.io/api/apps/v1"
@@ -39,8 +40,11 @@ func replicas(n int32, d *appsv1.Deployment) *appsv1.Deployment {
 	return d
 }
 
-// demanding has every pod ask for so much CPU.
+// demanding has every pod ask for so much CPU. Its roll-out is not given up on while
+// the suite lasts, however long that is.
 func demanding(cpu string, d *appsv1.Deployment) *appsv1.Deployment {
+	const day = int32(24 * time.Hour / time.Second)
+	d.Spec.ProgressDeadlineSeconds = new(day)
 	d.Spec.Template.Spec.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
 	return d
 }

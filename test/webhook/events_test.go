@@ -60,11 +60,12 @@ type acknowledged struct {
 	count     atomic.Int32
 }
 
-func (a *acknowledged) note(receipt gm.Receipt) {
+// note tells how many there are with this one.
+func (a *acknowledged) note(receipt gm.Receipt) int32 {
 	a.mu.Lock()
 	a.sequences[receipt.BindingID] = max(a.sequences[receipt.BindingID], receipt.Sequence)
 	a.mu.Unlock()
-	a.count.Add(1)
+	return a.count.Add(1)
 }
 
 // snapshot is what has been acknowledged so far.
@@ -90,17 +91,21 @@ func (s *scene) rage(events []gm.Event, after int32, then func(*acknowledged)) {
 			if receipt.Sequence < event.Sequence {
 				s.Errorf("event %s is acknowledged, and what is stored is at %d", event.EventID, receipt.Sequence)
 			}
-			acks.note(receipt)
-			if acks.count.Load() == after {
+			if acks.note(receipt) == after {
 				close(reached)
 			}
 		})
 	}
+	sent := make(chan struct{})
+	go func() { defer close(sent); wg.Wait() }()
 	if then != nil {
-		<-reached
-		then(acks)
+		select {
+		case <-reached:
+			then(acks)
+		case <-sent: // Too many failed, which is told below.
+		}
 	}
-	wg.Wait()
+	<-sent
 	if got := acks.count.Load(); got != int32(len(events)) {
 		s.Fatalf("%d of %d events were acknowledged", got, len(events))
 	}

@@ -52,7 +52,7 @@ func TestRotation(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	failures := make(chan error, 1)
-	sent := 0
+	sent := atomic.Int32{}
 	go func() {
 		defer close(failures)
 		for sequence := int64(1); ctx.Err() == nil; sequence++ {
@@ -60,7 +60,7 @@ func TestRotation(t *testing.T) {
 				failures <- fmt.Errorf("event %d: %w", sequence, err)
 				return
 			}
-			sent++
+			sent.Add(1)
 			time.Sleep(20 * time.Millisecond)
 		}
 	}()
@@ -71,7 +71,14 @@ func TestRotation(t *testing.T) {
 	s.accepted(fresh, true)
 	s.accepted(old, true)
 	current.Store(&fresh)
-	time.Sleep(time.Second) // What was signed with the old one is under way.
+	// One that was signed with the old secret may be under way; the next is not.
+	under := sent.Load() + 1
+	poll.Until(t, tookEffect, "events are signed with the new secret", func(context.Context) error {
+		if now := sent.Load(); now <= under && len(failures) == 0 {
+			return fmt.Errorf("%d events were sent", now)
+		}
+		return nil
+	})
 	s.setSecrets(t.Context(), map[string][]byte{"primary": fresh})
 	s.accepted(old, false)
 	s.accepted(fresh, true)
@@ -79,7 +86,7 @@ func TestRotation(t *testing.T) {
 	if err := <-failures; err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("while the secret was rotated: %v", err)
 	}
-	t.Logf("%d events were sent meanwhile", sent)
+	t.Logf("%d events were sent meanwhile", sent.Load())
 	if after := s.pids(); after != pids {
 		t.Errorf("processes %s, were %s", after, pids)
 	}

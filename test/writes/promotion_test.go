@@ -9,6 +9,7 @@ import (
 	"time"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	schedulingv1 "k8s.io/api/scheduling/v1"
@@ -424,9 +425,9 @@ func TestPromoteWithoutNamespace(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		for _, cluster := range []string{"alpha", "m1"} {
-			_ = fleet.Open(t).Client(t, cluster).Delete(context.Background(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}})
-		}
+		_ = fleet.Open(t).Client(t, "alpha").Delete(context.Background(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}})
+		fleet.Open(t).LetGo(context.Background(), t, "m1", map[string]string{workv1alpha2.ClusterResourceBindingAnnotationKey: name + "-priorityclass"})
+		_ = m1.Delete(context.Background(), &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: name}})
 	})
 	reachMember(t, "alice", "cluster-admin")
 	alice := administrator(t, "alice")

@@ -137,7 +137,6 @@ func Long() bool { return os.Getenv("KAIRSHIP_LONG") != "" }
 // Main runs the tests of a package. Suites that run at the same time against
 // one fleet wait for each other, because some of them break it on purpose.
 func Main(m *testing.M) (code int) {
-	defer runCleanups()
 	if os.Getenv(Variable) != "" {
 		unlock, err := lock(os.Getenv(Variable))
 		if err != nil {
@@ -152,6 +151,7 @@ func Main(m *testing.M) (code int) {
 			}
 		}()
 	}
+	defer runCleanups() // Before the next suite begins.
 	return m.Run()
 }
 

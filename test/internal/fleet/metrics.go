@@ -3,6 +3,7 @@ package fleet
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,29 +11,45 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // Leader is the name of the controller manager that leads, and what its metrics
 // say now. Only the leader has instances at all.
 func (f *Fleet) Leader(t testing.TB) (process, metrics string) {
 	t.Helper()
+	// It may be handed over just now, and one that has lost the lead ends.
+	poll.Until(t, time.Minute, "a replica of the controller manager works", func(ctx context.Context) (err error) {
+		process, metrics, err = f.worker(ctx, t)
+		return err
+	})
+	return process, metrics
+}
+
+func (f *Fleet) worker(ctx context.Context, t testing.TB) (process, metrics string, err error) {
+	t.Helper()
+	err = errors.New("none serves metrics of instances")
 	for _, process := range []string{"kairship-controller-manager-0", "kairship-controller-manager-1"} {
+		if _, ended := f.running(t, process); ended != nil {
+			err = errors.Join(err, ended)
+			continue
+		}
 		for _, arg := range f.Args(t, process) {
 			address, found := strings.CutPrefix(arg, "--metrics-bind-address=")
 			if !found {
 				continue
 			}
-			metrics, err := Metrics(t.Context(), address)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if Works(metrics) {
-				return process, metrics
+			metrics, failed := Metrics(ctx, address)
+			switch {
+			case failed != nil:
+				err = errors.Join(err, failed)
+			case Works(metrics):
+				return process, metrics, nil
 			}
 		}
 	}
-	t.Fatal("no replica of the controller manager serves metrics of instances")
-	return "", ""
+	return "", "", err
 }
 
 // Works tells from its metrics whether a controller manager works: only one that does

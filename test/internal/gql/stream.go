@@ -47,6 +47,9 @@ func (c *Client) Subscribe(ctx context.Context, r Request) (*Stream, *Result, er
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
+	if c.Consistency != "" {
+		req.Header.Set("Kairship-Consistency-Token", c.Consistency)
+	}
 	// Streams last; the client's own limit is for answers.
 	resp, err := (&http.Client{Transport: c.HTTP.Transport}).Do(req)
 	if err != nil {
