@@ -38,7 +38,7 @@ func TestRotatedCredentials(t *testing.T) {
 				// In the end Karmada must not go on watching with an account of this test.
 				t.Cleanup(func() { s.fleet.Restart(t, "beta-controller-manager") })
 			}
-			s.restoreCredentials()
+			s.restoreCredentials(how)
 			cluster, secret := &v1alpha1.Cluster{}, &corev1.Secret{}
 			s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "m3"}, cluster))
 			s.must(s.global.Get(t.Context(), cluster.Spec.CredentialsSecretRef.NamespacedName(), secret))
@@ -55,13 +55,7 @@ func TestRotatedCredentials(t *testing.T) {
 			secret.Data[v1alpha1.TokenSecretKey] = []byte(token)
 			s.must(s.global.Update(t.Context(), secret))
 			if how == v1alpha1.JoinWithGiven {
-				poll.Until(t, heard, "beta has the new credentials", func(ctx context.Context) error {
-					now, err := s.tokenIn(ctx, "beta", "m3")
-					if err == nil && now != token {
-						err = errors.New("it has the former ones")
-					}
-					return err
-				})
+				s.must(s.given(t.Context(), token))
 				t.Logf("the new credentials reached beta after %s", time.Since(begun).Round(time.Millisecond))
 			}
 			s.revokeInventoryToken("m3", former)
@@ -86,8 +80,9 @@ func TestRotatedCredentials(t *testing.T) {
 }
 
 // restoreCredentials gives the inventory the account back that the fleet made, when
-// the test ends.
-func (s *imports) restoreCredentials() {
+// the test ends. Where Karmada has what the inventory has, it waits until that is so,
+// because who restarts Karmada next has it watch with what it has then.
+func (s *imports) restoreCredentials(how v1alpha1.JoinCredentials) {
 	s.Helper()
 	outer := *s
 	s.Cleanup(func() {
@@ -101,8 +96,11 @@ func (s *imports) restoreCredentials() {
 			secret.Data[v1alpha1.TokenSecretKey] = []byte(token)
 			err = s.global.Update(ctx, secret)
 		}
-		for _, how := range []v1alpha1.JoinCredentials{v1alpha1.JoinWithServiceAccount, v1alpha1.JoinWithGiven} {
-			name := importPrefix + strings.ToLower(string(how))
+		if err == nil && how == v1alpha1.JoinWithGiven {
+			err = s.given(ctx, token)
+		}
+		for _, other := range []v1alpha1.JoinCredentials{v1alpha1.JoinWithServiceAccount, v1alpha1.JoinWithGiven} {
+			name := importPrefix + strings.ToLower(string(other))
 			for _, object := range []client.Object{
 				&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: name}},
 				&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}},
@@ -114,6 +112,20 @@ func (s *imports) restoreCredentials() {
 			s.Errorf("restoring the credentials of m3: %v", err)
 		}
 	})
+}
+
+// given waits until beta has a token for m3.
+func (s *imports) given(ctx context.Context, token string) error {
+	if err := poll.Try(ctx, heard, func(ctx context.Context) error {
+		now, err := s.tokenIn(ctx, "beta", "m3")
+		if err == nil && now != token {
+			err = errors.New("it has the former ones")
+		}
+		return err
+	}); err != nil {
+		return fmt.Errorf("beta has not got the new credentials: %w", err)
+	}
+	return nil
 }
 
 // account makes an administrator in m3 for Kairship's inventory, if there is none of

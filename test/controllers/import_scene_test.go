@@ -180,7 +180,7 @@ func (s *imports) settled(ctx context.Context) error {
 		for i := range bindings.Items {
 			binding := &bindings.Items[i]
 			if !meta.IsStatusConditionTrue(binding.Status.Conditions, workv1alpha2.FullyApplied) {
-				return fmt.Errorf("%s is not applied", binding.Name)
+				return fmt.Errorf("%s is not applied: %+v", binding.Name, binding.Status.AggregatedStatus)
 			}
 			for _, item := range binding.Status.AggregatedStatus {
 				if item.Health != workv1alpha2.ResourceHealthy {
