@@ -31,8 +31,8 @@ SCALE_MORE_PORT_BASE ?= 20500
 SCALE_CORES ?= 0,1
 SCALE_MORE_CORES ?= $(SCALE_CORES)
 # How much the programs of both fleets allocate between two garbage collections, in percent of what
-# they use: three times the memory of what lives, for fewer collections. Go's default is 100.
-SCALE_GOGC ?= 300
+# they use, such as 300: more memory for fewer collections. When empty, it is what they have by default.
+SCALE_GOGC ?=
 
 # What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
