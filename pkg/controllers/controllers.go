@@ -197,7 +197,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 
 // all are the controllers by name.
 func all(mgr ctrl.Manager, settings Settings) map[string]setup {
-	kube, live := latest.New(mgr.GetClient(), v1alpha1.GroupVersion.Group), mgr.GetAPIReader()
+	kube, live := latest.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, latest.HeardBy(mgr.GetCache())), mgr.GetAPIReader()
 	if settings.StatisticsInterval == 0 {
 		settings.StatisticsInterval = DefaultStatisticsInterval
 	}

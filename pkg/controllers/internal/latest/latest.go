@@ -10,8 +10,13 @@
 // So the answers to writes are remembered, and a Get gives them as long as they are
 // newer than what the cache has. Whatever the cache has of others stays true: an
 // answer has in it all that had been written before it. A List says what the cache
-// says, and an object that the cache does not have is not there, although it may just
-// have been made.
+// says.
+//
+// An object that this process has made is there from then on, although the cache does
+// not have it yet. When the cache has heard of its kind up to the version with which it
+// was made, and does not have it, it is gone. It is that version which counts, and not
+// that of a later write: from there on the cache tells its readers when the object goes,
+// and they must find then that it has gone.
 //
 // Besides, controllers that write the status or the finalizers of the same object take
 // turns (Turn), so that none of them is refused because of another one of this process.
@@ -25,13 +30,13 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/utils/keymutex"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -51,16 +56,37 @@ const (
 type Client struct {
 	client.Client
 	group string
+	heard Heard
 	turns keymutex.KeyMutex
 	// mu is held from looking at what is remembered until that is replaced.
 	mu      sync.Mutex
 	written *utilcache.LRUExpireCache
 }
 
+// Heard gives the version up to which the cache has heard of the object's kind; none
+// when that is not known.
+type Heard func(ctx context.Context, object client.Object) (version string)
+
+// HeardBy asks the informers of a cache. They have heard of a version a moment before a
+// Get tells of it: in that moment what was just made is not there.
+func HeardBy(informers cache.Informers) Heard {
+	return func(ctx context.Context, object client.Object) string {
+		informer, err := informers.GetInformer(ctx, object, cache.BlockUntilSynced(false))
+		if err != nil {
+			return ""
+		}
+		if versioned, does := informer.(interface{ LastSyncResourceVersion() string }); does {
+			return versioned.LastSyncResourceVersion()
+		}
+		return ""
+	}
+}
+
 // New gives a client that remembers what it writes of the API group, and of no other:
-// Secrets and PediaClusters have credentials in them, which must not stay.
-func New(inner client.Client, group string) *Client {
-	return &Client{Client: inner, group: group, written: utilcache.NewLRUExpireCache(most), turns: keymutex.NewHashed(together)}
+// Secrets and PediaClusters have credentials in them, which must not stay. The inner
+// client reads from the cache that heard tells about.
+func New(inner client.Client, group string, heard Heard) *Client {
+	return &Client{Client: inner, group: group, heard: heard, written: utilcache.NewLRUExpireCache(most), turns: keymutex.NewHashed(together)}
 }
 
 // write is the last of what this process wrote of an object.
@@ -70,6 +96,8 @@ type write struct {
 	// since is the version from which on nobody else has written up to this one, as far
 	// as the requests told which version they were for.
 	since string
+	// made is the version with which this process made the object; empty when it did not.
+	made string
 	// object is the answer; nil once the cache has it.
 	object client.Object
 }
@@ -97,6 +125,15 @@ func (c *Client) cached(k key, what write) {
 	}
 }
 
+// forget forgets a write of an object that is gone, unless there has been another one.
+func (c *Client) forget(k key, what write) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if last := c.lastLocked(k); last.uid == what.uid && last.version == what.version {
+		c.written.Remove(k)
+	}
+}
+
 // Later tells whether version a of an object came after version b.
 func Later(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
@@ -121,13 +158,25 @@ func (c *Client) keyOf(object runtime.Object, name types.NamespacedName) (key, b
 func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.Object, opts ...client.GetOption) error {
 	k, ours := c.keyOf(object, name)
 	err := c.Client.Get(ctx, name, object, opts...)
-	if err != nil || !ours {
-		if ours && apierrors.IsNotFound(err) {
-			c.written.Remove(k)
-		}
+	if !ours || client.IgnoreNotFound(err) != nil {
 		return err
 	}
 	last := c.last(k)
+	if err != nil {
+		if last.object != nil && Later(last.made, c.heard(ctx, object)) {
+			if last.into(object) {
+				return nil
+			}
+			return err
+		}
+		if last.made != "" {
+			err = c.Client.Get(ctx, name, object, opts...) // The cache may have got it meanwhile.
+		}
+		if err != nil {
+			c.forget(k, last)
+			return err
+		}
+	}
 	if last.uid != object.GetUID() {
 		return nil
 	}
@@ -140,19 +189,31 @@ func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.O
 	if last.object == nil {
 		return c.Client.Get(ctx, name, object, opts...) // The cache has it by now, as another reader found.
 	}
-	into, from := reflect.ValueOf(object), reflect.ValueOf(last.object.DeepCopyObject())
+	last.into(object)
+	return nil
+}
+
+// into gives the answer, unless it is asked for in another form, such as by its
+// metadata.
+func (w write) into(object client.Object) bool {
+	into, from := reflect.ValueOf(object), reflect.ValueOf(w.object.DeepCopyObject())
 	if into.Type() != from.Type() {
-		return nil // Asked for in another form, such as by its metadata.
+		return false
 	}
 	kind := object.GetObjectKind().GroupVersionKind()
 	into.Elem().Set(from.Elem())
 	object.GetObjectKind().SetGroupVersionKind(kind)
-	return nil
+	return true
 }
 
 // remember keeps what the API server answered to a write that was for the base version;
 // for any, when that is empty.
 func (c *Client) remember(answer client.Object, base string, dryRun []string, err error) error {
+	return c.keep(answer, base, false, dryRun, err)
+}
+
+// keep is remember, and knows whether the write made the object.
+func (c *Client) keep(answer client.Object, base string, made bool, dryRun []string, err error) error {
 	if err != nil || len(dryRun) > 0 || answer.GetUID() == "" {
 		return err
 	}
@@ -166,11 +227,17 @@ func (c *Client) remember(answer client.Object, base string, dryRun []string, er
 	}
 	object.SetManagedFields(nil) // As the cache has it.
 	now := write{uid: object.GetUID(), version: object.GetResourceVersion(), since: cmp.Or(base, object.GetResourceVersion()), object: object}
+	if made {
+		now.made = now.version
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	last := c.lastLocked(k)
-	if last.uid == now.uid && last.version == base {
-		now.since = last.since
+	if last.uid == now.uid {
+		now.made = last.made
+		if last.version == base {
+			now.since = last.since
+		}
 	}
 	if last.uid == now.uid && !Later(now.version, last.version) {
 		return nil // Two answers that overtook each other, or a write of nothing.

@@ -1,6 +1,7 @@
 package latest_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -9,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -34,6 +35,8 @@ type behind struct {
 	client.Client
 	t      *testing.T
 	cached map[string]client.Object
+	// upTo is the version up to which the cache says that it has heard.
+	upTo string
 	// writes and refused are how many requests have been sent that write, and how many
 	// of them were refused because of the version.
 	writes, refused atomic.Int32
@@ -77,8 +80,18 @@ func newBehind(t *testing.T) *behind {
 	return b
 }
 
+func (b *behind) heard(context.Context, client.Object) string { return b.upTo }
+
 // instance makes one, which the cache has as it was made.
 func (b *behind) instance() *v1alpha1.Instance {
+	b.t.Helper()
+	made := b.made(b.Client)
+	b.catchUp(made)
+	return made
+}
+
+// made makes one with the client, of which the cache does not hear.
+func (b *behind) made(kube client.Client) *v1alpha1.Instance {
 	b.t.Helper()
 	made := &v1alpha1.Instance{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "latest-"},
@@ -87,16 +100,27 @@ func (b *behind) instance() *v1alpha1.Instance {
 			KubeconfigSecretRef: &v1alpha1.SecretKeyReference{SecretReference: v1alpha1.SecretReference{Namespace: "default", Name: "none"}},
 		},
 	}
-	if err := b.Create(b.t.Context(), made); err != nil {
+	b.upTo = cmp.Or(b.upTo, "1")
+	if err := kube.Create(b.t.Context(), made); err != nil {
 		b.t.Fatal(err)
 	}
-	b.catchUp(made)
 	return made
 }
 
 // catchUp has the cache have the object as it is given.
 func (b *behind) catchUp(object client.Object) {
 	b.cached[object.GetName()] = object.DeepCopyObject().(client.Object)
+	b.upTo = object.GetResourceVersion()
+}
+
+// remove has the object deleted and the cache hear of it.
+func (b *behind) remove(object client.Object, heardOf string) {
+	b.t.Helper()
+	if err := b.Client.Delete(b.t.Context(), object); err != nil {
+		b.t.Fatal(err)
+	}
+	delete(b.cached, object.GetName())
+	b.upTo = heardOf
 }
 
 // label changes one label with a patch.
@@ -183,7 +207,7 @@ func TestGet(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			b := newBehind(t)
-			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group)
+			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
 			instance := b.instance()
 			c.do(t, b, kube, instance.DeepCopy())
 			for range 2 { // Asking changes nothing.
@@ -202,21 +226,120 @@ func TestGet(t *testing.T) {
 	}
 }
 
-func TestWhatTheCacheDoesNotHaveIsNotThere(t *testing.T) {
-	b := newBehind(t)
-	kube := latest.New(b.Client, v1alpha1.GroupVersion.Group)
-	instance := b.instance()
-	label(t, kube, instance, "new")
-	delete(b.cached, instance.Name)
-	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(instance), &v1alpha1.Instance{}); !apierrors.IsNotFound(err) {
-		t.Errorf("got %v", err)
+// TestWhatTheCacheDoesNotHave asks for an object that the cache does not have at the
+// end.
+func TestWhatTheCacheDoesNotHave(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		// do makes an object and gives it as it is then.
+		do func(t *testing.T, b *behind, kube client.Client) *v1alpha1.Instance
+		// there is whether it is there, as it was given.
+		there bool
+	}{
+		{
+			reason: "it was just made", there: true,
+			do: func(_ *testing.T, b *behind, kube client.Client) *v1alpha1.Instance { return b.made(kube) },
+		},
+		{
+			reason: "it was just made, and written once more", there: true,
+			do: func(t *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				made := b.made(kube)
+				label(t, kube, made, "new")
+				return made
+			},
+		},
+		{
+			reason: "the cache has heard of its being made, and does not have it: somebody took it away",
+			do: func(_ *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				made := b.made(kube)
+				b.remove(made, made.ResourceVersion)
+				return made
+			},
+		},
+		{
+			reason: "so it is when it was written since: that it was made is what the cache has heard of",
+			do: func(t *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				made := b.made(kube)
+				version := made.ResourceVersion
+				label(t, kube, made, "new")
+				b.remove(made, version)
+				return made
+			},
+		},
+		{
+			reason: "this process has deleted it again",
+			do: func(t *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				made := b.made(kube)
+				if err := kube.Delete(t.Context(), made); err != nil {
+					t.Fatal(err)
+				}
+				return made
+			},
+		},
+		{
+			reason: "that it would be deleted was only asked", there: true,
+			do: func(t *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				made := b.made(kube)
+				if err := kube.Delete(t.Context(), made.DeepCopy(), client.DryRunAll); err != nil {
+					t.Fatal(err)
+				}
+				return made
+			},
+		},
+		{
+			reason: "that it would be made was only asked",
+			do: func(_ *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				return b.made(client.NewDryRunClient(kube))
+			},
+		},
+		{
+			reason: "somebody else made it, and it was written here",
+			do: func(t *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				made := b.made(b.Client)
+				label(t, kube, made, "new")
+				return made
+			},
+		},
+		{
+			reason: "nobody knows what the cache has heard of",
+			do: func(_ *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
+				made := b.made(kube)
+				b.upTo = ""
+				return made
+			},
+		},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			b := newBehind(t)
+			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
+			want := c.do(t, b, kube)
+			for range 2 { // Asking changes nothing.
+				got := &v1alpha1.Instance{}
+				err := kube.Get(t.Context(), client.ObjectKeyFromObject(want), got)
+				if !c.there {
+					if !apierrors.IsNotFound(err) {
+						t.Errorf("got %v, want that it is not there", err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.UID != want.UID || got.ResourceVersion != want.ResourceVersion || got.Labels["said"] != want.Labels["said"] {
+					t.Errorf("got version %s, which said %q; want %s and %q", got.ResourceVersion, got.Labels["said"], want.ResourceVersion, want.Labels["said"])
+				}
+				if metadata := (&metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.InstanceKind}}); !apierrors.IsNotFound(kube.Get(t.Context(), client.ObjectKeyFromObject(want), metadata)) {
+					t.Error("in another form it is from another cache, which does not have it")
+				}
+			}
+		})
 	}
 }
 
 // TestOnlyTheGroupIsRemembered: what is in a Secret has no business in memory.
 func TestOnlyTheGroupIsRemembered(t *testing.T) {
 	b := newBehind(t)
-	kube := latest.New(b.Client, "example.com")
+	kube := latest.New(b.Client, "example.com", b.heard)
 	instance := b.instance()
 	label(t, kube, instance.DeepCopy(), "new")
 	got := &v1alpha1.Instance{}
@@ -229,7 +352,7 @@ func TestOnlyTheGroupIsRemembered(t *testing.T) {
 // nothing all the while: none of them is refused, and each writes once.
 func TestTurns(t *testing.T) {
 	b := newBehind(t)
-	kube := latest.New(b.Client, v1alpha1.GroupVersion.Group)
+	kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
 	instance := b.instance()
 	const owners = 8
 	var all sync.WaitGroup
@@ -265,7 +388,7 @@ func TestTurns(t *testing.T) {
 		}
 	}
 	slices.Sort(got.Finalizers)
-	if diff := cmp.Diff(want, got.Finalizers); diff != "" {
+	if diff := gocmp.Diff(want, got.Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
 }
@@ -363,7 +486,7 @@ func TestRefresh(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			b := newBehind(t)
-			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group)
+			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
 			read := b.instance()
 			c.meanwhile(t, b, kube, read.DeepCopy())
 			err := finalizer.Hold(t.Context(), kube, read, "example.com/held")

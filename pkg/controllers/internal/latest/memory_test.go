@@ -46,7 +46,7 @@ func (l *lagging) client(t *testing.T) *Client {
 			object.SetResourceVersion(strconv.FormatUint(l.stored.Add(1), 10))
 			return nil
 		},
-	}), v1alpha1.GroupVersion.Group)
+	}), v1alpha1.GroupVersion.Group, func(context.Context, client.Object) string { return strconv.FormatUint(l.cached.Load(), 10) })
 }
 
 // TestNoWriteIsForgotten reads from many sides what one side writes, while the cache

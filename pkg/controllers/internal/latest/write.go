@@ -11,7 +11,7 @@ import (
 
 // Create implements client.Writer.
 func (c *Client) Create(ctx context.Context, object client.Object, opts ...client.CreateOption) error {
-	return c.remember(object, "", new(client.CreateOptions).ApplyOptions(opts).DryRun, c.Client.Create(ctx, object, opts...))
+	return c.keep(object, "", true, new(client.CreateOptions).ApplyOptions(opts).DryRun, c.Client.Create(ctx, object, opts...))
 }
 
 // Update implements client.Writer.
@@ -31,6 +31,21 @@ func (c *Client) Apply(ctx context.Context, configuration runtime.ApplyConfigura
 	return c.applied(configuration, new(client.ApplyOptions).ApplyOptions(opts).DryRun, func() error {
 		return c.Client.Apply(ctx, configuration, opts...)
 	})
+}
+
+// Delete implements client.Writer. From then on an object that this process has made is
+// there only if the cache has it, as one that others have made.
+func (c *Client) Delete(ctx context.Context, object client.Object, opts ...client.DeleteOption) error {
+	err := c.Client.Delete(ctx, object, opts...)
+	if k, ours := c.keyOf(object, client.ObjectKeyFromObject(object)); ours && err == nil && len(new(client.DeleteOptions).ApplyOptions(opts).DryRun) == 0 {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if last := c.lastLocked(k); last.made != "" {
+			last.made = ""
+			c.written.Add(k, last, retention)
+		}
+	}
+	return err
 }
 
 // Status implements client.StatusClient.
