@@ -68,23 +68,30 @@ func (r Reader) read(ctx context.Context, name types.NamespacedName, source conn
 			connection.ErrMissing, name, strings.Join(r.Namespaces, ", "))
 	}
 	version := r.Memory.version(ctx, name)
-	if known, found := r.Memory.recall(name, source, version); found {
+	known, data := r.Memory.recall(name, source, version)
+	if known != nil {
 		return known.connection, known.err
 	}
-	secret := &corev1.Secret{}
-	if err := r.Secrets.Get(ctx, name, secret); err != nil {
-		if apierrors.IsNotFound(err) {
-			r.Memory.forget(name)
-			return connection.Connection{}, fmt.Errorf("%w: there is no Secret %s", connection.ErrMissing, name)
+	if data == nil {
+		secret, err := r.Memory.together(ctx, name, version, func() (*corev1.Secret, error) {
+			secret := &corev1.Secret{}
+			return secret, r.Secrets.Get(ctx, name, secret)
+		})
+		if err != nil {
+			if apierrors.IsNotFound(err) {
+				r.Memory.forget(name)
+				return connection.Connection{}, fmt.Errorf("%w: there is no Secret %s", connection.ErrMissing, name)
+			}
+			return connection.Connection{}, fmt.Errorf("read the Secret %s: %w", name, err)
 		}
-		return connection.Connection{}, fmt.Errorf("read the Secret %s: %w", name, err)
+		version, data = secret.ResourceVersion, secret.Data
 	}
-	found, err := connection.Parse(secret.Data, source)
+	found, err := connection.Parse(data, source)
 	if err != nil {
 		err = fmt.Errorf("the Secret %s: %w", name, err)
 		found = connection.Connection{}
 	}
-	r.Memory.remember(name, source, parsed{version: secret.ResourceVersion, connection: found, err: err})
+	r.Memory.remember(name, version, data, source, parsed{connection: found, err: err})
 	return found, err
 }
 

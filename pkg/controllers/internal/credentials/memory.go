@@ -2,8 +2,11 @@ package credentials
 
 import (
 	"context"
+	"errors"
 	"sync"
 
+	"golang.org/x/sync/singleflight"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,19 +19,35 @@ type Memory struct {
 	// Names reads the cache of Metadata.
 	Names client.Reader
 
+	// reading are the reads under way, each of one version of a Secret.
+	reading singleflight.Group
 	mu      sync.Mutex
-	secrets map[types.NamespacedName]map[connection.Source]parsed
+	secrets map[types.NamespacedName]held
 }
 
-// parsed is what one version of a Secret says, read in one way.
+// held is one version of a Secret.
+type held struct {
+	version string
+	// data is what it holds; nil when that is too much to remember.
+	data map[string][]byte
+	// said is what it says, read in one way and another: for an Instance, and for the
+	// Cluster that stands for it.
+	said map[connection.Source]parsed
+}
+
+// parsed is what a Secret says, read in one way.
 type parsed struct {
-	version    string
 	connection connection.Connection
 	err        error
 }
 
-// most bounds what is remembered of Secrets that nobody asks for any more.
-const most = 10_000
+const (
+	// most bounds what is remembered of Secrets that nobody asks for any more.
+	most = 10_000
+	// mostData is how many bytes of one Secret are remembered, at most. A kubeconfig has
+	// some six thousand.
+	mostData = 64 << 10
+)
 
 // version is the one that the cache knows; empty when it knows none.
 func (m *Memory) version(ctx context.Context, name types.NamespacedName) string {
@@ -42,35 +61,61 @@ func (m *Memory) version(ctx context.Context, name types.NamespacedName) string 
 	return secret.ResourceVersion
 }
 
-func (m *Memory) recall(name types.NamespacedName, source connection.Source, version string) (parsed, bool) {
+// recall gives what a version of a Secret says when it is read in one way, or at least
+// what it holds, as far as either is remembered.
+func (m *Memory) recall(name types.NamespacedName, source connection.Source, version string) (said *parsed, data map[string][]byte) {
 	if m == nil || version == "" {
-		return parsed{}, false
+		return nil, nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	known, found := m.secrets[name][source]
-	return known, found && known.version == version
+	known := m.secrets[name]
+	if known.version != version {
+		return nil, nil
+	}
+	if what, found := known.said[source]; found {
+		return &what, nil
+	}
+	return nil, known.data
 }
 
-func (m *Memory) remember(name types.NamespacedName, source connection.Source, what parsed) {
+// remember keeps what a version of a Secret holds, and what it says when it is read in
+// one way. What older versions said is of no use, and must not stay.
+func (m *Memory) remember(name types.NamespacedName, version string, data map[string][]byte, source connection.Source, what parsed) {
 	if m == nil {
 		return
+	}
+	size := 0
+	for _, value := range data {
+		size += len(value)
+	}
+	if size > mostData {
+		data = nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.secrets == nil || len(m.secrets) >= most {
-		m.secrets = map[types.NamespacedName]map[connection.Source]parsed{}
+		m.secrets = map[types.NamespacedName]held{}
 	}
-	for _, old := range m.secrets[name] {
-		if old.version != what.version {
-			delete(m.secrets, name) // What older versions said is of no use, and must not stay.
-			break
-		}
+	if m.secrets[name].version != version {
+		m.secrets[name] = held{version: version, data: data, said: map[connection.Source]parsed{}}
 	}
-	if m.secrets[name] == nil {
-		m.secrets[name] = map[connection.Source]parsed{}
+	m.secrets[name].said[source] = what
+}
+
+// together has everybody who needs the version of a Secret that the cache knows wait for
+// one read of it.
+func (m *Memory) together(ctx context.Context, name types.NamespacedName, version string, read func() (*corev1.Secret, error)) (*corev1.Secret, error) {
+	if m == nil || version == "" {
+		return read()
 	}
-	m.secrets[name][source] = what
+	// Who comes later may know of a later version, which a read that has begun may miss.
+	found, err, _ := m.reading.Do(name.String()+"@"+version, func() (any, error) { return read() })
+	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return read() // It was somebody else who does not need it any more.
+	}
+	secret, _ := found.(*corev1.Secret)
+	return secret, err
 }
 
 // forget drops what a Secret held that is gone.

@@ -3,7 +3,10 @@ package credentials
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
+	"testing/synctest"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -45,14 +48,14 @@ func TestAVersionOfASecretIsReadOnce(t *testing.T) {
 	}
 	check("the first time it is read", "https://a", "one", 1)
 	check("the second time it is not", "https://a", "one", 1)
-	check("for another endpoint it says something else", "https://b", "one", 2)
+	check("for another endpoint it says something else", "https://b", "one", 1)
 
 	stored.Data["token"] = []byte("two")
 	if err := kube.Update(t.Context(), stored); err != nil {
 		t.Fatal(err)
 	}
-	check("when it changed it is read", "https://a", "two", 3)
-	check("what the old version said is forgotten", "https://b", "two", 4)
+	check("when it changed it is read", "https://a", "two", 2)
+	check("what the old version said is forgotten", "https://b", "two", 2)
 
 	stored.Data = map[string][]byte{"nothing": nil}
 	if err := kube.Update(t.Context(), stored); err != nil {
@@ -63,8 +66,8 @@ func TestAVersionOfASecretIsReadOnce(t *testing.T) {
 			t.Errorf("got %v, want that the credentials are missing", err)
 		}
 	}
-	if reads != 5 {
-		t.Errorf("%d reads, want 5: an unusable version is read once too", reads)
+	if reads != 3 {
+		t.Errorf("%d reads, want 3: an unusable version is read once too", reads)
 	}
 
 	if err := kube.Delete(t.Context(), stored); err != nil {
@@ -75,5 +78,77 @@ func TestAVersionOfASecretIsReadOnce(t *testing.T) {
 	}
 	if left := len(reader.Memory.secrets); left != 0 {
 		t.Errorf("%d Secrets are remembered, want none", left)
+	}
+}
+
+// waiting is a reader whose reads wait until they are let go.
+type waiting struct {
+	client.Reader
+	begun, let chan struct{}
+}
+
+func (w *waiting) Get(ctx context.Context, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	w.begun <- struct{}{}
+	select {
+	case <-w.let:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return w.Reader.Get(ctx, key, object, opts...)
+}
+
+// TestReadTogether has two need the same version of a Secret at the same time.
+func TestReadTogether(t *testing.T) {
+	for _, c := range []struct {
+		reason string
+		// unknown has the cache not know the Secret, leaves the first one end before it has
+		// its answer, and large has the Secret hold much.
+		unknown, leaves, large bool
+		reads                  int
+	}{
+		{reason: "it is read once", reads: 1},
+		{reason: "so it is when it is too large to be remembered", large: true, reads: 1},
+		{reason: "a version that the cache does not know may be another one each time", unknown: true, reads: 2},
+		{reason: "who leaves takes nobody along", leaves: true, reads: 2},
+	} {
+		t.Run(c.reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				data := map[string][]byte{"token": []byte("one")}
+				if c.large {
+					data["other"] = make([]byte, mostData)
+				}
+				kube := newClient(t, secret("a", "m1", data))
+				slow := &waiting{Reader: kube, begun: make(chan struct{}, 9), let: make(chan struct{})}
+				reader := Reader{Secrets: slow, Memory: &Memory{Names: kube}}
+				if c.unknown {
+					reader.Memory.Names = newClient(t)
+				}
+				ctx, leave := context.WithCancel(t.Context())
+				defer leave()
+				var errs [2]error
+				var both sync.WaitGroup
+				for i, ctx := range []context.Context{ctx, t.Context()} {
+					both.Go(func() {
+						_, errs[i] = reader.read(ctx, types.NamespacedName{Namespace: "a", Name: "m1"}, connection.Source{Endpoint: fmt.Sprintf("https://%d", i)})
+					})
+					synctest.Wait()
+				}
+				if c.leaves {
+					leave()
+					synctest.Wait()
+				}
+				close(slow.let)
+				both.Wait()
+				if errors.Is(errs[0], context.Canceled) != c.leaves || !c.leaves && errs[0] != nil || errs[1] != nil {
+					t.Errorf("got %v and %v", errs[0], errs[1])
+				}
+				if got := len(slow.begun); got != c.reads {
+					t.Errorf("%d reads, want %d", got, c.reads)
+				}
+				if kept := reader.Memory.secrets[types.NamespacedName{Namespace: "a", Name: "m1"}].data != nil; kept == c.large {
+					t.Errorf("what it holds is remembered: %v", kept)
+				}
+			})
+		})
 	}
 }
