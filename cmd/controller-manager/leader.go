@@ -33,10 +33,10 @@ type lock struct {
 	recorder events.EventRecorder
 }
 
-// newLock makes the lock. Its requests have a limit of their own, so that the Lease
-// is renewed also when the controllers use up theirs.
+// newLock makes the lock. Its requests have a limit and a connection of their own, so
+// that the Lease is renewed also when the controllers use up theirs.
 func newLock(config *rest.Config, o *options, lost func(error)) (*lock, error) {
-	config = rest.CopyConfig(config)
+	config = apart(config)
 	config.QPS, config.Burst = 10, 20
 	// A request that hangs must leave time for another one.
 	config.Timeout = o.renewDeadline / 2

@@ -30,9 +30,10 @@ type options struct {
 	// given says where each of them was written.
 	given *flags.Settings
 
-	kubeconfig   string
-	kubeAPIQPS   float32
-	kubeAPIBurst int
+	kubeconfig         string
+	kubeAPIQPS         float32
+	kubeAPIBurst       int
+	kubeAPIConcurrency int
 
 	metricsAddress  string
 	metricsCertFile string
@@ -83,6 +84,7 @@ func (o *options) flags() []flags.Group {
 			f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` with the credentials of the global cluster; when empty, $KUBECONFIG, then the pod's service account")
 			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 200, "requests per second to the global cluster's apiserver, on average")
 			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 400, "requests to the global cluster's apiserver in one go")
+			f.IntVar(&o.kubeAPIConcurrency, "kube-api-concurrency", 16, "requests of the controllers to the global cluster's apiserver at the same time; more than it works on at once only have it tell later what has changed")
 			f.DurationVar(&o.waitForAPIs, "wait-for-apis", time.Minute, "how long to wait at the start until the global cluster serves Kairship's and Clusterpedia's custom resources")
 		}),
 		flags.NewGroup("Leader election", func(f *pflag.FlagSet) {
@@ -165,6 +167,7 @@ func (o *options) validate(problems *flags.Problems) {
 	check(o.kubeAPIQPS > 0, "--kube-api-qps: must be more than 0, not %v", o.kubeAPIQPS)
 	check(o.kubeAPIBurst >= 1, "--kube-api-burst: must be at least 1, not %d", o.kubeAPIBurst)
 	check(float32(o.kubeAPIBurst) >= o.kubeAPIQPS, "--kube-api-burst: must not be less than --kube-api-qps (%v)", o.kubeAPIQPS)
+	check(o.kubeAPIConcurrency >= 1, "--kube-api-concurrency: must be at least 1, not %d", o.kubeAPIConcurrency)
 	check(o.waitForAPIs >= 0, "--wait-for-apis: must not be negative")
 
 	if o.leaderElect {

@@ -30,12 +30,12 @@ func TestParse(t *testing.T) {
 		{
 			reason: "everything that is wrong is told at once",
 			args: []string{
-				"--kubeconfig=/does/not/exist", "--kube-api-qps=0", "--kube-api-burst=0", "--wait-for-apis=-1s", "--probe-interval=10ms", "--probe-timeout=0", "--statistics-interval=1ms",
+				"--kubeconfig=/does/not/exist", "--kube-api-qps=0", "--kube-api-burst=0", "--kube-api-concurrency=0", "--wait-for-apis=-1s", "--probe-interval=10ms", "--probe-timeout=0", "--statistics-interval=1ms",
 				"--metrics-bind-address=8080", "--health-probe-bind-address=:99999", "--log-level=loud", "--log-format=xml", "--shutdown-timeout=-1s",
 				"--leader-election-namespace=", "--leader-election-retry-period=0",
 			},
 			says: []string{
-				"--kubeconfig: stat /does/not/exist", "--kube-api-qps: must be more than 0", "--kube-api-burst: must be at least 1", "--wait-for-apis: must not",
+				"--kubeconfig: stat /does/not/exist", "--kube-api-qps: must be more than 0", "--kube-api-burst: must be at least 1", "--kube-api-concurrency: must be at least 1", "--wait-for-apis: must not",
 				"--probe-interval: must be at least 1s", "--probe-timeout: must be at least 100ms", "--statistics-interval: must be at least 1s", `--metrics-bind-address: must be host:port`,
 				"--health-probe-bind-address: the port must be a number", "--log-level: must be error, warn, info, debug", "--log-format: must be json or text",
 				"--shutdown-timeout: must not", "--leader-election-namespace: must not be empty", "--leader-election-retry-period: must be more than 0",
@@ -81,7 +81,7 @@ func TestFlagsOfTheContract(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &options{
-		kubeAPIQPS: 200, kubeAPIBurst: 400, metricsAddress: "127.0.0.1:8080", healthAddress: ":8081",
+		kubeAPIQPS: 200, kubeAPIBurst: 400, kubeAPIConcurrency: 16, metricsAddress: "127.0.0.1:8080", healthAddress: ":8081",
 		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: time.Second,
 		retryFirstPause: 500 * time.Millisecond, retryLongestPause: time.Minute,
 		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, statisticsInterval: 10 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -108,9 +109,18 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 	if err != nil {
 		return nil, err
 	}
+	watches := controllers.Cache(ctrl.Log.WithName("cache"), o.credentialsNamespaces...)
+	if watches.HTTPClient, err = rest.HTTPClientFor(apart(config)); err != nil {
+		return nil, fmt.Errorf("connect to the global cluster: %w", err)
+	}
+	writes, err := atOnce(config, o.kubeAPIConcurrency)
+	if err != nil {
+		return nil, err
+	}
 	mgr, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme:                 controllers.Scheme(),
-		Cache:                  controllers.Cache(ctrl.Log.WithName("cache"), o.credentialsNamespaces...),
+		Cache:                  watches,
+		Client:                 client.Options{HTTPClient: writes},
 		Metrics:                o.metrics(),
 		PprofBindAddress:       o.pprofAddress,
 		HealthProbeBindAddress: o.healthAddress,
