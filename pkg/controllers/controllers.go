@@ -261,6 +261,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		instanceregistry.Name: &instanceregistry.Reconciler{
 			Client: kube, Live: live,
 			Recorder: mgr.GetEventRecorder(instanceregistry.Name),
+			Patience: instanceregistry.Patience,
 		},
 		instancerolebinding.Name: &instancerolebinding.Reconciler{
 			Client: kube, Live: live,

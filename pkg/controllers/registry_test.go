@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -108,6 +109,47 @@ func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
 	w.register("offered")
 }
 
+// TestANewInstanceIsLookedAtFirst registers it once it is known how it is, or when that
+// takes too long.
+func TestANewInstanceIsLookedAtFirst(t *testing.T) {
+	w := newWorld(t)
+	instance := w.instance("awaited", "kubeconfig")
+	defer func() {
+		w.must(w.kube.Delete(t.Context(), instance))
+		w.must(client.IgnoreNotFound(w.kube.Delete(t.Context(), &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: "awaited"}})))
+	}()
+	reconcile := func(patience time.Duration) time.Duration {
+		t.Helper()
+		r := &instanceregistry.Reconciler{Client: w.sync.Client, Live: w.kube, Recorder: w.events, Patience: patience}
+		result, err := r.Reconcile(t.Context(), named("awaited"))
+		w.must(err)
+		return result.RequeueAfter
+	}
+	if again := reconcile(time.Hour); again <= 0 || again > time.Hour {
+		t.Errorf("it comes again after %s", again)
+	}
+	w.gone("awaited", &v1alpha1.InstanceRegistration{})
+
+	reconcile(time.Nanosecond)
+	if stored := get(w, "awaited", &v1alpha1.InstanceRegistration{}); stored.Status.State != v1alpha1.InstanceStateUnknown {
+		t.Errorf("nobody has looked for too long, and its state is %q", stored.Status.State)
+	}
+	w.wantRegistered("awaited", "True/Registered")
+	if told := len(w.events.Events); told > 0 {
+		t.Errorf("%d events say that a new instance is registered", told)
+	}
+
+	get(w, "awaited", instance)
+	instance.Status.State = v1alpha1.InstanceStateRunning
+	w.must(w.kube.Status().Update(t.Context(), instance))
+	if again := reconcile(time.Hour); again != 0 {
+		t.Errorf("it was looked at, and comes again after %s", again)
+	}
+	if stored := get(w, "awaited", &v1alpha1.InstanceRegistration{}); stored.Status.State != v1alpha1.InstanceStateRunning {
+		t.Errorf("its state is %q", stored.Status.State)
+	}
+}
+
 func TestForeignRegistrationIsLeftAlone(t *testing.T) {
 	w := newWorld(t)
 	foreign := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: "claimed"}, Spec: v1alpha1.InstanceRegistrationSpec{Alias: "Somebody's"}}
@@ -129,6 +171,14 @@ func TestForeignRegistrationIsLeftAlone(t *testing.T) {
 	w.wantRegistered("claimed", "False/NameTaken")
 	w.must(w.kube.Delete(t.Context(), foreign))
 	w.register("claimed")
+	select {
+	case event := <-w.events.Events:
+		if want := "Registered"; !strings.Contains(event, want) {
+			t.Errorf("the event does not say %s: %s", want, event)
+		}
+	default:
+		t.Error("nobody is told that it could be registered after all")
+	}
 	stored := get(w, "claimed", &v1alpha1.InstanceRegistration{})
 	if stored.Spec.Alias != "The claimed" {
 		t.Errorf("it is not made after the foreign one has gone: %+v", stored.Spec)

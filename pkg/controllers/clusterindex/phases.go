@@ -92,7 +92,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 			return fmt.Errorf("create PediaCluster %q: %w", wanted.Name, err)
 		}
 		if s.cluster.Spec.Type != v1alpha1.ClusterTypeVirtual || meta.FindStatusCondition(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed) != nil {
-			// That a new virtual Cluster was made, which is told of its Instance, says it too.
+			// That a new virtual Cluster is collected is no news: it is made for that.
 			r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, "IndexRequested", "Index", "Created PediaCluster %q", wanted.Name)
 		}
 		s.pedia = wanted

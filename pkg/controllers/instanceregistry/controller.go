@@ -33,12 +33,19 @@ const Name = "instance-registry"
 // three writes, one after the other, before people hear of it.
 const concurrency = 64
 
+// Patience is how long a new Instance gets to be looked at before it is registered as
+// one of which nothing is known. What is registered at once is written three times
+// within the first second: it has no endpoint, and no state.
+const Patience = 10 * time.Second
+
 // Reconciler keeps the InstanceRegistration of one Instance.
 type Reconciler struct {
 	Client client.Client
 	// Live reads past the cache, where a stale answer would remove what is needed.
 	Live     client.Reader
 	Recorder events.EventRecorder
+	// Patience is how long a new Instance gets to be looked at first; none when it is zero.
+	Patience time.Duration
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -70,6 +77,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		}
 		return ctrl.Result{}, r.removeLeft(ctx, request.Name, nil)
 	}
+	if wait := r.early(instance); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	current := &scope{instance: instance, owner: ownership.ByInstance(instance)}
 	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, r.register, r.report))
 	if condition == nil && err == nil && current.registration != nil {
@@ -82,6 +92,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return result, r.tell(ctx, instance, *condition)
 }
 
+// early is how long to wait for the first look, of which we hear.
+func (r *Reconciler) early(instance *v1alpha1.Instance) time.Duration {
+	if instance.Status.State != "" || !instance.DeletionTimestamp.IsZero() {
+		return 0
+	}
+	return r.Patience - time.Since(instance.CreationTimestamp.Time)
+}
+
 // tell says on the Instance whether it is registered.
 func (r *Reconciler) tell(ctx context.Context, instance *v1alpha1.Instance, registered metav1.Condition) error {
 	before := v1alpha1.InstanceStatus{Conditions: status.Pick(instance.Status.Conditions, v1alpha1.ConditionRegistered)}
@@ -89,7 +107,9 @@ func (r *Reconciler) tell(ctx context.Context, instance *v1alpha1.Instance, regi
 	if err := status.Apply(ctx, r.Client, instance, Name, &before, &after); err != nil {
 		return err
 	}
-	status.Announce(r.Recorder, instance, "Register", before.Conditions, after.Conditions)
+	if len(before.Conditions) > 0 || registered.Status != metav1.ConditionTrue { // That a new one is registered is no news.
+		status.Announce(r.Recorder, instance, "Register", before.Conditions, after.Conditions)
+	}
 	return nil
 }
 

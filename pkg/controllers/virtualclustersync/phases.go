@@ -56,11 +56,16 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	case apierrors.IsNotFound(err):
 		created := &v1alpha1.Cluster{}
 		created.Name = name
+		// Whoever collects it would put it on with the next write, and takes it off.
+		created.Finalizers = []string{v1alpha1.ClusterIndexFinalizer}
 		s.shape(created)
 		if err := r.Client.Create(ctx, created); err != nil {
 			return fmt.Errorf("create cluster %q: %w", name, err)
 		}
-		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "VirtualClusterCreated", "Sync", "Created Cluster %q", name)
+		if meta.FindStatusCondition(s.instance.Status.Conditions, v1alpha1.ConditionIndexed) != nil {
+			// That a new Instance has one is no news.
+			r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "VirtualClusterCreated", "Sync", "Created Cluster %q again", name)
+		}
 		s.cluster = created
 		return nil
 	case err != nil:

@@ -1,0 +1,171 @@
+package controllers_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apis/apitest"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+)
+
+// ledger counts the requests that controllers send about an object of one name, or one
+// that begins with it or ends on it, and has them hear late of some kinds.
+type ledger struct {
+	next http.RoundTripper
+	of   string
+	// late are the kinds, and by how much.
+	late []string
+	by   time.Duration
+
+	mu   sync.Mutex
+	sent map[string]int
+}
+
+func (l *ledger) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := l.next.RoundTrip(request)
+	if err != nil {
+		return response, err
+	}
+	// /apis/group/version/…, or /api/version/…; objects have names, and their parts too.
+	parts := strings.Split(strings.Trim(request.URL.Path, "/"), "/")
+	if parts[0] == "apis" {
+		parts = parts[1:]
+	}
+	parts = parts[min(2, len(parts)):]
+	if len(parts) > 2 && parts[0] == "namespaces" {
+		parts = parts[2:]
+	}
+	what := strings.Join(slices.DeleteFunc(parts, func(part string) bool { return len(parts) > 1 && part == parts[1] }), "/")
+	if request.URL.Query().Get("watch") == "true" {
+		if slices.Contains(l.late, what) {
+			response.Body = &late{response.Body, l.by}
+		}
+		return response, nil
+	}
+	if !l.concerns(request) {
+		return response, nil // Such as what other tests have left.
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sent == nil {
+		l.sent = map[string]int{}
+	}
+	if response.StatusCode >= http.StatusBadRequest {
+		what += fmt.Sprintf(": HTTP %d", response.StatusCode)
+	}
+	l.sent[request.Method+" "+what]++
+	return response, nil
+}
+
+// concerns tells whether the request is about the object: by its address, or when it is
+// to be made by what it is to be.
+func (l *ledger) concerns(request *http.Request) bool {
+	if strings.Contains(request.URL.Path, l.of) {
+		return true
+	}
+	if request.GetBody == nil || request.Method != http.MethodPost {
+		return false
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return false
+	}
+	defer body.Close()
+	content, err := io.ReadAll(body)
+	return err == nil && bytes.Contains(content, []byte(l.of))
+}
+
+// late is a stream of which everything comes late.
+type late struct {
+	io.ReadCloser
+	by time.Duration
+}
+
+func (l *late) Read(into []byte) (int, error) {
+	n, err := l.ReadCloser.Read(into)
+	time.Sleep(l.by)
+	return n, err
+}
+
+// TestWhatANewInstanceCosts counts what is asked of the global cluster for an instance
+// that is well, while the controllers hear late of what they have made themselves.
+func TestWhatANewInstanceCosts(t *testing.T) {
+	w := newWorld(t)
+	sent := &ledger{of: "newcomer", late: []string{"clusters", "instanceregistrations"}, by: time.Second}
+	counted := rest.CopyConfig(apitest.Config(t))
+	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		sent.next = next
+		return sent
+	})
+	mgr := startManagerAs(w, counted, controllers.Settings{ProbeInterval: time.Hour, ProbeTimeout: 5 * time.Second})
+	_, to := karmada(t)
+	w.secret("newcomer", "kubeconfig", to)
+	w.eventually("the controllers know of the Secret", func(ctx context.Context) bool {
+		return mgr.GetCache().Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "newcomer"}, credentials.Metadata()) == nil
+	})
+	sent.mu.Lock()
+	sent.sent = nil
+	sent.mu.Unlock()
+
+	instance := w.instance("newcomer", "kubeconfig")
+	w.eventually("everything is said of it", func(ctx context.Context) bool {
+		cluster, registration := &v1alpha1.Cluster{}, &v1alpha1.InstanceRegistration{}
+		for object, name := range map[client.Object]string{instance: "newcomer", cluster: "k-newcomer", registration: "newcomer"} {
+			if w.kube.Get(ctx, client.ObjectKey{Name: name}, object) != nil {
+				return false
+			}
+		}
+		return meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionRegistered) &&
+			meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionIndexed) != nil &&
+			registration.Status.State == v1alpha1.InstanceStateRunning &&
+			meta.IsStatusConditionTrue(cluster.Status.Conditions, v1alpha1.ConditionReady)
+	})
+	time.Sleep(2 * sent.by) // What comes late has come, and leads to nothing more.
+
+	sent.mu.Lock()
+	got := sent.sent
+	sent.mu.Unlock()
+	// What is said in several parts of a status may be said in one more.
+	for _, status := range []string{"PATCH instances/status", "PATCH clusters/status"} {
+		if most := 4; got[status] > most {
+			t.Errorf("%d times %s, want %d at most", got[status], status, most)
+		}
+		delete(got, status)
+	}
+	want := map[string]int{
+		"GET secrets": 1, "PATCH instances": 2, "POST clusters": 1, "POST pediaclusters": 1,
+		"POST instanceregistrations": 1, "PATCH instanceregistrations/status": 1,
+		"POST events": 1,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+
+	made := get(w, "newcomer", &v1alpha1.InstanceRegistration{})
+	w.must(w.kube.Delete(t.Context(), made))
+	w.eventually("what somebody takes away just after it was made is made again", func(ctx context.Context) bool {
+		again := &v1alpha1.InstanceRegistration{}
+		return w.kube.Get(ctx, client.ObjectKeyFromObject(made), again) == nil && again.UID != made.UID
+	})
+
+	w.must(w.kube.Delete(t.Context(), instance))
+	w.eventually("the instance goes", func(ctx context.Context) bool {
+		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKeyFromObject(instance), instance))
+	})
+}
