@@ -78,9 +78,10 @@ func TestManyInstances(t *testing.T) {
 	begun := time.Now()
 	c.registerAll()
 	t.Logf("%d Instances were created within %.1fs", c.many, time.Since(begun).Seconds())
-	ready, counted := c.await(begun)
+	ready, counted, indexed := c.await(begun)
 	used, memory := f.Usage(t, leader)
-	t.Logf("all are ready after %.1fs, and counted after %.1fs; until then the leader used %.1fs of CPU, and now holds %d MiB", ready.Seconds(), counted.Seconds(), (used - cpu).Seconds(), memory>>20)
+	t.Logf("all are ready after %.1fs, counted after %.1fs, and say how they are indexed after %.1fs; until then the leader used %.1fs of CPU, and now holds %d MiB",
+		ready.Seconds(), counted.Seconds(), indexed.Seconds(), (used - cpu).Seconds(), memory>>20)
 	if ready > promise {
 		t.Errorf("it took %s until all were ready, and should %s at most", ready, promise)
 	}
@@ -212,9 +213,9 @@ func (c *crowd) list(ctx context.Context, from client.Reader) ([]v1alpha1.Instan
 	return list.Items, err
 }
 
-// await waits until every instance is ready and registered, and until every one is
-// counted too.
-func (c *crowd) await(begun time.Time) (ready, allCounted time.Duration) {
+// await waits until every instance is ready and registered, until every one is counted
+// too, and until every one says how it is indexed, which comes last.
+func (c *crowd) await(begun time.Time) (ready, counted, indexed time.Duration) {
 	c.Helper()
 	told := time.Now()
 	poll.Until(c.T, 4*promise, "all instances are ready", func(ctx context.Context) error {
@@ -222,29 +223,38 @@ func (c *crowd) await(begun time.Time) (ready, allCounted time.Duration) {
 		if err != nil {
 			return err
 		}
-		running, counted := 0, 0
+		runs, counts, indexes := 0, 0, 0
 		for i := range all {
 			if all[i].Status.State == v1alpha1.InstanceStateRunning && meta.IsStatusConditionTrue(all[i].Status.Conditions, v1alpha1.ConditionRegistered) {
-				running++
+				runs++
 			}
 			if s := all[i].Status.Summary; s != nil && s.Clusters.Total > 0 {
-				counted++
+				counts++
+			}
+			if meta.FindStatusCondition(all[i].Status.Conditions, v1alpha1.ConditionIndexed) != nil {
+				indexes++
 			}
 		}
+		now := time.Since(begun)
 		if time.Since(told) > 10*time.Second {
 			told = time.Now()
-			c.Logf("after %.0fs %d are running, and %d are counted", time.Since(begun).Seconds(), running, counted)
+			c.Logf("after %.0fs %d are running, %d are counted, and %d say how they are indexed", now.Seconds(), runs, counts, indexes)
 		}
-		if running == c.many && ready == 0 {
-			ready = time.Since(begun)
+		for _, stage := range []struct {
+			number  int
+			reached *time.Duration
+		}{{runs, &ready}, {counts, &counted}, {indexes, &indexed}} {
+			if stage.number == c.many && *stage.reached == 0 {
+				*stage.reached = now
+			}
 		}
-		if running < c.many || counted < c.many {
+		if runs < c.many || counts < c.many || indexes < c.many {
 			time.Sleep(look)
-			return fmt.Errorf("%d are running and %d are counted, of %d", running, counted, c.many)
+			return fmt.Errorf("%d are running, %d are counted, and %d say how they are indexed, of %d", runs, counts, indexes, c.many)
 		}
 		return nil
 	})
-	return ready, time.Since(begun)
+	return ready, counted, indexed
 }
 
 // rest watches the instances while nothing happens.
