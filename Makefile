@@ -30,9 +30,6 @@ SCALE_MORE_PORT_BASE ?= 20500
 # are other machines' elsewhere: where there are more cores, it can be given its own.
 SCALE_CORES ?= 0,1
 SCALE_MORE_CORES ?= $(SCALE_CORES)
-# How much the programs of both fleets allocate between two garbage collections, in percent of what
-# they use, such as 300: more memory for fewer collections. When empty, it is what they have by default.
-SCALE_GOGC ?=
 
 # What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
@@ -165,7 +162,7 @@ test-convergence: ui ## The long form of the test that subscribers agree with th
 .PHONY: scale
 scale: ui ## A thousand instances (SCALE=…) of four control planes with one controller manager, with two fleets of its own on two cores (SCALE_MORE_CORES=2,3 gives the second one others)
 	@echo "==> $(SCALE) instances against the fleets in $(SCALE_DIR) and $(SCALE_DIR)-more"
-	@GOGC=$(SCALE_GOGC) taskset -c $(SCALE_MORE_CORES) $(FLEET) with --dir $(SCALE_DIR)-more --port-base $(SCALE_MORE_PORT_BASE) -- \
+	@taskset -c $(SCALE_MORE_CORES) $(FLEET) with --dir $(SCALE_DIR)-more --port-base $(SCALE_MORE_PORT_BASE) -- \
 		taskset -c $(SCALE_CORES) env KAIRSHIP_SCALE=$(SCALE) KAIRSHIP_SCALE_MORE=$(abspath $(SCALE_DIR)-more) \
 		$(FLEET) with --dir $(SCALE_DIR) --port-base $(SCALE_PORT_BASE) $(FLAGS) -- \
 		go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/scale

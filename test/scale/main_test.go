@@ -11,7 +11,13 @@ import (
 	"os"
 	"testing"
 
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
-func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }
+func TestMain(m *testing.M) {
+	ctrl.SetLogger(logr.Discard()) // The watch of the test has nothing to tell.
+	os.Exit(fleet.Main(m))
+}
