@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"strings"
 	"testing"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
@@ -212,6 +213,9 @@ func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 	w.secret("again", "kubeconfig", first)
 	w.instance("again", "kubeconfig")
 	w.settle("again")
+	if told := w.told("VirtualClusterCreated"); told > 0 {
+		t.Errorf("%d events tell that a new Instance has a virtual Cluster, which is no news", told)
+	}
 	w.takeUp("k-again")
 	w.settle("again")
 
@@ -231,5 +235,22 @@ func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 	if now := get(w, "k-again", &v1alpha1.Cluster{}); now.UID == old.UID {
 		t.Error("the Cluster was not made again")
 	}
+	if told := w.told("VirtualClusterCreated"); told != 1 {
+		t.Errorf("%d events tell that it was made again, want 1", told)
+	}
 	w.wantInstance("again", "Unknown/Pending")
+}
+
+// told is how many events of a reason there have been since it was asked last.
+func (w *world) told(reason string) (number int) {
+	for {
+		select {
+		case event := <-w.events.Events:
+			if strings.Contains(event, reason) {
+				number++
+			}
+		default:
+			return number
+		}
+	}
 }

@@ -63,8 +63,8 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 			return fmt.Errorf("create cluster %q: %w", name, err)
 		}
 		if meta.FindStatusCondition(s.instance.Status.Conditions, v1alpha1.ConditionIndexed) != nil {
-			// That a new Instance has one is no news.
-			r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "VirtualClusterCreated", "Sync", "Created Cluster %q again", name)
+			// That a new Instance has one is no news. This one had to wait for it, or has lost it.
+			r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "VirtualClusterCreated", "Sync", "Created Cluster %q", name)
 		}
 		s.cluster = created
 		return nil

@@ -97,7 +97,7 @@ func (m *Memory) remember(name types.NamespacedName, version string, data map[st
 	if m.secrets == nil || len(m.secrets) >= most {
 		m.secrets = map[types.NamespacedName]held{}
 	}
-	if m.secrets[name].version != version {
+	if known, found := m.secrets[name]; !found || known.version != version {
 		m.secrets[name] = held{version: version, data: data, said: map[connection.Source]parsed{}}
 	}
 	m.secrets[name].said[source] = what
