@@ -30,11 +30,13 @@ import (
 	"sync"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/utils/keymutex"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,6 +50,9 @@ const (
 	// retention is how long an answer counts. A cache that is behind for longer has lost
 	// its watch; and when a cluster is restored from a backup, its versions begin anew.
 	retention = 20 * time.Second
+	// moment is how long it takes until a Get tells of what the cache has heard, on a
+	// machine that has much to do.
+	moment = 50 * time.Millisecond
 	// together is how many objects can be written at the same time, at most.
 	together = 4096
 )
@@ -68,7 +73,7 @@ type Client struct {
 type Heard func(ctx context.Context, object client.Object) (version string)
 
 // HeardBy asks the informers of a cache. They have heard of a version a moment before a
-// Get tells of it: in that moment what was just made is not there.
+// Get tells of it.
 func HeardBy(informers cache.Informers) Heard {
 	return func(ctx context.Context, object client.Object) string {
 		informer, err := informers.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -170,7 +175,7 @@ func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.O
 			return err
 		}
 		if last.made != "" {
-			err = c.Client.Get(ctx, name, object, opts...) // The cache may have got it meanwhile.
+			err = c.soon(ctx, err, name, object, opts...)
 		}
 		if err != nil {
 			c.forget(k, last)
@@ -191,6 +196,16 @@ func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.O
 	}
 	last.into(object)
 	return nil
+}
+
+// soon gets an object that the cache has heard of and does not have, as it says: it may
+// be about to.
+func (c *Client) soon(ctx context.Context, err error, name client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	_ = wait.PollUntilContextTimeout(ctx, moment/10, moment, true, func(ctx context.Context) (bool, error) {
+		err = c.Client.Get(ctx, name, object, opts...)
+		return !apierrors.IsNotFound(err), nil
+	})
+	return err
 }
 
 // into gives the answer, unless it is asked for in another form, such as by its

@@ -135,6 +135,40 @@ func TestAReaderThatWasOvertaken(t *testing.T) {
 	}
 }
 
+// TestTheCacheIsAboutToHaveIt has the cache have heard of an object a moment before it
+// tells of it.
+func TestTheCacheIsAboutToHaveIt(t *testing.T) {
+	l := &lagging{}
+	c := l.client(t)
+	c.heard = func(context.Context, client.Object) string { return "9" }
+	asked := 0
+	inner := c.Client
+	c.Client = interceptor.NewClient(inner.(client.WithWatch), interceptor.Funcs{ //nolint:forcetypeassert // It is what the test made.
+		Get: func(ctx context.Context, _ client.WithWatch, key client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+			asked++
+			if asked == 3 {
+				l.cached.Store(9)
+			}
+			return inner.Get(ctx, key, object, opts...)
+		},
+		Create: func(_ context.Context, _ client.WithWatch, object client.Object, _ ...client.CreateOption) error {
+			object.SetUID("u")
+			object.SetResourceVersion("9")
+			return nil
+		},
+	})
+	if err := c.Create(t.Context(), &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "one"}}); err != nil {
+		t.Fatal(err)
+	}
+	object := &v1alpha1.Instance{}
+	if err := c.Get(t.Context(), client.ObjectKey{Name: "one"}, object); err != nil || object.ResourceVersion != "9" {
+		t.Errorf("got version %s and %v, want 9", object.ResourceVersion, err)
+	}
+	if left := c.written.Keys(); len(left) != 1 {
+		t.Errorf("remembered: %v", left)
+	}
+}
+
 // TestNothingIsKeptOfWhatIsGone, nor of what has credentials in it.
 func TestNothingIsKeptOfWhatIsGone(t *testing.T) {
 	l := &lagging{}
