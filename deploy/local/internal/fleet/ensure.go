@@ -66,14 +66,11 @@ func (f *Fleet) launch(p process) (*proc.Process, error) {
 }
 
 // environment is what the components see. Not the caller's: a proxy or a database setting in it
-// (Clusterpedia reads DB_HOST and others) would lead them away from this machine. GOGC is passed on,
-// for those who measure with more memory or less.
+// (Clusterpedia reads DB_HOST and others) would lead them away from this machine.
 func environment(home string) []string {
 	env := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "LANG=C.UTF-8"}
-	for _, name := range []string{"TMPDIR", "GOGC"} {
-		if value, ok := os.LookupEnv(name); ok {
-			env = append(env, name+"="+value)
-		}
+	if temp, ok := os.LookupEnv("TMPDIR"); ok {
+		env = append(env, "TMPDIR="+temp)
 	}
 	return env
 }
