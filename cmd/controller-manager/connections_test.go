@@ -4,15 +4,26 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/kairship-io/kairship/pkg/apis/apitest"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
+
+func TestMain(m *testing.M) { os.Exit(apitest.Run(m)) }
 
 // overTLS is a server with HTTP/2, as an apiserver is one.
 func overTLS(t *testing.T, handler http.HandlerFunc) *rest.Config {
@@ -59,62 +70,172 @@ func TestApart(t *testing.T) {
 // closing is a body that tells whether it was closed.
 type closing struct {
 	io.Reader
-	closed atomic.Bool
+	closed bool
 }
 
 func (c *closing) Close() error {
-	c.closed.Store(true)
+	c.closed = true
 	return nil
+}
+
+// held are requests that are not answered before they are let go.
+type held struct {
+	mu        sync.Mutex
+	now, most int
+	let       chan struct{}
+}
+
+func (h *held) RoundTrip(request *http.Request) (*http.Response, error) {
+	h.mu.Lock()
+	h.now++
+	h.most = max(h.most, h.now)
+	h.mu.Unlock()
+	<-h.let
+	h.mu.Lock()
+	h.now--
+	h.mu.Unlock()
+	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: request}, nil
 }
 
 // TestAtOnce sends more than may be on their way together.
 func TestAtOnce(t *testing.T) {
-	const number, all = 2, 5
-	begun, let := make(chan struct{}, all), make(chan struct{})
-	var now, most atomic.Int32
-	config := overTLS(t, func(w http.ResponseWriter, _ *http.Request) {
-		if together := now.Add(1); together > most.Load() {
-			most.Store(together)
+	synctest.Test(t, func(t *testing.T) {
+		const number, all = 2, 5
+		server := &held{let: make(chan struct{})}
+		client, err := atOnce(&rest.Config{Host: "http://global.invalid", Transport: server}, number)
+		if err != nil {
+			t.Fatal(err)
 		}
-		defer now.Add(-1)
-		begun <- struct{}{}
-		<-let
-		w.WriteHeader(http.StatusNoContent)
+		var sent sync.WaitGroup
+		for range all {
+			sent.Go(func() {
+				response, err := client.Get("http://global.invalid")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				response.Body.Close()
+			})
+		}
+		synctest.Wait()
+		if server.now != number {
+			t.Errorf("%d are on their way, want %d", server.now, number)
+		}
+		ctx, leave := context.WithCancel(t.Context())
+		leave()
+		body := &closing{Reader: strings.NewReader("{}")}
+		request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://global.invalid", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.Do(request); !errors.Is(err, context.Canceled) || !body.closed { //nolint:bodyclose // There is none.
+			t.Errorf("who does not wait any more got %v, and the body is closed: %v", err, body.closed)
+		}
+		close(server.let)
+		sent.Wait()
+		if server.most != number {
+			t.Errorf("%d were on their way at once, want %d", server.most, number)
+		}
 	})
-	client, err := atOnce(config, number)
+}
+
+// watched passes requests on to the API server, and remembers from which connections
+// watches, writes and the Lease came.
+type watched struct {
+	next http.Handler
+
+	mu        sync.Mutex
+	from      map[string]string
+	now, most int
+}
+
+func (p *watched) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	what := ""
+	switch {
+	case strings.Contains(r.URL.Path, "/leases"):
+		what = "lease"
+	case r.URL.Query().Get("watch") == "true":
+		what = "watch"
+	case r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/instances"):
+		what = "write"
+	}
+	p.mu.Lock()
+	if p.from == nil {
+		p.from = map[string]string{}
+	}
+	p.from[what] = r.RemoteAddr
+	if what == "write" {
+		p.now++
+		p.most = max(p.most, p.now)
+	}
+	p.mu.Unlock()
+	if what == "write" {
+		time.Sleep(200 * time.Millisecond) // All that are not held back come meanwhile.
+		p.mu.Lock()
+		p.now-- // Before it is answered, with which the next one may come.
+		p.mu.Unlock()
+	}
+	p.next.ServeHTTP(w, r)
+}
+
+// TestConnectionsOfTheManager has the manager watch, write and lead.
+func TestConnectionsOfTheManager(t *testing.T) {
+	kube := apitest.Config(t)
+	to, err := url.Parse(kube.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sent sync.WaitGroup
-	for range all {
-		sent.Go(func() {
-			response, err := client.Get(config.Host)
-			if err != nil {
-				t.Error(err)
-				return
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	if proxy.Transport, err = rest.TransportFor(kube); err != nil {
+		t.Fatal(err)
+	}
+	proxy.FlushInterval = -1
+	proxy.ErrorLog = log.New(io.Discard, "", 0) // The watch ends with the test.
+	seen := &watched{next: proxy}
+	o, err := parse([]string{"--kube-api-concurrency=2", "--leader-election-namespace=default", "--metrics-bind-address=0", "--health-probe-bind-address=0"}, nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mgr, err := newManager(overTLS(t, seen.ServeHTTP), o, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	defer func() {
+		end()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	<-mgr.Elected()
+	if _, err := mgr.GetCache().GetInformer(t.Context(), &v1alpha1.Instance{}); err != nil {
+		t.Fatal(err)
+	}
+	var written sync.WaitGroup
+	for range 6 {
+		written.Go(func() {
+			made := &v1alpha1.Instance{
+				ObjectMeta: metav1.ObjectMeta{GenerateName: "connections-"},
+				Spec: v1alpha1.InstanceSpec{
+					Mode:                v1alpha1.InstanceModeExternal,
+					KubeconfigSecretRef: &v1alpha1.SecretKeyReference{SecretReference: v1alpha1.SecretReference{Name: "none"}},
+				},
 			}
-			response.Body.Close()
+			if err := mgr.GetClient().Create(t.Context(), made); err != nil {
+				t.Error(err)
+			}
 		})
 	}
-	for range number {
-		<-begun
+	written.Wait()
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	if seen.most != 2 {
+		t.Errorf("%d writes were on their way at once, want 2", seen.most)
 	}
-	ctx, leave := context.WithCancel(t.Context())
-	leave()
-	body := &closing{Reader: strings.NewReader("{}")}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, config.Host, body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Do(request); !errors.Is(err, context.Canceled) || !body.closed.Load() { //nolint:bodyclose // There is none.
-		t.Errorf("who does not wait any more got %v, and the body is closed: %v", err, body.closed.Load())
-	}
-	if got := len(begun); got > 0 {
-		t.Errorf("%d were let through besides", got)
-	}
-	close(let)
-	sent.Wait()
-	if most.Load() != number {
-		t.Errorf("%d were on their way at once, want %d", most.Load(), number)
+	lease, watch, write := seen.from["lease"], seen.from["watch"], seen.from["write"]
+	if lease == "" || watch == "" || write == "" || lease == watch || lease == write || watch == write {
+		t.Errorf("the Lease came from %q, a watch from %q and writes from %q, want three connections", lease, watch, write)
 	}
 }
