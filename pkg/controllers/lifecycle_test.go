@@ -1,7 +1,6 @@
 package controllers_test
 
 import (
-	"strings"
 	"testing"
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
@@ -239,18 +238,4 @@ func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
 		t.Errorf("%d events tell that it was made again, want 1", told)
 	}
 	w.wantInstance("again", "Unknown/Pending")
-}
-
-// told is how many events of a reason there have been since it was asked last.
-func (w *world) told(reason string) (number int) {
-	for {
-		select {
-		case event := <-w.events.Events:
-			if strings.Contains(event, reason) {
-				number++
-			}
-		default:
-			return number
-		}
-	}
 }

@@ -25,11 +25,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 )
 
-// ledger counts the requests that controllers send about an object of one name, or one
-// that begins with it or ends on it, and has them hear late of some kinds.
+// ledger counts the requests that controllers send about objects that have one name in
+// theirs, and has them hear late of some kinds.
 type ledger struct {
 	next http.RoundTripper
-	of   string
+	// of is the name.
+	of string
 	// late are the kinds, and by how much.
 	late []string
 	by   time.Duration
@@ -141,8 +142,9 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 	time.Sleep(2 * sent.by) // What comes late has come, and leads to nothing more.
 
 	sent.mu.Lock()
-	got := sent.sent
+	got := maps.Clone(sent.sent)
 	sent.mu.Unlock()
+	t.Logf("requests within %s: %v", took, got)
 	want := map[string]int{
 		"GET secrets": 1, "PATCH instances": 2, "POST clusters": 1, "POST pediaclusters": 1,
 		"POST instanceregistrations": 1, "PATCH instanceregistrations/status": 1,

@@ -247,6 +247,20 @@ func (w *world) wantWord(what, word, message, want string, says []string) {
 	}
 }
 
+// told is how many events of a reason there have been since it was asked last.
+func (w *world) told(reason string) (number int) {
+	for {
+		select {
+		case event := <-w.events.Events:
+			if strings.Contains(event, reason) {
+				number++
+			}
+		default:
+			return number
+		}
+	}
+}
+
 // The part of Clusterpedia:
 
 // takeUp is what it does with a new PediaCluster.

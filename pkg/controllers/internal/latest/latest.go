@@ -167,20 +167,19 @@ func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.O
 		return err
 	}
 	last := c.last(k)
+	switch {
+	case err == nil:
+	case last.object != nil && Later(last.made, c.heard(ctx, object)):
+		if last.into(object) {
+			return nil
+		}
+		return err
+	case last.made != "":
+		err = c.soon(ctx, err, name, object, opts...)
+	}
 	if err != nil {
-		if last.object != nil && Later(last.made, c.heard(ctx, object)) {
-			if last.into(object) {
-				return nil
-			}
-			return err
-		}
-		if last.made != "" {
-			err = c.soon(ctx, err, name, object, opts...)
-		}
-		if err != nil {
-			c.forget(k, last)
-			return err
-		}
+		c.forget(k, last)
+		return err
 	}
 	if last.uid != object.GetUID() {
 		return nil
