@@ -84,7 +84,7 @@ func (o *options) flags() []flags.Group {
 			f.StringVar(&o.kubeconfig, "kubeconfig", "", "`file` with the credentials of the global cluster; when empty, $KUBECONFIG, then the pod's service account")
 			f.Float32Var(&o.kubeAPIQPS, "kube-api-qps", 200, "requests per second to the global cluster's apiserver, on average")
 			f.IntVar(&o.kubeAPIBurst, "kube-api-burst", 400, "requests to the global cluster's apiserver in one go")
-			f.IntVar(&o.kubeAPIConcurrency, "kube-api-concurrency", 16, "requests of the controllers to the global cluster's apiserver at the same time; more than it works on at once only have it tell later what has changed")
+			f.IntVar(&o.kubeAPIConcurrency, "kube-api-concurrency", 16, "writes of the controllers to the global cluster's apiserver at the same time; more than it works on at once only have it tell later what has changed")
 			f.DurationVar(&o.waitForAPIs, "wait-for-apis", time.Minute, "how long to wait at the start until the global cluster serves Kairship's and Clusterpedia's custom resources")
 		}),
 		flags.NewGroup("Leader election", func(f *pflag.FlagSet) {
