@@ -341,6 +341,7 @@ type ComplexityRoot struct {
 		ResourceVersion  func(childComplexity int) int
 		Schedule         func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		Template         func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -368,6 +369,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		Template         func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -448,6 +450,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		Template         func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -693,6 +696,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		Template         func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -1302,6 +1306,7 @@ type ComplexityRoot struct {
 		Replicas         func(childComplexity int) int
 		ResourceVersion  func(childComplexity int) int
 		Suspended        func(childComplexity int) int
+		Template         func(childComplexity int) int
 		ViewerCan        func(childComplexity int) int
 		Yaml             func(childComplexity int) int
 	}
@@ -1328,6 +1333,11 @@ type ComplexityRoot struct {
 	TargetCluster struct {
 		Name     func(childComplexity int) int
 		Replicas func(childComplexity int) int
+	}
+
+	TemplateContainer struct {
+		Image func(childComplexity int) int
+		Name  func(childComplexity int) int
 	}
 
 	TriggerCronJobPayload struct {
@@ -1438,6 +1448,13 @@ type ComplexityRoot struct {
 	WorkloadEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	WorkloadTemplate struct {
+		Containers     func(childComplexity int) int
+		InitContainers func(childComplexity int) int
+		Parallelism    func(childComplexity int) int
+		Replicas       func(childComplexity int) int
 	}
 
 	WrittenObject struct {
@@ -2546,6 +2563,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CronJob.Suspended(childComplexity), true
+	case "CronJob.template":
+		if e.ComplexityRoot.CronJob.Template == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CronJob.Template(childComplexity), true
 	case "CronJob.viewerCan":
 		if e.ComplexityRoot.CronJob.ViewerCan == nil {
 			break
@@ -2696,6 +2719,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.DaemonSet.Suspended(childComplexity), true
+	case "DaemonSet.template":
+		if e.ComplexityRoot.DaemonSet.Template == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DaemonSet.Template(childComplexity), true
 	case "DaemonSet.viewerCan":
 		if e.ComplexityRoot.DaemonSet.ViewerCan == nil {
 			break
@@ -3011,6 +3040,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Deployment.Suspended(childComplexity), true
+	case "Deployment.template":
+		if e.ComplexityRoot.Deployment.Template == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Deployment.Template(childComplexity), true
 	case "Deployment.viewerCan":
 		if e.ComplexityRoot.Deployment.ViewerCan == nil {
 			break
@@ -4112,6 +4147,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Job.Suspended(childComplexity), true
+	case "Job.template":
+		if e.ComplexityRoot.Job.Template == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Job.Template(childComplexity), true
 	case "Job.viewerCan":
 		if e.ComplexityRoot.Job.ViewerCan == nil {
 			break
@@ -6875,6 +6916,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.StatefulSet.Suspended(childComplexity), true
+	case "StatefulSet.template":
+		if e.ComplexityRoot.StatefulSet.Template == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StatefulSet.Template(childComplexity), true
 	case "StatefulSet.viewerCan":
 		if e.ComplexityRoot.StatefulSet.ViewerCan == nil {
 			break
@@ -6998,6 +7045,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TargetCluster.Replicas(childComplexity), true
+
+	case "TemplateContainer.image":
+		if e.ComplexityRoot.TemplateContainer.Image == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TemplateContainer.Image(childComplexity), true
+	case "TemplateContainer.name":
+		if e.ComplexityRoot.TemplateContainer.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TemplateContainer.Name(childComplexity), true
 
 	case "TriggerCronJobPayload.consistencyToken":
 		if e.ComplexityRoot.TriggerCronJobPayload.ConsistencyToken == nil {
@@ -7340,6 +7400,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadEdge.Node(childComplexity), true
+
+	case "WorkloadTemplate.containers":
+		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadTemplate.Containers(childComplexity), true
+	case "WorkloadTemplate.initContainers":
+		if e.ComplexityRoot.WorkloadTemplate.InitContainers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadTemplate.InitContainers(childComplexity), true
+	case "WorkloadTemplate.parallelism":
+		if e.ComplexityRoot.WorkloadTemplate.Parallelism == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadTemplate.Parallelism(childComplexity), true
+	case "WorkloadTemplate.replicas":
+		if e.ComplexityRoot.WorkloadTemplate.Replicas == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadTemplate.Replicas(childComplexity), true
 
 	case "WrittenObject.apiVersion":
 		if e.ComplexityRoot.WrittenObject.APIVersion == nil {
@@ -12466,6 +12551,29 @@ type ReplicaCounts {
   updated: Int!
 }
 
+"What the template of a workload says itself, as it is stored in the instance."
+type WorkloadTemplate {
+  """
+  ` + "`" + `spec.replicas` + "`" + ` of a Deployment or StatefulSet: for all clusters together where the
+  policy divides them, otherwise for each cluster. Null for the other kinds.
+  """
+  replicas: Int
+  "` + "`" + `spec.parallelism` + "`" + ` of a Job, or of the Jobs of a CronJob. Null for the other kinds."
+  parallelism: Int
+  "Containers of the pod template, in its order."
+  containers: [TemplateContainer!]!
+  "Init containers of the pod template, in its order."
+  initContainers: [TemplateContainer!]!
+}
+
+"A container of a pod template."
+type TemplateContainer {
+  "Its name, as in ` + "`" + `setImage` + "`" + `."
+  name: String!
+  "Its image."
+  image: String!
+}
+
 "What people deploy: a template in an instance that policies send to member clusters."
 interface Workload implements Node {
   "Opaque global ID, for ` + "`" + `node(id)` + "`" + `."
@@ -12484,6 +12592,8 @@ interface Workload implements Node {
   annotations: [Annotation!]!
   "Images of its containers as the template names them, init containers last, each once."
   images: [String!]!
+  "The replicas and containers of the template itself, before policies and overrides change them."
+  template: WorkloadTemplate!
   "Replicas, summed over all clusters it was sent to."
   replicas: ReplicaCounts!
   "How it is doing over all clusters."
@@ -12539,6 +12649,8 @@ type Deployment implements Node & Workload {
   annotations: [Annotation!]!
   "Images of its containers as the template names them, init containers last, each once."
   images: [String!]!
+  "The replicas and containers of the template itself, before policies and overrides change them."
+  template: WorkloadTemplate!
   "Replicas, summed over all clusters it was sent to."
   replicas: ReplicaCounts!
   "How it is doing over all clusters."
@@ -12594,6 +12706,8 @@ type StatefulSet implements Node & Workload {
   annotations: [Annotation!]!
   "Images of its containers as the template names them, init containers last, each once."
   images: [String!]!
+  "The replicas and containers of the template itself, before policies and overrides change them."
+  template: WorkloadTemplate!
   "Replicas, summed over all clusters it was sent to."
   replicas: ReplicaCounts!
   "How it is doing over all clusters."
@@ -12649,6 +12763,8 @@ type DaemonSet implements Node & Workload {
   annotations: [Annotation!]!
   "Images of its containers as the template names them, init containers last, each once."
   images: [String!]!
+  "The replicas and containers of the template itself, before policies and overrides change them."
+  template: WorkloadTemplate!
   "Replicas, summed over all clusters it was sent to."
   replicas: ReplicaCounts!
   "How it is doing over all clusters."
@@ -12704,6 +12820,8 @@ type Job implements Node & Workload {
   annotations: [Annotation!]!
   "Images of its containers as the template names them, init containers last, each once."
   images: [String!]!
+  "The replicas and containers of the template itself, before policies and overrides change them."
+  template: WorkloadTemplate!
   "Replicas, summed over all clusters it was sent to."
   replicas: ReplicaCounts!
   "How it is doing over all clusters."
@@ -12761,6 +12879,8 @@ type CronJob implements Node & Workload {
   annotations: [Annotation!]!
   "Images of its containers as the template names them, init containers last, each once."
   images: [String!]!
+  "The replicas and containers of the template itself, before policies and overrides change them."
+  template: WorkloadTemplate!
   "Replicas, summed over all clusters it was sent to."
   replicas: ReplicaCounts!
   "How it is doing over all clusters."
@@ -14093,6 +14213,8 @@ func (ec *executionContext) childFields_Job(ctx context.Context, field graphql.C
 		return ec.fieldContext_Job_annotations(ctx, field)
 	case "images":
 		return ec.fieldContext_Job_images(ctx, field)
+	case "template":
+		return ec.fieldContext_Job_template(ctx, field)
 	case "replicas":
 		return ec.fieldContext_Job_replicas(ctx, field)
 	case "health":
@@ -15221,6 +15343,16 @@ func (ec *executionContext) childFields_TargetCluster(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type TargetCluster", field.Name)
 }
 
+func (ec *executionContext) childFields_TemplateContainer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_TemplateContainer_name(ctx, field)
+	case "image":
+		return ec.fieldContext_TemplateContainer_image(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TemplateContainer", field.Name)
+}
+
 func (ec *executionContext) childFields_TriggerCronJobPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "job":
@@ -15439,6 +15571,20 @@ func (ec *executionContext) childFields_WorkloadEdge(ctx context.Context, field 
 		return ec.fieldContext_WorkloadEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "replicas":
+		return ec.fieldContext_WorkloadTemplate_replicas(ctx, field)
+	case "parallelism":
+		return ec.fieldContext_WorkloadTemplate_parallelism(ctx, field)
+	case "containers":
+		return ec.fieldContext_WorkloadTemplate_containers(ctx, field)
+	case "initContainers":
+		return ec.fieldContext_WorkloadTemplate_initContainers(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadTemplate", field.Name)
 }
 
 func (ec *executionContext) childFields_WrittenObject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

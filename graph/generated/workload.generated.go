@@ -436,6 +436,38 @@ func (ec *executionContext) fieldContext_CronJob_images(_ context.Context, field
 	return graphql.NewScalarFieldContext("CronJob", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _CronJob_template(ctx context.Context, field graphql.CollectedField, obj *workload.CronJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CronJob_template(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Template()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *workload.Template) graphql.Marshaler {
+			return ec.marshalNWorkloadTemplate2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CronJob_template(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CronJob",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadTemplate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CronJob_replicas(ctx context.Context, field graphql.CollectedField, obj *workload.CronJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1122,6 +1154,38 @@ func (ec *executionContext) fieldContext_DaemonSet_images(_ context.Context, fie
 	return graphql.NewScalarFieldContext("DaemonSet", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _DaemonSet_template(ctx context.Context, field graphql.CollectedField, obj *workload.DaemonSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DaemonSet_template(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Template()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *workload.Template) graphql.Marshaler {
+			return ec.marshalNWorkloadTemplate2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DaemonSet_template(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DaemonSet",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadTemplate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _DaemonSet_replicas(ctx context.Context, field graphql.CollectedField, obj *workload.DaemonSet) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1785,6 +1849,38 @@ func (ec *executionContext) fieldContext_Deployment_images(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Deployment", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Deployment_template(ctx context.Context, field graphql.CollectedField, obj *workload.Deployment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Deployment_template(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Template()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *workload.Template) graphql.Marshaler {
+			return ec.marshalNWorkloadTemplate2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Deployment_template(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Deployment",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadTemplate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Deployment_replicas(ctx context.Context, field graphql.CollectedField, obj *workload.Deployment) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2446,6 +2542,38 @@ func (ec *executionContext) _Job_images(ctx context.Context, field graphql.Colle
 }
 func (ec *executionContext) fieldContext_Job_images(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Job", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Job_template(ctx context.Context, field graphql.CollectedField, obj *workload.Job) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Job_template(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Template()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *workload.Template) graphql.Marshaler {
+			return ec.marshalNWorkloadTemplate2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Job_template(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Job",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadTemplate(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Job_replicas(ctx context.Context, field graphql.CollectedField, obj *workload.Job) (ret graphql.Marshaler) {
@@ -3226,6 +3354,38 @@ func (ec *executionContext) fieldContext_StatefulSet_images(_ context.Context, f
 	return graphql.NewScalarFieldContext("StatefulSet", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _StatefulSet_template(ctx context.Context, field graphql.CollectedField, obj *workload.StatefulSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StatefulSet_template(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Template()
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *workload.Template) graphql.Marshaler {
+			return ec.marshalNWorkloadTemplate2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐTemplate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StatefulSet_template(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StatefulSet",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadTemplate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _StatefulSet_replicas(ctx context.Context, field graphql.CollectedField, obj *workload.StatefulSet) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3678,6 +3838,52 @@ func (ec *executionContext) fieldContext_StatefulSet_viewerCan(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _TemplateContainer_name(ctx context.Context, field graphql.CollectedField, obj *workload.Container) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TemplateContainer_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TemplateContainer_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TemplateContainer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _TemplateContainer_image(ctx context.Context, field graphql.CollectedField, obj *workload.Container) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TemplateContainer_image(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Image, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TemplateContainer_image(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TemplateContainer", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _WorkloadConnection_edges(ctx context.Context, field graphql.CollectedField, obj *page.Connection[workload.Any]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3882,6 +4088,116 @@ func (ec *executionContext) _WorkloadEdge_cursor(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_WorkloadEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("WorkloadEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _WorkloadTemplate_replicas(ctx context.Context, field graphql.CollectedField, obj *workload.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadTemplate_replicas(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Replicas, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadTemplate_replicas(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkloadTemplate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _WorkloadTemplate_parallelism(ctx context.Context, field graphql.CollectedField, obj *workload.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadTemplate_parallelism(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Parallelism, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadTemplate_parallelism(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkloadTemplate", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _WorkloadTemplate_containers(ctx context.Context, field graphql.CollectedField, obj *workload.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadTemplate_containers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Containers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []workload.Container) graphql.Marshaler {
+			return ec.marshalNTemplateContainer2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐContainerᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadTemplate_containers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WorkloadTemplate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TemplateContainer(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WorkloadTemplate_initContainers(ctx context.Context, field graphql.CollectedField, obj *workload.Template) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadTemplate_initContainers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InitContainers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []workload.Container) graphql.Marshaler {
+			return ec.marshalNTemplateContainer2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐContainerᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadTemplate_initContainers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WorkloadTemplate",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TemplateContainer(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -4190,6 +4506,11 @@ func (ec *executionContext) _CronJob(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "images":
 			out.Values[i] = ec._CronJob_images(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "template":
+			out.Values[i] = ec._CronJob_template(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -4714,6 +5035,11 @@ func (ec *executionContext) _DaemonSet(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "template":
+			out.Values[i] = ec._DaemonSet_template(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "replicas":
 			field := field
 
@@ -5230,6 +5556,11 @@ func (ec *executionContext) _Deployment(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "template":
+			out.Values[i] = ec._Deployment_template(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "replicas":
 			field := field
 
@@ -5743,6 +6074,11 @@ func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 		case "images":
 			out.Values[i] = ec._Job_images(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "template":
+			out.Values[i] = ec._Job_template(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -6320,6 +6656,11 @@ func (ec *executionContext) _StatefulSet(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "template":
+			out.Values[i] = ec._StatefulSet_template(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "replicas":
 			field := field
 
@@ -6751,6 +7092,49 @@ func (ec *executionContext) _StatefulSet(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var templateContainerImplementors = []string{"TemplateContainer"}
+
+func (ec *executionContext) _TemplateContainer(ctx context.Context, sel ast.SelectionSet, obj *workload.Container) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, templateContainerImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TemplateContainer")
+		case "name":
+			out.Values[i] = ec._TemplateContainer_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "image":
+			out.Values[i] = ec._TemplateContainer_image(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var workloadConnectionImplementors = []string{"WorkloadConnection"}
 
 func (ec *executionContext) _WorkloadConnection(ctx context.Context, sel ast.SelectionSet, obj *page.Connection[workload.Any]) graphql.Marshaler {
@@ -6852,6 +7236,59 @@ func (ec *executionContext) _WorkloadEdge(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var workloadTemplateImplementors = []string{"WorkloadTemplate"}
+
+func (ec *executionContext) _WorkloadTemplate(ctx context.Context, sel ast.SelectionSet, obj *workload.Template) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, workloadTemplateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WorkloadTemplate")
+		case "replicas":
+			out.Values[i] = ec._WorkloadTemplate_replicas(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "parallelism":
+			out.Values[i] = ec._WorkloadTemplate_parallelism(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "containers":
+			out.Values[i] = ec._WorkloadTemplate_containers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "initContainers":
+			out.Values[i] = ec._WorkloadTemplate_initContainers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -6868,6 +7305,26 @@ func (ec *executionContext) marshalNReplicaCounts2ᚖgithubᚗcomᚋkairshipᚑi
 		return graphql.Null
 	}
 	return ec._ReplicaCounts(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNTemplateContainer2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐContainer(ctx context.Context, sel ast.SelectionSet, v workload.Container) graphql.Marshaler {
+	return ec._TemplateContainer(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNTemplateContainer2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐContainerᚄ(ctx context.Context, sel ast.SelectionSet, v []workload.Container) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNTemplateContainer2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐContainer(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNWorkload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐAny(ctx context.Context, sel ast.SelectionSet, v workload.Any) graphql.Marshaler {
@@ -6985,6 +7442,16 @@ func (ec *executionContext) marshalNWorkloadOrderField2githubᚗcomᚋkairship�
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) marshalNWorkloadTemplate2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐTemplate(ctx context.Context, sel ast.SelectionSet, v *workload.Template) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._WorkloadTemplate(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOJob2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐJob(ctx context.Context, sel ast.SelectionSet, v *workload.Job) graphql.Marshaler {

@@ -99,7 +99,7 @@ func (s selection) templateDetail() index.Detail {
 	switch {
 	case s.has("manifest", "yaml"):
 		return index.Whole
-	case s.has("images", "schedule", "completions"):
+	case s.has("images", "template", "schedule", "completions"):
 		return index.Known
 	}
 	return index.Metadata

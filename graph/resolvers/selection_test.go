@@ -63,6 +63,7 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"count by another name", `number: totalCount`, "", least(count), "an alias is the same field"},
 		{"count of nobody", `totalCount @skip(if: true)`, "", least(), "it is skipped"},
 		{"images", `nodes { images }`, "", least(known), "the index knows images"},
+		{"template", `nodes { template { replicas containers { image } } }`, "", least(known), "the index knows replicas and containers"},
 		{"manifest", `nodes { manifest }`, "", least(whole), "the index may not know all of a manifest"},
 		{"YAML and images", `nodes { images yaml }`, "", least(whole), "the most of what is asked"},
 		{"edges", `edges { node { binding { id } } cursor }`, "", least(bindings), "edges lead to the same items"},

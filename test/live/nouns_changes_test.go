@@ -110,7 +110,7 @@ func TestWorkloadChanges(t *testing.T) {
 	filter := map[string]any{"filter": map[string]any{"namespaces": []string{ns}}}
 	s := follow(t, person(t, "alice"), "workloadChanged", "filter: WorkloadFilter",
 		"__typename name health replicas { desired ready } policy { name } placements { clusterName ready memberCluster { ready } } binding { clusters { name } } freshness { source }", filter)
-	scheduled := follow(t, person(t, "admin"), "workloadChanged", "filter: WorkloadFilter", "name images",
+	scheduled := follow(t, person(t, "admin"), "workloadChanged", "filter: WorkloadFilter", "name images template { replicas containers { name image } }",
 		map[string]any{"filter": map[string]any{"namespaces": []string{ns}, "cluster": []string{"m1"}}})
 	deep := follow(t, person(t, "alice"), "workloadChanged", "filter: WorkloadFilter", "name placements { object { name pods { name phase } } }", filter)
 	for _, one := range []*feed{s, scheduled, deep} {
@@ -140,7 +140,8 @@ func TestWorkloadChanges(t *testing.T) {
 	patch(t, "alpha", web, `{"metadata":{"annotations":{"live-test":"1"}}}`)
 	scheduled.quiet("annotations are not selected")
 	patch(t, "alpha", web, `{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"example.com/app:2"}]}}}}`)
-	if c := scheduled.expect("MODIFIED", "web", "images", "manifest", "resourceVersion"); fmt.Sprint(c.Object["images"]) != "[example.com/app:2]" {
+	if c := scheduled.expect("MODIFIED", "web", "images", "manifest", "resourceVersion", "template.containers.image"); fmt.Sprint(c.Object["images"]) != "[example.com/app:2]" ||
+		fmt.Sprint(c.Object["template"]) != "map[containers:[map[image:example.com/app:2 name:main]] replicas:2]" {
 		t.Errorf("got %v", c)
 	}
 	remove(t, "alpha", web)

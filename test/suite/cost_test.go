@@ -216,7 +216,8 @@ func TestPageOfFiftyWorkloadsCostsAtMostFourRequestsBeyondThePage(t *testing.T) 
 		most            int
 	}{
 		{"policy, override policies, binding and placements", placements, mostBeyondThePage},
-		{"the same and the pods", placements + " placements { object { pods { name } } }", mostBeyondThePage + 1},
+		{"the template's replicas and containers", "template { replicas containers { name image } }", 0},
+		{"the same as first and the pods", placements + " placements { object { pods { name } } }", mostBeyondThePage + 1},
 	} {
 		beyond := coldCost(t, on.kairship, fmt.Sprintf(query, tt.selection), filter) - bare
 		t.Logf("%s: %d beyond the page", tt.what, beyond)

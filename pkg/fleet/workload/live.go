@@ -116,6 +116,7 @@ func Fields() []changes.Field[Any] {
 	}
 	return append(changes.ObjectFields(func(w Any) *object.Object { return &w.Base().Object }), []changes.Field[Any]{
 		{Name: "images", Of: changes.Value(func(w Any) ([]string, error) { return w.Base().Images() })},
+		{Name: "template", Of: changes.Value(func(w Any) (*Template, error) { return w.Base().Template() })},
 		{Name: "deleting", Of: func(w Any) any { return w.Base().Deleting() }},
 		{Name: "policy", Of: func(w Any) any { return policyName(w) }},
 		{Name: "replicas", Of: status(func(s *Status) any { return s.Replicas })},

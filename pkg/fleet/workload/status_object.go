@@ -45,20 +45,17 @@ type ObjectSpec struct {
 	Template    podTemplate `json:"template,omitzero"`
 	JobTemplate struct {
 		Spec struct {
-			Template podTemplate `json:"template,omitzero"`
+			Parallelism *int32      `json:"parallelism,omitempty"`
+			Template    podTemplate `json:"template,omitzero"`
 		} `json:"spec,omitzero"`
 	} `json:"jobTemplate,omitzero"`
 }
 
 type podTemplate struct {
 	Spec struct {
-		InitContainers []container `json:"initContainers,omitempty"`
-		Containers     []container `json:"containers,omitempty"`
+		InitContainers []Container `json:"initContainers,omitempty"`
+		Containers     []Container `json:"containers,omitempty"`
 	} `json:"spec,omitzero"`
-}
-
-type container struct {
-	Image string `json:"image,omitempty"`
 }
 
 // ObjectStatus is the union of what is needed of the kinds' statuses. It also
@@ -147,27 +144,6 @@ func (o *Object) Deleting() bool { return o.DeletionTimestamp != nil }
 func (o *Object) BelongsTo(binding *workv1alpha2.ResourceBinding) bool {
 	id := binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 	return id == "" || o.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == id
-}
-
-// Images lists the images of the pod template without repetition: containers
-// first, then init containers, in the order of the template.
-func (o *Object) Images() []string {
-	pod := o.Spec.Template
-	if len(pod.Spec.Containers) == 0 {
-		pod = o.Spec.JobTemplate.Spec.Template
-	}
-	images := make([]string, 0, len(pod.Spec.Containers)+len(pod.Spec.InitContainers))
-	seen := make(map[string]struct{}, cap(images))
-	for _, list := range [][]container{pod.Spec.Containers, pod.Spec.InitContainers} {
-		for _, c := range list {
-			if _, dup := seen[c.Image]; dup || c.Image == "" {
-				continue
-			}
-			seen[c.Image] = struct{}{}
-			images = append(images, c.Image)
-		}
-	}
-	return images
 }
 
 // condition finds a condition by type; nil when it is not there.

@@ -95,8 +95,8 @@ func (w *Workload) Kind() Kind { return w.kind }
 // Needs did not say so. It is better seen than answered with nothing.
 var errNoTemplate = errors.New("only the metadata of the workload was read")
 
-// Template is what the workload says of itself.
-func (w *Workload) Template() (*Object, error) {
+// decoded is the template as the state's computation reads it.
+func (w *Workload) decoded() (*Object, error) {
 	if w.Indexed.MetadataOnly() {
 		return nil, errNoTemplate
 	}
@@ -105,7 +105,7 @@ func (w *Workload) Template() (*Object, error) {
 
 // Images of the template's containers.
 func (w *Workload) Images() ([]string, error) {
-	t, err := w.Template()
+	t, err := w.decoded()
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (w *Workload) Images() ([]string, error) {
 
 // Schedule is when it runs, in cron syntax.
 func (c *CronJob) Schedule() (string, error) {
-	t, err := c.Template()
+	t, err := c.decoded()
 	if err != nil {
 		return "", err
 	}
@@ -123,7 +123,7 @@ func (c *CronJob) Schedule() (string, error) {
 
 // Completions is how many pods should complete.
 func (j *Job) Completions() (*int, error) {
-	t, err := j.Template()
+	t, err := j.decoded()
 	if err != nil || t.Spec.Completions == nil {
 		return nil, err
 	}
