@@ -56,6 +56,9 @@ type Member struct {
 	// that Facts.Objects of it may be old. The binding's aggregated status,
 	// which the instance keeps current, is then preferred.
 	CollectionStale bool
+	// Cluster is Karmada's object, which tells why a workload was not scheduled to
+	// the member; nil when it is not known.
+	Cluster *clusterv1alpha1.Cluster
 }
 
 // MemberOf reads a Member from Karmada's Cluster object. CollectionStale is
@@ -65,13 +68,13 @@ func MemberOf(cluster *clusterv1alpha1.Cluster) Member {
 		if c.Type != clusterv1alpha1.ClusterConditionReady {
 			continue
 		}
-		m := Member{Ready: c.Status}
+		m := Member{Ready: c.Status, Cluster: cluster}
 		if c.Status != metav1.ConditionTrue {
 			m.Message = joinReason(c.Reason, c.Message)
 		}
 		return m
 	}
-	return Member{}
+	return Member{Cluster: cluster}
 }
 
 // ReplicaCounts are replicas summed over the clusters that a workload is

@@ -153,7 +153,7 @@ func TestCaptured(t *testing.T) {
 		{
 			name: "stuck", reason: "its policy selects a label that no cluster has",
 			health:  HealthUnscheduled,
-			message: "NoClusterFit: 0/2 clusters are available: 2 cluster(s) did not match the placement cluster affinity constraint.",
+			message: "NoClusterFit: 0/2 clusters are available: 2 cluster(s) did not match the placement cluster affinity constraint; no member cluster has the label accelerator=gpu",
 		},
 		{
 			name: "orphan", reason: "no policy selects it: no cluster was asked for a replica",

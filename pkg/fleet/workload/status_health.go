@@ -238,7 +238,7 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 		if health != HealthUnknown {
 			health = HealthDegraded
 		}
-		message = joinNotes("the latest change could not be scheduled: "+joinReason(scheduling.Reason, scheduling.Message), message)
+		message = joinNotes("the latest change could not be scheduled: "+notScheduled(in, scheduling), message)
 	}
 	return health, message
 }
@@ -252,9 +252,19 @@ func notPlaced(in Facts, scheduling *metav1.Condition) (Health, string) {
 	case scheduling == nil || scheduling.Status == metav1.ConditionUnknown:
 		return HealthProgressing, "waiting for Karmada's scheduler"
 	case scheduling.Status == metav1.ConditionFalse:
-		return HealthUnscheduled, joinReason(scheduling.Reason, scheduling.Message)
+		return HealthUnscheduled, notScheduled(in, scheduling)
 	}
 	return HealthUnscheduled, "the scheduler chose no cluster"
+}
+
+// notScheduled says why the scheduler failed: in its own words, which count the
+// clusters, and by the term of the policy that none of them meets.
+func notScheduled(in Facts, scheduling *metav1.Condition) string {
+	said := joinReason(scheduling.Reason, scheduling.Message)
+	if unmet := unmetAffinity(in.Binding.Spec.Placement, in.Members); unmet != "" {
+		return joinNotes(strings.TrimSuffix(said, "."), unmet)
+	}
+	return said
 }
 
 // worst is the roll-up of the scheduled placements; there is at least one.

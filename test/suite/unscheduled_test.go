@@ -1,0 +1,32 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
+)
+
+// A workload that no cluster fits says which label of its policy no cluster has.
+func TestUnscheduledNamesTheLabel(t *testing.T) {
+	const filter = `(filter: {instances: "alpha", namespaces: "shop", name: "stuck"})`
+	const label = "no member cluster has the label accelerator=gpu"
+	on := open(t)
+	alice := on.as(t, "alice")
+	type workload struct{ Health, HealthMessage string }
+	poll.Until(t, settle, "the message names the label", func(ctx context.Context) error {
+		data, _, err := gql.Query[struct {
+			Workloads struct{ Nodes []workload }
+		}](ctx, alice, `{ workloads`+filter+` { nodes { health healthMessage } } }`, nil)
+		if err != nil {
+			return err
+		}
+		if n := data.Workloads.Nodes; len(n) != 1 || n[0].Health != "UNSCHEDULED" || !strings.Contains(n[0].HealthMessage, label) {
+			return fmt.Errorf("got %+v", n)
+		}
+		return nil
+	})
+}
