@@ -1,7 +1,6 @@
 package cost
 
 import (
-	"encoding/json"
 	"math"
 	"slices"
 	"strings"
@@ -190,9 +189,6 @@ func wholeNumber(v any) (int64, bool) {
 		return v, true
 	case float64:
 		return int64(max(min(v, math.MaxInt32), math.MinInt32)), true
-	case json.Number:
-		n, err := v.Int64()
-		return n, err == nil
 	}
 	return 0, false
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -896,29 +897,15 @@ func (ec *executionContext) unmarshalNDeployApplicationInput2githubᚗcomᚋkair
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeployApplicationPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋapplicationsᚐDeployPayload(ctx context.Context, sel ast.SelectionSet, v applications.DeployPayload) graphql.Marshaler {
-	return ec._DeployApplicationPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeployApplicationPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋapplicationsᚐDeployPayload(ctx context.Context, sel ast.SelectionSet, v *applications.DeployPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeployApplicationPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUndoOutcome2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐUndoOutcome(ctx context.Context, v any) (resources.UndoOutcome, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := resources.UndoOutcome(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNUndoOutcome2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐUndoOutcome(ctx context.Context, sel ast.SelectionSet, v resources.UndoOutcome) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -979,6 +966,13 @@ func (ec *executionContext) unmarshalOApplicationPropagationPolicyInput2ᚕgithu
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalODeployApplicationPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋapplicationsᚐDeployPayload(ctx context.Context, sel ast.SelectionSet, v *applications.DeployPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeployApplicationPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUndoneWrite2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐUndone(ctx context.Context, sel ast.SelectionSet, v *resources.Undone) graphql.Marshaler {

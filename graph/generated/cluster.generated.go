@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -1358,14 +1359,14 @@ func (ec *executionContext) marshalNClusterEdge2ᚖgithubᚗcomᚋkairshipᚑio�
 }
 
 func (ec *executionContext) unmarshalNClusterOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, v any) (object.OrderField, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := object.OrderField(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNClusterOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, sel ast.SelectionSet, v object.OrderField) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1375,14 +1376,14 @@ func (ec *executionContext) marshalNClusterOrderField2githubᚗcomᚋkairshipᚑ
 }
 
 func (ec *executionContext) unmarshalNClusterType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐClusterType(ctx context.Context, v any) (v1alpha1.ClusterType, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalNClusterType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐClusterType[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNClusterType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐClusterType(ctx context.Context, sel ast.SelectionSet, v v1alpha1.ClusterType) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNClusterType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐClusterType[v])
+	res := scalar.MarshalString(marshalNClusterType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐClusterType[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

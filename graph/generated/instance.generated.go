@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
@@ -4018,14 +4019,14 @@ func (ec *executionContext) marshalNInstanceEdge2ᚖgithubᚗcomᚋkairshipᚑio
 }
 
 func (ec *executionContext) unmarshalNInstanceMode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceMode(ctx context.Context, v any) (v1alpha1.InstanceMode, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalNInstanceMode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceMode[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNInstanceMode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceMode(ctx context.Context, sel ast.SelectionSet, v v1alpha1.InstanceMode) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNInstanceMode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceMode[v])
+	res := scalar.MarshalString(marshalNInstanceMode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceMode[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4046,14 +4047,14 @@ var (
 )
 
 func (ec *executionContext) unmarshalNInstanceOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, v any) (object.OrderField, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := object.OrderField(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNInstanceOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, sel ast.SelectionSet, v object.OrderField) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -4063,14 +4064,14 @@ func (ec *executionContext) marshalNInstanceOrderField2githubᚗcomᚋkairship�
 }
 
 func (ec *executionContext) unmarshalNInstanceState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceState(ctx context.Context, v any) (v1alpha1.InstanceState, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalNInstanceState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceState[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNInstanceState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceState(ctx context.Context, sel ast.SelectionSet, v v1alpha1.InstanceState) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNInstanceState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceState[v])
+	res := scalar.MarshalString(marshalNInstanceState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐInstanceState[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

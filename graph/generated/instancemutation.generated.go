@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -2725,48 +2726,20 @@ func (ec *executionContext) unmarshalNCreateInstanceInput2githubᚗcomᚋkairshi
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreateInstancePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v instances.Payload) graphql.Marshaler {
-	return ec._CreateInstancePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNCreateInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *instances.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreateInstancePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDeleteInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐDeleteInput(ctx context.Context, v any) (instances.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteInstanceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeleteInstancePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v instances.DeletePayload) graphql.Marshaler {
-	return ec._DeleteInstancePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeleteInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v *instances.DeletePayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeleteInstancePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDeletionPolicy2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy(ctx context.Context, v any) (v1alpha1.DeletionPolicy, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalNDeletionPolicy2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNDeletionPolicy2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy(ctx context.Context, sel ast.SelectionSet, v v1alpha1.DeletionPolicy) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNDeletionPolicy2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy[v])
+	res := scalar.MarshalString(marshalNDeletionPolicy2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2816,44 +2789,30 @@ func (ec *executionContext) unmarshalNRegisterInstanceInput2githubᚗcomᚋkairs
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNRegisterInstancePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v instances.Payload) graphql.Marshaler {
-	return ec._RegisterInstancePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNRegisterInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *instances.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RegisterInstancePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUpdateInstanceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐUpdateInput(ctx context.Context, v any) (instances.UpdateInput, error) {
 	res, err := ec.unmarshalInputUpdateInstanceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUpdateInstancePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v instances.Payload) graphql.Marshaler {
-	return ec._UpdateInstancePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNUpdateInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *instances.Payload) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *instances.Payload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
 		return graphql.Null
 	}
-	return ec._UpdateInstancePayload(ctx, sel, v)
+	return ec._CreateInstancePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v *instances.DeletePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteInstancePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalODeletionPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy(ctx context.Context, v any) (*v1alpha1.DeletionPolicy, error) {
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalODeletionPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy[tmp]
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -2864,7 +2823,7 @@ func (ec *executionContext) marshalODeletionPolicy2ᚖgithubᚗcomᚋkairshipᚑ
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(marshalODeletionPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy[*v])
+	res := scalar.MarshalString(marshalODeletionPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐDeletionPolicy[*v])
 	return res
 }
 
@@ -3016,11 +2975,18 @@ func (ec *executionContext) unmarshalOInstanceMetricsAdapterInput2ᚖgithubᚗco
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalORegisterInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *instances.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RegisterInstancePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOServiceType2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐServiceType(ctx context.Context, v any) (*v1alpha1.ServiceType, error) {
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalOServiceType2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐServiceType[tmp]
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -3031,7 +2997,7 @@ func (ec *executionContext) marshalOServiceType2ᚖgithubᚗcomᚋkairshipᚑio�
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(marshalOServiceType2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐServiceType[*v])
+	res := scalar.MarshalString(marshalOServiceType2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋapisᚋkairshipᚋv1alpha1ᚐServiceType[*v])
 	return res
 }
 
@@ -3047,5 +3013,12 @@ var (
 		v1alpha1.ServiceTypeLoadBalancer: "LOAD_BALANCER",
 	}
 )
+
+func (ec *executionContext) marshalOUpdateInstancePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋinstancesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *instances.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateInstancePayload(ctx, sel, v)
+}
 
 // endregion ***************************** type.gotpl *****************************

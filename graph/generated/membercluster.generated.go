@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -1575,14 +1576,14 @@ func (ec *executionContext) marshalNMemberClusterEdge2ᚖgithubᚗcomᚋkairship
 }
 
 func (ec *executionContext) unmarshalNMemberClusterOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, v any) (object.OrderField, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := object.OrderField(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNMemberClusterOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, sel ast.SelectionSet, v object.OrderField) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1592,14 +1593,14 @@ func (ec *executionContext) marshalNMemberClusterOrderField2githubᚗcomᚋkairs
 }
 
 func (ec *executionContext) unmarshalNSyncMode2githubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋclusterᚋv1alpha1ᚐClusterSyncMode(ctx context.Context, v any) (v1alpha1.ClusterSyncMode, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalNSyncMode2githubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋclusterᚋv1alpha1ᚐClusterSyncMode[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNSyncMode2githubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋclusterᚋv1alpha1ᚐClusterSyncMode(ctx context.Context, sel ast.SelectionSet, v v1alpha1.ClusterSyncMode) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNSyncMode2githubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋclusterᚋv1alpha1ᚐClusterSyncMode[v])
+	res := scalar.MarshalString(marshalNSyncMode2githubᚗcomᚋkarmadaᚑioᚋkarmadaᚋpkgᚋapisᚋclusterᚋv1alpha1ᚐClusterSyncMode[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -117,10 +117,10 @@ func (ec *executionContext) _JoinClusterPayload_cluster(ctx context.Context, fie
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *cluster.Cluster) graphql.Marshaler {
-			return ec.marshalNCluster2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐCluster(ctx, selections, v)
+			return ec.marshalOCluster2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐCluster(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_JoinClusterPayload_cluster(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -273,10 +273,10 @@ func (ec *executionContext) _UnjoinClusterPayload_cluster(ctx context.Context, f
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *cluster.Cluster) graphql.Marshaler {
-			return ec.marshalNCluster2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐCluster(ctx, selections, v)
+			return ec.marshalOCluster2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋclusterᚐCluster(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_UnjoinClusterPayload_cluster(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -821,7 +821,7 @@ func (ec *executionContext) _JoinClusterPayload(ctx context.Context, sel ast.Sel
 			}
 		case "cluster":
 			out.Values[i] = ec._JoinClusterPayload_cluster(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "operation":
@@ -917,7 +917,7 @@ func (ec *executionContext) _UnjoinClusterPayload(ctx context.Context, sel ast.S
 			}
 		case "cluster":
 			out.Values[i] = ec._UnjoinClusterPayload_cluster(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "operation":
@@ -1008,37 +1008,9 @@ func (ec *executionContext) unmarshalNCordonMemberClusterInput2githubᚗcomᚋka
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCordonMemberClusterPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v members.Payload) graphql.Marshaler {
-	return ec._CordonMemberClusterPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNCordonMemberClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v *members.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CordonMemberClusterPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNJoinClusterInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipInput(ctx context.Context, v any) (members.MembershipInput, error) {
 	res, err := ec.unmarshalInputJoinClusterInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNJoinClusterPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipPayload(ctx context.Context, sel ast.SelectionSet, v members.MembershipPayload) graphql.Marshaler {
-	return ec._JoinClusterPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNJoinClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipPayload(ctx context.Context, sel ast.SelectionSet, v *members.MembershipPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._JoinClusterPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNUncordonMemberClusterInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐCordonInput(ctx context.Context, v any) (members.CordonInput, error) {
@@ -1046,56 +1018,14 @@ func (ec *executionContext) unmarshalNUncordonMemberClusterInput2githubᚗcomᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUncordonMemberClusterPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v members.Payload) graphql.Marshaler {
-	return ec._UncordonMemberClusterPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNUncordonMemberClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v *members.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._UncordonMemberClusterPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUnjoinClusterInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipInput(ctx context.Context, v any) (members.MembershipInput, error) {
 	res, err := ec.unmarshalInputUnjoinClusterInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUnjoinClusterPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipPayload(ctx context.Context, sel ast.SelectionSet, v members.MembershipPayload) graphql.Marshaler {
-	return ec._UnjoinClusterPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNUnjoinClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipPayload(ctx context.Context, sel ast.SelectionSet, v *members.MembershipPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._UnjoinClusterPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUpdateMemberClusterInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐUpdateInput(ctx context.Context, v any) (members.UpdateInput, error) {
 	res, err := ec.unmarshalInputUpdateMemberClusterInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNUpdateMemberClusterPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v members.Payload) graphql.Marshaler {
-	return ec._UpdateMemberClusterPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNUpdateMemberClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v *members.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._UpdateMemberClusterPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOClusterTaintInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐTaintInputᚄ(ctx context.Context, v any) ([]members.TaintInput, error) {
@@ -1113,6 +1043,41 @@ func (ec *executionContext) unmarshalOClusterTaintInput2ᚕgithubᚗcomᚋkairsh
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalOCordonMemberClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v *members.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CordonMemberClusterPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOJoinClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipPayload(ctx context.Context, sel ast.SelectionSet, v *members.MembershipPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._JoinClusterPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUncordonMemberClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v *members.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UncordonMemberClusterPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUnjoinClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐMembershipPayload(ctx context.Context, sel ast.SelectionSet, v *members.MembershipPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UnjoinClusterPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateMemberClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v *members.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateMemberClusterPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

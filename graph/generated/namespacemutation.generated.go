@@ -554,37 +554,9 @@ func (ec *executionContext) unmarshalNCreateNamespaceInput2githubᚗcomᚋkairsh
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreateNamespacePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐPayload(ctx context.Context, sel ast.SelectionSet, v namespaces.Payload) graphql.Marshaler {
-	return ec._CreateNamespacePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNCreateNamespacePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *namespaces.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreateNamespacePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDeleteNamespaceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐDeleteInput(ctx context.Context, v any) (namespaces.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteNamespaceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNDeleteNamespacePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v namespaces.DeletePayload) graphql.Marshaler {
-	return ec._DeleteNamespacePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeleteNamespacePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v *namespaces.DeletePayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeleteNamespacePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNUpdateNamespaceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐUpdateInput(ctx context.Context, v any) (namespaces.UpdateInput, error) {
@@ -592,15 +564,22 @@ func (ec *executionContext) unmarshalNUpdateNamespaceInput2githubᚗcomᚋkairsh
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUpdateNamespacePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐPayload(ctx context.Context, sel ast.SelectionSet, v namespaces.Payload) graphql.Marshaler {
-	return ec._UpdateNamespacePayload(ctx, sel, &v)
+func (ec *executionContext) marshalOCreateNamespacePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *namespaces.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateNamespacePayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNUpdateNamespacePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *namespaces.Payload) graphql.Marshaler {
+func (ec *executionContext) marshalODeleteNamespacePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v *namespaces.DeletePayload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		return graphql.Null
+	}
+	return ec._DeleteNamespacePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateNamespacePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋnamespacesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *namespaces.Payload) graphql.Marshaler {
+	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdateNamespacePayload(ctx, sel, v)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -682,14 +683,14 @@ func (ec *executionContext) marshalNOperationCluster2ᚕgithubᚗcomᚋkairship�
 }
 
 func (ec *executionContext) unmarshalNOperationKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐKind(ctx context.Context, v any) (operation.Kind, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := operation.Kind(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNOperationKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐKind(ctx context.Context, sel ast.SelectionSet, v operation.Kind) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -713,14 +714,14 @@ func (ec *executionContext) marshalNOperationProgress2ᚖgithubᚗcomᚋkairship
 }
 
 func (ec *executionContext) unmarshalNOperationState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐState(ctx context.Context, v any) (operation.State, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := operation.State(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNOperationState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐState(ctx context.Context, sel ast.SelectionSet, v operation.State) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -750,14 +751,14 @@ func (ec *executionContext) marshalNOperationStep2ᚕgithubᚗcomᚋkairshipᚑi
 }
 
 func (ec *executionContext) unmarshalNOperationStepName2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐStepName(ctx context.Context, v any) (operation.StepName, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := operation.StepName(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNOperationStepName2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐStepName(ctx context.Context, sel ast.SelectionSet, v operation.StepName) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -767,14 +768,14 @@ func (ec *executionContext) marshalNOperationStepName2githubᚗcomᚋkairshipᚑ
 }
 
 func (ec *executionContext) unmarshalNOperationStepState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐStepState(ctx context.Context, v any) (operation.StepState, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := operation.StepState(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNOperationStepState2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋoperationᚐStepState(ctx context.Context, sel ast.SelectionSet, v operation.StepState) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

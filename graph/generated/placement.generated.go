@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
@@ -1710,14 +1711,14 @@ func (ec *executionContext) marshalNPod2ᚕgithubᚗcomᚋkairshipᚑioᚋkairsh
 }
 
 func (ec *executionContext) unmarshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase(ctx context.Context, v any) (v1.PodPhase, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := unmarshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase[tmp]
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase(ctx context.Context, sel ast.SelectionSet, v v1.PodPhase) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(marshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase[v])
+	res := scalar.MarshalString(marshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase[v])
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -38,10 +38,10 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload_clusterOverrideP
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterOverridePolicy) graphql.Marshaler {
-			return ec.marshalNClusterOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterOverridePolicy(ctx, selections, v)
+			return ec.marshalOClusterOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterOverridePolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_clusterOverridePolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -93,10 +93,10 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload_clusterPropag
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterPropagationPolicy) graphql.Marshaler {
-			return ec.marshalNClusterPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterPropagationPolicy(ctx, selections, v)
+			return ec.marshalOClusterPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterPropagationPolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -148,10 +148,10 @@ func (ec *executionContext) _CreateOverridePolicyPayload_overridePolicy(ctx cont
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.OverridePolicy) graphql.Marshaler {
-			return ec.marshalNOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐOverridePolicy(ctx, selections, v)
+			return ec.marshalOOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐOverridePolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_overridePolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -203,10 +203,10 @@ func (ec *executionContext) _CreatePropagationPolicyPayload_propagationPolicy(ct
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.PropagationPolicy) graphql.Marshaler {
-			return ec.marshalNPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐPropagationPolicy(ctx, selections, v)
+			return ec.marshalOPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐPropagationPolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_propagationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -776,10 +776,10 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload_clusterOverrideP
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterOverridePolicy) graphql.Marshaler {
-			return ec.marshalNClusterOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterOverridePolicy(ctx, selections, v)
+			return ec.marshalOClusterOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterOverridePolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_clusterOverridePolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -831,10 +831,10 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_clusterPropag
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.ClusterPropagationPolicy) graphql.Marshaler {
-			return ec.marshalNClusterPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterPropagationPolicy(ctx, selections, v)
+			return ec.marshalOClusterPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐClusterPropagationPolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -886,10 +886,10 @@ func (ec *executionContext) _UpdateOverridePolicyPayload_overridePolicy(ctx cont
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.OverridePolicy) graphql.Marshaler {
-			return ec.marshalNOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐOverridePolicy(ctx, selections, v)
+			return ec.marshalOOverridePolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐOverridePolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_overridePolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -941,10 +941,10 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload_propagationPolicy(ct
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *policy.PropagationPolicy) graphql.Marshaler {
-			return ec.marshalNPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐPropagationPolicy(ctx, selections, v)
+			return ec.marshalOPropagationPolicy2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐPropagationPolicy(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_propagationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -1891,7 +1891,7 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Cont
 			out.Values[i] = graphql.MarshalString("CreateClusterOverridePolicyPayload")
 		case "clusterOverridePolicy":
 			out.Values[i] = ec._CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -1934,7 +1934,7 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.C
 			out.Values[i] = graphql.MarshalString("CreateClusterPropagationPolicyPayload")
 		case "clusterPropagationPolicy":
 			out.Values[i] = ec._CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -1977,7 +1977,7 @@ func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, se
 			out.Values[i] = graphql.MarshalString("CreateOverridePolicyPayload")
 		case "overridePolicy":
 			out.Values[i] = ec._CreateOverridePolicyPayload_overridePolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2020,7 +2020,7 @@ func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context,
 			out.Values[i] = graphql.MarshalString("CreatePropagationPolicyPayload")
 		case "propagationPolicy":
 			out.Values[i] = ec._CreatePropagationPolicyPayload_propagationPolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2356,7 +2356,7 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Cont
 			out.Values[i] = graphql.MarshalString("UpdateClusterOverridePolicyPayload")
 		case "clusterOverridePolicy":
 			out.Values[i] = ec._UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2399,7 +2399,7 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.C
 			out.Values[i] = graphql.MarshalString("UpdateClusterPropagationPolicyPayload")
 		case "clusterPropagationPolicy":
 			out.Values[i] = ec._UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2442,7 +2442,7 @@ func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, se
 			out.Values[i] = graphql.MarshalString("UpdateOverridePolicyPayload")
 		case "overridePolicy":
 			out.Values[i] = ec._UpdateOverridePolicyPayload_overridePolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2485,7 +2485,7 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context,
 			out.Values[i] = graphql.MarshalString("UpdatePropagationPolicyPayload")
 		case "propagationPolicy":
 			out.Values[i] = ec._UpdatePropagationPolicyPayload_propagationPolicy(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2523,37 +2523,9 @@ func (ec *executionContext) unmarshalNCreateClusterOverridePolicyInput2githubᚗ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreateClusterOverridePolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-	return ec._CreateClusterOverridePolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreateClusterOverridePolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNCreateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputCreateClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNCreateClusterPropagationPolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-	return ec._CreateClusterPropagationPolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreateClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNCreateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx context.Context, v any) (policy.CreateInput[v1alpha1.OverrideSpec], error) {
@@ -2561,37 +2533,9 @@ func (ec *executionContext) unmarshalNCreateOverridePolicyInput2githubᚗcomᚋk
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNCreateOverridePolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.OverridePolicy]) graphql.Marshaler {
-	return ec._CreateOverridePolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreateOverridePolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNCreatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐCreateInput(ctx context.Context, v any) (policy.CreateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputCreatePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNCreatePropagationPolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
-	return ec._CreatePropagationPolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._CreatePropagationPolicyPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNDeleteClusterOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
@@ -2599,37 +2543,9 @@ func (ec *executionContext) unmarshalNDeleteClusterOverridePolicyInput2githubᚗ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeleteClusterOverridePolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v policy.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
-	return ec._DeleteClusterOverridePolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeleteClusterOverridePolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDeleteClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNDeleteClusterPropagationPolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v policy.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-	return ec._DeleteClusterPropagationPolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeleteClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
@@ -2637,37 +2553,9 @@ func (ec *executionContext) unmarshalNDeleteOverridePolicyInput2githubᚗcomᚋk
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeleteOverridePolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v policy.Deleted[policy.OverridePolicy]) graphql.Marshaler {
-	return ec._DeleteOverridePolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.OverridePolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeleteOverridePolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDeletePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleteInput(ctx context.Context, v any) (policy.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeletePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNDeletePropagationPolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v policy.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
-	return ec._DeletePropagationPolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeletePropagationPolicyPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPolicyUse2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUse(ctx context.Context, sel ast.SelectionSet, v *policy.Use) graphql.Marshaler {
@@ -2705,37 +2593,9 @@ func (ec *executionContext) unmarshalNUpdateClusterOverridePolicyInput2githubᚗ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUpdateClusterOverridePolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-	return ec._UpdateClusterOverridePolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._UpdateClusterOverridePolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUpdateClusterPropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputUpdateClusterPropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNUpdateClusterPropagationPolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-	return ec._UpdateClusterPropagationPolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._UpdateClusterPropagationPolicyPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.OverrideSpec], error) {
@@ -2743,34 +2603,90 @@ func (ec *executionContext) unmarshalNUpdateOverridePolicyInput2githubᚗcomᚋk
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUpdateOverridePolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.OverridePolicy]) graphql.Marshaler {
-	return ec._UpdateOverridePolicyPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._UpdateOverridePolicyPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNUpdatePropagationPolicyInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐUpdateInput(ctx context.Context, v any) (policy.UpdateInput[v1alpha1.PropagationSpec], error) {
 	res, err := ec.unmarshalInputUpdatePropagationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNUpdatePropagationPolicyPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
-	return ec._UpdatePropagationPolicyPayload(ctx, sel, &v)
+func (ec *executionContext) marshalOCreateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateClusterOverridePolicyPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+func (ec *executionContext) marshalOCreateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		return graphql.Null
+	}
+	return ec._CreateClusterPropagationPolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreateOverridePolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCreatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CreatePropagationPolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.ClusterOverridePolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteClusterOverridePolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteClusterPropagationPolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.OverridePolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteOverridePolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeletePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐDeleted(ctx context.Context, sel ast.SelectionSet, v *policy.Deleted[policy.PropagationPolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeletePropagationPolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateClusterOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterOverridePolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateClusterOverridePolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateClusterPropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.ClusterPropagationPolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateClusterPropagationPolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdateOverridePolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.OverridePolicy]) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UpdateOverridePolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOUpdatePropagationPolicyPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐWritten(ctx context.Context, sel ast.SelectionSet, v *policy.Written[policy.PropagationPolicy]) graphql.Marshaler {
+	if v == nil {
 		return graphql.Null
 	}
 	return ec._UpdatePropagationPolicyPayload(ctx, sel, v)

@@ -389,15 +389,8 @@ func (ec *executionContext) unmarshalNPromoteResourceInput2githubᚗcomᚋkairsh
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPromoteResourcePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpromotionᚐPayload(ctx context.Context, sel ast.SelectionSet, v promotion.Payload) graphql.Marshaler {
-	return ec._PromoteResourcePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNPromoteResourcePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpromotionᚐPayload(ctx context.Context, sel ast.SelectionSet, v *promotion.Payload) graphql.Marshaler {
+func (ec *executionContext) marshalOPromoteResourcePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋpromotionᚐPayload(ctx context.Context, sel ast.SelectionSet, v *promotion.Payload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
 		return graphql.Null
 	}
 	return ec._PromoteResourcePayload(ctx, sel, v)

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -1250,48 +1251,20 @@ func (ec *executionContext) unmarshalNApplyManifestsInput2githubᚗcomᚋkairshi
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNApplyManifestsPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐApplyPayload(ctx context.Context, sel ast.SelectionSet, v resources.ApplyPayload) graphql.Marshaler {
-	return ec._ApplyManifestsPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNApplyManifestsPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐApplyPayload(ctx context.Context, sel ast.SelectionSet, v *resources.ApplyPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ApplyManifestsPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNDeleteResourceInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐDeleteInput(ctx context.Context, v any) (resources.DeleteInput, error) {
 	res, err := ec.unmarshalInputDeleteResourceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDeleteResourcePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v resources.DeletePayload) graphql.Marshaler {
-	return ec._DeleteResourcePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNDeleteResourcePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v *resources.DeletePayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._DeleteResourcePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNManifestAction2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐAction(ctx context.Context, v any) (resources.Action, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := resources.Action(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNManifestAction2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐAction(ctx context.Context, sel ast.SelectionSet, v resources.Action) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1325,29 +1298,15 @@ func (ec *executionContext) unmarshalNPatchResourceInput2githubᚗcomᚋkairship
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPatchResourcePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐPayload(ctx context.Context, sel ast.SelectionSet, v resources.Payload) graphql.Marshaler {
-	return ec._PatchResourcePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNPatchResourcePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *resources.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._PatchResourcePayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNPatchType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐPatchType(ctx context.Context, v any) (resources.PatchType, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := resources.PatchType(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNPatchType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐPatchType(ctx context.Context, sel ast.SelectionSet, v resources.PatchType) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -1376,11 +1335,25 @@ func (ec *executionContext) marshalNProblemField2ᚕgithubᚗcomᚋkairshipᚑio
 	return ret
 }
 
+func (ec *executionContext) marshalOApplyManifestsPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐApplyPayload(ctx context.Context, sel ast.SelectionSet, v *resources.ApplyPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ApplyManifestsPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODeleteResourcePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐDeletePayload(ctx context.Context, sel ast.SelectionSet, v *resources.DeletePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DeleteResourcePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalODeletionPropagation2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐPropagation(ctx context.Context, v any) (*resources.Propagation, error) {
 	if v == nil {
 		return nil, nil
 	}
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := resources.Propagation(tmp)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
@@ -1391,7 +1364,7 @@ func (ec *executionContext) marshalODeletionPropagation2ᚖgithubᚗcomᚋkairsh
 	}
 	_ = sel
 	_ = ctx
-	res := graphql.MarshalString(string(*v))
+	res := scalar.MarshalString(string(*v))
 	return res
 }
 
@@ -1400,6 +1373,13 @@ func (ec *executionContext) marshalOMutationProblem2ᚖgithubᚗcomᚋkairship�
 		return graphql.Null
 	}
 	return ec._MutationProblem(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPatchResourcePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋresourcesᚐPayload(ctx context.Context, sel ast.SelectionSet, v *resources.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PatchResourcePayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -7864,7 +7864,7 @@ extend type ClusterOverridePolicy {
   deployApplication(
     "The application."
     input: DeployApplicationInput!
-  ): DeployApplicationPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeployApplicationPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "An application to write. Objects that are there are changed, by server-side apply."
@@ -8803,7 +8803,7 @@ type InstanceSummary {
   registerInstance(
     "The Karmada."
     input: RegisterInstanceInput!
-  ): RegisterInstancePayload! @guard(by: VISIBLE) @tag(name: "write")
+  ): RegisterInstancePayload @guard(by: VISIBLE) @tag(name: "write")
 
   """
   Have a new Karmada installed by the Karmada operator. How far that is, the condition
@@ -8813,13 +8813,13 @@ type InstanceSummary {
   createInstance(
     "What to install."
     input: CreateInstanceInput!
-  ): CreateInstancePayload! @guard(by: VISIBLE) @tag(name: "write")
+  ): CreateInstancePayload @guard(by: VISIBLE) @tag(name: "write")
 
   "Change an instance: what people see of it, its credentials, or what is installed. It is for its admins."
   updateInstance(
     "The change."
     input: UpdateInstanceInput!
-  ): UpdateInstancePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UpdateInstancePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Let an instance go. Everything that Kairship made for it is removed; its Karmada stays
@@ -8829,7 +8829,7 @@ type InstanceSummary {
   deleteInstance(
     "Which instance."
     input: DeleteInstanceInput!
-  ): DeleteInstancePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeleteInstancePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 extend type Instance {
@@ -9375,7 +9375,7 @@ type MemberCluster implements Node {
   joinCluster(
     "Which cluster."
     input: JoinClusterInput!
-  ): JoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): JoinClusterPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Ask for a cluster to leave an instance. The inventory calls it free from then on,
@@ -9387,25 +9387,25 @@ type MemberCluster implements Node {
   unjoinCluster(
     "Which cluster."
     input: UnjoinClusterInput!
-  ): UnjoinClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UnjoinClusterPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change what policies choose a member cluster by: labels, taints, provider, region, zones."
   updateMemberCluster(
     "The change."
     input: UpdateMemberClusterInput!
-  ): UpdateMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UpdateMemberClusterPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Have nothing new scheduled to a member cluster. What runs there stays."
   cordonMemberCluster(
     "Which member cluster."
     input: CordonMemberClusterInput!
-  ): CordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): CordonMemberClusterPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Have workloads scheduled to a member cluster again."
   uncordonMemberCluster(
     "Which member cluster."
     input: UncordonMemberClusterInput!
-  ): UncordonMemberClusterPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UncordonMemberClusterPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "A cluster to join."
@@ -9423,7 +9423,7 @@ type JoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fle
   "It is asked for. Whether it is done, the condition ` + "`" + `Joined` + "`" + ` of the cluster says. False for a dry run."
   requested: Boolean!
   "The cluster as the inventory has it."
-  cluster: Cluster!
+  cluster: Cluster
   "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
   operation: ID
   "Always null: the inventory is not read from the index."
@@ -9451,7 +9451,7 @@ type UnjoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/f
   "It is asked for. Whether it is done, the condition ` + "`" + `Joined` + "`" + ` of the cluster says. False for a dry run."
   requested: Boolean!
   "The cluster as the inventory has it."
-  cluster: Cluster!
+  cluster: Cluster
   "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
   operation: ID
   "Always null: the inventory is not read from the index."
@@ -9549,6 +9549,9 @@ can be tried with ` + "`" + `dryRun` + "`" + `: the instance then does everythin
 What the instance stored comes back together with a ` + "`" + `consistencyToken` + "`" + `. A later
 request that brings the token, in the header ` + "`" + `Kairship-Consistency-Token` + "`" + ` or in
 the request's ` + "`" + `extensions.consistencyToken` + "`" + `, sees the change in whatever it reads.
+
+An operation may have several mutations. They run one after the other, each is null
+when it fails, with an error at its path, and the others keep their results.
 """
 type Mutation {
   """
@@ -9560,37 +9563,37 @@ type Mutation {
   applyManifests(
     "What to apply."
     input: ApplyManifestsInput!
-  ): ApplyManifestsPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): ApplyManifestsPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change one object of any kind by a patch."
   patchResource(
     "What to change."
     input: PatchResourceInput!
-  ): PatchResourcePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): PatchResourcePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete one object of any kind."
   deleteResource(
     "What to delete."
     input: DeleteResourceInput!
-  ): DeleteResourcePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeleteResourcePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create a namespace."
   createNamespace(
     "The namespace."
     input: CreateNamespaceInput!
-  ): CreateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): CreateNamespacePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change the labels of a namespace."
   updateNamespace(
     "The change."
     input: UpdateNamespaceInput!
-  ): UpdateNamespacePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UpdateNamespacePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a namespace with all that is in it."
   deleteNamespace(
     "Which namespace."
     input: DeleteNamespaceInput!
-  ): DeleteNamespacePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeleteNamespacePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "A label to set."
@@ -10678,7 +10681,7 @@ type ClusterOverridePolicyEdge {
   createPropagationPolicy(
     "What to create."
     input: CreatePropagationPolicyInput!
-  ): CreatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): CreatePropagationPolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change a PropagationPolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10687,19 +10690,19 @@ type ClusterOverridePolicyEdge {
   updatePropagationPolicy(
     "What to change."
     input: UpdatePropagationPolicyInput!
-  ): UpdatePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UpdatePropagationPolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a PropagationPolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deletePropagationPolicy(
     "What to delete."
     input: DeletePropagationPolicyInput!
-  ): DeletePropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeletePropagationPolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create a ClusterPropagationPolicy."
   createClusterPropagationPolicy(
     "What to create."
     input: CreateClusterPropagationPolicyInput!
-  ): CreateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): CreateClusterPropagationPolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change a ClusterPropagationPolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10708,19 +10711,19 @@ type ClusterOverridePolicyEdge {
   updateClusterPropagationPolicy(
     "What to change."
     input: UpdateClusterPropagationPolicyInput!
-  ): UpdateClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UpdateClusterPropagationPolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a ClusterPropagationPolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deleteClusterPropagationPolicy(
     "What to delete."
     input: DeleteClusterPropagationPolicyInput!
-  ): DeleteClusterPropagationPolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeleteClusterPropagationPolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create an OverridePolicy."
   createOverridePolicy(
     "What to create."
     input: CreateOverridePolicyInput!
-  ): CreateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): CreateOverridePolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change an OverridePolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10729,19 +10732,19 @@ type ClusterOverridePolicyEdge {
   updateOverridePolicy(
     "What to change."
     input: UpdateOverridePolicyInput!
-  ): UpdateOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UpdateOverridePolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete an OverridePolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deleteOverridePolicy(
     "What to delete."
     input: DeleteOverridePolicyInput!
-  ): DeleteOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeleteOverridePolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Create a ClusterOverridePolicy."
   createClusterOverridePolicy(
     "What to create."
     input: CreateClusterOverridePolicyInput!
-  ): CreateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): CreateClusterOverridePolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Change a ClusterOverridePolicy. The spec is replaced as a whole: what the input leaves out is
@@ -10750,13 +10753,13 @@ type ClusterOverridePolicyEdge {
   updateClusterOverridePolicy(
     "What to change."
     input: UpdateClusterOverridePolicyInput!
-  ): UpdateClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): UpdateClusterOverridePolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Delete a ClusterOverridePolicy. One that is in use is deleted only with ` + "`" + `allowInUse` + "`" + `."
   deleteClusterOverridePolicy(
     "What to delete."
     input: DeleteClusterOverridePolicyInput!
-  ): DeleteClusterOverridePolicyPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): DeleteClusterOverridePolicyPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "A PropagationPolicy to create."
@@ -10780,7 +10783,7 @@ input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 "A PropagationPolicy that was created."
 type CreatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  propagationPolicy: PropagationPolicy! @goField(name: "Policy")
+  propagationPolicy: PropagationPolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10808,7 +10811,7 @@ input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 "A PropagationPolicy that was changed."
 type UpdatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  propagationPolicy: PropagationPolicy! @goField(name: "Policy")
+  propagationPolicy: PropagationPolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10861,7 +10864,7 @@ input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 "A ClusterPropagationPolicy that was created."
 type CreateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterPropagationPolicy: ClusterPropagationPolicy! @goField(name: "Policy")
+  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10887,7 +10890,7 @@ input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 "A ClusterPropagationPolicy that was changed."
 type UpdateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterPropagationPolicy: ClusterPropagationPolicy! @goField(name: "Policy")
+  clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10940,7 +10943,7 @@ input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 "An OverridePolicy that was created."
 type CreateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  overridePolicy: OverridePolicy! @goField(name: "Policy")
+  overridePolicy: OverridePolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10968,7 +10971,7 @@ input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 "An OverridePolicy that was changed."
 type UpdateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  overridePolicy: OverridePolicy! @goField(name: "Policy")
+  overridePolicy: OverridePolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -11021,7 +11024,7 @@ input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 "A ClusterOverridePolicy that was created."
 type CreateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterOverridePolicy: ClusterOverridePolicy! @goField(name: "Policy")
+  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -11047,7 +11050,7 @@ input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 "A ClusterOverridePolicy that was changed."
 type UpdateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
-  clusterOverridePolicy: ClusterOverridePolicy! @goField(name: "Policy")
+  clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -11111,7 +11114,7 @@ type PolicyUser @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/polic
   promoteResource(
     "What to promote."
     input: PromoteResourceInput!
-  ): PromoteResourcePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): PromoteResourcePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "An object of a member cluster to take into the instance."
@@ -12925,31 +12928,31 @@ type CronJob implements Node & Workload {
   scaleWorkload(
     "How many."
     input: ScaleWorkloadInput!
-  ): ScaleWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): ScaleWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Replace all pods of a Deployment, StatefulSet or DaemonSet, in every cluster, at the pace of its roll-out."
   restartWorkload(
     "What to restart."
     input: RestartWorkloadInput!
-  ): RestartWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): RestartWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Pause the roll-out of a Deployment, or suspend a Job or CronJob."
   pauseWorkload(
     "What to pause."
     input: PauseWorkloadInput!
-  ): PauseWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): PauseWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Go on with what ` + "`" + `pauseWorkload` + "`" + ` stopped."
   resumeWorkload(
     "What to resume."
     input: ResumeWorkloadInput!
-  ): ResumeWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): ResumeWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   "Change the images of containers of a Deployment, StatefulSet, DaemonSet or CronJob."
   setImage(
     "The images."
     input: SetImageInput!
-  ): SetImagePayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): SetImagePayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Give a Deployment, StatefulSet or DaemonSet an earlier pod template. An instance
@@ -12960,7 +12963,7 @@ type CronJob implements Node & Workload {
   rollbackWorkload(
     "What to roll back."
     input: RollbackWorkloadInput!
-  ): RollbackWorkloadPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): RollbackWorkloadPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 
   """
   Run a CronJob now: a Job of its template, sent to the clusters that the CronJob is
@@ -12971,7 +12974,7 @@ type CronJob implements Node & Workload {
   triggerCronJob(
     "Which CronJob."
     input: TriggerCronJobInput!
-  ): TriggerCronJobPayload! @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
+  ): TriggerCronJobPayload @guard(by: INSTANCE, argument: "input.instance") @tag(name: "write")
 }
 
 "How many replicas."

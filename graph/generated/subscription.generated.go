@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -2408,14 +2409,14 @@ func (ec *executionContext) _WorkloadChange(ctx context.Context, sel ast.Selecti
 // region    ***************************** type.gotpl *****************************
 
 func (ec *executionContext) unmarshalNChangeType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐType(ctx context.Context, v any) (changes.Type, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := changes.Type(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNChangeType2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋchangesᚐType(ctx context.Context, sel ast.SelectionSet, v changes.Type) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -2481,14 +2482,14 @@ func (ec *executionContext) marshalNPolicyChange2ᚖgithubᚗcomᚋkairshipᚑio
 }
 
 func (ec *executionContext) unmarshalNPolicyKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐKind(ctx context.Context, v any) (policy.Kind, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := policy.Kind(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNPolicyKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐKind(ctx context.Context, sel ast.SelectionSet, v policy.Kind) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
@@ -7394,14 +7395,14 @@ func (ec *executionContext) marshalNWorkloadEdge2ᚖgithubᚗcomᚋkairshipᚑio
 }
 
 func (ec *executionContext) unmarshalNWorkloadHealth2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐHealth(ctx context.Context, v any) (workload.Health, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := workload.Health(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNWorkloadHealth2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐHealth(ctx context.Context, sel ast.SelectionSet, v workload.Health) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7411,14 +7412,14 @@ func (ec *executionContext) marshalNWorkloadHealth2githubᚗcomᚋkairshipᚑio�
 }
 
 func (ec *executionContext) unmarshalNWorkloadKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐKind(ctx context.Context, v any) (workload.Kind, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := workload.Kind(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNWorkloadKind2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐKind(ctx context.Context, sel ast.SelectionSet, v workload.Kind) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
@@ -7428,14 +7429,14 @@ func (ec *executionContext) marshalNWorkloadKind2githubᚗcomᚋkairshipᚑioᚋ
 }
 
 func (ec *executionContext) unmarshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, v any) (object.OrderField, error) {
-	tmp, err := graphql.UnmarshalString(v)
+	tmp, err := scalar.UnmarshalString(v)
 	res := object.OrderField(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, sel ast.SelectionSet, v object.OrderField) graphql.Marshaler {
 	_ = sel
-	res := graphql.MarshalString(string(v))
+	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
 		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
 			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")

@@ -1348,37 +1348,9 @@ func (ec *executionContext) unmarshalNPauseWorkloadInput2githubᚗcomᚋkairship
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNPauseWorkloadPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v workloads.Payload) graphql.Marshaler {
-	return ec._PauseWorkloadPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNPauseWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._PauseWorkloadPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNRestartWorkloadInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTarget(ctx context.Context, v any) (workloads.Target, error) {
 	res, err := ec.unmarshalInputRestartWorkloadInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNRestartWorkloadPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v workloads.Payload) graphql.Marshaler {
-	return ec._RestartWorkloadPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNRestartWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RestartWorkloadPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNResumeWorkloadInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTarget(ctx context.Context, v any) (workloads.Target, error) {
@@ -1386,37 +1358,9 @@ func (ec *executionContext) unmarshalNResumeWorkloadInput2githubᚗcomᚋkairshi
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNResumeWorkloadPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v workloads.Payload) graphql.Marshaler {
-	return ec._ResumeWorkloadPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNResumeWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ResumeWorkloadPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNRollbackWorkloadInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐRollbackInput(ctx context.Context, v any) (workloads.RollbackInput, error) {
 	res, err := ec.unmarshalInputRollbackWorkloadInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNRollbackWorkloadPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐRollbackPayload(ctx context.Context, sel ast.SelectionSet, v workloads.RollbackPayload) graphql.Marshaler {
-	return ec._RollbackWorkloadPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNRollbackWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐRollbackPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.RollbackPayload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._RollbackWorkloadPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNScaleWorkloadInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐScaleInput(ctx context.Context, v any) (workloads.ScaleInput, error) {
@@ -1424,37 +1368,9 @@ func (ec *executionContext) unmarshalNScaleWorkloadInput2githubᚗcomᚋkairship
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNScaleWorkloadPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v workloads.Payload) graphql.Marshaler {
-	return ec._ScaleWorkloadPayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNScaleWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._ScaleWorkloadPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalNSetImageInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐSetImageInput(ctx context.Context, v any) (workloads.SetImageInput, error) {
 	res, err := ec.unmarshalInputSetImageInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNSetImagePayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v workloads.Payload) graphql.Marshaler {
-	return ec._SetImagePayload(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNSetImagePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
-	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-		return graphql.Null
-	}
-	return ec._SetImagePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNTriggerCronJobInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTriggerInput(ctx context.Context, v any) (workloads.TriggerInput, error) {
@@ -1462,15 +1378,50 @@ func (ec *executionContext) unmarshalNTriggerCronJobInput2githubᚗcomᚋkairshi
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNTriggerCronJobPayload2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTriggerPayload(ctx context.Context, sel ast.SelectionSet, v workloads.TriggerPayload) graphql.Marshaler {
-	return ec._TriggerCronJobPayload(ctx, sel, &v)
+func (ec *executionContext) marshalOPauseWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PauseWorkloadPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNTriggerCronJobPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTriggerPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.TriggerPayload) graphql.Marshaler {
+func (ec *executionContext) marshalORestartWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
 	if v == nil {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
+		return graphql.Null
+	}
+	return ec._RestartWorkloadPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOResumeWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ResumeWorkloadPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORollbackWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐRollbackPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.RollbackPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RollbackWorkloadPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOScaleWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._ScaleWorkloadPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSetImagePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetImagePayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOTriggerCronJobPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTriggerPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.TriggerPayload) graphql.Marshaler {
+	if v == nil {
 		return graphql.Null
 	}
 	return ec._TriggerCronJobPayload(ctx, sel, v)

@@ -14,6 +14,9 @@ type Node interface {
 // What the instance stored comes back together with a `consistencyToken`. A later
 // request that brings the token, in the header `Kairship-Consistency-Token` or in
 // the request's `extensions.consistencyToken`, sees the change in whatever it reads.
+//
+// An operation may have several mutations. They run one after the other, each is null
+// when it fails, with an error at its path, and the others keep their results.
 type Mutation struct {
 }
 

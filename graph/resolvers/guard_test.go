@@ -1,6 +1,7 @@
 package resolvers
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,9 +51,13 @@ func TestMutationsHaveOneShape(t *testing.T) {
 			t.Errorf("%s: its one argument is input: %sInput!", field.Name, title)
 			continue
 		}
-		if field.Type.String() != title+"Payload!" {
-			t.Errorf("%s: answers with %s, want %sPayload!", field.Name, field.Type, title)
+		// One that is never null would, when it fails, take the results of all others of its operation with it.
+		if field.Type.String() != title+"Payload" {
+			t.Errorf("%s: answers with %s, want %sPayload", field.Name, field.Type, title)
 			continue
+		}
+		if path := requiredNode(schema, schema.Types[title+"Payload"]); path != "" {
+			t.Errorf("%sPayload.%s must be nullable: what is read of an object may fail, and must not take with it what was done", title, path)
 		}
 		dryRun := schema.Types[title+"Input"].Fields.ForName("dryRun")
 		if dryRun == nil || dryRun.Type.NamedType != "Boolean" || dryRun.DefaultValue == nil || dryRun.DefaultValue.Raw != "false" {
@@ -62,6 +67,25 @@ func TestMutationsHaveOneShape(t *testing.T) {
 			t.Errorf("%sPayload has no consistencyToken: String", title)
 		}
 	}
+}
+
+// requiredNode finds an object that is read from elsewhere and is required in a type,
+// itself or by way of other required fields; "" where there is none.
+func requiredNode(schema *ast.Schema, def *ast.Definition) string {
+	for _, field := range def.Fields {
+		of := schema.Types[field.Type.Name()]
+		item := field.Type.Elem
+		if !field.Type.NonNull || of.IsLeafType() || item != nil && !item.NonNull {
+			continue
+		}
+		if of.IsAbstractType() || slices.Contains(of.Interfaces, "Node") {
+			return field.Name
+		}
+		if path := requiredNode(schema, of); path != "" {
+			return field.Name + "." + path
+		}
+	}
+	return ""
 }
 
 // Nothing can be asked without a check. A field that is added to a root type

@@ -10,10 +10,9 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// nameArguments sets the argument extension of errors before execution, where
-// the input at fault can be known. Validation errors carry a place in the
-// document, coercion errors a path into the variables; both are turned into the
-// name that resolvers use too: "filter.kinds[0]".
+// nameArguments sets the argument extension of errors of validation, where the
+// input at fault can be known: their place in the document is turned into the
+// name that resolvers use too, "filter.kinds[0]".
 func nameArguments(opCtx *graphql.OperationContext, tokenLimit int, errs gqlerror.List) {
 	if opCtx == nil || opCtx.RawQuery == "" {
 		return
@@ -104,19 +103,6 @@ func (in inputs) addPlace(path string, pos *ast.Position) {
 var namedArgument = regexp.MustCompile(`(?:^Unknown argument|^Field "[^"]*" argument) "([^"]+)"`)
 
 func (in inputs) argument(err *gqlerror.Error) string {
-	// gqlparser's varValidator begins its paths so.
-	if len(err.Path) > 1 && err.Path[0] == ast.PathName("variable") {
-		name, _ := err.Path[1].(ast.PathName)
-		base, used := in.uses[string(name)]
-		if !used {
-			base = "$" + string(name)
-		}
-		rest := err.Path[2:].String()
-		if rest != "" && rest[0] != '[' {
-			rest = "." + rest
-		}
-		return base + rest
-	}
 	if m := namedArgument.FindStringSubmatch(err.Message); m != nil {
 		return m[1]
 	}
@@ -126,4 +112,15 @@ func (in inputs) argument(err *gqlerror.Error) string {
 		}
 	}
 	return ""
+}
+
+// argumentOf names the input at fault for a variable: the place where it is used first,
+// so that an input has one name however it is sent. One without a value is at fault
+// itself.
+func (in inputs) argumentOf(wrong *wrongVariable) string {
+	base, used := in.uses[wrong.variable]
+	if !used || wrong.absent {
+		base = "$" + wrong.variable
+	}
+	return base + wrong.path
 }

@@ -196,7 +196,7 @@ func TestNamesStay(t *testing.T) {
 		`query($a:Nope){hello}`:                  {`Unknown type "Nope"`},
 		`{hello`:                                 {`Expected Name, found \u003cEOF\u003e`},
 		`{hello "x"}`:                            {`Expected Name, found String`},
-		`query($c:Color){items(color:$c){name}}`: {`is not a valid Color`, `"argument":"color"`},
+		`query($c:Color){items(color:$c){name}}`: {`the variable $c must be a value of the enum Color`, `"argument":"color"`},
 	} {
 		_, body := s.query(t, document, map[string]any{"c": "BLUE"})
 		text := marshal(t, body)

@@ -51,11 +51,11 @@ func (c *documentCache) Get(_ context.Context, text string) (*ast.QueryDocument,
 	return doc, ok
 }
 
-// has tells whether a document is there, without counting that somebody asked.
-func (c *documentCache) has(text string) bool {
+// peek returns a document without counting it as looked for.
+func (c *documentCache) peek(text string) (*ast.QueryDocument, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.documents.Contains(text)
+	return c.documents.Peek(text)
 }
 
 // Add implements graphql.Cache.

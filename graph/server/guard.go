@@ -51,7 +51,8 @@ func textAt(ctx context.Context, fc *graphql.FieldContext, path string) (string,
 // names, and has the field resolved only after it.
 //
 // A field whose instance the caller may not see is answered as for one that does
-// not exist: null, or NOT_FOUND where the field is never null.
+// not exist: null, or NOT_FOUND where the field is never null and for mutations, of
+// which null alone would not say that nothing was done.
 func Guard(checks Checker) func(context.Context, any, graphql.Resolver, access.Check, *string) (any, error) {
 	return func(ctx context.Context, _ any, next graphql.Resolver, by access.Check, argument *string) (any, error) {
 		fc := graphql.GetFieldContext(ctx)
@@ -71,7 +72,7 @@ func Guard(checks Checker) func(context.Context, any, graphql.Resolver, access.C
 			return nil, err
 		case visible:
 			return next(ctx)
-		case fc.Field.Definition.Type.NonNull:
+		case fc.Field.Definition.Type.NonNull || fc.Object == mutationType:
 			return nil, hidden(instance, *cmp.Or(argument, new(string)))
 		}
 		return nil, nil //nolint:nilnil // Null in the answer.

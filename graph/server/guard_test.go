@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"testing"
 
@@ -28,6 +29,7 @@ func TestGuard(t *testing.T) {
 	name, wrong := "name", "none"
 	for _, tt := range []struct {
 		name         string
+		object       string // Query where it is empty.
 		by           access.Check
 		argument     *string
 		args         map[string]any
@@ -47,13 +49,17 @@ func TestGuard(t *testing.T) {
 			name: "hidden instance of a field that is never null", by: access.CheckInstance, argument: &name, args: map[string]any{"name": "beta"}, nonNull: true,
 			wantCode: apierror.CodeNotFound, wantMade: "INSTANCE beta",
 		},
+		{
+			name: "hidden instance of a mutation", object: "Mutation", by: access.CheckInstance, argument: &name, args: map[string]any{"name": "beta"},
+			wantCode: apierror.CodeNotFound, wantMade: "INSTANCE beta", why: "null without an error would pass for a change that was made",
+		},
 		{name: "argument that the field has not", by: access.CheckInstance, argument: &wrong, args: map[string]any{"name": "alpha"}, wantCode: apierror.CodeInternal, why: "a mistake in the schema lets nobody in"},
 		{name: "no argument", by: access.CheckInstance, args: map[string]any{"name": "alpha"}, wantCode: apierror.CodeInternal, why: "a mistake in the schema lets nobody in"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := &checks{err: tt.err}
 			ctx := graphql.WithFieldContext(t.Context(), &graphql.FieldContext{
-				Object: "Query", Args: tt.args,
+				Object: cmp.Or(tt.object, "Query"), Args: tt.args,
 				Field: graphql.CollectedField{Field: &ast.Field{Name: "f", Definition: &ast.FieldDefinition{Type: &ast.Type{NamedType: "T", NonNull: tt.nonNull}}}},
 			})
 			resolved := false

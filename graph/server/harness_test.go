@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,13 +52,15 @@ func (fakeAuth) CanServe(_ context.Context, u authz.User) error {
 
 // resolvers answer the test schema; fail returns what errs has under the name.
 type resolvers struct {
-	errs map[string]error
-	feed *feed
+	errs    map[string]error
+	feed    *feed
+	changes *changeLog
 }
 
 func (r resolvers) Query() testschema.QueryResolver               { return r }
 func (r resolvers) Item() testschema.ItemResolver                 { return itemResolvers{r} }
 func (r resolvers) Mutation() testschema.MutationResolver         { return r }
+func (r resolvers) Changed() testschema.ChangedResolver           { return changedResolvers{r} }
 func (r resolvers) Subscription() testschema.SubscriptionResolver { return r }
 
 func (resolvers) Hello(_ context.Context, name *string) (string, error) {
@@ -66,6 +69,8 @@ func (resolvers) Hello(_ context.Context, name *string) (string, error) {
 	}
 	return "hello " + *name, nil
 }
+
+func (resolvers) Same(_ context.Context, id string) (string, error) { return id, nil }
 
 func (resolvers) Viewer(ctx context.Context) (*testschema.Viewer, error) {
 	u, ok := authz.UserFrom(ctx)
@@ -110,7 +115,46 @@ func (resolvers) Items(_ context.Context, first *int, _ *testschema.Filter, _ *t
 	return items, nil
 }
 
-func (resolvers) Touch(context.Context) (bool, error) { return true, nil }
+func (resolvers) Touch(context.Context) (*bool, error) { return new(true), nil }
+
+func (r resolvers) Change(ctx context.Context, name string) (*testschema.Changed, error) {
+	r.changes.begin(name)
+	if name == "slow" {
+		<-ctx.Done()
+		return nil, fmt.Errorf("patch of the object: %w", ctx.Err())
+	}
+	if err := r.errs[name]; err != nil {
+		return nil, err
+	}
+	return &testschema.Changed{Token: "token-" + name}, nil
+}
+
+// changeLog has the mutations that were begun, in order.
+type changeLog struct {
+	mu    sync.Mutex
+	begun []string
+}
+
+func (c *changeLog) begin(name string) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = append(c.begun, name)
+}
+
+func (c *changeLog) has(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.begun, name)
+}
+
+type changedResolvers struct{ resolvers }
+
+func (r changedResolvers) Fail(_ context.Context, _ *testschema.Changed, name string) (string, error) {
+	return "", r.errs[name]
+}
 
 func (resolvers) Ticks(context.Context) (<-chan int, error) { return nil, nil }
 
@@ -166,14 +210,15 @@ type testServer struct {
 	busy    *sync.WaitGroup
 	handler *server.Handler
 	feed    *feed
+	changes *changeLog
 }
 
 // start serves the test schema; change may be nil.
 func start(t *testing.T, errs map[string]error, change func(*server.Config)) testServer {
 	t.Helper()
-	log, feeding := &logBuffer{}, &feed{}
+	log, feeding, changed := &logBuffer{}, &feed{}, &changeLog{}
 	cfg := server.Config{
-		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{errs, feeding}}),
+		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{errs, feeding, changed}}),
 		Authenticator: fakeAuth{},
 		Authorizer:    fakeAuth{},
 		Introspection: true,
@@ -188,7 +233,7 @@ func start(t *testing.T, errs map[string]error, change func(*server.Config)) tes
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := testServer{log: log, busy: &sync.WaitGroup{}, handler: h, feed: feeding}
+	s := testServer{log: log, busy: &sync.WaitGroup{}, handler: h, feed: feeding, changes: changed}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.busy.Add(1)
 		defer s.busy.Done()

@@ -9,7 +9,6 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
-	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -39,8 +38,8 @@ func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationParameters implements graphql.OperationParameterMutator. It refuses
 // what would cost validation too much; a document that is known was validated.
-func (l limits) MutateOperationParameters(_ context.Context, params *graphql.RawParams) *gqlerror.Error {
-	if l.cache.has(params.Query) {
+func (l limits) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
+	if _, known := l.cache.peek(params.Query); known {
 		return nil
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, l.TokenLimit)
@@ -64,6 +63,7 @@ func (l limits) MutateOperationParameters(_ context.Context, params *graphql.Raw
 			return l.refuse("document", "the document selects fields of the same name too often in one place")
 		}
 	}
+	graphql.GetOperationContext(ctx).Doc = doc // For variables.
 	return nil
 }
 
@@ -155,14 +155,4 @@ func (l limits) tooDear(opCtx *graphql.OperationContext, billed cost.Bill) *gqle
 		billed.Cost, l.MaxCost, strings.Join(dearest, ", "))
 	err.Cost = &apierror.Cost{Value: billed.Cost, Limit: l.MaxCost, Dearest: dearest}
 	return gqlerror.Wrap(err)
-}
-
-// rulesWithoutSuggestions are the default rules, but none of them suggests the
-// names of a schema that clients may not read. gqlgen's own switch covers fields alone.
-func rulesWithoutSuggestions() *rules.Rules {
-	r := rules.NewDefaultRules()
-	r.ReplaceRule(rules.KnownArgumentNamesRule.Name, rules.KnownArgumentNamesRuleWithoutSuggestions.RuleFunc)
-	r.ReplaceRule(rules.KnownTypeNamesRule.Name, rules.KnownTypeNamesRuleWithoutSuggestions.RuleFunc)
-	r.ReplaceRule(rules.ValuesOfCorrectTypeRule.Name, rules.ValuesOfCorrectTypeRuleWithoutSuggestions.RuleFunc)
-	return r
 }

@@ -178,7 +178,7 @@ func (r *request) outcome(status int) string {
 	return outcomeFailed
 }
 
-// noteResult says that the operation was executed, and whether there is data.
+// noteResult says that the operation was executed, and with what data.
 func (r *request) noteResult(data []byte) {
 	if r == nil {
 		return
@@ -186,7 +186,20 @@ func (r *request) noteResult(data []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.executed = true
-	r.hasData = len(data) > 0 && string(data) != "null"
+	if len(data) == 0 || string(data) == "null" {
+		r.hasData = false
+	}
+}
+
+// noteRootField says that a field of the operation itself was resolved, and whether it
+// has a value. An operation whose fields are all null has failed, also where they may be.
+func (r *request) noteRootField(value bool) {
+	if r == nil || !value {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hasData = true
 }
 
 // maxSlowDocument is how much of a slow operation's document is logged.

@@ -30,11 +30,8 @@ var valueTexts = []struct {
 	{regexp.MustCompile(`(?s)\b(String|BlockString|Int|Float|Comment|Invalid) ".*"`), "$1"},
 	{regexp.MustCompile(`(?s)^(Invalid character escape sequence): .*`), "$1."},
 	{regexp.MustCompile(`(?s)^(Invalid number), .*`), "$1."},
-	// Of the coercion of variables and arguments.
+	// Of the coercion of arguments.
 	{regexp.MustCompile(`(?s)^.* (is not a valid \w+)$`), "$1"},
-	{regexp.MustCompile(`(?s)^cannot use value .* (as \w+)$`), "cannot be used $1"},
-	{regexp.MustCompile(`(?s)^cannot use .* (as ID): integers beyond`), "cannot be used $1: integers beyond"},
-	{regexp.MustCompile(`(?s)^strconv\.\w+: parsing .*: ([\w ]+)$`), "is not a number: $1"},
 	{regexp.MustCompile(`(?s)^(parsing time) .*`), "is not a time"},
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
@@ -107,15 +108,14 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	cache := newDocumentCache(e.journal.metrics.documents)
 	srv.SetQueryCache(cache)
 	srv.SetParserTokenLimit(cfg.TokenLimit)
-	if !cfg.Introspection {
-		srv.SetDisableSuggestion(true)
-		srv.SetValidationRulesFn(rulesWithoutSuggestions)
-	}
-	// The order matters: a hash becomes a document, then documents are measured, and
-	// those are remembered that were found small enough.
+	srv.SetDisableSuggestion(!cfg.Introspection)
+	srv.SetValidationRulesFn(func() *rules.Rules { return validationRules(cfg.Introspection) })
+	// The order matters: a hash becomes a document, then documents are measured, their
+	// variables read, and those remembered that were found small enough.
 	named := newPersisted(cfg, e.limits)
 	srv.Use(named)
 	srv.Use(limits{Config: cfg, costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), cache: cache, metrics: e.limits})
+	srv.Use(variables{schema: cfg.Schema.Schema(), cache: cache, suggest: cfg.Introspection})
 	srv.Use(remember{named.remembered})
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		if isSubscription(ctx) {
@@ -127,7 +127,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		}
 		return next(scoped)
 	})
-	srv.AroundRootFields(traceRootField(e.journal.metrics))
+	srv.AroundRootFields(aroundRootField(e.journal.metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/graph/server/normal"
@@ -65,43 +64,3 @@ func (r *request) describeSpan(op *ast.OperationDefinition) {
 
 // maxTracedDocument is how much of a document goes into a span.
 const maxTracedDocument = 4 << 10
-
-// traceRootField makes spans of the fields of queries and mutations, and counts
-// mutations by what became of them.
-func traceRootField(metrics *operationMetrics) graphql.RootFieldMiddleware {
-	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
-		op := graphql.GetOperationContext(ctx).Operation
-		mutates := op != nil && op.Operation == ast.Mutation
-		if op == nil || op.Operation == ast.Subscription || !mutates && !tracing.On() {
-			return next(ctx)
-		}
-		field := graphql.GetRootFieldContext(ctx).Field.Name
-		req := requestFrom(ctx)
-		before := req.errorCount()
-		ctx, span := tracing.Start(ctx, string(op.Operation)+"."+field, tracing.Internal)
-		defer span.End()
-		result := next(ctx)
-		failed := req.errorCount() > before
-		if mutates {
-			metrics.mutated(field, failed)
-			if failed {
-				span.Fail("failed")
-			}
-		}
-		return result
-	}
-}
-
-// errorCount is how many errors the response has by now.
-func (r *request) errorCount() int {
-	if r == nil {
-		return 0
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := 0
-	for _, count := range r.codes {
-		n += count
-	}
-	return n
-}

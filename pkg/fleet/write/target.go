@@ -3,7 +3,7 @@ package write
 import (
 	"context"
 	"fmt"
-	"strings"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
@@ -64,18 +64,27 @@ func CheckNamespace(name, argument string) error {
 	return nil
 }
 
-// CheckPreconditions refuses the inputs resourceVersion and uid where they are there
-// and say nothing. An instance takes those for none, and whoever sends them, from a
-// variable that was not set for one, means to be refused when the object moved.
+// CheckPreconditions refuses the inputs resourceVersion and uid that cannot be those of
+// an object, before anything is asked of an instance. It would take an empty one, and
+// the version of zero, for none, while a caller who sends it, from a variable that was
+// not set for one, means to be refused when the object moved; and it would fail at any
+// other text.
 func CheckPreconditions(resourceVersion, uid *string) error {
-	// The version of zero is none, too, however it is written.
-	if resourceVersion != nil && strings.Trim(*resourceVersion, "0") == "" {
-		return apierror.Invalid("input.resourceVersion", "%q is the version of no object: give the one that the change is based on, or leave it out where that is allowed", *resourceVersion)
+	if resourceVersion != nil && !isVersion(*resourceVersion) {
+		return apierror.Invalid("input.resourceVersion",
+			"%q cannot be the version of an object: give the resourceVersion that the change is based on, or leave it out where that is allowed", brief(*resourceVersion))
 	}
 	if uid != nil && *uid == "" {
 		return apierror.Invalid("input.uid", "no object has an empty uid: give the one that is meant, or leave it out")
 	}
 	return nil
+}
+
+// isVersion reports whether a text can be a resourceVersion: Kubernetes writes them as
+// positive decimal numbers.
+func isVersion(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 64)
+	return err == nil && n > 0 && text[0] != '0'
 }
 
 // Map makes a map of labels or annotations, each key once.

@@ -9,7 +9,7 @@ import (
 )
 
 // An instance takes a version of nothing, or of zero, for none, and writes whatever
-// else changed.
+// else changed; at other texts that are no version it fails.
 func TestPreconditions(t *testing.T) {
 	of := func(s string) *string { return &s }
 	for _, tt := range []struct {
@@ -22,6 +22,15 @@ func TestPreconditions(t *testing.T) {
 		{of(""), nil, "input.resourceVersion"},
 		{of("0"), nil, "input.resourceVersion"},
 		{of("00"), nil, "input.resourceVersion"},
+		{of("07"), nil, "input.resourceVersion"},
+		{of("abc"), nil, "input.resourceVersion"},
+		{of("7a"), nil, "input.resourceVersion"},
+		{of(" 7"), nil, "input.resourceVersion"},
+		{of("-7"), nil, "input.resourceVersion"},
+		{of("+7"), nil, "input.resourceVersion"},
+		{of("7.0"), nil, "input.resourceVersion"},
+		{of("18446744073709551615"), nil, ""},
+		{of("18446744073709551616"), nil, "input.resourceVersion"},
 		{nil, of(""), "input.uid"},
 		{of("7"), of(""), "input.uid"},
 	} {

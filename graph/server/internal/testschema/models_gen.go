@@ -9,6 +9,11 @@ import (
 	"strconv"
 )
 
+type Changed struct {
+	Token string `json:"token"`
+	Fail  string `json:"fail"`
+}
+
 type Event struct {
 	N      int     `json:"n"`
 	Cursor string  `json:"cursor"`

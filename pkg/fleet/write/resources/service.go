@@ -65,11 +65,11 @@ func (s *Service) Patch(ctx context.Context, in PatchInput) (*Payload, error) {
 	if err := site.Permit(ctx, authz.VerbUpdate, named(in.Namespace)); err != nil {
 		return nil, err
 	}
-	k, namespace, err := site.Find(ctx, in.target())
-	if err != nil {
+	if err := write.CheckPreconditions(in.ResourceVersion, nil); err != nil {
 		return nil, err
 	}
-	if err := write.CheckPreconditions(in.ResourceVersion, nil); err != nil {
+	k, namespace, err := site.Find(ctx, in.target())
+	if err != nil {
 		return nil, err
 	}
 	o := write.Options{DryRun: in.DryRun, Paths: write.Paths{
@@ -220,11 +220,11 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, e
 	if err := site.Permit(ctx, authz.VerbDelete, named(in.Namespace)); err != nil {
 		return nil, err
 	}
-	k, namespace, err := site.Find(ctx, write.Target{Group: in.Group, Version: in.Version, Resource: in.Resource, Namespace: in.Namespace, Name: in.Name})
-	if err != nil {
+	if err := write.CheckPreconditions(in.ResourceVersion, in.UID); err != nil {
 		return nil, err
 	}
-	if err := write.CheckPreconditions(in.ResourceVersion, in.UID); err != nil {
+	k, namespace, err := site.Find(ctx, write.Target{Group: in.Group, Version: in.Version, Resource: in.Resource, Namespace: in.Namespace, Name: in.Name})
+	if err != nil {
 		return nil, err
 	}
 	d := write.Deletion{}
