@@ -11,13 +11,18 @@ import (
 
 // The readers below follow the input coercion of the GraphQL specification. They read
 // the values of documents (int64, float64, string, bool), of variables (json.Number
-// for numbers) and of defaults in the schema (int).
+// for numbers) and of defaults in the schema (int). gqlgen has them read null too, where
+// it is allowed and the Go type has no value of its own for it: they make the zero value
+// of it. Null where it is not allowed is refused before the operation begins.
 
 // MarshalInt writes an Int.
 func MarshalInt(i int) graphql.Marshaler { return graphql.MarshalInt(i) }
 
 // UnmarshalInt reads an Int.
 func UnmarshalInt(v any) (int, error) {
+	if v == nil {
+		return 0, nil
+	}
 	i, ok := whole(v)
 	if !ok || i < math.MinInt32 || i > math.MaxInt32 {
 		return 0, mismatch(v, "a whole number from -2147483648 to 2147483647 (Int)")
@@ -39,6 +44,9 @@ func MarshalInt64(i int64) graphql.Marshaler { return graphql.MarshalInt64(i) }
 
 // UnmarshalInt64 reads an Int64.
 func UnmarshalInt64(v any) (int64, error) {
+	if v == nil {
+		return 0, nil
+	}
 	i, ok := whole(v)
 	if !ok {
 		return 0, mismatch(v, "a whole number of at most 63 bits (Int64)")
@@ -55,6 +63,8 @@ func UnmarshalFloatContext(_ context.Context, v any) (float64, error) { return U
 // UnmarshalFloat reads a Float.
 func UnmarshalFloat(v any) (float64, error) {
 	switch v := v.(type) {
+	case nil:
+		return 0, nil
 	case float64:
 		return v, nil
 	case json.Number:
@@ -75,7 +85,7 @@ func MarshalString(s string) graphql.Marshaler { return graphql.MarshalString(s)
 // UnmarshalString reads a String.
 func UnmarshalString(v any) (string, error) {
 	s, ok := v.(string)
-	if !ok {
+	if !ok && v != nil {
 		return "", mismatch(v, "a string (String)")
 	}
 	return s, nil
@@ -87,7 +97,7 @@ func MarshalBoolean(b bool) graphql.Marshaler { return graphql.MarshalBoolean(b)
 // UnmarshalBoolean reads a Boolean.
 func UnmarshalBoolean(v any) (bool, error) {
 	b, ok := v.(bool)
-	if !ok {
+	if !ok && v != nil {
 		return false, mismatch(v, "true or false (Boolean)")
 	}
 	return b, nil
@@ -98,7 +108,7 @@ func MarshalID(s string) graphql.Marshaler { return graphql.MarshalID(s) }
 
 // UnmarshalID reads an ID, which may be sent as a whole number.
 func UnmarshalID(v any) (string, error) {
-	if s, ok := v.(string); ok {
+	if s, ok := v.(string); ok || v == nil {
 		return s, nil
 	}
 	i, ok := whole(v)

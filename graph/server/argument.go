@@ -43,10 +43,13 @@ type inputs struct {
 	at map[gqlerror.Location]string
 	// uses is the path of the first argument that a variable is used in.
 	uses map[string]string
+	// required is the same where the argument may not be null; only of documents that
+	// were validated.
+	required map[string]string
 }
 
 func inputsOf(doc *ast.QueryDocument) inputs {
-	in := inputs{at: map[gqlerror.Location]string{}, uses: map[string]string{}}
+	in := inputs{at: map[gqlerror.Location]string{}, uses: map[string]string{}, required: map[string]string{}}
 	for _, op := range doc.Operations {
 		for _, v := range op.VariableDefinitions {
 			in.addValue("$"+v.Variable, v.DefaultValue)
@@ -81,6 +84,9 @@ func (in inputs) addValue(path string, v *ast.Value) {
 	in.addPlace(path, v.Position)
 	if _, used := in.uses[v.Raw]; v.Kind == ast.Variable && !used {
 		in.uses[v.Raw] = path
+	}
+	if _, known := in.required[v.Raw]; v.Kind == ast.Variable && !known && v.ExpectedType != nil && v.ExpectedType.NonNull {
+		in.required[v.Raw] = path
 	}
 	for i, child := range v.Children {
 		childPath := path + "[" + strconv.Itoa(i) + "]"

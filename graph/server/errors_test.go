@@ -199,6 +199,7 @@ func TestArguments(t *testing.T) {
 		{"variable that is no object", byVariable, map[string]any{"f": 3}, "filter", 400, "coercion"},
 		{"missing variable", `query($n:String!){fail(name:$n)}`, nil, "$n", 400, "the variable is at fault, and not where it is used"},
 		{"variable that may not be null", `query($n:String!){fail(name:$n)}`, map[string]any{"n": nil}, "$n", 400, "the same"},
+		{"null where a default is", `query($b:Boolean){items(filter:{exact:$b}){name}}`, map[string]any{"b": nil}, "filter.exact", 400, "gqlgen takes it for false, and the default is true"},
 		{"number that is text in a variable", byVariable, map[string]any{"n": "2"}, "first", 400, "text is no number"},
 		{"number that is text, deep in a variable", byVariable, map[string]any{"f": map[string]any{"and": []any{map[string]any{"limit": "2"}}}}, "filter.and[0].limit", 400, "the same inside of an input"},
 		{"text that is a number in a variable", `query($n:String!){fail(name:$n)}`, map[string]any{"n": 5}, "name", 400, "a number is no text"},

@@ -28,6 +28,7 @@ type variables struct {
 var _ interface {
 	graphql.HandlerExtension
 	graphql.OperationParameterMutator
+	graphql.OperationContextMutator
 } = variables{}
 
 // ExtensionName implements graphql.HandlerExtension.
@@ -61,6 +62,21 @@ func (v variables) MutateOperationParameters(ctx context.Context, params *graphq
 	}
 	opCtx.RawQuery, opCtx.Doc, opCtx.Operation = params.Query, doc, op // For the log.
 	return gqlerror.Wrap(apierror.Invalid(withoutSecrets(inputsOf(doc).argumentOf(wrong)), "the variable %s %s", withoutSecrets("$"+wrong.variable+wrong.path), wrong.message))
+}
+
+// MutateOperationContext implements graphql.OperationContextMutator. A variable that may
+// be null may be used where null is not allowed and there is a default; gqlgen would take
+// the null for false, or empty text.
+func (variables) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
+	for _, def := range opCtx.Operation.VariableDefinitions {
+		if value, given := opCtx.Variables[def.Variable]; !given || value != nil {
+			continue
+		}
+		if argument, required := inputsOf(opCtx.Doc).required[def.Variable]; required {
+			return gqlerror.Wrap(apierror.Invalid(withoutSecrets(argument), "the variable %s is null, which is not allowed here: leave it out for the default", withoutSecrets("$"+def.Variable)))
+		}
+	}
+	return nil
 }
 
 // wrongVariable is a variable that does not fit its type.

@@ -139,7 +139,19 @@ func badInputs(t *testing.T, on *target) []badInput {
 		{name: "unknown order", query: workloads("orderBy: {field: SIZE}"), code: "INVALID", argument: "orderBy.field", refused: true, why: "the document is not valid"},
 		{name: "order without field", query: workloads("orderBy: {direction: ASC}"), code: "INVALID", argument: "orderBy", refused: true, why: "the document is not valid"},
 		{name: "text for a number", query: workloads(`first: "10"`), code: "INVALID", argument: "first", refused: true, why: "the document is not valid"},
-		{name: "number beyond 32 bits", query: workloads("first: 4294967296"), code: "INVALID", argument: "first", why: "no Int of GraphQL is so large"},
+		{name: "number beyond 32 bits", query: workloads("first: 4294967296"), code: "INVALID", argument: "first", refused: true, why: "no Int of GraphQL is so large"},
+		{
+			name: "text for a number in a variable", query: "query($n: Int) { workloads(first: $n) { totalCount } }",
+			variables: map[string]any{"n": "10"}, code: "INVALID", argument: "first", refused: true, why: "text is no Int",
+		},
+		{
+			name: "number for text in a filter that is a variable", query: "query($filter: WorkloadFilter) { workloads(filter: $filter) { totalCount } }",
+			variables: map[string]any{"filter": map[string]any{"name": []any{"a", 5}}}, code: "INVALID", argument: "filter.name[1]", refused: true, why: "a number is no String",
+		},
+		{
+			name: "enum in small letters", query: "query($filter: WorkloadFilter) { workloads(filter: $filter) { totalCount } }",
+			variables: map[string]any{"filter": map[string]any{"kinds": []any{"deployment"}}}, code: "INVALID", argument: "filter.kinds[0]", refused: true, why: "names are case-sensitive",
+		},
 		{name: "fraction", query: workloads("first: 1.5"), code: "INVALID", argument: "first", refused: true, why: "the document is not valid"},
 		{name: "missing argument", query: in(`workload(kind: JOB, name: "x") { name }`), code: "INVALID", argument: "namespace", refused: true, why: "the document is not valid"},
 		{name: "unknown argument", query: "{ workloads(last: 10) { totalCount } }", code: "INVALID", argument: "last", refused: true, why: "the document is not valid"},

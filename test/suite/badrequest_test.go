@@ -78,7 +78,7 @@ func badRequests() []badRequest {
 		{name: "an object without selection", body: operation("{ viewer }"), status: 400, old: 200, code: "INVALID", why: "what of it?"},
 		{name: "an unknown operation", body: `{"query": "query A { viewer { username } }", "operationName": "B"}`, status: 400, old: 200, code: "INVALID", argument: "operationName", why: "there is none of this name"},
 		{name: "several operations and no name", body: operation("query A { viewer { username } } query B { viewer { username } }"), status: 400, old: 200, code: "INVALID", argument: "operationName", why: "which?"},
-		{name: "a variable that is missing", body: operation("query($id: ID!) { node(id: $id) { id } }"), status: 400, old: 200, code: "INVALID", argument: "id", why: "it is required"},
+		{name: "a variable that is missing", body: operation("query($id: ID!) { node(id: $id) { id } }"), status: 400, old: 200, code: "INVALID", argument: "$id", why: "it is required"},
 		{name: "a mutation that there is not", body: operation("mutation { deleteEverything }"), status: 400, old: 200, code: "INVALID", why: "the schema has none"},
 		{name: "too deep", body: operation(nested(24)), status: 400, old: 200, code: "QUERY_TOO_COMPLEX", why: "20 levels are allowed"},
 		{name: "too many aliases", body: operation(aliases(1000)), status: 400, old: 200, code: "QUERY_TOO_COMPLEX", why: "3,000 tokens are allowed"},

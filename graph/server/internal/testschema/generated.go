@@ -2794,7 +2794,11 @@ func (ec *executionContext) unmarshalInputFilter(ctx context.Context, obj any) (
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"colors", "word", "limit", "and"}
+	if _, present := asMap["exact"]; !present {
+		asMap["exact"] = true
+	}
+
+	fieldsInOrder := [...]string{"colors", "word", "limit", "exact", "and"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2822,6 +2826,13 @@ func (ec *executionContext) unmarshalInputFilter(ctx context.Context, obj any) (
 				return it, err
 			}
 			it.Limit = data
+		case "exact":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("exact"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Exact = data
 		case "and":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("and"))
 			data, err := ec.unmarshalOFilter2ᚕᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋgraphᚋserverᚋinternalᚋtestschemaᚐFilterᚄ(ctx, v)

@@ -25,6 +25,7 @@ type Filter struct {
 	Colors []Color   `json:"colors,omitempty"`
 	Word   *Word     `json:"word,omitempty"`
 	Limit  *int      `json:"limit,omitempty"`
+	Exact  bool      `json:"exact"`
 	And    []*Filter `json:"and,omitempty"`
 }
 
