@@ -29,11 +29,15 @@ const attempts = 5
 // write of its own part does not stand in the way; but when the owner's own part
 // is not what it was, Apply changes nothing and returns a conflict: the cache is
 // behind, or this process was frozen and another replica leads by now.
-func Apply[Status any](ctx context.Context, kube client.Client, object client.Object, owner string, before, after *Status) error {
+//
+// The owner's part is what before or after has. The fields of the status that are
+// named in addition belong to it as a whole, also while neither has them: a field that
+// another replica has filled since is a conflict, and not removed.
+func Apply[Status any](ctx context.Context, kube client.Client, object client.Object, owner string, before, after *Status, owned ...string) error {
 	if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
-	w, err := newWrite(kube, object, owner, before, after)
+	w, err := newWrite(kube, object, owner, before, after, owned)
 	if err != nil {
 		return fmt.Errorf("convert the status of %s: %w", object.GetName(), err)
 	}
@@ -82,14 +86,16 @@ type write struct {
 	name          string
 	empty         *unstructured.Unstructured
 	before, after map[string]any
+	// owned are the fields of the status that are the owner's as a whole.
+	owned []string
 }
 
-func newWrite(kube client.Client, object client.Object, owner string, before, after any) (*write, error) {
+func newWrite(kube client.Client, object client.Object, owner string, before, after any, owned []string) (*write, error) {
 	gvk, err := apiutil.GVKForObject(object, kube.Scheme())
 	if err != nil {
 		return nil, err
 	}
-	w := &write{kube: kube, owner: owner, gvk: gvk.Kind, name: object.GetName(), empty: &unstructured.Unstructured{}}
+	w := &write{kube: kube, owner: owner, gvk: gvk.Kind, name: object.GetName(), empty: &unstructured.Unstructured{}, owned: owned}
 	w.empty.SetGroupVersionKind(gvk)
 	w.empty.SetName(object.GetName())
 	if w.before, err = runtime.DefaultUnstructuredConverter.ToUnstructured(before); err != nil {
@@ -136,6 +142,11 @@ func (w *write) read(ctx context.Context) (*unstructured.Unstructured, error) {
 // says tells whether the owner's part of an object is as given.
 func (w *write) says(now *unstructured.Unstructured, given map[string]any) bool {
 	status, _, _ := unstructured.NestedMap(now.Object, "status")
+	for _, name := range w.owned {
+		if !agree(status[name], given[name]) {
+			return false
+		}
+	}
 	return agree(status, given, w.before, w.after)
 }
 

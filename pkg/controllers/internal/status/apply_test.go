@@ -132,3 +132,41 @@ func TestApply(t *testing.T) {
 		})
 	}
 }
+
+// TestApplyKeepsAnOwnedField has another replica fill a field while this one has read
+// that it is absent, and writes something else.
+func TestApplyKeepsAnOwnedField(t *testing.T) {
+	kube, err := client.New(apitest.Config(t), client.Options{Scheme: controllers.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "owned-field"}, Spec: v1alpha1.ClusterSpec{
+		APIEndpoint: "https://member",
+		CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{
+			SecretReference: v1alpha1.SecretReference{Namespace: v1alpha1.SystemNamespace, Name: "member"},
+		},
+	}}
+	if err := kube.Create(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	none, conditions := &v1alpha1.ClusterStatus{}, []metav1.Condition{condition(mine, "Old")}
+	said := &v1alpha1.ClusterStatus{Conditions: conditions}
+	if err := status.Apply(t.Context(), kube, cluster, mine, none, said, "membership"); err != nil {
+		t.Fatal(err)
+	}
+	read := cluster.DeepCopy()
+	filled := &v1alpha1.ClusterStatus{Conditions: conditions, Membership: &v1alpha1.ClusterMembership{Instance: "alpha"}}
+	if err := status.Apply(t.Context(), kube, cluster, mine, said, filled, "membership"); err != nil {
+		t.Fatal(err)
+	}
+	next := &v1alpha1.ClusterStatus{Conditions: []metav1.Condition{condition(mine, "New")}}
+	if err := status.Apply(t.Context(), kube, read, mine, said, next, "membership"); !apierrors.IsConflict(err) {
+		t.Errorf("it wrote over the next leader: %v", err)
+	}
+	if err := kube.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
+		t.Fatal(err)
+	}
+	if cluster.Status.Membership == nil {
+		t.Error("it removed what the next leader had filled")
+	}
+}
