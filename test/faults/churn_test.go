@@ -332,7 +332,13 @@ func (c *churn) gone(t *testing.T, object client.Object) {
 
 func (c *churn) goHome(t *testing.T) {
 	t.Helper()
-	poll.Until(t, noticeWithin, moving+" can be sent home", func(ctx context.Context) error { return c.send(ctx, home) })
+	c.sendTo(t, home)
+}
+
+// sendTo sends the member to an instance, as soon as that can be written.
+func (c *churn) sendTo(t *testing.T, instance string) {
+	t.Helper()
+	poll.Until(t, noticeWithin, moving+" can be sent to "+instance, func(ctx context.Context) error { return c.send(ctx, instance) })
 }
 
 // remove deletes all that comes and goes, and gives the member its own settings back.

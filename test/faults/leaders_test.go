@@ -35,8 +35,22 @@ func TestTwoLeaders(t *testing.T) {
 	poll.Until(t, noticeWithin, "there is a second leader", func(ctx context.Context) error { return worksAt(ctx, second.Address) })
 	seen := s.witness(t)
 	stop := c.start(t)
+	c.sendTo(t, "alpha")
 	time.Sleep(twoLeadFor)
 	stop()
+	// Wherever it was sent meanwhile, it goes from one instance to the other: to rest it
+	// has to go home.
+	c.sendTo(t, "alpha")
+	poll.Until(t, restWithin, moving+" is a member of alpha", func(ctx context.Context) error {
+		cluster := &kairshipv1alpha1.Cluster{}
+		if err := c.global.Get(ctx, client.ObjectKey{Name: moving}, cluster); err != nil {
+			return err
+		}
+		if at := cluster.Status.Membership; at == nil || at.Instance != "alpha" {
+			return fmt.Errorf("its membership is %+v", at)
+		}
+		return says(cluster, cluster.Status.Conditions, kairshipv1alpha1.ConditionJoined)
+	})
 	s.leader(t) // It led all the time.
 	t.Logf("changes: %v", c.counts())
 	c.comesToRest(t)
