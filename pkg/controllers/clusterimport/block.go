@@ -29,7 +29,7 @@ const (
 // block ends a removal while workloads are propagated to the cluster. What makes
 // the cluster a member is kept true meanwhile.
 func (r *Reconciler) block(ctx context.Context, s *scope) error {
-	if s.karmada == nil || !s.karmada.DeletionTimestamp.IsZero() || s.membership.LeavingSince != nil {
+	if s.karmada == nil || isReserved(s.karmada) || !s.karmada.DeletionTimestamp.IsZero() || s.membership.LeavingSince != nil {
 		return nil
 	}
 	begun := time.Now()

@@ -115,7 +115,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 // move takes the cluster out of where it should not be, and then brings it to
 // where it should.
 func (r *Reconciler) move(ctx context.Context, s *scope) error {
-	r.recover(s)
+	if err := r.recover(ctx, s); err != nil {
+		return err
+	}
 	if s.leaves() {
 		if err := outcome.Run(ctx, s,
 			r.findFormer, r.lookInFormer, r.block, r.beginToLeave, r.leaveInstance, r.leaveMember, r.forgetMembership); err != nil {
@@ -126,7 +128,7 @@ func (r *Reconciler) move(ctx context.Context, s *scope) error {
 		return outcome.Run(ctx, s, r.release, r.rest)
 	}
 	return outcome.Run(ctx, s,
-		r.findInstance, r.connectInstance, r.lookInInstance, r.connectMember, r.identify, r.claim,
+		r.findInstance, r.connectInstance, r.holdMember, r.lookInInstance, r.connectMember, r.identify, r.claim,
 		r.prepare, r.publishSecrets, r.publish, r.confirm)
 }
 
@@ -140,6 +142,9 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 	}
 	if ctx.Err() != nil {
 		return ctx.Err() // We are being stopped, which says nothing about the other side.
+	}
+	if errors.Is(err, errOutdated) {
+		return &outcome.Stop{Retry: whileBusy}
 	}
 	if other, is := errors.AsType[*taken](err); is {
 		return &outcome.Stop{Condition: v1alpha1.NotJoined(other.reason(), other.Error()), Retry: whileElsewhere}

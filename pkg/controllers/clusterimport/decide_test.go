@@ -30,10 +30,10 @@ func TestMarksTellWhoseAnObjectIs(t *testing.T) {
 		want   owner
 	}{
 		{"made for this Cluster", marked(mine), ownedByUs},
-		{"made for it while it was in another instance", marked(marks{"m1", "uid-1", "beta", "here"}), ownedByUs},
-		{"made for an earlier Cluster of the same name", marked(marks{"m1", "uid-0", "alpha", "here"}), ownedByAnother},
-		{"made for another Cluster", marked(marks{"m2", "uid-2", "alpha", "here"}), ownedByAnother},
-		{"made by another Kairship that has the same Cluster by chance", marked(marks{"m1", "uid-1", "alpha", "there"}), ownedByKairship},
+		{"made for it while it was in another instance", marked(marks{cluster: "m1", uid: "uid-1", instance: "beta", global: "here"}), ownedByUs},
+		{"made for an earlier Cluster of the same name", marked(marks{cluster: "m1", uid: "uid-0", instance: "alpha", global: "here"}), ownedByAnother},
+		{"made for another Cluster", marked(marks{cluster: "m2", uid: "uid-2", instance: "alpha", global: "here"}), ownedByAnother},
+		{"made by another Kairship that has the same Cluster by chance", marked(marks{cluster: "m1", uid: "uid-1", instance: "alpha", global: "there"}), ownedByKairship},
 		{"made by karmadactl", map[string]string{"karmada.io/system": "true"}, ownedBySomebody},
 		{"a label alone, as a chart may set it", map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue}, ownedBySomebody},
 		{"nothing", nil, ownedBySomebody},

@@ -66,7 +66,10 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 		}
 	}
 	foreign.WithLabelValues(instance.Name).Set(float64(strangers))
-	if err := d.finishOrphans(ctx, instance, control, len(changed) > 0); err != nil && ctx.Err() == nil {
+	if err := d.removeStale(ctx, control, seen); err != nil && ctx.Err() == nil {
+		log.FromContext(ctx).Info("Cannot remove what was made for an earlier membership", "instance", instance.Name, "cause", err.Error())
+	}
+	if err := d.finishOrphans(ctx, instance, control, seen, len(changed) > 0); err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Info("Cannot finish what Karmada left of former members", "instance", instance.Name, "cause", err.Error())
 	}
 	return ctrl.Result{RequeueAfter: probe.Next(d.Interval)}, d.tell(ctx, changed)
@@ -157,24 +160,25 @@ func (r *Reconciler) discovered(ctx context.Context) (bool, error) {
 }
 
 // recover finds in the instances what a record that got lost, as when the Cluster
-// was restored from a backup without its status, had said.
-func (r *Reconciler) recover(s *scope) {
+// was restored from a backup without its status, had said, and writes it down again.
+func (r *Reconciler) recover(ctx context.Context, s *scope) error {
 	if s.membership != nil {
-		return
+		return nil
 	}
 	found := r.roster.ours(s.marks)
 	if found == nil {
-		return
+		return nil
 	}
 	instance := found.instance
 	if found.madeFor != "" { // The same control plane may be registered twice.
 		instance = found.madeFor
 	}
 	s.membership = &v1alpha1.ClusterMembership{
-		Instance: instance, MemberUID: types.UID(found.uid), KubeSystemID: found.id,
+		Instance: instance, UID: types.UID(found.membership), MemberUID: types.UID(found.uid), KubeSystemID: found.id,
 		Credentials: v1alpha1.JoinWithServiceAccount, // To clean up where nothing was made does no harm.
 	}
-	s.marks.instance = instance
+	s.marks.instance, s.marks.membership = instance, found.membership
+	return s.save(ctx, r)
 }
 
 func requestFor(_ context.Context, object client.Object) []reconcile.Request {

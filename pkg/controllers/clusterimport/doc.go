@@ -23,6 +23,33 @@
 // leads or where the one before it stopped. Should the status be lost, the marks
 // in the instances tell where a cluster is; see roster.
 //
+// # Two leaders, stale caches and frozen processes
+//
+// A process may be frozen between any two requests, and go on while another one leads.
+// The steps of a join are in two API servers, which have no transaction in common. Four
+// rules keep a cluster from being a member twice:
+//
+//  1. The record changes from one membership to another only through none. Each change
+//     is made on the condition that what is stored is what was read. A membership has a
+//     UID, so an equal record of a later one is not taken for it.
+//  2. Every write to an instance or a member has three parts: the object is read, then
+//     the record from the API server (verify), and then the object is changed or
+//     deleted on the condition that it is as it was read. An object that a later
+//     membership uses has changed, because it carries that one's UID: the late write is
+//     refused. At most one write can come late, since the next verify fails.
+//  3. A creation cannot have a condition. So Karmada's object is created without its
+//     Secrets, and Karmada leaves such a member alone (reserve). Its UID is recorded.
+//     Only then the Secrets are named in it, by a change (admit). Once leaving is
+//     recorded no other object can be, and it deletes the one that is: a late admit is
+//     refused, and an object that was not recorded is never admitted.
+//  4. A member is claimed for one Cluster first, and looked for among the others then:
+//     of two Clusters for the same cluster at least one sees the other, and yields.
+//
+// A late creation remains: a reserved object, or a Secret with a token, which leaving
+// has revoked if it was made for the member. The look at an instance removes both
+// (stale.go). In the member it is one object of several that are of no use alone; the
+// next join takes it over.
+//
 // # Karmada's library
 //
 // Names, labels, roles and types are those of github.com/karmada-io/karmada, so

@@ -24,6 +24,9 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 	if apierrors.IsNotFound(err) {
 		created, _ := wanted.DeepCopyObject().(client.Object)
 		s.marks.put(created)
+		if err := r.verify(ctx, s); err != nil {
+			return nil, err
+		}
 		if err := in.Create(ctx, created, client.FieldOwner(Name)); err != nil {
 			return nil, r.failed(in, err, "create %s %q", kind, wanted.GetName())
 		}
@@ -44,6 +47,9 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 	adjust(updated, wanted)
 	if equality.Semantic.DeepEqual(stored, updated) {
 		return stored, nil
+	}
+	if err := r.verify(ctx, s); err != nil {
+		return nil, err
 	}
 	err = in.Patch(ctx, updated, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}), client.FieldOwner(Name))
 	return updated, r.failed(in, err, "change %s %q", kind, wanted.GetName())
@@ -82,7 +88,7 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored 
 			if !account && !token {
 				return nil
 			}
-			if err := r.delete(ctx, in, stored); err != nil {
+			if err := r.delete(ctx, s, in, stored); err != nil {
 				return err
 			}
 			return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name)}
@@ -103,14 +109,22 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, in *remote, object cl
 	case s.marks.of(stored) != ownedByUs:
 		return nil // It is somebody else's, and stays.
 	}
-	return r.delete(ctx, in, stored)
+	return r.delete(ctx, s, in, stored)
 }
 
-// delete deletes what was read, and nothing that took its place since.
-func (r *Reconciler) delete(ctx context.Context, in *remote, stored client.Object) error {
-	uid := stored.GetUID()
-	err := in.Delete(ctx, stored, client.Preconditions{UID: &uid})
-	return r.failed(in, client.IgnoreNotFound(err), "delete %s %q", kindOf(stored), stored.GetName())
+// delete deletes what was read, and nothing that took its place since or that became
+// part of another membership.
+func (r *Reconciler) delete(ctx context.Context, s *scope, in *remote, stored client.Object) error {
+	if err := r.verify(ctx, s); err != nil {
+		return err
+	}
+	return r.failed(in, client.IgnoreNotFound(deleteAsRead(ctx, in, stored)), "delete %s %q", kindOf(stored), stored.GetName())
+}
+
+// deleteAsRead deletes an object, provided that it is as it was read.
+func deleteAsRead(ctx context.Context, in *remote, stored client.Object, opts ...client.DeleteOption) error {
+	uid, version := stored.GetUID(), stored.GetResourceVersion()
+	return in.Delete(ctx, stored, append(opts, client.Preconditions{UID: &uid, ResourceVersion: &version})...)
 }
 
 func kindOf(object client.Object) string {

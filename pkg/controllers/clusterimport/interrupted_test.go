@@ -235,6 +235,9 @@ func (w *world) pictureOf(places ...string) []string {
 		w.Fatal(err)
 	default:
 		joined := meta.FindStatusCondition(cluster.Status.Conditions, v1alpha1.ConditionJoined)
+		if cluster.Status.Membership != nil {
+			cluster.Status.Membership.UID = "" // It is another one each time.
+		}
 		all = append(all, fmt.Sprintf("Cluster m1 %v %s %+v", cluster.Finalizers, joined.Reason, cluster.Status.Membership))
 	}
 	slices.Sort(all)

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -138,25 +139,25 @@ func (r *Reconciler) systemIDOf(ctx context.Context, member *remote) (string, er
 }
 
 // claim makes sure that the cluster is nobody else's, and writes down that it is
-// becoming a member, before anything is made elsewhere. One Cluster at a time
-// does so: two for the same cluster would else each find it free.
+// becoming a member, before anything is made elsewhere. One Cluster at a time does so
+// in this process. Two processes may claim the same cluster for two Clusters at the
+// same moment: so each looks again after it has claimed, when at least one of them
+// sees the other.
 func (r *Reconciler) claim(ctx context.Context, s *scope) error {
-	if s.membership != nil {
-		return r.hold(ctx, s)
+	switch {
+	case s.membership != nil && s.karmada != nil && !isReserved(s.karmada):
+		return nil
+	case s.membership != nil:
+		return r.yield(ctx, s)
 	}
 	r.claims.Lock()
 	defer r.claims.Unlock()
-	others := &v1alpha1.ClusterList{}
-	if err := r.Live.List(ctx, others); err != nil {
-		return fmt.Errorf("list clusters: %w", err)
-	}
-	for i := range others.Items {
-		other := &others.Items[i]
-		if other.Name != s.cluster.Name && other.Status.Membership != nil && other.Status.Membership.KubeSystemID == s.systemID {
-			return &outcome.Stop{Retry: whileElsewhere, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoinedElsewhere, fmt.Sprintf(
-				"It is the same cluster as %q (namespace kube-system has UID %s), which is a member of instance %q. A cluster is a member of one instance at most.",
-				other.Name, s.systemID, other.Status.Membership.Instance))}
-		}
+	other, err := r.twin(ctx, s)
+	switch {
+	case err != nil:
+		return err
+	case other != nil:
+		return s.isTwinOf(other)
 	}
 	known, err := r.discovered(ctx)
 	if err != nil {
@@ -165,7 +166,9 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	if !known {
 		return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, "Kairship is finding out what members the instances have.")}
 	}
-	r.recover(s)
+	if err := r.recover(ctx, s); err != nil {
+		return err
+	}
 	if s.membership != nil {
 		return &outcome.Stop{Retry: whileBusy} // It is a member already, and its record was lost.
 	}
@@ -175,12 +178,66 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	if err := r.hold(ctx, s); err != nil {
 		return err
 	}
-	s.membership = &v1alpha1.ClusterMembership{Instance: s.instance.Name, InstanceUID: s.instance.UID, KubeSystemID: s.systemID}
+	s.membership = &v1alpha1.ClusterMembership{
+		Instance: s.instance.Name, UID: uuid.NewUUID(), InstanceUID: s.instance.UID, KubeSystemID: s.systemID,
+	}
+	s.marks.membership = string(s.membership.UID)
 	joining := v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The cluster is being joined to instance %q.", s.instance.Name))
 	s.joined = &joining
 	clocks.begin(s.cluster.Name, "join")
 	r.notef(s, corev1.EventTypeNormal, "Joining", "The cluster begins to join instance %q", s.instance.Name)
-	return s.save(ctx, r)
+	if err := s.save(ctx, r); err != nil {
+		return err
+	}
+	return r.yield(ctx, s)
+}
+
+// yield ends a join of a cluster that another Cluster has claimed, too. Of two that
+// claim it at the same moment the one with the lower name waits, and the other leaves;
+// the first leaves as well when the other has its object in an instance already.
+func (r *Reconciler) yield(ctx context.Context, s *scope) error {
+	other, err := r.twin(ctx, s)
+	if err != nil || other == nil {
+		return err
+	}
+	if s.cluster.Name < other.Name && other.Status.Membership.MemberUID == "" {
+		return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: s.isTwinOf(other).Condition}
+	}
+	if err := r.beginToLeave(ctx, s); err != nil {
+		return err
+	}
+	return &outcome.Stop{Retry: whileBusy, Condition: s.isTwinOf(other).Condition}
+}
+
+// twin is another Cluster that is a member of an instance, or becomes one, and the same
+// cluster; nil when there is none.
+func (r *Reconciler) twin(ctx context.Context, s *scope) (*v1alpha1.Cluster, error) {
+	others := &v1alpha1.ClusterList{}
+	if err := r.Live.List(ctx, others); err != nil {
+		return nil, fmt.Errorf("list clusters: %w", err)
+	}
+	for i := range others.Items {
+		other := &others.Items[i]
+		if other.Name != s.cluster.Name && other.Status.Membership != nil && other.Status.Membership.KubeSystemID == s.systemID {
+			return other, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // None is an answer here, not an error.
+}
+
+func (s *scope) isTwinOf(other *v1alpha1.Cluster) *outcome.Stop {
+	return &outcome.Stop{Retry: whileElsewhere, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoinedElsewhere, fmt.Sprintf(
+		"It is the same cluster as %q (namespace kube-system has UID %s), which is a member of instance %q. A cluster is a member of one instance at most.",
+		other.Name, s.systemID, other.Status.Membership.Instance))}
+}
+
+// holdMember holds a Cluster that is recorded as a member, should its finalizer have
+// been taken off.
+func (r *Reconciler) holdMember(ctx context.Context, s *scope) error {
+	if s.membership == nil {
+		return nil
+	}
+	return r.hold(ctx, s)
 }
 
 // hold keeps the Cluster from vanishing before what is made for it.

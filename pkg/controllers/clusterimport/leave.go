@@ -125,7 +125,7 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 		}
 		err = r.cleanRightMember(ctx, s)
 	}
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || s.outdated {
 		return err
 	}
 	if s.deleting() && r.patienceIsOver(s) {
@@ -186,21 +186,33 @@ func why(err error) string {
 	return err.Error()
 }
 
-// forgetMembership notes that nothing is left, or nothing that anybody waits for.
-func (r *Reconciler) forgetMembership(_ context.Context, s *scope) error {
-	if behind := s.behind(); behind != "" {
-		r.notef(s, corev1.EventTypeWarning, "LeftBehind", "The cluster left instance %q.%s", s.membership.Instance, behind)
+// forgetMembership removes the record, because nothing is left, or nothing that anybody
+// waits for. That is a write of its own: the next membership is recorded only where
+// there is none.
+func (r *Reconciler) forgetMembership(ctx context.Context, s *scope) error {
+	instance, behind := s.membership.Instance, s.behind()
+	s.departed = true
+	s.membership, s.instance, s.control, s.member, s.karmada = nil, nil, nil, nil, nil
+	free := v1alpha1.NotJoined(v1alpha1.ReasonFree, freeMessage+behind)
+	s.joined = &free
+	if err := s.save(ctx, r); err != nil {
+		return err
+	}
+	s.marks.membership = ""
+	if behind != "" {
+		r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeWarning, "LeftBehind", "Leave", "The cluster left instance %q.%s", instance, behind)
 	} else {
-		r.notef(s, corev1.EventTypeNormal, "Left", "The cluster left instance %q, and nothing of it remains", s.membership.Instance)
+		r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, "Left", "Leave", "The cluster left instance %q, and nothing of it remains", instance)
 	}
 	clocks.end(s.cluster.Name, "leave")
 	r.pauses.forget(s.cluster.Name)
 	r.members.forget(s.cluster.Name)
 	r.roster.drop(s.marks.uid) // Else the record would be found again in what was seen there last.
-	s.departed = true
-	s.membership, s.instance, s.control, s.member, s.karmada = nil, nil, nil, nil, nil
 	return nil
 }
+
+// freeMessage is what condition Joined says of a cluster that is free.
+const freeMessage = "The cluster is a member of no instance."
 
 // forsake begins a membership anew whose object is gone from the instance. Somebody
 // removed it; or the instance's name or credentials now lead to another control
@@ -234,10 +246,6 @@ func (r *Reconciler) forsake(ctx context.Context, s *scope) error {
 // release lets the Cluster go: nothing is left of it elsewhere.
 func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	if controllerutil.ContainsFinalizer(s.cluster, v1alpha1.ClusterImportFinalizer) {
-		if !s.deleting() && s.cluster.Status.Membership != nil {
-			// The record goes first: without the finalizer nobody would have to look at it.
-			return errors.Join(r.rest(ctx, s), &outcome.Stop{Retry: whileBusy})
-		}
 		free := s.cluster.DeepCopy()
 		if err := finalizer.Release(ctx, r.Client, free, v1alpha1.ClusterImportFinalizer); err != nil {
 			return err
@@ -256,7 +264,7 @@ func (r *Reconciler) rest(_ context.Context, s *scope) error {
 	if s.gone {
 		return nil
 	}
-	free := v1alpha1.NotJoined(v1alpha1.ReasonFree, "The cluster is a member of no instance."+s.behind())
+	free := v1alpha1.NotJoined(v1alpha1.ReasonFree, freeMessage+s.behind())
 	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.cluster.Status.KubeSystemID); found != nil {
 		free = found.condition("")
 	} else if !s.departed && s.wasLeftBehind() {

@@ -28,7 +28,7 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 			if err := r.markSpace(ctx, s); err != nil {
 				return err
 			}
-			if err := r.delete(ctx, s.control, s.karmada); err != nil {
+			if err := r.delete(ctx, s, s.control, s.karmada); err != nil {
 				return err
 			}
 		}

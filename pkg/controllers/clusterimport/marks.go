@@ -16,19 +16,25 @@ type marks struct {
 	cluster  string
 	uid      string
 	instance string
+	// membership is the UID of the membership; empty for one without.
+	membership string
 	// global is the UID of the global cluster's namespace kube-system: two Kairships
 	// may know the same cluster.
 	global string
 }
 
 func (m marks) labels() map[string]string {
-	return map[string]string{
+	labels := map[string]string{
 		v1alpha1.ManagedByLabel:     v1alpha1.ManagedByValue,
 		v1alpha1.ClusterLabel:       m.cluster,
 		v1alpha1.OwnerUIDLabel:      m.uid,
 		v1alpha1.InstanceLabel:      m.instance,
 		v1alpha1.GlobalClusterLabel: m.global,
 	}
+	if m.membership != "" {
+		labels[v1alpha1.MembershipLabel] = m.membership
+	}
+	return labels
 }
 
 // put marks an object; what other labels it has stays.

@@ -47,13 +47,16 @@ func (p *spaces) forget(instance string) {
 // waits for any more: the Cluster is gone, or was given up on. What the Works made
 // stays in the member, which the event LeftBehind said: the member may have become
 // that of another instance since. soon has it look even if it did so lately.
-func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instance, control *remote, soon bool) error {
+func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instance, control *remote, seen []member, soon bool) error {
 	now := time.Now()
 	if !soon && !d.spaces.due(instance.Name, now) {
 		return nil
 	}
 	global, err := d.globalCluster(ctx)
 	if err != nil {
+		return err
+	}
+	if err := d.removeStaleSecrets(ctx, control, global, seen); err != nil {
 		return err
 	}
 	list := &corev1.NamespaceList{}

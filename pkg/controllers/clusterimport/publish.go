@@ -134,6 +134,9 @@ func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
 	}}
 	// All members share it, so it is nobody's, and stays.
 	if err := s.control.Get(ctx, client.ObjectKeyFromObject(namespace), &corev1.Namespace{}); apierrors.IsNotFound(err) {
+		if err := r.verify(ctx, s); err != nil {
+			return err
+		}
 		if err := s.control.Create(ctx, namespace, client.FieldOwner(Name)); err != nil {
 			return r.failed(s.control, err, "create namespace %q", joinNamespace)
 		}
@@ -158,37 +161,81 @@ func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// publish makes Karmada's object, or brings it up to date.
+// publish makes Karmada's object, or brings it up to date. A new one is reserved first,
+// and recorded: Karmada is let in by a change of an object that leaving would have
+// removed, which the API server refuses when it is not as it was read.
 func (r *Reconciler) publish(ctx context.Context, s *scope) error {
-	place := whereIs(&s.cluster.Spec)
 	if s.karmada == nil {
-		created := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: s.cluster.Name}}
-		s.marks.put(created)
-		shape(created, s.to, s.systemID, place)
-		if err := s.control.Create(ctx, created, client.FieldOwner(Name)); err != nil {
-			return r.failed(s.control, err, "create Cluster %q", s.cluster.Name)
-		}
-		s.karmada = created
-	} else {
-		updated := s.karmada.DeepCopy()
-		s.marks.put(updated)
-		shape(updated, s.to, s.systemID, place)
-		if moved := karmadautil.ClusterAccessCredentialChanged(updated.Spec, s.karmada.Spec); moved {
-			r.notef(s, corev1.EventTypeNormal, "MemberMoved",
-				"Told instance %q of the new endpoint or proxy. Its karmada-controller-manager goes on watching at the former one: restart it before that goes away", s.membership.Instance)
-		}
-		if err := r.patch(ctx, s, updated); err != nil {
+		if err := r.reserve(ctx, s); err != nil {
 			return err
 		}
 	}
-	s.membership.MemberUID = s.karmada.UID
+	if s.membership.MemberUID != s.karmada.UID {
+		s.membership.MemberUID = s.karmada.UID
+		if err := s.save(ctx, r); err != nil {
+			return err
+		}
+	}
+	return r.admit(ctx, s)
+}
+
+// reserve makes Karmada's object without the Secrets to reach the cluster with, and so
+// without a place for workloads: Karmada leaves it alone. A creation cannot be made
+// dependent on anything, so this one may come late, from a process that was frozen.
+func (r *Reconciler) reserve(ctx context.Context, s *scope) error {
+	created := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: s.cluster.Name}}
+	s.marks.put(created)
+	created.Spec.ID, created.Spec.SyncMode, created.Spec.APIEndpoint = s.systemID, clusterv1alpha1.Push, s.to.Endpoint
+	if err := r.verify(ctx, s); err != nil {
+		return err
+	}
+	if err := s.control.Create(ctx, created, client.FieldOwner(Name)); err != nil {
+		return r.failed(s.control, err, "create Cluster %q", s.cluster.Name)
+	}
+	s.karmada = created
 	return nil
+}
+
+// isReserved reports whether Karmada was not let into the cluster yet: see reserve.
+func isReserved(karmada *clusterv1alpha1.Cluster) bool { return karmada.Spec.SecretRef == nil }
+
+// admitAttempts is how often the change of Karmada's object is tried at once: Karmada
+// adds its finalizer to a new one at the same moment.
+const admitAttempts = 5
+
+// admit brings Karmada's object up to date, with which Karmada is let into the cluster.
+func (r *Reconciler) admit(ctx context.Context, s *scope) error {
+	place := whereIs(&s.cluster.Spec)
+	for attempt := 1; ; attempt++ {
+		updated := s.karmada.DeepCopy()
+		s.marks.put(updated)
+		shape(updated, s.to, s.systemID, place)
+		if !isReserved(s.karmada) && karmadautil.ClusterAccessCredentialChanged(updated.Spec, s.karmada.Spec) {
+			r.notef(s, corev1.EventTypeNormal, "MemberMoved",
+				"Told instance %q of the new endpoint or proxy. Its karmada-controller-manager goes on watching at the former one: restart it before that goes away", s.membership.Instance)
+		}
+		err := r.patch(ctx, s, updated)
+		if !apierrors.IsConflict(err) || attempt == admitAttempts {
+			return err
+		}
+		now := &clusterv1alpha1.Cluster{}
+		if err := s.control.Get(ctx, client.ObjectKeyFromObject(updated), now); err != nil {
+			return r.failed(s.control, err, "read Cluster %q", updated.Name)
+		}
+		if now.UID != s.karmada.UID || !now.DeletionTimestamp.IsZero() {
+			return err
+		}
+		s.karmada = now
+	}
 }
 
 func (r *Reconciler) patch(ctx context.Context, s *scope, updated *clusterv1alpha1.Cluster) error {
 	patch := client.MergeFromWithOptions(s.karmada, client.MergeFromWithOptimisticLock{})
 	if equality.Semantic.DeepEqual(s.karmada, updated) {
 		return nil
+	}
+	if err := r.verify(ctx, s); err != nil {
+		return err
 	}
 	if err := s.control.Patch(ctx, updated, patch, client.FieldOwner(Name)); err != nil {
 		return r.failed(s.control, err, "change Cluster %q", updated.Name)

@@ -35,9 +35,11 @@ type member struct {
 	// id is the UID of the cluster's namespace kube-system.
 	id string
 	// labels are the marks.
-	cluster, owner, global, madeFor string
-	managed                         bool
-	ready, deleting                 bool
+	cluster, owner, global, madeFor, membership string
+
+	managed, ready, deleting bool
+	// reserved means that Karmada was not let in; see reserve.
+	reserved bool
 }
 
 func memberOf(instance string, karmada *clusterv1alpha1.Cluster) member {
@@ -45,7 +47,7 @@ func memberOf(instance string, karmada *clusterv1alpha1.Cluster) member {
 	return member{
 		instance: instance, name: karmada.Name, uid: string(karmada.UID), generation: karmada.Generation, id: karmada.Spec.ID,
 		cluster: labels[v1alpha1.ClusterLabel], owner: labels[v1alpha1.OwnerUIDLabel], global: labels[v1alpha1.GlobalClusterLabel],
-		madeFor: labels[v1alpha1.InstanceLabel], managed: labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue,
+		madeFor: labels[v1alpha1.InstanceLabel], membership: labels[v1alpha1.MembershipLabel], reserved: isReserved(karmada), managed: labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue,
 		ready: ready != nil && ready.Status == metav1.ConditionTrue, deleting: !karmada.DeletionTimestamp.IsZero(),
 	}
 }
@@ -185,9 +187,10 @@ func (r *roster) find(fits func(member) bool) *member {
 	return &first
 }
 
-// ours is the member that was made for a Cluster; nil when there is none.
+// ours is the member that was made for a Cluster; nil when there is none. One that was
+// only reserved is none.
 func (r *roster) ours(as marks) *member {
-	return r.find(func(m member) bool { return m.whose(as) == ownedByUs })
+	return r.find(func(m member) bool { return m.whose(as) == ownedByUs && !m.reserved })
 }
 
 // joinedByOthers is the member that is this very cluster and was not made for it;

@@ -28,14 +28,14 @@ func TestWhoJoinedACluster(t *testing.T) {
 		want     string
 	}{
 		{"its own membership is nobody else's", mine, "m1", "id-1", "", ""},
-		{"another entry for the same cluster", marks{"twin", "uid-7", "", "here"}, "twin", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
-		{"joined by hand, and free here", marks{"m9", "uid-9", "", "here"}, "m9", "id-9", "", v1alpha1.ReasonForeign},
-		{"joined by hand where it wants to be", marks{"m9", "uid-9", "", "here"}, "m9", "id-9", "alpha", v1alpha1.ReasonForeign},
-		{"joined by hand to another one", marks{"m9", "uid-9", "", "here"}, "m9", "id-9", "beta", v1alpha1.ReasonJoinedElsewhere},
-		{"a name counts only while it is not known which cluster it is", marks{"by-hand", "uid-8", "", "here"}, "by-hand", "id-8", "", ""},
-		{"an instance that does not know either", marks{"hidden", "uid-8", "", "here"}, "hidden", "id-8", "", v1alpha1.ReasonForeign},
-		{"another Kairship's", marks{"m1", "uid-1", "", "there"}, "m1", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
-		{"nobody has it", marks{"m5", "uid-5", "", "here"}, "m5", "id-5", "", ""},
+		{"another entry for the same cluster", marks{cluster: "twin", uid: "uid-7", global: "here"}, "twin", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
+		{"joined by hand, and free here", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "", v1alpha1.ReasonForeign},
+		{"joined by hand where it wants to be", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "alpha", v1alpha1.ReasonForeign},
+		{"joined by hand to another one", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "beta", v1alpha1.ReasonJoinedElsewhere},
+		{"a name counts only while it is not known which cluster it is", marks{cluster: "by-hand", uid: "uid-8", global: "here"}, "by-hand", "id-8", "", ""},
+		{"an instance that does not know either", marks{cluster: "hidden", uid: "uid-8", global: "here"}, "hidden", "id-8", "", v1alpha1.ReasonForeign},
+		{"another Kairship's", marks{cluster: "m1", uid: "uid-1", global: "there"}, "m1", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
+		{"nobody has it", marks{cluster: "m5", uid: "uid-5", global: "here"}, "m5", "id-5", "", ""},
 	} {
 		got := ""
 		if found := r.joinedByOthers(c.as, c.name, c.id); found != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -48,6 +49,9 @@ type scope struct {
 	joined *metav1.Condition
 	// gone means that the Cluster has been released: there is nothing to write to.
 	gone bool
+	// outdated means that the stored record is not the one that this reconciliation
+	// goes by: it may write nothing any more.
+	outdated bool
 }
 
 // handover is what an instance is given to reach a member with.
@@ -66,7 +70,7 @@ func newScope(cluster *v1alpha1.Cluster, global string) *scope {
 		Membership: cluster.Status.Membership.DeepCopy(),
 	}
 	if s.membership != nil {
-		s.marks.instance = s.membership.Instance
+		s.marks.instance, s.marks.membership = s.membership.Instance, string(s.membership.UID)
 	}
 	return s
 }
@@ -138,16 +142,18 @@ func (s *scope) wasLeftBehind() bool {
 	return was != nil && was.Reason == v1alpha1.ReasonFree && strings.Contains(was.Message, leftBehind)
 }
 
-// save writes the record and the condition, if they changed.
+// save writes the record and the condition, if they changed, provided that what is
+// stored is what was read.
 func (s *scope) save(ctx context.Context, r *Reconciler) error {
-	if s.gone {
+	if s.gone || s.outdated {
 		return nil
 	}
 	next := v1alpha1.ClusterStatus{Conditions: s.stored.Conditions, Membership: s.membership.DeepCopy()}
 	if s.joined != nil {
 		next.Conditions = status.Conditions(s.stored.Conditions, s.cluster.Generation, *s.joined)
 	}
-	if err := status.Apply(ctx, r.Client, s.cluster, Name, &s.stored, &next); err != nil {
+	if err := status.Apply(ctx, r.Client, s.cluster, Name, &s.stored, &next, "membership"); err != nil {
+		s.outdated = apierrors.IsConflict(err)
 		return err
 	}
 	r.announce(s, s.stored.Conditions, next.Conditions)

@@ -50,6 +50,9 @@ func (r *Reconciler) mark(ctx context.Context, s *scope, space *corev1.Namespace
 	}
 	marked := space.DeepCopy()
 	s.marks.put(marked)
+	if err := r.verify(ctx, s); err != nil {
+		return err
+	}
 	patch := client.MergeFromWithOptions(space, client.MergeFromWithOptimisticLock{})
 	err := s.control.Patch(ctx, marked, patch, client.FieldOwner(Name))
 	return r.failed(s.control, client.IgnoreNotFound(err), "mark namespace %q", space.Name)
@@ -83,7 +86,7 @@ func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
 		return err
 	}
 	if space.DeletionTimestamp.IsZero() {
-		if err := r.delete(ctx, s.control, space); err != nil {
+		if err := r.delete(ctx, s, s.control, space); err != nil {
 			return err
 		}
 	} else if err := r.finishSpace(ctx, s.control, space, r.undoing(s)); err != nil {
@@ -143,9 +146,9 @@ func (r *Reconciler) undoing(s *scope) func(context.Context, *workv1alpha1.Work)
 			member, err = r.reachWidely(ctx, s)
 		}
 		if err == nil {
-			err = r.undo(ctx, member, work)
+			err = r.undo(ctx, s, member, work)
 		}
-		if err != nil && ctx.Err() == nil && (r.lost(s) || s.deleting() && r.patienceIsOver(s)) {
+		if err != nil && ctx.Err() == nil && !s.outdated && (r.lost(s) || s.deleting() && r.patienceIsOver(s)) {
 			s.leaveWork(work.Name, strings.TrimSuffix(why(err), "."))
 			return nil
 		}
@@ -179,7 +182,7 @@ func (r *Reconciler) reachWidely(ctx context.Context, s *scope) (*remote, error)
 
 // undo removes from the member what one Work made there, and that alone: its objects
 // name it. Like Karmada it leaves what the Work is to preserve.
-func (r *Reconciler) undo(ctx context.Context, member *remote, work *workv1alpha1.Work) error {
+func (r *Reconciler) undo(ctx context.Context, s *scope, member *remote, work *workv1alpha1.Work) error {
 	if preserve := work.Spec.PreserveResourcesOnDeletion; preserve != nil && *preserve {
 		return nil
 	}
@@ -202,8 +205,10 @@ func (r *Reconciler) undo(ctx context.Context, member *remote, work *workv1alpha
 			by[workv1alpha2.WorkNamespaceAnnotation] != work.Namespace || by[workv1alpha2.WorkNameAnnotation] != work.Name {
 			continue // It is not what the Work made.
 		}
-		uid := stored.GetUID()
-		err = member.Delete(ctx, stored, client.Preconditions{UID: &uid}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if err := r.verify(ctx, s); err != nil {
+			return err
+		}
+		err = deleteAsRead(ctx, member, stored, client.PropagationPolicy(metav1.DeletePropagationBackground))
 		if client.IgnoreNotFound(err) != nil {
 			return r.failed(member, err, "delete %s %q", made.GetKind(), made.GetName())
 		}

@@ -206,9 +206,15 @@ func TestSpaceIsMarked(t *testing.T) {
 	if got := labels(); len(got) != 1 {
 		t.Errorf("while it is a member, the labels are %v", got)
 	}
+	karmada := &clusterv1alpha1.Cluster{} // Which has the same marks.
+	if err := w.others["alpha"].Get(t.Context(), client.ObjectKey{Name: "m1"}, karmada); err != nil {
+		t.Fatal(err)
+	}
 	w.change(func(c *v1alpha1.Cluster) { c.Spec.InstanceRef = nil })
 	w.settle()
-	want := marks{cluster: "m1", uid: "uid-1", instance: "alpha", global: "global"}.labels()
+	want := marks{
+		cluster: "m1", uid: "uid-1", instance: "alpha", global: "global", membership: karmada.Labels[v1alpha1.MembershipLabel],
+	}.labels()
 	want["karmada.io/system"] = "true"
 	if diff := cmp.Diff(want, labels()); diff != "" {
 		t.Errorf("the labels (-want +got):\n%s", diff)

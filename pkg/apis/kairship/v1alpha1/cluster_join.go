@@ -56,6 +56,11 @@ type ClusterMembership struct {
 	// Instance is its name.
 	Instance string `json:"instance"`
 
+	// UID tells this membership from earlier and later ones of the same cluster. The
+	// objects that are made for it carry it as a label.
+	// +optional
+	UID types.UID `json:"uid,omitempty"`
+
 	// InstanceUID is the UID of that Instance: another one may take its name.
 	// +optional
 	InstanceUID types.UID `json:"instanceUID,omitempty"`

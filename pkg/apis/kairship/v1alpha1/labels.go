@@ -25,6 +25,10 @@ const (
 	// been reused since, or may belong to somebody else.
 	OwnerUIDLabel = GroupName + "/owner-uid"
 
+	// MembershipLabel holds status.membership.uid of the Cluster for which an object was
+	// made: an object of an earlier membership is stale.
+	MembershipLabel = GroupName + "/membership-uid"
+
 	// VirtualClusterFinalizer keeps an Instance until its virtual Cluster, the
 	// PediaCluster behind it and that one's rows in the index are gone.
 	VirtualClusterFinalizer = GroupName + "/virtual-cluster-sync"

@@ -122,6 +122,7 @@ func marked(given, now map[string]string) map[string]string {
 	labels := maps.Clone(given)
 	for _, mark := range []string{
 		v1alpha1.ManagedByLabel, v1alpha1.ClusterLabel, v1alpha1.InstanceLabel, v1alpha1.OwnerUIDLabel, v1alpha1.GlobalClusterLabel,
+		v1alpha1.MembershipLabel,
 	} {
 		if value, is := now[mark]; is {
 			labels[mark] = value
