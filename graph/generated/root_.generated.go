@@ -9859,7 +9859,7 @@ type OperationProgress @goModel(model: "github.com/kairship-io/kairship/pkg/flee
   instanceName: String!
   "Whether it is over."
   state: OperationState!
-  "Why it failed, for programs: ` + "`" + `DELETED` + "`" + `, ` + "`" + `UNSCHEDULED` + "`" + `, ` + "`" + `UNPROPAGATED` + "`" + `, ` + "`" + `DEGRADED` + "`" + `, ` + "`" + `NOT_APPLIED` + "`" + `, ` + "`" + `WITHDRAWN` + "`" + `, ` + "`" + `TIMED_OUT` + "`" + `, or the reason of the condition that says so. Null unless ` + "`" + `state` + "`" + ` is FAILED."
+  "Why it failed, for programs: ` + "`" + `DELETED` + "`" + `, ` + "`" + `UNSCHEDULED` + "`" + `, ` + "`" + `UNPROPAGATED` + "`" + `, ` + "`" + `UNMANAGED` + "`" + `, ` + "`" + `DEGRADED` + "`" + `, ` + "`" + `NOT_APPLIED` + "`" + `, ` + "`" + `WITHDRAWN` + "`" + `, ` + "`" + `TIMED_OUT` + "`" + `, or the reason of the condition that says so. Null unless ` + "`" + `state` + "`" + ` is FAILED."
   reason: String
   "What it waits for, or why it failed, for a person; null when there is nothing to add."
   message: String
@@ -12464,6 +12464,8 @@ enum WorkloadHealth {
   UNSCHEDULED
   "No policy claims it, or its propagation was suspended before it began; so it runs nowhere."
   UNPROPAGATED
+  "It runs where it was sent, and no policy selects it any more: changes do not reach the clusters until one does."
+  UNMANAGED
   "None of its clusters can be observed. (Where some can, it is DEGRADED.)"
   UNKNOWN
 }

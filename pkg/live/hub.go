@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -273,6 +274,9 @@ func viewKey(i *Interest) string {
 		for _, part := range []string{s.Instance, s.Resource.Group, s.Resource.Version, s.Resource.Resource} {
 			b.WriteString(part + "\x00")
 		}
+		if s.MetadataOnly {
+			b.WriteString("metadata\x00")
+		}
 	}
 	source(i.Source)
 	if i.Join != nil {
@@ -288,6 +292,7 @@ func compareSources(a, b Source) int {
 	for _, c := range []int{
 		strings.Compare(a.Instance, b.Instance), strings.Compare(a.Resource.Group, b.Resource.Group),
 		strings.Compare(a.Resource.Version, b.Resource.Version), strings.Compare(a.Resource.Resource, b.Resource.Resource),
+		strings.Compare(strconv.FormatBool(a.MetadataOnly), strconv.FormatBool(b.MetadataOnly)),
 	} {
 		if c != 0 {
 			return c

@@ -14,6 +14,8 @@ type Source struct {
 	Instance string
 	// Resource is what is followed, in the version that objects are wanted in.
 	Resource schema.GroupVersionResource
+	// MetadataOnly asks the cluster for the metadata of the objects and nothing else.
+	MetadataOnly bool
 }
 
 // String is for logs and errors.

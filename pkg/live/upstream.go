@@ -75,6 +75,17 @@ func (r *remote) path() string {
 	return "/apis/" + g.Group + "/" + g.Version + "/" + g.Resource
 }
 
+// accept returns the form in which the cluster answers a request of a path.
+func (r *remote) accept(path string, query url.Values) string {
+	switch {
+	case !r.source.MetadataOnly || path != r.path():
+		return "application/json"
+	case query.Has("watch"):
+		return "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+	}
+	return "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+}
+
 // get sends a request. Anything but 200 is an error.
 func (r *remote) get(ctx context.Context, path string, query url.Values) (io.ReadCloser, error) {
 	transport, err := r.reach(ctx)
@@ -86,7 +97,7 @@ func (r *remote) get(ctx context.Context, path string, query url.Values) (io.Rea
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("Accept", "application/json")
+	request.Header.Set("Accept", r.accept(path, query))
 	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, err

@@ -58,6 +58,42 @@ func TestListIsReadPageByPage(t *testing.T) {
 	}
 }
 
+// TestMetadataOnly: the cluster is asked for no more than the metadata of the objects,
+// and for its own identity as usual.
+func TestMetadataOnly(t *testing.T) {
+	asked := map[string]string{}
+	source := alpha
+	source.MetadataOnly = true
+	h, err := New(Options{Clients: fake.New(t, map[string]http.Handler{"alpha": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked[r.URL.Path+" "+r.URL.Query().Get("watch")] = r.Header.Get("Accept")
+		fmt.Fprint(w, `{"metadata":{"uid":"u","resourceVersion":"7"},"items":[]}`)
+	})}), Global: http.DefaultTransport, Keys: keys{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Stop)
+	up := h.dial(source)
+	if _, err := up.list(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := up.epoch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w, err := up.watch(t.Context(), 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.close()
+	want := map[string]string{
+		"/apis/apps/v1/deployments ":      "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+		"/apis/apps/v1/deployments true":  "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+		"/api/v1/namespaces/kube-system ": "application/json",
+	}
+	if diff := cmp.Diff(want, asked); diff != "" {
+		t.Errorf("forms that were asked for (-want +got):\n%s", diff)
+	}
+}
+
 func TestFailuresOfAnUpstream(t *testing.T) {
 	for _, tc := range []struct {
 		reason string

@@ -5,6 +5,8 @@ import (
 	"reflect"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
@@ -48,12 +50,15 @@ func (s *Service) WorkloadsChanged(ctx context.Context, f *workload.Filter, afte
 }
 
 // WorkloadJoin joins the workloads of a kind with what their state depends on in the
-// instance: their bindings, and its member clusters.
+// instance: their bindings, the overrides that are recorded on their Works, and its
+// member clusters.
 func WorkloadJoin(instance string, t index.Type) *live.Join {
 	kind, _ := workload.KindFromGVR(t.GroupVersionResource())
 	source := func(t index.Type) live.Source {
 		return live.Source{Instance: instance, Resource: t.GroupVersionResource()}
 	}
+	works := source(index.Works)
+	works.MetadataOnly = true
 	return &live.Join{
 		ID: "workload/" + t.Kind,
 		With: []live.Secondary{
@@ -67,15 +72,27 @@ func WorkloadJoin(instance string, t index.Type) *live.Join {
 				return []live.Key{{Namespace: b.Spec.Resource.Namespace, Name: b.Spec.Resource.Name}}
 			}},
 			{Source: source(index.MemberClusters), Keys: func(*live.Object) []live.Key { return []live.Key{live.Every} }},
+			{Source: works, Keys: func(o *live.Object) []live.Key { return keysOfWork(kind, &o.Meta) }},
 		},
-		Combine: func(primary *live.Object, with [][]*live.Object) any { return combine(kind, primary, with[0], with[1]) },
-		Equal:   same,
+		Combine: func(primary *live.Object, with [][]*live.Object) any {
+			return combine(kind, primary, with[0], with[1], with[2])
+		},
+		Equal: same,
 	}
+}
+
+// keysOfWork names the workload of a kind that a Work was made for.
+func keysOfWork(kind workload.Kind, work *metav1.ObjectMeta) []live.Key {
+	namespace, name, ok := workload.OfWork(kind, work.Annotations)
+	if _, sent := workload.ClusterOfExecutionNamespace(work.Namespace); !ok || !sent {
+		return nil
+	}
+	return []live.Key{{Namespace: namespace, Name: name}}
 }
 
 // combine tells the state of a workload from what its instance says. What it cannot
 // read it tells as an error, which is a value like others.
-func combine(kind workload.Kind, template *live.Object, bindings, members []*live.Object) *workload.Observed {
+func combine(kind workload.Kind, template *live.Object, bindings, members, works []*live.Object) *workload.Observed {
 	o := &workload.Observed{}
 	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(members))}
 	if o.Template, o.Err = indexed(template); o.Err != nil {
@@ -99,6 +116,9 @@ func combine(kind workload.Kind, template *live.Object, bindings, members []*liv
 			return o
 		}
 		facts.Members[c.Name] = workload.MemberOf(c)
+	}
+	for _, w := range works {
+		facts.Record(w.Meta.Namespace, w.Meta.Annotations)
 	}
 	status := workload.Evaluate(facts)
 	o.Status = &status

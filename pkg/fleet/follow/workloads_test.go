@@ -2,6 +2,7 @@ package follow
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,6 +32,13 @@ func watchedAs(t *testing.T, of index.Type, meta metav1.ObjectMeta, object any) 
 	return live.NewObject(source, of.GroupVersionResource().GroupVersion().String(), of.Kind, meta, raw)
 }
 
+// claim are the annotations of a template that a policy claimed.
+func claim(more map[string]string) map[string]string {
+	all := map[string]string{"propagationpolicy.karmada.io/namespace": "shop", "propagationpolicy.karmada.io/name": "web"}
+	maps.Copy(all, more)
+	return all
+}
+
 func template(t *testing.T, version string, annotations map[string]string) *live.Object {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: "shop", Name: "web", ResourceVersion: version, Annotations: annotations}
@@ -42,6 +50,7 @@ func bindingOf(t *testing.T, version, kind, name string, ready int) *live.Object
 	b := workv1alpha2.ResourceBinding{}
 	b.Namespace, b.Name, b.ResourceVersion = "shop", workload.BindingName(kind, name), version
 	b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: kind, Namespace: "shop", Name: name}
+	b.Spec.Replicas = 2
 	b.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1", Replicas: 2}}
 	b.Status.Conditions = []metav1.Condition{{Type: workv1alpha2.Scheduled, Status: metav1.ConditionTrue}}
 	status, err := json.Marshal(map[string]int{"replicas": 2, "readyReplicas": ready, "availableReplicas": ready, "updatedReplicas": 2})
@@ -69,17 +78,17 @@ func memberOf(t *testing.T, ready metav1.ConditionStatus) *live.Object {
 func TestWorkloadJoin(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
 	of := func(template *live.Object, bindings []*live.Object, members ...*live.Object) *workload.Observed {
-		return join.Combine(template, [][]*live.Object{bindings, members}).(*workload.Observed)
+		return join.Combine(template, [][]*live.Object{bindings, members, nil}).(*workload.Observed)
 	}
 	alone := of(template(t, "1", nil), nil, memberOf(t, metav1.ConditionTrue))
 	if alone.Err != nil || alone.Status.Health != workload.HealthUnpropagated || alone.Binding != nil {
 		t.Errorf("without a binding it is %+v", alone)
 	}
-	rolling := of(template(t, "1", nil), []*live.Object{bindingOf(t, "5", "Deployment", "web", 1)}, memberOf(t, metav1.ConditionTrue))
-	ready := of(template(t, "1", nil), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionTrue))
-	away := of(template(t, "1", nil), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionFalse))
-	again := of(template(t, "1", nil), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionTrue))
-	changed := of(template(t, "2", map[string]string{"a": "b"}), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionTrue))
+	rolling := of(template(t, "1", claim(nil)), []*live.Object{bindingOf(t, "5", "Deployment", "web", 1)}, memberOf(t, metav1.ConditionTrue))
+	ready := of(template(t, "1", claim(nil)), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionTrue))
+	away := of(template(t, "1", claim(nil)), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionFalse))
+	again := of(template(t, "1", claim(nil)), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionTrue))
+	changed := of(template(t, "2", claim(map[string]string{"a": "b"})), []*live.Object{bindingOf(t, "6", "Deployment", "web", 2)}, memberOf(t, metav1.ConditionTrue))
 	if rolling.Status.Health != workload.HealthProgressing || ready.Status.Health != workload.HealthHealthy || ready.Status.Replicas.Ready != 2 {
 		t.Errorf("rolling %+v, ready %+v", rolling.Status, ready.Status)
 	}
@@ -144,11 +153,44 @@ func TestWorkloadJoinKeys(t *testing.T) {
 	}
 }
 
+// The overrides that are recorded on a Work say how many replicas a cluster was asked for.
+func TestWorkloadJoinOverrides(t *testing.T) {
+	join := WorkloadJoin("alpha", index.Deployments)
+	work := func(namespace, binding string) *live.Object {
+		return watchedAs(t, index.Works, metav1.ObjectMeta{Namespace: namespace, Name: "web-1", Annotations: map[string]string{
+			workv1alpha2.ResourceBindingNamespaceAnnotationKey: "shop", workv1alpha2.ResourceBindingNameAnnotationKey: binding,
+			"policy.karmada.io/applied-overrides": `[{"policyName":"o","overriders":{"plaintext":[{"path":"/spec/replicas","operator":"replace","value":5}]}}]`,
+		}}, nil)
+	}
+	for _, tt := range []struct {
+		name string
+		work *live.Object
+		want []live.Key
+	}{
+		{"its own", work("karmada-es-m1", "web-deployment"), []live.Key{{Namespace: "shop", Name: "web"}}},
+		{"of another kind", work("karmada-es-m1", "web-statefulset"), nil},
+		{"outside the namespaces of Karmada", work("shop", "web-deployment"), nil},
+	} {
+		if diff := cmp.Diff(tt.want, join.With[2].Keys(tt.work)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	if s := join.With[2].Source; !s.MetadataOnly {
+		t.Errorf("%s are watched whole", s)
+	}
+	o := join.Combine(template(t, "1", claim(nil)), [][]*live.Object{
+		{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, {work("karmada-es-m1", "web-deployment")},
+	}).(*workload.Observed)
+	if o.Status.Replicas.Desired != 5 || o.Status.Health != workload.HealthProgressing {
+		t.Errorf("two of five replicas are %+v", o.Status)
+	}
+}
+
 // What can't be read is told as that, and does not match.
 func TestWorkloadThatCannotBeRead(t *testing.T) {
 	broken := live.NewObject(live.Source{Instance: "alpha", Resource: index.Deployments.GroupVersionResource()}, "apps/v1", "Deployment",
 		metav1.ObjectMeta{Namespace: "shop", Name: "web"}, json.RawMessage(`{"spec":"none"}`))
-	o := WorkloadJoin("alpha", index.Deployments).Combine(broken, [][]*live.Object{nil, nil}).(*workload.Observed)
+	o := WorkloadJoin("alpha", index.Deployments).Combine(broken, [][]*live.Object{nil, nil, nil}).(*workload.Observed)
 	matches, err := (*workload.Filter)(nil).Matcher()
 	if err != nil {
 		t.Fatal(err)
@@ -160,8 +202,8 @@ func TestWorkloadThatCannotBeRead(t *testing.T) {
 
 func TestWorkloadFilter(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
-	claimed := template(t, "1", map[string]string{"propagationpolicy.karmada.io/namespace": "shop", "propagationpolicy.karmada.io/name": "web"})
-	o := join.Combine(claimed, [][]*live.Object{{bindingOf(t, "6", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}}).(*workload.Observed)
+	claimed := template(t, "1", claim(nil))
+	o := join.Combine(claimed, [][]*live.Object{{bindingOf(t, "6", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil}).(*workload.Observed)
 	for _, tt := range []struct {
 		name   string
 		filter *workload.Filter

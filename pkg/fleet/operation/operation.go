@@ -27,6 +27,9 @@ type Object struct {
 	Kind      string `json:"k"`
 	Namespace string `json:"ns,omitempty"`
 	Name      string `json:"n"`
+	// ResourceVersion is the one that was written: an older object proves nothing of
+	// the operation. It is empty where the object stayed as it was.
+	ResourceVersion string `json:"rv,omitempty"`
 }
 
 // Type is its type in the words of the index.
@@ -122,6 +125,7 @@ const (
 	ReasonDeleted      = "DELETED"
 	ReasonUnscheduled  = "UNSCHEDULED"
 	ReasonUnpropagated = "UNPROPAGATED"
+	ReasonUnmanaged    = "UNMANAGED"
 	ReasonDegraded     = "DEGRADED"
 	ReasonNotApplied   = "NOT_APPLIED"
 	ReasonWithdrawn    = "WITHDRAWN"

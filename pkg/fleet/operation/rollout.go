@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -23,6 +24,20 @@ type propagated struct {
 	status *workload.Status
 	// gone: it was there and is not any more.
 	gone bool
+}
+
+// behind reports whether Karmada's record is of an earlier version of the object than
+// the operation wrote. The state of a workload says that more precisely.
+func (p propagated) behind() bool {
+	if p.isWorkload() {
+		return false
+	}
+	written, err := strconv.ParseUint(p.object.ResourceVersion, 10, 64)
+	if err != nil {
+		return false // A version that cannot be compared is not waited for.
+	}
+	recorded, err := strconv.ParseUint(p.binding.Spec.Resource.ResourceVersion, 10, 64)
+	return err == nil && recorded < written
 }
 
 func (p propagated) isWorkload() bool {
@@ -100,11 +115,22 @@ func (r *rolling) add(o propagated, settling bool) {
 		return
 	}
 	r.scheduled++
-	healthy := r.place(o)
+	if o.behind() {
+		if workload.PolicyRefOf(o.binding) == nil && len(o.binding.Spec.RequiredBy) == 0 {
+			r.find(trouble{ReasonUnmanaged, "no policy selects " + o.name() + " any more: the change is not sent to its clusters", false})
+		}
+		r.wait("Karmada has not taken over the change of " + o.name() + " yet")
+		r.place(o, false)
+		return
+	}
+	healthy := r.place(o, true)
 	if o.status != nil {
 		healthy = o.status.Health == workload.HealthHealthy
-		if o.status.Health == workload.HealthDegraded {
+		switch o.status.Health {
+		case workload.HealthDegraded:
 			r.find(trouble{ReasonDegraded, o.name() + ": " + cmp.Or(o.status.Message, "it is degraded"), false})
+		case workload.HealthUnmanaged:
+			r.find(trouble{ReasonUnmanaged, o.name() + ": " + o.status.Message, false})
 		}
 	}
 	if healthy {
@@ -134,9 +160,10 @@ func (r *rolling) schedule(o propagated) bool {
 	return false
 }
 
-// place counts an object in the clusters it was sent to, and tells whether it is well
-// in all of them.
-func (r *rolling) place(o propagated) bool {
+// place counts an object in the clusters it was sent to, and reports whether it is well
+// in all of them. What the clusters report counts only if it is of the version that the
+// operation wrote, or of a later one.
+func (r *rolling) place(o propagated, current bool) bool {
 	reported := map[string]workv1alpha2.AggregatedStatusItem{}
 	for _, item := range o.binding.Status.AggregatedStatus {
 		reported[item.ClusterName] = item
@@ -151,6 +178,13 @@ func (r *rolling) place(o propagated) bool {
 		c.Objects++
 		r.parts++
 		item := reported[target.Name]
+		placed := placementIn(o.status, target.Name)
+		switch {
+		case !current:
+			item = workv1alpha2.AggregatedStatusItem{}
+		case placed != nil:
+			item.Applied = placed.Applied
+		}
 		if item.Applied {
 			c.Applied++
 			r.applied++
@@ -160,8 +194,8 @@ func (r *rolling) place(o propagated) bool {
 			r.find(trouble{ReasonNotApplied, fmt.Sprintf("%s is not accepted by %s: %s", o.name(), target.Name, firstLine(item.AppliedMessage)), false})
 		}
 		healthy := item.Applied && item.Health != workv1alpha2.ResourceUnhealthy
-		if o.status != nil {
-			healthy = placedWell(o.status, target.Name, c)
+		if o.status != nil && current {
+			healthy = placedWell(placed, c)
 		}
 		if healthy {
 			c.Healthy++
@@ -171,19 +205,27 @@ func (r *rolling) place(o propagated) bool {
 	return all
 }
 
-// placedWell tells whether a workload is well in a cluster, and else why not.
-func placedWell(s *workload.Status, cluster string, c *Cluster) bool {
-	for i := range s.Placements {
-		p := &s.Placements[i]
-		if p.Cluster != cluster {
-			continue
-		}
-		if p.Health != workload.HealthHealthy && p.Message != "" {
-			c.Message = cmp.Or(c.Message, &p.Message)
-		}
-		return p.Health == workload.HealthHealthy
+// placementIn is the placement of a workload in a cluster; nil where there is none.
+func placementIn(s *workload.Status, cluster string) *workload.PlacementStatus {
+	if s == nil {
+		return nil
 	}
-	return false
+	i := slices.IndexFunc(s.Placements, func(p workload.PlacementStatus) bool { return p.Cluster == cluster })
+	if i < 0 {
+		return nil
+	}
+	return &s.Placements[i]
+}
+
+// placedWell reports whether a workload is well in a cluster, and notes why it is not.
+func placedWell(p *workload.PlacementStatus, c *Cluster) bool {
+	if p == nil {
+		return false
+	}
+	if p.Health != workload.HealthHealthy && p.Message != "" {
+		c.Message = cmp.Or(c.Message, &p.Message)
+	}
+	return p.Health == workload.HealthHealthy
 }
 
 // find keeps the first trouble; what is final goes before what may pass.

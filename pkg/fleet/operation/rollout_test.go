@@ -33,6 +33,24 @@ func reporting(b *workv1alpha2.ResourceBinding, cluster string, applied bool, me
 	return b
 }
 
+// at is an object as an operation wrote it.
+func at(o Object, version string) Object {
+	o.ResourceVersion = version
+	return o
+}
+
+// recorded is the binding of a claimed object, made of a version of it.
+func recorded(b *workv1alpha2.ResourceBinding, version string) *workv1alpha2.ResourceBinding {
+	b.Annotations = map[string]string{"propagationpolicy.karmada.io/namespace": "shop", "propagationpolicy.karmada.io/name": "web"}
+	b.Spec.Resource.ResourceVersion = version
+	return b
+}
+
+func unclaimed(b *workv1alpha2.ResourceBinding) *workv1alpha2.ResourceBinding {
+	b.Annotations = nil
+	return b
+}
+
 func running(health workload.Health, message string, placements ...workload.PlacementStatus) *workload.Status {
 	return &workload.Status{Health: health, Message: message, Placements: placements}
 }
@@ -92,7 +110,7 @@ func TestRollout(t *testing.T) {
 			objects: []propagated{
 				{
 					object: web, binding: reporting(bound(metav1.ConditionTrue, "", "m1", "m2"), "m1", true, "", workv1alpha2.ResourceHealthy),
-					status: running(workload.HealthProgressing, "", workload.PlacementStatus{Cluster: "m1", Health: workload.HealthHealthy}, workload.PlacementStatus{Cluster: "m2", Health: workload.HealthProgressing, Message: "0 of 3 are ready"}),
+					status: running(workload.HealthProgressing, "", workload.PlacementStatus{Cluster: "m1", Applied: true, Health: workload.HealthHealthy}, workload.PlacementStatus{Cluster: "m2", Health: workload.HealthProgressing, Message: "0 of 3 are ready"}),
 				},
 				{object: settings, binding: reporting(bound(metav1.ConditionTrue, "", "m1"), "m1", true, "", workv1alpha2.ResourceUnknown)},
 			},
@@ -110,10 +128,43 @@ func TestRollout(t *testing.T) {
 			trouble:  ReasonNotApplied,
 		},
 		{
+			name: "Karmada's record is of the version before: what is applied is not what was written",
+			objects: []propagated{
+				{object: at(settings, "12"), binding: recorded(reporting(bound(metav1.ConditionTrue, "", "m1"), "m1", true, "", workv1alpha2.ResourceUnknown), "9")},
+			},
+			steps:    map[StepName]StepState{StepWritten: StepDone, StepScheduled: StepDone, StepApplied: StepRunning, StepHealthy: StepPending},
+			clusters: []Cluster{{Name: "m1", Objects: 1}},
+			waits:    "Karmada has not taken over the change of ConfigMap shop/settings yet",
+		},
+		{
+			name: "it is of the version that was written",
+			objects: []propagated{
+				{object: at(settings, "12"), binding: recorded(reporting(bound(metav1.ConditionTrue, "", "m1"), "m1", true, "", workv1alpha2.ResourceUnknown), "12")},
+			},
+			steps: map[StepName]StepState{StepWritten: StepDone, StepScheduled: StepDone, StepApplied: StepDone, StepHealthy: StepDone},
+		},
+		{
+			name: "no policy selects it any more, so that nothing will take the change over",
+			objects: []propagated{
+				{object: at(settings, "12"), binding: unclaimed(recorded(bound(metav1.ConditionTrue, "", "m1"), "9"))},
+			},
+			steps:   map[StepName]StepState{StepWritten: StepDone, StepScheduled: StepDone, StepApplied: StepRunning, StepHealthy: StepPending},
+			trouble: ReasonUnmanaged, waits: "Karmada has not taken over the change of ConfigMap shop/settings yet",
+		},
+		{
+			name: "a workload runs where it was, and no policy manages it",
+			objects: []propagated{{
+				object: web, binding: reporting(bound(metav1.ConditionTrue, "", "m1"), "m1", true, "", workv1alpha2.ResourceHealthy),
+				status: running(workload.HealthUnmanaged, "no policy", workload.PlacementStatus{Cluster: "m1", Applied: true, Health: workload.HealthHealthy}),
+			}},
+			steps:   map[StepName]StepState{StepWritten: StepDone, StepScheduled: StepDone, StepApplied: StepDone, StepHealthy: StepRunning},
+			trouble: ReasonUnmanaged,
+		},
+		{
 			name: "it fails where it runs",
 			objects: []propagated{{
 				object: web, binding: reporting(bound(metav1.ConditionTrue, "", "m1"), "m1", true, "", workv1alpha2.ResourceUnhealthy),
-				status: running(workload.HealthDegraded, "exceeded its deadline", workload.PlacementStatus{Cluster: "m1", Health: workload.HealthDegraded, Message: "exceeded"}),
+				status: running(workload.HealthDegraded, "exceeded its deadline", workload.PlacementStatus{Cluster: "m1", Applied: true, Health: workload.HealthDegraded, Message: "exceeded"}),
 			}},
 			steps:    map[StepName]StepState{StepWritten: StepDone, StepScheduled: StepDone, StepApplied: StepDone, StepHealthy: StepRunning},
 			clusters: []Cluster{{Name: "m1", Objects: 1, Applied: 1, Message: new("exceeded")}},

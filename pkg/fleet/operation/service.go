@@ -64,7 +64,9 @@ func (s *Service) Progress(ctx context.Context, id string) (<-chan *Progress, er
 	if err != nil {
 		return nil, err
 	}
-	stream, err := s.Hub.Subscribe(ctx, live.Subscription{Identity: "operationProgress", Interests: interests, Open: true})
+	stream, err := s.Hub.Subscribe(ctx, live.Subscription{
+		Identity: "operationProgress", Interests: interests, Open: true, Marks: op.marks(),
+	})
 	if err != nil {
 		return nil, err
 	}

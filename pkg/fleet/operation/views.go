@@ -154,6 +154,24 @@ type propagation struct {
 	byBinding, byTemplate map[watched]*propagated
 }
 
+// marks make the watches begin with what the operation wrote: one that is behind
+// would show the state of before it.
+func (o Operation) marks() []live.Mark {
+	var marks []live.Mark
+	for _, w := range o.Objects {
+		version, err := strconv.ParseUint(w.ResourceVersion, 10, 64)
+		if err != nil || !propagates(w) {
+			continue
+		}
+		marks = append(marks, live.Mark{
+			Source:  live.Source{Instance: o.Instance, Resource: w.Type().GroupVersionResource()},
+			Key:     live.Key{Namespace: w.Namespace, Name: w.Name},
+			Version: version,
+		})
+	}
+	return marks
+}
+
 type watched struct {
 	resource index.Type
 	key      live.Key

@@ -71,22 +71,21 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 			return nil, err
 		}
 	}
-	if w.Indexed.MetadataOnly() && f.needSpec() {
-		return f, s.addSpec(ctx, w, f)
-	}
-	return f, nil
+	return f, s.addOverrides(ctx, w, f)
 }
 
-// addSpec replaces a template of which only the metadata was read. One that went
-// since is not known any more.
-func (s *Service) addSpec(ctx context.Context, w *Workload, f *Facts) error {
-	f.Template = nil
-	o, err := s.optional(ctx, keyOf(w.Instance, w.kind, w.Namespace(), w.Name()), index.Known)
-	if err != nil || o == nil {
-		return err
+// addOverrides adds what override policies changed in the clusters where it matters.
+func (s *Service) addOverrides(ctx context.Context, w *Workload, f *Facts) error {
+	for _, cluster := range f.unexplained() {
+		work, err := s.optional(ctx, workKey(w.Indexed, cluster), index.Metadata)
+		if err != nil {
+			return err
+		}
+		if work != nil {
+			f.Record(work.Meta.Namespace, work.Meta.Annotations)
+		}
 	}
-	f.Template, err = index.Decode[Object](o)
-	return err
+	return nil
 }
 
 // optional reads so much of an object that may be missing; nil when it is.

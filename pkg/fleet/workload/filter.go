@@ -85,20 +85,8 @@ func (n Needs) and(o Needs) Needs {
 	}
 }
 
-// page is how much to read of the templates of a page. Their state hardly needs
-// more than metadata: only Jobs and CronJobs say something in their spec that
-// nothing else knows, which is read besides where the page has other kinds too.
-func (n Needs) page(kinds []Kind) index.Detail {
-	others := func(k Kind) bool { return !k.stateInSpec() }
-	if n.Template == index.Metadata && n.Status && kinds != nil && !slices.ContainsFunc(kinds, others) {
-		return index.Known
-	}
-	return n.Template
-}
-
-// one is how much to read of the template of a single workload. Nothing is saved
-// by reading less than its state may need.
-func (n Needs) one() index.Detail {
+// template is how much to read of the templates: their state needs what they ask for.
+func (n Needs) template() index.Detail {
 	if n.Status {
 		return min(n.Template, index.Known)
 	}
@@ -120,7 +108,7 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 		Order:       a.Order.Index(index.Order{Field: index.OrderByNamespace}),
 		ScheduledTo: f.Cluster,
 		WithCount:   needs.Count,
-		Detail:      needs.page(f.Kinds),
+		Detail:      needs.template(),
 	}
 	if p := f.Policy; p != nil {
 		if p.Name == "" {

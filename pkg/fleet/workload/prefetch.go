@@ -23,7 +23,7 @@ func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Need
 	if len(rows) == 0 || (!needs.Policy && !needs.Binding && !needs.members()) {
 		return nil
 	}
-	p := &prefetch{service: s, ctx: ctx, needs: needs, rows: rows, members: map[string][]string{}}
+	p := &prefetch{service: s, ctx: ctx, needs: needs, rows: rows, members: map[string][]string{}, known: map[index.Key]*index.Object{}}
 	if needs.members() {
 		for _, name := range p.instances() {
 			p.members[name] = s.joined(ctx, name)
@@ -62,6 +62,10 @@ type prefetch struct {
 	members map[string][]string
 
 	mu sync.Mutex
+	// known are the bindings and the objects in the members that were found.
+	known map[index.Key]*index.Object
+	// parts is how many requests for these are not answered yet.
+	parts int
 	// waits return when something that was asked for is there, and what it led to
 	// has been asked for.
 	waits []func()
@@ -135,9 +139,6 @@ func (p *prefetch) start() {
 		if !p.needs.members() {
 			continue
 		}
-		if kind := kindOf(row); p.needs.Status && row.MetadataOnly() && kind.stateInSpec() {
-			objects = append(objects, keyOf(instanceOf(row), kind, row.Meta.Namespace, row.Meta.Name))
-		}
 		members := p.members[instanceOf(row)]
 		if len(members) > speculateUpTo {
 			later = true
@@ -152,10 +153,12 @@ func (p *prefetch) start() {
 		if later {
 			p.second(found)
 		}
+		p.explain(found)
 	}
 	fromObjects := func(found map[index.Key]*index.Object) {
 		roster()
 		p.pods(found)
+		p.explain(found)
 	}
 	if p.needs.Overrides {
 		p.read(slices.Concat(bindings, objects), index.Whole, func(found map[index.Key]*index.Object) {
@@ -163,6 +166,10 @@ func (p *prefetch) start() {
 			fromObjects(found)
 		})
 	} else {
+		p.parts = 1
+		if len(objects) > 0 {
+			p.parts++
+		}
 		p.read(bindings, index.Whole, fromBindings)
 		p.read(objects, p.needs.ObjectDetail, fromObjects)
 	}
@@ -199,8 +206,65 @@ func (p *prefetch) second(found map[index.Key]*index.Object) {
 		objects = p.appendObjects(objects, row, targets)
 		works = p.appendWorks(works, row, targets)
 	}
-	p.read(objects, p.needs.ObjectDetail, p.pods)
+	if len(objects) > 0 {
+		p.mu.Lock()
+		p.parts++
+		p.mu.Unlock()
+	}
+	p.read(objects, p.needs.ObjectDetail, func(found map[index.Key]*index.Object) {
+		p.pods(found)
+		p.explain(found)
+	})
 	p.read(works, index.Metadata, p.overrides)
+}
+
+// explain reads the Works of the clusters that run another number of replicas than
+// the scheduler assigned, once the bindings and the objects are known: one request
+// for all, and none as long as the numbers agree.
+func (p *prefetch) explain(found map[index.Key]*index.Object) {
+	if !p.needs.Status || p.needs.Overrides {
+		return // The Works are read anyway.
+	}
+	p.mu.Lock()
+	maps.Copy(p.known, found)
+	p.parts--
+	complete := p.parts == 0
+	p.mu.Unlock()
+	if !complete {
+		return
+	}
+	var keys []index.Key
+	for _, row := range p.rows {
+		for _, cluster := range p.unexplained(row) {
+			keys = append(keys, workKey(row, cluster))
+		}
+	}
+	p.read(keys, index.Metadata, nil)
+}
+
+// unexplained lists the clusters of Facts.unexplained, as far as they are known.
+func (p *prefetch) unexplained(row *index.Object) []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, err := decodeBinding(p.known[bindingKey(row)])
+	if err != nil || b == nil {
+		return nil
+	}
+	template, err := index.Decode[Object](row)
+	if err != nil {
+		return nil
+	}
+	in := Facts{Kind: kindOf(row), Template: template, Binding: b, Objects: map[string]*Object{}}
+	for _, cluster := range Clusters(b) {
+		o := p.known[memberObjectKey(row, cluster)]
+		if o == nil {
+			continue
+		}
+		if in.Objects[cluster], err = index.Decode[Object](o); err != nil {
+			return nil
+		}
+	}
+	return in.unexplained()
 }
 
 // pods reads the pods of the objects that were found in the members.

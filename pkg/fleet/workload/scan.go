@@ -37,7 +37,7 @@ func (s *Service) scan(ctx context.Context, r listing.Request, f *Filter, needs 
 		q.Clusters = nil // Nothing has none of the states of health.
 	}
 	needs.Status = true
-	q.Detail, q.WithCount, q.Limit = needs.page(f.Kinds), false, scanSize
+	q.Detail, q.WithCount, q.Limit = needs.template(), false, scanSize
 	bounded, settings := false, s.settings(ctx)
 	var last *index.Position
 	for batch := 0; ; batch++ {

@@ -41,7 +41,7 @@ func NewService(lister *listing.Lister, capabilities Capabilities, instances *in
 
 // Get returns one workload; nil when there is none of that kind and name.
 func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, namespace, name string, needs Needs) (Any, error) {
-	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name), needs.one())
+	o, err := s.lister.Reader.Get(ctx, keyOf(instanceName, kind, namespace, name), needs.template())
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):
 		return nil, nil //nolint:nilnil // A missing workload is null in the API, not an error.
@@ -198,7 +198,7 @@ func (s *Service) PrefetchNamed(ctx context.Context, named []Named, needs Needs)
 	for i, n := range named {
 		keys[i] = keyOf(n.Instance, n.Kind, n.Namespace, n.Name)
 	}
-	s.lister.Reader.Prefetch(ctx, keys, needs.one(), func(found map[index.Key]*index.Object) {
+	s.lister.Reader.Prefetch(ctx, keys, needs.template(), func(found map[index.Key]*index.Object) {
 		s.thenPrefetch(ctx, needs)(slices.Collect(maps.Values(found)))
 	})
 }

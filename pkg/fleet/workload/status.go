@@ -40,9 +40,12 @@ type Facts struct {
 	// Object.BelongsTo) is ignored. Without one, the counts are those that
 	// Karmada last aggregated into the binding, which lack the object's
 	// conditions: a failing rollout then shows as PROGRESSING instead of
-	// DEGRADED, and desired is what the binding says, whatever an override policy
-	// made of it.
+	// DEGRADED.
 	Objects map[string]*Object
+
+	// Overrides are the override policies that Karmada recorded on the Works, by
+	// cluster. They are needed where unexplained says so; see desired.
+	Overrides map[string][]AppliedOverride
 }
 
 // Member is what matters here of a member cluster.
@@ -97,10 +100,9 @@ type ReplicaCounts struct {
 // The counts are nil while unknown, and 0 then in the sum. Their meaning by kind:
 //
 //   - Deployment, StatefulSet: desired is what the binding assigns to the
-//     cluster, divided or duplicated; where the member's own object is known and
-//     derived from the latest template, its spec.replicas, so that an override
-//     policy or an autoscaler in the member counts. Ready, available and updated
-//     are those of the member's status.
+//     cluster, divided or duplicated, or what an override policy made of it; where
+//     the member decides (an autoscaler with retained replicas), its own
+//     spec.replicas. Ready, available and updated are those of the member's status.
 //   - DaemonSet: desired is the member's desiredNumberScheduled, because only
 //     the member knows how many of its nodes match; nil until it says so.
 //   - Job: desired is the completions (one for a Job without completions and

@@ -61,6 +61,7 @@ func load(t *testing.T, name string) captured {
 			object := &workv1alpha1.Work{}
 			decode(t, file, object)
 			c.works[cluster] = object
+			c.facts.Record(object.Namespace, object.Annotations)
 		default:
 			t.Fatalf("%s is of no known kind", file)
 		}

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,14 +51,14 @@ func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv
 		// the instance has an interpreter of its own for this kind.
 		health, message = HealthProgressing, "Karmada does not report it healthy"
 	}
+	note := ""
 	if p.Suspended {
-		note := "dispatching is suspended by the policy"
-		if behind(in, seen) {
-			note += "; an earlier version runs"
-		}
-		message = joinNotes(note, message)
+		note = "dispatching is suspended by the policy"
 	}
-	return health, message
+	if held(in, p) && behind(in, seen) {
+		note = joinNotes(note, "an earlier version runs")
+	}
+	return health, joinNotes(note, message)
 }
 
 // behind tells whether the member's object is known to be derived from an earlier template.
@@ -95,22 +94,18 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 		return HealthDegraded, "replicas can't be created: " + joinReason(c.Reason, c.Message)
 	case progressing != nil && progressing.Status == metav1.ConditionFalse:
 		return HealthDegraded, "the rollout failed: " + joinReason(progressing.Reason, progressing.Message)
-	case !p.Suspended && behind(in, seen):
+	case !held(in, p) && behind(in, seen):
 		return HealthProgressing, "the latest change has not reached the cluster yet"
 	case s.ObservedGeneration > 0 && s.ObservedGeneration < seen.generation:
 		return HealthProgressing, "the cluster has not acted on the latest change yet"
 	case p.Desired == nil:
 		return HealthProgressing, "the cluster has not counted its nodes for it yet"
-	case seen.object == nil && seen.verdict == workv1alpha2.ResourceHealthy:
-		// Karmada compared with the member's own replica count, which an override
-		// policy may have set; here only the binding's is known.
-		return HealthHealthy, ""
 	}
 
 	want := *p.Desired
-	if p.Suspended && seen.object != nil && seen.object.Spec.Replicas != nil {
-		// What was asked for since has not been sent: judge what runs by what it was told.
-		want = *seen.object.Spec.Replicas
+	if held(in, p) && hasReplicas(in.Kind) {
+		// What was asked for since is not sent: judge what runs by what it was told.
+		want = seen.replicas()
 	}
 	ready, updated := deref(p.Available), deref(p.Updated)
 	switch {
@@ -124,7 +119,7 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 			ready, want, joinReason(available.Reason, available.Message))
 	case ready < want:
 		return HealthProgressing, fmt.Sprintf("%d of %d replicas available", ready, want)
-	case in.Kind == KindDeployment && s.Replicas > want:
+	case hasReplicas(in.Kind) && s.Replicas > want:
 		return HealthProgressing, fmt.Sprintf("%d surplus replicas are still to go", s.Replicas-want)
 	case paused(in, p, seen):
 		return HealthHealthy, "rollouts are paused"
@@ -139,23 +134,6 @@ func paused(in Facts, p PlacementStatus, seen *observation) bool {
 		return seen.object.Spec.Paused
 	}
 	return in.Template.Spec.Paused
-}
-
-// needSpec tells that the template's spec matters for the state. When it does
-// not, the template's metadata does as well as the whole. A Deployment's says
-// whether rollouts are paused, which its objects in the members repeat.
-func (in Facts) needSpec() bool {
-	switch {
-	case in.Binding == nil || in.Template == nil:
-		return false
-	case in.Kind != KindDeployment:
-		return in.Kind.stateInSpec()
-	}
-	aggregated := aggregatedOf(in.Binding)
-	return slices.ContainsFunc(targetsOf(&in.Binding.Spec), func(target workv1alpha2.TargetCluster) bool {
-		suspended := dispatchingSuspended(in.Binding.Spec.Suspension, target.Name)
-		return !observe(in, target.Name, aggregated[target.Name]).inSync(in, suspended)
-	})
 }
 
 // jobHealth: PROGRESSING while it has work to do, HEALTHY once it completed or
@@ -233,6 +211,19 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 		return notPlaced(in, scheduling)
 	}
 	health, message := worst(scheduled)
+	if pending := pendingDecision(in, scheduling); pending != "" {
+		if health == HealthHealthy {
+			health = HealthProgressing
+		}
+		message = joinNotes(pending, message)
+	}
+	if unmanaged(in) {
+		if health == HealthHealthy || health == HealthProgressing {
+			health = HealthUnmanaged
+		}
+		message = joinNotes("no propagation policy selects it any more: it stays where it was sent, and Karmada sends no further changes", message)
+		return health, message
+	}
 	if scheduling != nil && scheduling.Status == metav1.ConditionFalse {
 		// The clusters are those of the last scheduling that worked.
 		if health != HealthUnknown {
@@ -245,7 +236,10 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 
 // notPlaced judges a workload that has a binding and no cluster.
 func notPlaced(in Facts, scheduling *metav1.Condition) (Health, string) {
-	if s := in.Binding.Spec.Suspension; s != nil && s.Scheduling != nil && *s.Scheduling {
+	if unmanaged(in) {
+		return HealthUnpropagated, "no propagation policy selects it any more"
+	}
+	if schedulingSuspended(in.Binding) {
 		return HealthUnscheduled, "its scheduling is suspended"
 	}
 	switch {

@@ -14,6 +14,7 @@ func TestJobs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		template.Annotations = in.Template.Annotations
 		in.Template = template
 		return in
 	}

@@ -45,6 +45,9 @@ const (
 	// HealthUnpropagated means that the workload exists in the instance only:
 	// no policy selects it, or its dispatching was suspended before it was ever sent.
 	HealthUnpropagated Health = "UNPROPAGATED"
+	// HealthUnmanaged means that the workload runs where it was sent, and that no
+	// policy manages its propagation any more: changes do not reach the clusters.
+	HealthUnmanaged Health = "UNMANAGED"
 	// HealthUnknown means that none of its clusters can be observed.
 	HealthUnknown Health = "UNKNOWN"
 )
@@ -72,10 +75,6 @@ func Kinds() []Kind {
 	}
 	return out
 }
-
-// stateInSpec tells that a workload's state depends on what its spec in the
-// instance says, beyond what the members' objects repeat.
-func (k Kind) stateInSpec() bool { return k == KindJob || k == KindCronJob }
 
 // KindFromGVK tells which workload kind a Kubernetes kind is. The version is
 // not compared: the kinds mean the same in every version that was ever served.

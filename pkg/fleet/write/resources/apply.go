@@ -222,6 +222,10 @@ func written(steps []*step) []operation.Object {
 		objects[i] = operation.Object{
 			Group: k.Group, Version: k.Version, Resource: k.Resource, Kind: k.Kind, Namespace: st.namespace, Name: st.object.GetName(),
 		}
+		// The version of an object that stayed as it was is not the operation's.
+		if st.out != nil && st.result.Action != ActionUnchanged {
+			objects[i].ResourceVersion = st.out.Version.ResourceVersion
+		}
 	}
 	return objects
 }

@@ -1,0 +1,151 @@
+package workload
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+)
+
+// A status proves only the state of what it was computed from. A change passes
+// from the template to the binding, to the scheduling result, to the Works, to
+// the objects in the members and back as their status, and each of these may
+// still show the change before. The functions of this file compare them.
+
+// pendingDecision says which decision of the instance about the latest change is
+// missing; empty when none is known to be.
+func pendingDecision(in Facts, scheduling *metav1.Condition) string {
+	spec, status := &in.Binding.Spec, &in.Binding.Status
+	switch asked := in.Template.Spec.Replicas; {
+	case unmanaged(in) || schedulingSuspended(in.Binding):
+		return "" // No decision will follow.
+	case scheduling != nil && scheduling.Status == metav1.ConditionFalse:
+		return "" // It was decided: the change cannot be scheduled.
+	case hasReplicas(in.Kind) && asked != nil && *asked != spec.Replicas:
+		return fmt.Sprintf("Karmada has not taken over the change to %d replicas yet", *asked)
+	case spec.Placement != nil && status.SchedulerObservedGeneration > 0 && status.SchedulerObservedGeneration < in.Binding.Generation:
+		return "Karmada's scheduler has not decided about the latest change yet"
+	}
+	return ""
+}
+
+// unmanaged reports whether Karmada made a binding for the workload and no policy
+// claims the workload any more: Karmada leaves what runs as it is and propagates
+// no further change. A binding that others require is managed by these.
+func unmanaged(in Facts) bool {
+	return in.Binding != nil && len(in.Binding.Spec.RequiredBy) == 0 && PolicyRefOf(in.Template) == nil
+}
+
+// held reports whether changes are not sent to the placement's cluster, so that what
+// runs there is judged by what the cluster was told last.
+func held(in Facts, p PlacementStatus) bool { return p.Suspended || unmanaged(in) }
+
+func schedulingSuspended(binding *workv1alpha2.ResourceBinding) bool {
+	s := binding.Spec.Suspension
+	return s != nil && s.Scheduling != nil && *s.Scheduling
+}
+
+func hasReplicas(kind Kind) bool { return kind == KindDeployment || kind == KindStatefulSet }
+
+// unexplained lists the clusters that run another number of replicas than the
+// scheduler assigned: either the assignment has not arrived, or an override policy
+// changed the number, which only the cluster's Work says.
+func (in Facts) unexplained() []string {
+	if in.Binding == nil || in.Template == nil || !hasReplicas(in.Kind) || unmanaged(in) {
+		return nil
+	}
+	var out []string
+	aggregated := aggregatedOf(in.Binding)
+	for _, target := range targetsOf(&in.Binding.Spec) {
+		seen := observe(in, target.Name, aggregated[target.Name])
+		if seen == nil || retained(in, target.Name, seen) || dispatchingSuspended(in.Binding.Spec.Suspension, target.Name) {
+			continue
+		}
+		if seen.replicas() != target.Replicas {
+			out = append(out, target.Name)
+		}
+	}
+	return out
+}
+
+// replicas is the number that the member's object asks for, as far as it is known.
+func (o *observation) replicas() int32 {
+	if o.object != nil && o.object.Spec.Replicas != nil {
+		return *o.object.Spec.Replicas
+	}
+	return o.status.Replicas
+}
+
+// retained reports whether the member decides about the number of replicas.
+func retained(in Facts, cluster string, seen *observation) bool {
+	if in.Template.Labels[retainReplicasLabel] == "true" {
+		return true
+	}
+	if seen != nil && seen.object != nil && seen.object.Labels[retainReplicasLabel] == "true" {
+		return true
+	}
+	return slices.ContainsFunc(in.Overrides[cluster], func(o AppliedOverride) bool {
+		return slices.ContainsFunc(o.Overriders.LabelsOverrider, func(l policyv1alpha1.LabelAnnotationOverrider) bool {
+			return l.Operator != policyv1alpha1.OverriderOpRemove && l.Value[retainReplicasLabel] == "true"
+		})
+	})
+}
+
+// Record adds the overrides that the annotations of a Work name. An annotation that
+// cannot be read changes nothing: Karmada did not write it.
+func (in *Facts) Record(executionNamespace string, workAnnotations map[string]string) {
+	cluster, ok := ClusterOfExecutionNamespace(executionNamespace)
+	if !ok {
+		return
+	}
+	applied, _ := AppliedOverrides(workAnnotations)
+	if len(applied) == 0 {
+		return
+	}
+	if in.Overrides == nil {
+		in.Overrides = map[string][]AppliedOverride{}
+	}
+	in.Overrides[cluster] = applied
+}
+
+// overriddenReplicas is the number of replicas that override policies set, in the
+// order in which Karmada applies them; false when none sets it. A nil number means
+// that it was removed, so that the member's default holds.
+func overriddenReplicas(overrides []AppliedOverride) (n *int32, found bool) {
+	for i := range overrides {
+		for _, p := range overrides[i].Overriders.Plaintext {
+			switch strings.TrimSuffix(p.Path, "/") {
+			case "/spec/replicas":
+				n, found = replicasIn(p.Operator, p.Value.Raw), true
+			case "", "/spec":
+				found = true
+				var spec struct {
+					Replicas *int32 `json:"replicas"`
+					Spec     struct {
+						Replicas *int32 `json:"replicas"`
+					} `json:"spec"`
+				}
+				n = nil
+				if p.Operator != policyv1alpha1.OverriderOpRemove && json.Unmarshal(p.Value.Raw, &spec) == nil {
+					if n = spec.Replicas; n == nil {
+						n = spec.Spec.Replicas
+					}
+				}
+			}
+		}
+	}
+	return n, found
+}
+
+func replicasIn(operator policyv1alpha1.OverriderOperator, raw []byte) *int32 {
+	var n int32
+	if operator == policyv1alpha1.OverriderOpRemove || json.Unmarshal(raw, &n) != nil {
+		return nil
+	}
+	return &n
+}
