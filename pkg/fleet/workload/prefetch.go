@@ -264,7 +264,13 @@ func (p *prefetch) unexplained(row *index.Object) []string {
 			return nil
 		}
 	}
-	return in.unexplained()
+	clusters := in.unexplained()
+	// Which of the two sources counts depends on whether the member is collected, which
+	// is not known here.
+	in.Objects = nil
+	clusters = append(clusters, in.unexplained()...)
+	slices.Sort(clusters)
+	return slices.Compact(clusters)
 }
 
 // pods reads the pods of the objects that were found in the members.

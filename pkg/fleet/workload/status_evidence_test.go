@@ -145,7 +145,7 @@ func TestUnmanaged(t *testing.T) {
 		},
 		{
 			reason: "the template changed since, which never arrives",
-			in:     free(early), counts: ReplicaCounts{2, 2, 2, 2}, health: HealthUnmanaged, message: note + "; m1: an earlier version runs",
+			in:     free(early), counts: ReplicaCounts{2, 2, 2, 2}, health: HealthUnmanaged, message: note,
 		},
 		{
 			reason: "scaled since: what runs is judged by what the cluster was told",

@@ -51,14 +51,14 @@ func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv
 		// the instance has an interpreter of its own for this kind.
 		health, message = HealthProgressing, "Karmada does not report it healthy"
 	}
-	note := ""
 	if p.Suspended {
-		note = "dispatching is suspended by the policy"
+		note := "dispatching is suspended by the policy"
+		if behind(in, seen) {
+			note += "; an earlier version runs"
+		}
+		message = joinNotes(note, message)
 	}
-	if held(in, p) && behind(in, seen) {
-		note = joinNotes(note, "an earlier version runs")
-	}
-	return health, joinNotes(note, message)
+	return health, message
 }
 
 // behind tells whether the member's object is known to be derived from an earlier template.
