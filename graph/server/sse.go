@@ -11,6 +11,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
@@ -27,7 +28,7 @@ const lastEventID = "Last-Event-ID"
 func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
 	if !t.origins.mayStream(r) {
 		t.quotas.metrics.refuse("origin")
-		t.refuse(w, r, mediaType, refuse(http.StatusForbidden, "", "pages of other sites may not open streams"))
+		t.fail(r.Context(), w, mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open streams"))
 		return
 	}
 	// The stream may outlive the handler: see eventWriter.detach.
@@ -41,7 +42,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	if !ok {
 		s.finish()
 		w.Header().Set("Retry-After", "1")
-		t.refuse(w, r, mediaType, refuse(http.StatusServiceUnavailable, "", "the server is stopping: connect again, to another replica"))
+		t.fail(r.Context(), w, mediaType, http.StatusServiceUnavailable, apierror.New(apierror.CodeTimeout, "the server is stopping: connect again, to another replica"))
 		return
 	}
 	s.defers(leave)

@@ -256,8 +256,8 @@ func TestEventsAreRefusedByHTTP(t *testing.T) {
 		why    string
 	}{
 		{"no token", call{token: "none", body: subscription}, 401, "UNAUTHENTICATED", "nobody is known"},
-		{"another site", call{body: subscription, header: http.Header{"Sec-Fetch-Site": {"cross-site"}}}, 403, "INVALID", "a browser sends a certificate for whatever page asks"},
-		{"another origin", call{body: subscription, header: http.Header{"Origin": {"https://evil.example"}}}, 403, "INVALID", "the same, in a browser that says less"},
+		{"another site", call{body: subscription, header: http.Header{"Sec-Fetch-Site": {"cross-site"}}}, 403, "FORBIDDEN", "a browser sends a certificate for whatever page asks"},
+		{"another origin", call{body: subscription, header: http.Header{"Origin": {"https://evil.example"}}}, 403, "FORBIDDEN", "the same, in a browser that says less"},
 		{"JSON alone", call{accept: plainJSON, body: subscription}, 400, "INVALID", "one response cannot carry it"},
 		{"anything", call{accept: "*/*", body: subscription}, 400, "INVALID", "who does not name events waits for an end"},
 		{"malformed", call{body: `{"query":3}`}, 400, "INVALID", "it is not a request of GraphQL"},

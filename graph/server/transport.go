@@ -123,7 +123,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		t.refuse(w, r, as.mediaType, refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
 		return
 	case requestFrom(ctx).credentials.Session():
-		t.refuse(w, r, as.mediaType, refuse(http.StatusForbidden, "", "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
+		t.fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
 		return
 	}
 	resp, err := t.single(ctx, exec, opCtx, r.Header)
@@ -138,9 +138,9 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 }
 
 // refuseOperation answers a document that does not parse, is not valid, or
-// does not fit its variables or the limits. Old clients, those that accept
-// application/json alone, look for errors in a 200; those of server-sent events
-// for an event, because an EventSource shows its page no other answer.
+// does not fit its variables or the limits, with the status of its code. Old clients,
+// those that accept application/json alone, look for errors in a 200; those of
+// server-sent events for an event, because an EventSource shows its page no other answer.
 func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as answer, opCtx *graphql.OperationContext, errs gqlerror.List) {
 	resp := t.refused(r.Context(), exec, opCtx, errs)
 	switch {
@@ -149,7 +149,8 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, e
 	case as.mediaType == mediaJSON:
 		writeErrors(w, as.mediaType, http.StatusOK, resp.Errors)
 	default:
-		writeErrors(w, as.mediaType, http.StatusBadRequest, resp.Errors)
+		code, _ := resp.Errors[0].Extensions["code"].(string)
+		writeErrors(w, as.mediaType, apierror.Code(code).HTTPStatus(), resp.Errors)
 	}
 }
 

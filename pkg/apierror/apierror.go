@@ -64,7 +64,8 @@ func Codes() []Code {
 }
 
 // HTTPStatus is the status of a response whose only content is an error of
-// this code. A response that carries data stays 200, as GraphQL over HTTP asks.
+// this code. A response of GraphQL with data, be it null, stays 200, as GraphQL
+// over HTTP asks; docs/graphql.md has the statuses that it can have.
 func (c Code) HTTPStatus() int {
 	switch c {
 	case CodeUnauthenticated:
