@@ -155,11 +155,11 @@ type InstanceRoleBindingStatus struct {
 // +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.spec.subject.kind`,description="User or Group"
 // +kubebuilder:printcolumn:name="Subject",type=string,JSONPath=`.spec.subject.name`,description="Who is given the role"
 // +kubebuilder:printcolumn:name="Role",type=string,JSONPath=`.spec.role`,description="viewer, editor or admin"
+// +kubebuilder:printcolumn:name="Namespaces",type=string,JSONPath=`.spec.namespaces`,description="Where the role is given; everywhere when there are none"
 // +kubebuilder:printcolumn:name="Revoked",type=boolean,JSONPath=`.spec.revoked`,description="Whether the role has been taken away again"
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether the role has taken effect everywhere"
 // +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].reason`,description="Why, or why not"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:printcolumn:name="Namespaces",type=string,JSONPath=`.spec.namespaces`,priority=1,description="Where the role is given; everywhere when there are none"
 // +kubebuilder:printcolumn:name="Global",type=string,JSONPath=`.status.conditions[?(@.type=="GlobalReady")].reason`,priority=1,description="How it is with the rules in the global cluster"
 // +kubebuilder:printcolumn:name="In Instance",type=string,JSONPath=`.status.conditions[?(@.type=="InstanceReady")].reason`,priority=1,description="How it is with the rules in the instance"
 // +kubebuilder:printcolumn:name="Binding ID",type=string,JSONPath=`.spec.source.bindingID`,priority=1,description="What global management calls it"
