@@ -44,6 +44,7 @@ func (c *call) confine(response *http.Response) error {
 		h.Set("Content-Security-Policy", "sandbox")
 		h.Set("X-Content-Type-Options", "nosniff")
 	}
+	c.nameRefuser(response)
 	return c.confineRedirect(response)
 }
 

@@ -2,8 +2,9 @@
 // /instances/{instance}/proxy/, for unmodified clients: kubectl, informers,
 // operators, exec and port-forward.
 //
-// It looks into no body. What comes in goes out as it came, as a stream, with
-// three changes: the address, the credentials, and who the request is from. The
+// It looks into no body but a refusal's, to whose message it adds which API server
+// refused. What comes in goes out as it came, as a stream, with three changes: the
+// address, the credentials, and who the request is from. The
 // caller's own credentials end here; the instance sees Kairship's, and the caller
 // as the impersonated user, so its RBAC, its admission and its audit log see the
 // person.
