@@ -174,6 +174,22 @@ func TestKubectlInAMember(t *testing.T) {
 	k.forwards(t, pod)
 }
 
+// TestKubectlReadsLogsOfAMember does what docs/passthrough.md shows, with the roles that
+// the fleet gives its people, and asks for what these do not permit.
+func TestKubectlReadsLogsOfAMember(t *testing.T) {
+	w := open(t)
+	for _, member := range []string{"m1", "m2"} {
+		at := w.instanceURL("alpha") + "/apis/cluster.karmada.io/v1alpha1/clusters/" + member + "/proxy"
+		admin := w.kubectl(t, "admin", "alpha").at(at)
+		admin.run(t, "", []string{"logs", "-n", "shop", "deploy/frontend"}, "This container is simulated")
+		byMember := `(refused by member cluster "` + member + `" of instance "alpha")`
+		admin.refused(t, []string{"get", "secrets", "-n", "shop"}, "Forbidden", `User "admin"`, byMember)
+		admin.refused(t, []string{"delete", "deploy/frontend", "-n", "shop"}, "Forbidden", byMember)
+		w.kubectl(t, "alice", "alpha").at(at).refused(t, []string{"logs", "-n", "shop", "deploy/frontend"},
+			"Forbidden", `User "alice"`, "clusters/proxy", `(refused by instance "alpha")`)
+	}
+}
+
 // forwards sends something through a forwarded port, which the simulated node sends back.
 func (k kubectl) forwards(t *testing.T, pod string) {
 	t.Helper()

@@ -98,13 +98,34 @@ func nodeReady(o *unstructured.Unstructured) string {
 	return ""
 }
 
-// setUpAccounts makes an account for Kairship's inventory. What Karmada needs in the member, Kairship
-// makes when it joins it.
+// setUpAccounts makes an account for Kairship's inventory, and gives the instance's admins the role to read
+// in the member: Karmada's proxy asks the member as the person, and the member decides by its own roles.
+// What Karmada needs in the member, Kairship makes when it joins it.
 func (f *Fleet) setUpAccounts(ctx context.Context, c topology.Cluster) error {
 	// Administrator, because joining a cluster to an instance creates an administrator for Karmada.
 	objects := append([]*unstructured.Unstructured{namespace(topology.SystemNamespace)},
 		serviceAccount(topology.SystemNamespace, kairshipAccount, "cluster-admin")...)
+	objects = append(objects, memberReaders(c)...)
 	return f.applyOnce(ctx, c.Name+"/credentials", c.Name, objects)
+}
+
+// memberReaders are the bindings of those who may reach a member through its instance, its admins, to
+// Kubernetes' role view: Pods, their logs and most other kinds, and no Secrets.
+func memberReaders(c topology.Cluster) []*unstructured.Unstructured {
+	var bindings []*unstructured.Unstructured
+	for _, b := range topology.Bindings() {
+		if b.Instance != c.Instance || b.Role != "admin" {
+			continue
+		}
+		bindings = append(bindings, kube.MustParse(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "local-fleet:%[1]s-reads"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
+`, b.Person)...)
+	}
+	return bindings
 }
 
 // awaitJoined waits until Kairship has joined a member to the instance that its Cluster names, and
