@@ -17,7 +17,6 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
@@ -138,14 +137,6 @@ func (s *scene) makeLegacy(t *testing.T) {
 	}}
 	m1 := s.fleet.Client(t, "m1")
 	poll.Until(t, within, "Karmada has made the namespace in m1", func(ctx context.Context) error { return m1.Create(ctx, legacy) })
-	// Members have their own roles, and those of the fleet know nobody.
-	if err := m1.Create(t.Context(), &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: legacy.Namespace, Name: "admin-reads"},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "view"},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "admin"}},
-	}); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // ours names the namespaces of the documents, and the instance that is not there,
