@@ -218,7 +218,7 @@ func shows(set ast.SelectionSet, data map[string]any) error {
 			case value == false && slices.Contains([]string{"applied", "deployed", "promoted", "requested"}, selection.Name):
 				return poll.Stop(fmt.Errorf("%s is false: %v", selection.Name, data))
 			case isObject:
-				if nodes, isList := inner["nodes"].([]any); isList && len(nodes) == 0 && len(selection.Arguments) > 0 {
+				if nodes, isList := inner["nodes"].([]any); isList && len(nodes) == 0 && len(selection.Arguments) > 0 && !mayBeEmpty(selection) {
 					return fmt.Errorf("%s is empty", selection.Alias)
 				}
 				if err := shows(selection.SelectionSet, inner); err != nil {
@@ -228,6 +228,12 @@ func shows(set ast.SelectionSet, data map[string]any) error {
 		}
 	}
 	return nil
+}
+
+// mayBeEmpty reports whether the document says of a list that it has nothing in a
+// fleet without trouble.
+func mayBeEmpty(field *ast.Field) bool {
+	return field.Comment != nil && len(field.Comment.List) > 0 && strings.HasPrefix(strings.TrimSpace(field.Comment.List[0].Text()), "None while ")
 }
 
 // remember keeps what later operations of the document need: what has begun, and

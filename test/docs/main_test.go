@@ -4,6 +4,11 @@
 //
 //	# Fails with CONFLICT: somebody else was faster.
 //
+// A list with arguments that comes back empty fails it too, unless the comment above
+// the field says when it is:
+//
+//	# None while all instances answer.
+//
 // Where it takes variables, they are the next block, if that is one of JSON with the
 // word variables ("```json variables"); else scene.variable knows what is sensible. What
 // a document does to the namespaces shop and ops of alpha happens in copies of them that

@@ -2,9 +2,11 @@ package faults
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,6 +88,7 @@ func TestInstanceGone(t *testing.T) {
 		return nil
 	})
 	t.Logf("UNAVAILABLE after %s", time.Since(killed).Round(100*time.Millisecond))
+	s.inTrouble(t, "beta")
 
 	s.Start(t, "beta-apiserver")
 	healed := time.Now()
@@ -134,9 +137,46 @@ func TestInstanceHangs(t *testing.T) {
 // readmeQuery is the query that the README shows.
 func readmeQuery(t *testing.T) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "suite", "testdata", "fleet.graphql"))
+	return textOf(t, filepath.Join("..", "suite", "testdata", "fleet.graphql"))
+}
+
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// inTrouble asks what GraphiQL's menu offers as what needs a look, and expects this
+// instance in it, with a reason and since when its state is old.
+func (s *scene) inTrouble(t *testing.T, name string) {
+	t.Helper()
+	query := textOf(t, filepath.Join("..", "..", "ui", "graphiql", "src", "queries", "20-trouble.graphql"))
+	poll.Until(t, noticeWithin, "the query for what needs a look finds "+name, func(context.Context) error {
+		var trouble struct {
+			Instances struct {
+				Nodes []struct {
+					Name       string
+					Conditions []condition
+					Summary    struct{ StaleSince *time.Time }
+				}
+			}
+		}
+		result := s.api.Must(t, gql.Request{Query: query})
+		if err := json.Unmarshal(result.Data, &trouble); err != nil || len(result.Errors) > 0 {
+			t.Fatalf("%v %v: %s", err, result.Errors, result.Body)
+		}
+		for _, found := range trouble.Instances.Nodes {
+			why := slices.ContainsFunc(found.Conditions, func(c condition) bool { return c.Status == "False" && c.Message != "" })
+			if found.Name == name && why && found.Summary.StaleSince != nil {
+				return nil
+			}
+			if found.Name == "alpha" {
+				t.Fatalf("alpha is not in trouble: %+v", found)
+			}
+		}
+		return fmt.Errorf("it finds %+v", trouble.Instances.Nodes)
+	})
 }

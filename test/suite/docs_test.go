@@ -48,10 +48,23 @@ func TestReadmeShowsTheTestedQuery(t *testing.T) {
 	if !slices.Contains(blocks(document(t, "README.md"), "graphql"), want) {
 		t.Error("no graphql block of README.md is the query of test/suite/testdata/fleet.graphql")
 	}
-	first := regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(document(t, "ui/graphiql/src/queries/10-fleet.graphql"), "")
-	if diff := cmp.Diff(want, strings.TrimSpace(first)); diff != "" {
+	if diff := cmp.Diff(want, readyMade(t, "10-fleet.graphql")); diff != "" {
 		t.Errorf("the first query of GraphiQL is another one (-test/suite/testdata/fleet.graphql +GraphiQL):\n%s", diff)
 	}
+}
+
+// TestGuideShowsTheReadyMadeTroubleQuery keeps the guide and GraphiQL's menu from
+// drifting apart: both say that this finds what needs a look.
+func TestGuideShowsTheReadyMadeTroubleQuery(t *testing.T) {
+	if !slices.Contains(blocks(document(t, "docs/graphql.md"), "graphql"), readyMade(t, "20-trouble.graphql")) {
+		t.Error("no graphql block of docs/graphql.md is GraphiQL's query 20-trouble.graphql")
+	}
+}
+
+// readyMade is a query of GraphiQL's menu without the comments that are its title.
+func readyMade(t *testing.T, name string) string {
+	t.Helper()
+	return strings.TrimSpace(regexp.MustCompile(`(?m)^#.*\n`).ReplaceAllString(document(t, "ui/graphiql/src/queries/"+name), ""))
 }
 
 // What is never twice the same in an answer: the identities of objects, and the
