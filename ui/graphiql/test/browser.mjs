@@ -6,6 +6,7 @@
 //   CHROMIUM             the browser (/usr/bin/chromium)
 //   SCREENSHOT           where to leave a picture of the first query and its answer
 //   SCREENSHOT_LIVE      where to leave one of a subscription, once something changed
+//   THEME                light or dark, as a browser prefers it (light)
 //
 // Arguments are titles of ready-made queries to run; all of them unless told.
 import assert from 'node:assert/strict';
@@ -23,6 +24,7 @@ const texts = readdirSync(queryDir)
 const titleOf = (text) => text.split('\n', 1)[0].replace(/^#\s*/, '');
 const allTitles = texts.map(titleOf);
 const subscriptions = texts.filter((text) => /^subscription /m.test(text)).map(titleOf);
+const mutations = texts.filter((text) => /^mutation /m.test(text)).map(titleOf);
 const titles = process.argv.length > 2 ? process.argv.slice(2) : allTitles;
 
 const isLoopback = (url) => /^(data|blob|about):/.test(url) || ['127.0.0.1', 'localhost', '[::1]'].includes(new URL(url).hostname);
@@ -43,7 +45,7 @@ async function step(what, run) {
 }
 
 try {
-  const context = await browser.newContext({ viewport: { width: 1500, height: 950 } });
+  const context = await browser.newContext({ viewport: { width: 1500, height: 950 }, colorScheme: process.env.THEME ?? 'light' });
   const outside = [];
   const complaints = [];
   const operations = [];
@@ -62,12 +64,38 @@ try {
   page.setDefaultTimeout(30_000);
   const status = page.locator('.kairship-session > [role=status]');
 
+  const run = () => page.getByRole('button', { name: 'Execute query (Ctrl-Enter)' }).click();
+  const isGraphQL = (response) => new URL(response.url()).pathname === '/graphql';
+
+  // enter puts a document into a new tab and waits until GraphiQL has read it.
+  async function enter(name, text) {
+    await page.getByRole('button', { name: 'New tab' }).click();
+    await page.locator('.graphiql-query-editor .monaco-editor').first().click();
+    await page.keyboard.press('ControlOrMeta+A');
+    await page.keyboard.insertText(text);
+    // What the editor adds by itself, such as closing brackets, goes again.
+    await page.keyboard.press('ControlOrMeta+Shift+End');
+    await page.keyboard.press('Delete');
+    await page.getByRole('tab', { name }).waitFor();
+  }
+
   await step('the page loads without internet', async () => {
     const response = await page.goto(`${base}/graphiql`);
     assert.equal(response.status(), 200);
     assert.equal(await page.title(), 'Kairship GraphiQL');
     await page.locator('.graphiql-query-editor .monaco-editor').first().waitFor();
     assert.equal(await status.innerText(), 'Not signed in');
+  });
+
+  await step('without a token a query is refused', async () => {
+    const answered = page.waitForResponse(isGraphQL);
+    await run();
+    assert.equal((await answered).status(), 401);
+    await page.getByText('UNAUTHENTICATED').first().waitFor();
+    // Another tab has its own answer.
+    await enter('Early', 'query Early { viewer { username } }');
+    await run();
+    await page.getByText('UNAUTHENTICATED').first().waitFor();
   });
 
   await step('a wrong token is refused and not kept', async () => {
@@ -87,6 +115,14 @@ try {
     assert.match(await status.innerText(), /^Signed in as \S+/);
   });
 
+  await step('no refusal from before signing in is left on the screen, in any tab', async () => {
+    for (const tab of await page.getByRole('tab').all()) {
+      await tab.click();
+      await page.getByText('UNAUTHENTICATED').first().waitFor({ state: 'detached' });
+      assert.equal(await page.getByText('UNAUTHENTICATED').count(), 0);
+    }
+  });
+
   await step('the documentation shows the schema', async () => {
     await page.locator('.graphiql-doc-explorer').getByText('Root Types').waitFor();
     await page.locator('.graphiql-doc-explorer').getByRole('link', { name: 'Query', exact: true }).click();
@@ -101,81 +137,164 @@ try {
   });
 
   const shown = page.locator('.graphiql-response .view-lines');
-
-  // running has the page run the subscription in its editor while something is looked at.
-  async function running(look) {
-    const begun = page.waitForResponse((response) => new URL(response.url()).pathname === '/graphql');
-    await page.getByRole('button', { name: 'Execute query (Ctrl-Enter)' }).click();
+  const panel = page.getByRole('region', { name: 'Subscription' });
+  const log = panel.getByRole('log');
+  const list = panel.getByRole('table');
+  // begin has the page run the subscription in its editor and returns its request.
+  async function begin() {
+    const begun = page.waitForResponse(isGraphQL);
+    await run();
     const response = await begun;
     assert.equal(response.status(), 200);
     assert.match(response.headers()['content-type'], /^text\/event-stream/);
-    await look();
-    const ended = page.waitForEvent('requestfailed', (request) => request === response.request());
-    await page.getByRole('button', { name: 'Stop query (Ctrl-Enter)' }).click();
-    await ended;
+    return response.request();
   }
+
+  const ends = (request) => page.waitForEvent('requestfailed', (failed) => failed === request);
 
   for (const title of titles.filter((title) => subscriptions.includes(title))) {
     await step(`the subscription "${title}" runs until it is stopped`, async () => {
       await page.getByLabel('Ready-made queries').selectOption({ label: title });
-      await running(async () => {
-        // It is about the whole fleet, so which event is the last one is not for this test to know.
-        await shown.getByText('"workloadChanged"').waitFor();
-        if (process.env.SCREENSHOT_LIVE) {
-          await shown.getByText('"MODIFIED"').waitFor({ timeout: 120_000 });
-          await page.waitForTimeout(500);
-          await page.screenshot({ path: process.env.SCREENSHOT_LIVE });
-        }
-      });
+      const request = await begin();
+      await panel.getByText('Following.').waitFor();
+      await list.getByRole('row').nth(1).waitFor();
+      if (process.env.SCREENSHOT_LIVE) {
+        await log.getByText('MODIFIED').first().waitFor({ timeout: 120_000 });
+        await page.screenshot({ path: process.env.SCREENSHOT_LIVE });
+      }
+      const ended = ends(request);
+      await page.getByRole('button', { name: 'Stop query (Ctrl-Enter)' }).click();
+      await ended;
+      await panel.getByText('Stopped.').waitFor();
     });
   }
 
-  await step('a subscription shows what there is, and then each change', async () => {
-    const namespace = new Namespace('graphiql');
-    await namespace.create();
-    try {
-      await namespace.apply('cm-one', '1');
-      await page.getByRole('button', { name: 'New tab' }).click();
-      await page.locator('.graphiql-query-editor .monaco-editor').first().click();
-      await page.keyboard.press('ControlOrMeta+A');
-      await page.keyboard.insertText(
-        `subscription Mine { resourceChanged(version: "v1", resource: "configmaps", filter: { instances: ["alpha"], ` +
-          `namespaces: ["${namespace.name}"], nameContains: "cm-" }) { type resource { name labels { value } } } }`,
-      );
-      // What the editor adds by itself, such as closing brackets, goes again.
-      await page.keyboard.press('ControlOrMeta+Shift+End');
-      await page.keyboard.press('Delete');
-      // GraphiQL reads the document a moment later, and until then knows no operation to run.
-      await page.getByRole('tab', { name: 'Mine' }).waitFor();
-      await running(async () => {
-        // Nobody else changes anything in this namespace, and only the last event is shown.
-        const last = (type) => shown.getByText(`"${type}"`, { exact: true }).waitFor();
-        await last('SYNCED');
-        await namespace.apply('cm-two', '2');
-        await last('ADDED');
-        await shown.getByText('"cm-two"').waitFor();
-        await namespace.apply('cm-one', '3');
-        await last('MODIFIED');
-        await shown.getByText('"cm-one"').waitFor();
-        await namespace.remove('cm-two');
-        await last('DELETED');
-        await shown.getByText('"cm-two"').waitFor();
+  const namespace = new Namespace('graphiql');
+  await namespace.create();
+  try {
+    await namespace.apply('cm-one', '1');
+    await enter('Mine', `subscription Mine { resourceChanged(version: "v1", resource: "configmaps", filter: { instances: ["alpha"], ` +
+      `namespaces: ["${namespace.name}"], nameContains: "cm-" }) { type instanceName kind resource { id name resourceVersion } } }`);
+    let request = await begin();
+
+    // Nobody else changes anything in this namespace.
+    const events = async (...wanted) => {
+      await log.getByRole('listitem').nth(wanted.length - 1).waitFor();
+      const types = await log.locator('li strong').allInnerTexts();
+      assert.deepEqual(types, wanted);
+    };
+    const names = async (...wanted) => {
+      const column = (await list.getByRole('columnheader').allInnerTexts()).indexOf('name') + 1;
+      const cells = await list.locator(`tbody td:nth-child(${column})`).allInnerTexts();
+      assert.deepEqual(cells.sort(), wanted);
+    };
+
+    await step('a subscription logs its events, the newest first, and shows the list that they make', async () => {
+      await panel.getByText('Following.').waitFor();
+      await events('SYNCED', 'ADDED');
+      await names('cm-one');
+      const { width, height } = page.viewportSize();
+      for (const part of [panel.getByRole('region', { name: 'List' }), log.getByRole('listitem').first()]) {
+        const box = await part.boundingBox();
+        assert.ok(box.x + box.width <= width && box.y + box.height <= height, `a part of the log is outside of the window: ${JSON.stringify(box)}`);
+      }
+      const { width: left } = await page.locator('.graphiql-query-editor').boundingBox();
+      assert.ok(left > width / 4, `the log leaves ${left} pixels to the editor`);
+      await namespace.apply('cm-two', '2');
+      await events('ADDED', 'SYNCED', 'ADDED');
+      await names('cm-one', 'cm-two');
+      const version = await list.getByRole('row', { name: 'cm-one' }).innerText();
+      await namespace.apply('cm-one', '3');
+      await events('MODIFIED', 'ADDED', 'SYNCED', 'ADDED');
+      await names('cm-one', 'cm-two');
+      assert.notEqual(await list.getByRole('row', { name: 'cm-one' }).innerText(), version);
+      await namespace.remove('cm-two');
+      await events('DELETED', 'MODIFIED', 'ADDED', 'SYNCED', 'ADDED');
+      await names('cm-one');
+    });
+
+    await step('an event in the log has its time and shows all that it said', async () => {
+      const newest = log.getByRole('listitem').first();
+      assert.ok(Math.abs(Date.now() - Date.parse(await newest.locator('time').getAttribute('datetime'))) < 60_000);
+      await newest.locator('summary').click();
+      await newest.getByText('"type": "DELETED"').waitFor();
+    });
+
+    await step('the keyboard alone opens an event', async () => {
+      const second = log.getByRole('listitem').nth(1);
+      await second.locator('summary').focus();
+      await page.keyboard.press('Enter');
+      await second.getByText('"type": "MODIFIED"').waitFor();
+    });
+
+    for (const [what, open] of [
+      ['of a ready-made query', () => page.getByLabel('Ready-made queries').selectOption({ label: 'Who am I' })],
+      ['of a query in a new tab', () => enter('Typed', 'query Typed { viewer { username groups } }')],
+    ]) {
+      await step(`the first Run ${what} after a subscription runs it, and the subscription has ended`, async () => {
+        await page.getByRole('tab', { name: 'Mine' }).click();
+        request = await begin();
+        await events('SYNCED', 'ADDED');
+        const ended = ends(request);
+        await open();
+        await ended;
+        assert.equal(await panel.count(), 0, 'the log belongs to the tab of the subscription');
+        const answered = page.waitForResponse(isGraphQL);
+        await run();
+        const body = await (await answered).json();
+        assert.ok(body.data.viewer.username);
+        await shown.getByText('"viewer"').waitFor();
       });
-    } finally {
-      await namespace.drop();
     }
+
+    await step('a tab that is opened again still has its log, and a query in it takes its place', async () => {
+      await page.getByRole('tab', { name: 'Mine' }).click();
+      await panel.getByText('Stopped.').waitFor();
+      await names('cm-one');
+    });
+
+    await step('without an id on the object the page says what it needs for the list', async () => {
+      await enter('NoId', `subscription NoId { resourceChanged(version: "v1", resource: "configmaps", filter: { instances: ["alpha"], ` +
+        `namespaces: ["${namespace.name}"] }) { type resource { name } } }`);
+      await begin();
+      await panel.getByRole('alert').getByText('select type, and id on the object').waitFor();
+      await events('SYNCED', 'ADDED');
+    });
+
+    await step('a subscription that is refused says why, at once', async () => {
+      await enter('Refused', 'subscription Refused { resourceChanged(version: "v1", resource: "configmaps", after: "no cursor") { type } }');
+      await run();
+      await page.getByText('INVALID').first().waitFor();
+      await page.getByRole('button', { name: 'Execute query (Ctrl-Enter)' }).waitFor();
+    });
+  } finally {
+    await namespace.drop();
+  }
+
+  await step('comments of ready-made queries wrap', async () => {
+    await page.getByLabel('Ready-made queries').selectOption({ label: titles.find((title) => !subscriptions.includes(title)) });
+    const editor = page.locator('.graphiql-query-editor .monaco-editor').first();
+    await editor.locator('.view-line').first().waitFor();
+    const { right, wide } = await editor.evaluate((node) => ({
+      right: node.getBoundingClientRect().right,
+      wide: Math.max(...[...node.querySelectorAll('.view-line > span')].map((line) => line.getBoundingClientRect().right)),
+    }));
+    assert.ok(wide <= right, `a line ends at ${wide}, and the editor at ${right}`);
   });
 
   for (const title of titles.filter((title) => !subscriptions.includes(title))) {
-    await step(`the query "${title}" runs`, async () => {
+    await step(`the ${mutations.includes(title) ? 'mutation' : 'query'} "${title}" runs`, async () => {
       await page.getByLabel('Ready-made queries').selectOption({ label: title });
-      const answered = page.waitForResponse((response) => new URL(response.url()).pathname === '/graphql');
-      await page.getByRole('button', { name: 'Execute query (Ctrl-Enter)' }).click();
+      const answered = page.waitForResponse(isGraphQL);
+      await run();
       const response = await answered;
       const body = await response.json();
       assert.equal(response.status(), 200, JSON.stringify(body));
       assert.equal(body.errors, undefined, JSON.stringify(body.errors));
-      await page.locator('.graphiql-response .view-lines').getByText('"data"').waitFor();
+      if (mutations.includes(title)) {
+        for (const payload of Object.values(body.data)) assert.equal(payload.consistencyToken, null, 'a ready-made mutation wrote something');
+      }
+      await shown.getByText('"data"').waitFor();
       if (title === titles[0] && process.env.SCREENSHOT) {
         // The response is drawn line by line after it is there.
         await page.waitForTimeout(500);

@@ -1,10 +1,10 @@
 import { useGraphiQL, useGraphiQLActions } from '@graphiql/react';
-import { Kind, parse } from 'graphql';
-import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
+import { Kind, type OperationDefinitionNode, parse } from 'graphql';
+import { type ChangeEvent, type FormEvent, type RefObject, useEffect, useRef, useState, useSyncExternalStore } from 'react';
 
 import icon from './kairship.svg';
-import { queries } from './queries/index.js';
-import { getSession, signIn, signOut, subscribe } from './session.js';
+import { type ReadyMade, readyMade } from './queries/index';
+import { getSession, signIn, signOut, subscribe } from './session';
 
 export function TopBar() {
   return (
@@ -19,21 +19,26 @@ export function TopBar() {
   );
 }
 
+const reads = readyMade.filter(({ isMutation }) => !isMutation);
+const changes = readyMade.filter(({ isMutation }) => isMutation);
+
 function ReadyMadeQueries() {
   const { addTab, setOperationFacts, updateActiveTabValues } = useGraphiQLActions();
   const queryEditor = useGraphiQL((state) => state.queryEditor);
 
-  function open(event) {
-    const query = queries.find(({ file }) => file === event.target.value);
+  function open(event: ChangeEvent<HTMLSelectElement>) {
+    const query = readyMade.find(({ file }) => file === event.target.value);
     event.target.value = '';
     if (!query || !queryEditor) return;
-    // What the current tab holds may be somebody's work: a query always opens in a tab of its own.
+    // What the current tab holds may be unfinished work: a query always opens in a tab of its own.
     addTab();
     queryEditor.setValue(query.text);
     // GraphiQL reads the document a moment later, and until then would run it under the last one's name.
     const documentAST = parse(query.text);
-    const operations = documentAST.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION);
-    const operationName = operations[0].name.value;
+    const operations = documentAST.definitions.filter(
+      (definition): definition is OperationDefinitionNode => definition.kind === Kind.OPERATION_DEFINITION,
+    );
+    const operationName = operations[0]?.name?.value ?? '';
     setOperationFacts({ documentAST, operations, operationName });
     updateActiveTabValues({ query: query.text, operationName });
     queryEditor.focus();
@@ -44,24 +49,30 @@ function ReadyMadeQueries() {
       <option value="" disabled>
         Ready-made queries
       </option>
-      {queries.map(({ file, title, about }) => (
-        <option key={file} value={file} title={about}>
-          {title}
-        </option>
-      ))}
+      <Options of={reads} />
+      <optgroup label="Changes, as a dry run">
+        <Options of={changes} />
+      </optgroup>
     </select>
   );
 }
 
+const Options = ({ of }: { of: ReadyMade[] }) =>
+  of.map(({ file, title, about }) => (
+    <option key={file} value={file} title={about}>
+      {title}
+    </option>
+  ));
+
 function SignIn() {
   const { username, error } = useSyncExternalStore(subscribe, getSession);
   const { introspect } = useGraphiQLActions();
-  const dialog = useRef(null);
+  const dialog = useRef<HTMLDialogElement>(null);
 
   // The schema is readable with a token only, so signing in is when it can be read.
   const wasSignedIn = useRef(username !== null);
   useEffect(() => {
-    if (username !== null && !wasSignedIn.current) introspect();
+    if (username !== null && !wasSignedIn.current) void introspect();
     wasSignedIn.current = username !== null;
   }, [username, introspect]);
 
@@ -71,7 +82,7 @@ function SignIn() {
         {username === null ? 'Not signed in' : <>Signed in as <strong>{username}</strong></>}
       </span>
       {username === null ? (
-        <button type="button" className="primary" onClick={() => dialog.current.showModal()}>
+        <button type="button" className="primary" onClick={() => dialog.current?.showModal()}>
           Sign in
         </button>
       ) : (
@@ -90,20 +101,20 @@ function leave() {
   location.reload();
 }
 
-function TokenDialog({ dialog, error }) {
+function TokenDialog({ dialog, error }: { dialog: RefObject<HTMLDialogElement | null>; error: string | null }) {
   const [checking, setChecking] = useState(false);
 
-  async function submit(event) {
+  async function submit(event: FormEvent<HTMLFormElement>) {
     event.preventDefault();
     const form = event.currentTarget;
     // People copy tokens with the line break of their terminal.
-    const token = new FormData(form).get('token').replace(/\s+/g, '');
+    const token = String(new FormData(form).get('token')).replace(/\s+/g, '');
     setChecking(true);
     const ok = await signIn(token);
     setChecking(false);
     if (ok) {
       form.reset();
-      dialog.current.close();
+      dialog.current?.close();
     }
   }
 
@@ -121,7 +132,7 @@ function TokenDialog({ dialog, error }) {
         </label>
         {error && <p role="alert">{error}</p>}
         <footer>
-          <button type="button" onClick={() => dialog.current.close()}>
+          <button type="button" onClick={() => dialog.current?.close()}>
             Cancel
           </button>
           <button type="submit" className="primary" disabled={checking}>

@@ -2,30 +2,17 @@ import { DOC_EXPLORER_PLUGIN, DocExplorerStore } from '@graphiql/plugin-doc-expl
 import { HISTORY_PLUGIN, HistoryStore } from '@graphiql/plugin-history';
 import { GraphiQLProvider } from '@graphiql/react';
 import { GraphiQL, GraphiQLInterface } from 'graphiql';
-import { getOperationAST, OperationTypeNode, parse } from 'graphql';
 
-import { queries } from './queries/index.js';
-import { follow, send } from './session.js';
-import { TopBar } from './top-bar.jsx';
-
-function isSubscription({ query, operationName }) {
-  try {
-    return getOperationAST(parse(query), operationName)?.operation === OperationTypeNode.SUBSCRIPTION;
-  } catch {
-    return false; // The server says what is wrong with it.
-  }
-}
-
-async function fetcher(params, options) {
-  if (isSubscription(params)) return follow(params, options?.headers);
-  const { body } = await send(params, options?.headers);
-  return body;
-}
+import { fetcher } from './fetcher';
+import { LivePanel } from './live/panel';
+import { readyMade } from './queries/index';
+import { TopBar } from './top-bar';
+import { useRefusalsCleared, useRunEndsWithItsTab, useWrappedLines } from './workarounds';
 
 const plugins = [DOC_EXPLORER_PLUGIN, HISTORY_PLUGIN];
 
 // A first visit opens the first query; later visits find their own tabs again.
-const firstTabs = queries.slice(0, 1).map(({ text }) => ({ query: text }));
+const firstTabs = readyMade.slice(0, 1).map(({ text }) => ({ query: text }));
 
 export function App() {
   return (
@@ -40,14 +27,25 @@ export function App() {
     >
       <HistoryStore>
         <DocExplorerStore>
+          <Workarounds />
           <TopBar />
           <GraphiQLInterface showPersistHeadersSettings={false}>
             <GraphiQL.Logo>
               <span className="graphiql-logo-link">GraphiQL</span>
             </GraphiQL.Logo>
+            <GraphiQL.Footer>
+              <LivePanel />
+            </GraphiQL.Footer>
           </GraphiQLInterface>
         </DocExplorerStore>
       </HistoryStore>
     </GraphiQLProvider>
   );
+}
+
+function Workarounds() {
+  useRunEndsWithItsTab();
+  useRefusalsCleared();
+  useWrappedLines();
+  return null;
 }

@@ -4,8 +4,8 @@ import EditorWorker from 'monaco-editor/esm/vs/editor/editor.worker.js?worker';
 import JsonWorker from 'monaco-editor/esm/vs/language/json/json.worker.js?worker';
 import GraphQLWorker from 'monaco-graphql/esm/graphql.worker.js?worker';
 
-globalThis.MonacoEnvironment = {
-  getWorker(_id, label) {
+window.MonacoEnvironment = {
+  getWorker(_id: string, label: string): Worker {
     switch (label) {
       case 'graphql':
         return new GraphQLWorker();
