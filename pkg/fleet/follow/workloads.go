@@ -1,12 +1,14 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
@@ -50,8 +52,8 @@ func (s *Service) WorkloadsChanged(ctx context.Context, f *workload.Filter, afte
 }
 
 // WorkloadJoin joins the workloads of a kind with what their state depends on in the
-// instance: their bindings, the overrides that are recorded on their Works, and its
-// member clusters.
+// instance: their bindings, the overrides that are recorded on their Works, the policies
+// that select them by name, and its member clusters.
 func WorkloadJoin(instance string, t index.Type) *live.Join {
 	kind, _ := workload.KindFromGVR(t.GroupVersionResource())
 	source := func(t index.Type) live.Source {
@@ -72,10 +74,14 @@ func WorkloadJoin(instance string, t index.Type) *live.Join {
 				return []live.Key{{Namespace: b.Spec.Resource.Namespace, Name: b.Spec.Resource.Name}}
 			}},
 			{Source: source(index.MemberClusters), Keys: func(*live.Object) []live.Key { return []live.Key{live.Every} }},
+			{Source: source(index.PropagationPolicies), Keys: func(o *live.Object) []live.Key { return selectedBy(t, o) }},
+			{Source: source(index.ClusterPropagationPolicies), Keys: func(o *live.Object) []live.Key { return selectedBy(t, o) }},
 			{Source: works, Keys: func(o *live.Object) []live.Key { return keysOfWork(kind, &o.Meta) }},
 		},
 		Combine: func(primary *live.Object, with [][]*live.Object) any {
-			return combine(kind, primary, with[0], with[1], with[2])
+			return combine(kind, primary, evidence{
+				bindings: with[0], members: with[1], policies: append(with[2], with[3]...), works: with[4],
+			})
 		},
 		Equal: same,
 	}
@@ -90,26 +96,66 @@ func keysOfWork(kind workload.Kind, work *metav1.ObjectMeta) []live.Key {
 	return []live.Key{{Namespace: namespace, Name: name}}
 }
 
+// selectedBy names the workloads of a type that a policy selects by name. Which ones a
+// policy without names concerns, only the workloads say: of these, a change of the
+// policy is known once the binding has it.
+func selectedBy(t index.Type, o *live.Object) []live.Key {
+	p, err := decoded[policyv1alpha1.PropagationPolicy](o) // Both kinds have the same spec.
+	if err != nil {
+		return nil
+	}
+	var keys []live.Key
+	for i := range p.Spec.ResourceSelectors {
+		s := &p.Spec.ResourceSelectors[i]
+		namespace := cmp.Or(s.Namespace, p.Namespace)
+		if s.Kind == t.Kind && s.Name != "" && namespace != "" {
+			keys = append(keys, live.Key{Namespace: namespace, Name: s.Name})
+		}
+	}
+	return keys
+}
+
+// evidence is what the state of one workload is computed from, besides its template.
+type evidence struct{ bindings, members, policies, works []*live.Object }
+
+// policyOf is the spec of the policy that claimed a template; nil where it is not known.
+func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.PropagationSpec {
+	ref := workload.PolicyRefOf(template)
+	if ref == nil {
+		return nil
+	}
+	for _, o := range e.policies {
+		if o.Meta.Namespace != ref.Namespace || o.Meta.Name != ref.Name {
+			continue
+		}
+		if p, err := decoded[policyv1alpha1.PropagationPolicy](o); err == nil {
+			return &p.Spec
+		}
+	}
+	return nil
+}
+
 // combine tells the state of a workload from what its instance says. What it cannot
 // read it tells as an error, which is a value like others.
-func combine(kind workload.Kind, template *live.Object, bindings, members, works []*live.Object) *workload.Observed {
+func combine(kind workload.Kind, template *live.Object, e evidence) *workload.Observed {
 	o := &workload.Observed{}
-	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(members))}
+	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(e.members))}
 	if o.Template, o.Err = indexed(template); o.Err != nil {
 		return o
 	}
 	if facts.Template, o.Err = index.Decode[workload.Object](o.Template); o.Err != nil {
 		return o
 	}
-	if len(bindings) > 0 {
-		if o.Binding, o.Err = indexed(bindings[0]); o.Err != nil {
+	if len(e.bindings) > 0 {
+		if o.Binding, o.Err = indexed(e.bindings[0]); o.Err != nil {
 			return o
 		}
 		if facts.Binding, o.Err = index.Decode[workv1alpha2.ResourceBinding](o.Binding); o.Err != nil {
 			return o
 		}
 	}
-	for _, m := range members {
+	facts.Policy = e.policyOf(facts.Template)
+	for _, m := range e.members {
 		c, err := decoded[clusterv1alpha1.Cluster](m)
 		if err != nil {
 			o.Err = err
@@ -117,7 +163,7 @@ func combine(kind workload.Kind, template *live.Object, bindings, members, works
 		}
 		facts.Members[c.Name] = workload.MemberOf(c)
 	}
-	for _, w := range works {
+	for _, w := range e.works {
 		facts.Record(w.Meta.Namespace, w.Meta.Annotations)
 	}
 	status := workload.Evaluate(facts)

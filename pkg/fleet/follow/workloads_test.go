@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -51,6 +52,7 @@ func bindingOf(t *testing.T, version, kind, name string, ready int) *live.Object
 	b.Namespace, b.Name, b.ResourceVersion = "shop", workload.BindingName(kind, name), version
 	b.Spec.Resource = workv1alpha2.ObjectReference{APIVersion: "apps/v1", Kind: kind, Namespace: "shop", Name: name}
 	b.Spec.Replicas = 2
+	b.Spec.Placement = &policyv1alpha1.Placement{}
 	b.Spec.Clusters = []workv1alpha2.TargetCluster{{Name: "m1", Replicas: 2}}
 	b.Status.Conditions = []metav1.Condition{{Type: workv1alpha2.Scheduled, Status: metav1.ConditionTrue}}
 	status, err := json.Marshal(map[string]int{"replicas": 2, "readyReplicas": ready, "availableReplicas": ready, "updatedReplicas": 2})
@@ -78,7 +80,7 @@ func memberOf(t *testing.T, ready metav1.ConditionStatus) *live.Object {
 func TestWorkloadJoin(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
 	of := func(template *live.Object, bindings []*live.Object, members ...*live.Object) *workload.Observed {
-		return join.Combine(template, [][]*live.Object{bindings, members, nil}).(*workload.Observed)
+		return join.Combine(template, [][]*live.Object{bindings, members, nil, nil, nil}).(*workload.Observed)
 	}
 	alone := of(template(t, "1", nil), nil, memberOf(t, metav1.ConditionTrue))
 	if alone.Err != nil || alone.Status.Health != workload.HealthUnpropagated || alone.Binding != nil {
@@ -153,6 +155,51 @@ func TestWorkloadJoinKeys(t *testing.T) {
 	}
 }
 
+// A policy concerns the workloads that it selects by name; its change is known before the
+// binding has it.
+func TestWorkloadJoinPolicies(t *testing.T) {
+	join := WorkloadJoin("alpha", index.Deployments)
+	policy := func(of index.Type, namespace string, selectors ...policyv1alpha1.ResourceSelector) *live.Object {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: "web"}
+		p := policyv1alpha1.PropagationPolicy{ObjectMeta: meta}
+		p.Spec.ResourceSelectors = selectors
+		p.Spec.Placement.ClusterAffinity = &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}}
+		return watchedAs(t, of, meta, p)
+	}
+	web := policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: "Deployment", Name: "web"}
+	elsewhere := policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", Namespace: "other"}
+	for _, tt := range []struct {
+		name   string
+		input  int
+		policy *live.Object
+		want   []live.Key
+	}{
+		{"by name", 2, policy(index.PropagationPolicies, "shop", web), []live.Key{{Namespace: "shop", Name: "web"}}},
+		{"of another kind", 2, policy(index.PropagationPolicies, "shop", policyv1alpha1.ResourceSelector{Kind: "StatefulSet", Name: "web"}), nil},
+		{"all of a kind", 2, policy(index.PropagationPolicies, "shop", policyv1alpha1.ResourceSelector{Kind: "Deployment"}), nil},
+		{"of the whole instance", 3, policy(index.ClusterPropagationPolicies, "", elsewhere), []live.Key{{Namespace: "other", Name: "web"}}},
+		{"of the whole instance, in all namespaces", 3, policy(index.ClusterPropagationPolicies, "", web), nil},
+	} {
+		if diff := cmp.Diff(tt.want, join.With[tt.input].Keys(tt.policy)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+	for name, tt := range map[string]struct {
+		policy *live.Object
+		want   workload.Health
+	}{
+		"its policy has another placement":       {policy(index.PropagationPolicies, "shop", web), workload.HealthProgressing},
+		"a policy that did not claim it has one": {policy(index.PropagationPolicies, "other", elsewhere), workload.HealthHealthy},
+	} {
+		o := join.Combine(template(t, "1", claim(nil)), [][]*live.Object{
+			{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, {tt.policy}, nil, nil,
+		}).(*workload.Observed)
+		if o.Status.Health != tt.want {
+			t.Errorf("%s: %+v", name, o.Status)
+		}
+	}
+}
+
 // The overrides that are recorded on a Work say how many replicas a cluster was asked for.
 func TestWorkloadJoinOverrides(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
@@ -171,15 +218,15 @@ func TestWorkloadJoinOverrides(t *testing.T) {
 		{"of another kind", work("karmada-es-m1", "web-statefulset"), nil},
 		{"outside the namespaces of Karmada", work("shop", "web-deployment"), nil},
 	} {
-		if diff := cmp.Diff(tt.want, join.With[2].Keys(tt.work)); diff != "" {
+		if diff := cmp.Diff(tt.want, join.With[4].Keys(tt.work)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
-	if s := join.With[2].Source; !s.MetadataOnly {
+	if s := join.With[4].Source; !s.MetadataOnly {
 		t.Errorf("%s are watched whole", s)
 	}
 	o := join.Combine(template(t, "1", claim(nil)), [][]*live.Object{
-		{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, {work("karmada-es-m1", "web-deployment")},
+		{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, {work("karmada-es-m1", "web-deployment")},
 	}).(*workload.Observed)
 	if o.Status.Replicas.Desired != 5 || o.Status.Health != workload.HealthProgressing {
 		t.Errorf("two of five replicas are %+v", o.Status)
@@ -190,7 +237,7 @@ func TestWorkloadJoinOverrides(t *testing.T) {
 func TestWorkloadThatCannotBeRead(t *testing.T) {
 	broken := live.NewObject(live.Source{Instance: "alpha", Resource: index.Deployments.GroupVersionResource()}, "apps/v1", "Deployment",
 		metav1.ObjectMeta{Namespace: "shop", Name: "web"}, json.RawMessage(`{"spec":"none"}`))
-	o := WorkloadJoin("alpha", index.Deployments).Combine(broken, [][]*live.Object{nil, nil, nil}).(*workload.Observed)
+	o := WorkloadJoin("alpha", index.Deployments).Combine(broken, make([][]*live.Object, 5)).(*workload.Observed)
 	matches, err := (*workload.Filter)(nil).Matcher()
 	if err != nil {
 		t.Fatal(err)
@@ -203,7 +250,7 @@ func TestWorkloadThatCannotBeRead(t *testing.T) {
 func TestWorkloadFilter(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
 	claimed := template(t, "1", claim(nil))
-	o := join.Combine(claimed, [][]*live.Object{{bindingOf(t, "6", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil}).(*workload.Observed)
+	o := join.Combine(claimed, [][]*live.Object{{bindingOf(t, "6", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, nil}).(*workload.Observed)
 	for _, tt := range []struct {
 		name   string
 		filter *workload.Filter

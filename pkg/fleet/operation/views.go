@@ -160,7 +160,7 @@ func (o Operation) marks() []live.Mark {
 	var marks []live.Mark
 	for _, w := range o.Objects {
 		version, err := strconv.ParseUint(w.ResourceVersion, 10, 64)
-		if err != nil || !propagates(w) {
+		if err != nil {
 			continue
 		}
 		marks = append(marks, live.Mark{

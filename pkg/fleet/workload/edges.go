@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -50,6 +51,9 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 	if f.Binding, err = decodeBinding(o); err != nil || f.Binding == nil {
 		return f, err
 	}
+	if err := s.addPolicy(ctx, w, f); err != nil {
+		return nil, err
+	}
 	if err := s.look(ctx, w.setting); err != nil {
 		return nil, err
 	}
@@ -72,6 +76,24 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 		}
 	}
 	return f, s.addOverrides(ctx, w, f)
+}
+
+// addPolicy adds the policy that claimed the workload, as far as the caller may see it.
+func (s *Service) addPolicy(ctx context.Context, w *Workload, f *Facts) error {
+	ref := PolicyRefOf(f.Template)
+	if ref == nil {
+		return nil
+	}
+	o, err := s.optional(ctx, policyKey(w.Indexed.Cluster, ref), index.Whole)
+	if err != nil || o == nil {
+		return err
+	}
+	// Both kinds have the same spec.
+	p, err := index.Decode[policyv1alpha1.PropagationPolicy](o)
+	if err == nil {
+		f.Policy = &p.Spec
+	}
+	return err
 }
 
 // addOverrides adds what override policies changed in the clusters where it matters.

@@ -125,9 +125,9 @@ func (p *prefetch) start() {
 		later    bool
 	)
 	for _, row := range p.rows {
-		if ref := PolicyRefOf(&row.Meta); ref != nil && p.needs.Policy {
+		if ref := PolicyRefOf(&row.Meta); ref != nil && (p.needs.Policy || p.needs.Status) {
 			key := policyKey(row.Cluster, ref)
-			if p.needs.PolicyDetail == index.Metadata {
+			if p.needs.PolicyDetail == index.Metadata && !p.needs.Status {
 				metadata = append(metadata, key)
 			} else {
 				bindings = append(bindings, key)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
@@ -29,6 +30,10 @@ type Facts struct {
 	// when there is none. Workloads are namespaced, so Karmada always makes a
 	// ResourceBinding, also for a ClusterPropagationPolicy.
 	Binding *workv1alpha2.ResourceBinding
+
+	// Policy is the spec of the policy that claimed the template; nil when it is not
+	// known. It shows whether the binding has the policy's latest placement.
+	Policy *policyv1alpha1.PropagationSpec
 
 	// Members are the instance's member clusters by name. A nil map means that
 	// the caller did not look: every cluster counts as reachable. In a map that

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -22,8 +23,14 @@ import (
 func pendingDecision(in Facts, scheduling *metav1.Condition) string {
 	spec, status := &in.Binding.Spec, &in.Binding.Status
 	switch asked := in.Template.Spec.Replicas; {
-	case unmanaged(in) || schedulingSuspended(in.Binding):
+	case unmanaged(in):
 		return "" // No decision will follow.
+	case spec.Resource.UID != "" && in.Template.UID != "" && spec.Resource.UID != in.Template.UID:
+		return "Karmada's binding is still that of an earlier object of this name"
+	case in.policyChanged():
+		return "Karmada has not taken over the change of its policy yet"
+	case schedulingSuspended(in.Binding):
+		return "" // The same.
 	case scheduling != nil && scheduling.Status == metav1.ConditionFalse:
 		return "" // It was decided: the change cannot be scheduled.
 	case hasReplicas(in.Kind) && asked != nil && *asked != spec.Replicas:
@@ -32,6 +39,14 @@ func pendingDecision(in Facts, scheduling *metav1.Condition) string {
 		return "Karmada's scheduler has not decided about the latest change yet"
 	}
 	return ""
+}
+
+// policyChanged reports whether the binding has another placement than the policy. A
+// lazy policy changes bindings only together with their templates.
+func (in Facts) policyChanged() bool {
+	p, placed := in.Policy, in.Binding.Spec.Placement
+	return p != nil && placed != nil && p.ActivationPreference != policyv1alpha1.LazyActivation &&
+		!equality.Semantic.DeepEqual(p.Placement, *placed)
 }
 
 // unmanaged reports whether Karmada made a binding for the workload and no policy

@@ -52,6 +52,36 @@ func TestEvidence(t *testing.T) {
 			counts: two, health: HealthProgressing, message: "Karmada has not taken over the change to 4 replicas yet",
 		},
 		{
+			reason: "the binding is that of an object of this name that was deleted",
+			in: scaled(func(in *Facts) {
+				*in = in.report("m1", grown)
+				in.Template.UID, in.Binding.Spec.Resource.UID = "new", "old"
+			}),
+			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthProgressing,
+			message: "Karmada's binding is still that of an earlier object of this name",
+		},
+		{
+			reason: "the policy was changed, and the binding has the placement of before",
+			in: scaled(func(in *Facts) {
+				*in = in.report("m1", grown)
+				in.Policy = &policyv1alpha1.PropagationSpec{Placement: policyv1alpha1.Placement{
+					ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}},
+				}}
+			}),
+			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthProgressing,
+			message: "Karmada has not taken over the change of its policy yet",
+		},
+		{
+			reason: "a lazy policy was changed, which holds from the next change of the template on",
+			in: scaled(func(in *Facts) {
+				*in = in.report("m1", grown)
+				in.Policy = &policyv1alpha1.PropagationSpec{ActivationPreference: policyv1alpha1.LazyActivation, Placement: policyv1alpha1.Placement{
+					ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}},
+				}}
+			}),
+			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthHealthy,
+		},
+		{
 			reason: "the scheduler has not assigned the new number",
 			in: scaled(func(in *Facts) {
 				in.Binding.Spec.Clusters[0].Replicas = 2
