@@ -12,12 +12,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -150,7 +151,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		if !apierrors.IsNotFound(err) {
 			return ctrl.Result{}, err
 		}
-		r.observers.forget(name)
+		r.observers.drop(name)
 		summaries.forget(name)
 		r.Connections.Forget(connections.Instance(name)) // We may have been the last to ask for it.
 		return ctrl.Result{}, r.withoutFigures(ctx, name)
@@ -176,7 +177,7 @@ func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v
 		if condition == nil {
 			return nil, nil, 0, nil
 		}
-		return old(instance, condition.LastTransitionTime.Time), nil, 0, nil
+		return r.lost(ctx, instance, condition.LastTransitionTime.Time)
 	}
 	to, err := r.Credentials.OfInstance(ctx, instance)
 	switch {
@@ -184,7 +185,7 @@ func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v
 	case deleting(instance) && (errors.Is(err, connection.ErrMissing) || errors.Is(err, connection.ErrInvalid)):
 		// Nobody looks at it any more who would say that it is not reached.
 		r.observers.forget(instance.Name)
-		return old(instance, time.Now()), nil, 0, nil
+		return r.lost(ctx, instance, time.Now())
 	default:
 		return nil, nil, probe.Next(patience), nil // Package instancestatus tells a person, and a watch tells us.
 	}
@@ -197,24 +198,24 @@ func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v
 		return nil, nil, 0, err
 	}
 	if since := seen.stale(); !since.IsZero() {
-		return old(instance, since), nil, 0, nil
+		return r.lost(ctx, instance, since)
 	}
 	if !seen.known() {
 		return nil, nil, patience, nil // What it was before still stands.
 	}
 	f := seen.figures()
-	return summarize(f), membersOf(f), 0, nil
+	members := membersOf(f)
+	r.observers.remember(instance.Name, slices.Collect(maps.Keys(members)))
+	return summarize(f), members, 0, nil
 }
 
-// old is the summary as it is, which says since when it is old; nil when there is
-// none.
-func old(instance *v1alpha1.Instance, since time.Time) *v1alpha1.InstanceSummary {
-	summary := instance.Status.Summary.DeepCopy()
-	if summary != nil && summary.StaleSince == nil {
-		at := metav1.NewTime(since).Rfc3339Copy()
-		summary.StaleSince = &at
+// lost is the summary of an instance that is not followed since a moment.
+func (r *Reconciler) lost(ctx context.Context, instance *v1alpha1.Instance, since time.Time) (*v1alpha1.InstanceSummary, map[string]member, time.Duration, error) {
+	inventory, err := r.clustersOf(ctx, instance.Name)
+	if err != nil {
+		return nil, nil, 0, err
 	}
-	return summary
+	return old(instance.Status.Summary, r.observers.members(instance.Name), inventory, since), nil, 0, nil
 }
 
 // membersOf are the members of an instance by name.
@@ -228,7 +229,7 @@ func membersOf(f figures) map[string]member {
 
 // write writes what changed, unless something was written a moment ago.
 func (r *Reconciler) write(ctx context.Context, instance *v1alpha1.Instance, summary *v1alpha1.InstanceSummary, members map[string]member, retry time.Duration) (ctrl.Result, error) {
-	changed, err := r.changedMembers(ctx, instance.Name, members, summary.StaleSince)
+	changed, err := r.changedMembers(ctx, instance.Name, members, summary)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
@@ -243,12 +244,4 @@ func (r *Reconciler) write(ctx context.Context, instance *v1alpha1.Instance, sum
 		return ctrl.Result{}, err
 	}
 	return ctrl.Result{RequeueAfter: retry}, r.writeChanged(ctx, changed)
-}
-
-// staleAt is the earlier of two times from which figures are old.
-func staleAt(a, b *metav1.Time) *metav1.Time {
-	if a == nil || b != nil && b.Before(a) {
-		return b
-	}
-	return a
 }

@@ -180,6 +180,10 @@ func TestWritesAreFew(t *testing.T) {
 	if instance.Status.Summary.StaleSince == nil || instance.Status.Summary.Nodes.Total != 3 || cluster.Status.Summary.StaleSince == nil {
 		t.Errorf("alpha says %+v, m1 says %+v", instance.Status.Summary, cluster.Status.Summary)
 	}
+	if s := instance.Status.Summary; s.Clusters.Total != 1 || s.Clusters.Ready != 0 || s.Nodes.Ready != 0 || cluster.Status.Summary.Nodes.Ready != 0 ||
+		len(s.StaleClusters) != 1 || s.StaleClusters[0].Name != "m1" || !s.StaleClusters[0].Since.Equal(cluster.Status.Summary.StaleSince) {
+		t.Errorf("alpha says %+v of m1, which says %+v", s, cluster.Status.Summary)
+	}
 	eventually(t, "nothing is watched any more", func() bool { return k.open.Load() == 0 })
 
 	cluster.Spec.InstanceRef = nil

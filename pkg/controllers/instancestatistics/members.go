@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -35,22 +34,28 @@ type change struct {
 	summary *v1alpha1.ClusterSummary
 }
 
-// changedMembers are the Clusters of an instance that do not say yet what its
-// members report. When all figures are old, the Clusters keep theirs.
-func (r *Reconciler) changedMembers(ctx context.Context, instance string, members map[string]member, stale *metav1.Time) ([]change, error) {
+// clustersOf are the Clusters that are to be joined to an instance.
+func (r *Reconciler) clustersOf(ctx context.Context, instance string) ([]v1alpha1.Cluster, error) {
 	list := &v1alpha1.ClusterList{}
 	if err := r.Client.List(ctx, list, client.MatchingFields{clusterIndex: instance}); err != nil {
 		return nil, fmt.Errorf("list the clusters of instance %q: %w", instance, err)
 	}
+	return list.Items, nil
+}
+
+// changedMembers are the Clusters of an instance that do not say yet what its
+// members report. When the instance's own summary is old, they keep their figures.
+func (r *Reconciler) changedMembers(ctx context.Context, instance string, members map[string]member, summary *v1alpha1.InstanceSummary) ([]change, error) {
+	all, err := r.clustersOf(ctx, instance)
+	if err != nil {
+		return nil, err
+	}
 	var changed []change
-	for i := range list.Items {
-		c := &list.Items[i]
+	for i := range all {
+		c := &all[i]
 		wanted := figuresOf(c, members)
-		if stale != nil {
-			wanted = c.Status.Summary.DeepCopy()
-			if wanted != nil {
-				wanted.StaleSince = staleAt(wanted.StaleSince, stale)
-			}
+		if summary != nil && summary.StaleSince != nil {
+			wanted = oldMember(c, summary)
 		}
 		if !equality.Semantic.DeepEqual(c.Status.Summary, wanted) {
 			changed = append(changed, change{c, wanted})

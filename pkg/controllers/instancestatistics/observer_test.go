@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/kairship-io/kairship/pkg/connection"
@@ -347,15 +346,6 @@ func TestStartsAreBounded(t *testing.T) {
 		s.observers.forget(fmt.Sprintf("i%d", i))
 	}
 	eventually(t, "all slots are given back", func() bool { return len(s.observers.slots) == 0 })
-}
-
-func TestStaleAt(t *testing.T) {
-	early, late := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(2, 0))
-	for _, c := range []struct{ a, b, want *metav1.Time }{{nil, nil, nil}, {&early, nil, &early}, {nil, &late, &late}, {&early, &late, &early}, {&late, &early, &early}} {
-		if got := staleAt(c.a, c.b); got != c.want {
-			t.Errorf("of %v and %v: got %v, want %v", c.a, c.b, got, c.want)
-		}
-	}
 }
 
 // TestWaitingForASlotIsNoStart has an instance wait longer than a start may take.

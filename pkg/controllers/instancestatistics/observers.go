@@ -22,6 +22,8 @@ type observers struct {
 	byName map[string]*observer
 	// written is when something was last written about an instance.
 	written map[string]time.Time
+	// seen are the members of each instance that were seen last.
+	seen    map[string][]string
 	stopped bool
 }
 
@@ -29,7 +31,7 @@ func (o *observers) init() {
 	o.slots = make(chan struct{}, starting)
 	o.news = make(chan event.GenericEvent, news)
 	o.patience = patience
-	o.byName, o.written = map[string]*observer{}, map[string]time.Time{}
+	o.byName, o.written, o.seen = map[string]*observer{}, map[string]time.Time{}, map[string][]string{}
 }
 
 // Start ends all observers with the manager.
@@ -79,6 +81,28 @@ func (o *observers) forget(name string) {
 	if old != nil {
 		old.stop()
 	}
+}
+
+// remember keeps the names of an instance's members for when it is lost.
+func (o *observers) remember(name string, members []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.seen[name] = members
+}
+
+// members are the names of an instance's members that were seen last.
+func (o *observers) members(name string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.seen[name]
+}
+
+// drop forgets everything about an instance that is gone.
+func (o *observers) drop(name string) {
+	o.forget(name)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.seen, name)
 }
 
 // wait is how long something must not be written about an instance yet. When it is

@@ -107,7 +107,8 @@ type StaleCluster struct {
 	// +required
 	Name string `json:"name"`
 
-	// Since is when the instance noticed that the cluster does not report any more.
+	// Since is when the instance noticed that the cluster does not report any more, or
+	// when the instance itself was lost.
 	// +required
 	Since metav1.Time `json:"since"`
 }
@@ -115,13 +116,15 @@ type StaleCluster struct {
 // InstanceSummary counts what an instance holds. Its figures follow the instance
 // within the statistics interval, unless it says that they are old.
 type InstanceSummary struct {
-	// StaleSince is when the connection to the instance was lost: everything here
-	// is as it was then. It is absent while the instance is followed.
+	// StaleSince is when the connection to the instance was lost: the figures are as
+	// they were then, but none of the clusters and nodes counts as ready. It is absent
+	// while the instance is followed.
 	// +optional
 	StaleSince *metav1.Time `json:"staleSince,omitempty"`
 
-	// StaleClusters are the member clusters that do not report. The figures count
-	// them with what they reported last, and none of their nodes as ready.
+	// StaleClusters are the member clusters that do not report: all of them, once the
+	// instance itself is lost. The figures count them with what they reported last, and
+	// neither them nor their nodes as ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=name
