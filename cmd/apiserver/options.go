@@ -73,7 +73,7 @@ func (o *options) flags() []flags.Group {
 		}),
 		flags.NewGroup("Index", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.indexTimeout, "index-timeout", 5*time.Second, "how long one request to the index may take")
-			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; when it exists and is no longer renewed, answers say that they are stale")
+			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; unless it is renewed, answers from the index say that they are stale")
 			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
 			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")
 		}),

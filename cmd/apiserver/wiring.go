@@ -57,7 +57,7 @@ type service struct {
 // build joins everything. It waits until the global cluster has been read once.
 func build(ctx context.Context, o *options, config *rest.Config, accepted *clientAuthorities, logger *slog.Logger) (*service, error) {
 	toIndex, config := config, counted(tracedConfig(config))
-	global := freshness.NewPulse(time.Now, globalSilence)
+	global := freshness.NewHeartbeat(time.Now)
 	watches := &informers.Persistent{Logger: logger, Lost: global.Miss}
 	inventory, err := watchInventory(ctx, o, config, watches)
 	if err != nil {
@@ -74,7 +74,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	kube := ask.kube
 	tracker := &freshness.Tracker{
 		Inventory: inventory,
-		Collector: freshness.NewPulse(time.Now, collectorSilence),
+		Collector: freshness.NewHeartbeat(time.Now),
 		Global:    global,
 		Now:       time.Now,
 	}
@@ -100,7 +100,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
-		ctx, _ = upstream.With(ctx)
+		ctx, _ = upstream.With(freshness.Begin(ctx, time.Now()))
 		return loaders.With(access.With(countedAs(ctx)), idx)
 	}
 	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {

@@ -17,18 +17,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/informers"
 )
 
-// What has not been heard of for so long is taken for dead.
-const (
-	// The collector renews its Lease every two seconds by default.
-	collectorSilence = 15 * time.Second
-	// The global cluster is asked every globalInterval, with as long to answer.
-	globalInterval = 2 * time.Second
-	globalSilence  = 3 * globalInterval
-)
+// The global cluster is asked every globalInterval, with as long to answer.
+const globalInterval = 2 * time.Second
 
-// leaseTransit bounds how long the news of a renewal is on its way. The collector
-// is known to have lived that much before it arrives.
-const leaseTransit = time.Second
+// leaseTransit bounds how long the news of a renewal is on its way. The time of a
+// renewal is taken from the Lease, so that all replicas take the same one, unless it is
+// further than that from when the news arrives: then the collector's clock differs.
+const leaseTransit = 5 * time.Second
 
 // leaseOnly confines the watch on Leases to the collector's.
 func (o *options) leaseOnly() cache.ByObject {
@@ -58,7 +53,7 @@ func listen(ctx context.Context, o *options, inventory cache.Cache, watches *inf
 		return fmt.Errorf("the Lease of the index's collector was not read within %s", o.waitForAPIs)
 	}
 	check := checkGlobal(kube)
-	go wait.UntilWithContext(ctx, func(ctx context.Context) {
+	look := func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, globalInterval)
 		defer cancel()
 		// What was answered to a question was so after it was asked. An answer is not
@@ -67,28 +62,44 @@ func listen(ctx context.Context, o *options, inventory cache.Cache, watches *inf
 		if check(ctx) == nil && watches.Following() {
 			tracker.Global.Beat(asked)
 		}
-	}, globalInterval)
+	}
+	look(waitCtx) // The first answer must know that too.
+	go wait.UntilWithContext(ctx, look, globalInterval)
 	return nil
 }
 
-// beatAsFound takes the Lease's own word for when it was renewed, because nobody
-// else saw it: the collector may have died long ago. Should its clock differ from
+// beatAsFound takes the Lease's own word for when it was renewed, because this process
+// did not see it: the collector may have died long ago. Should its clock differ from
 // ours, the next renewal puts that right.
-func beatAsFound(p *freshness.Pulse, found any, now time.Time) {
+func beatAsFound(h *freshness.Heartbeat, found any, now time.Time) {
 	if lease, ok := found.(*coordinationv1.Lease); ok && lease.Spec.RenewTime != nil {
-		at := now.Add(-leaseTransit)
-		if renewed := lease.Spec.RenewTime.Time; renewed.Before(at) {
-			at = renewed
+		renewed := lease.Spec.RenewTime.Time
+		if renewed.After(now) {
+			renewed = now.Add(-leaseTransit)
 		}
-		p.Beat(at)
+		begin(h, lease)
+		h.Beat(renewed)
 	}
 }
 
 // beatOnRenewal tells a renewal from the informer's own repetitions.
-func beatOnRenewal(p *freshness.Pulse, before, after any, now time.Time) {
+func beatOnRenewal(h *freshness.Heartbeat, before, after any, now time.Time) {
 	old, okOld := before.(*coordinationv1.Lease)
-	renewed, ok := after.(*coordinationv1.Lease)
-	if okOld && ok && !old.Spec.RenewTime.Equal(renewed.Spec.RenewTime) {
-		p.Beat(now.Add(-leaseTransit))
+	lease, ok := after.(*coordinationv1.Lease)
+	if !okOld || !ok || lease.Spec.RenewTime == nil || old.Spec.RenewTime.Equal(lease.Spec.RenewTime) {
+		return
+	}
+	renewed := lease.Spec.RenewTime.Time
+	if renewed.After(now) || renewed.Before(now.Add(-leaseTransit)) {
+		renewed = now.Add(-leaseTransit)
+	}
+	begin(h, lease)
+	h.Beat(renewed)
+}
+
+// begin takes the time at which its holder acquired the Lease.
+func begin(h *freshness.Heartbeat, lease *coordinationv1.Lease) {
+	if lease.Spec.AcquireTime != nil {
+		h.Begin(lease.Spec.AcquireTime.Time)
 	}
 }

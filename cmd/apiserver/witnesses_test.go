@@ -15,35 +15,49 @@ func TestCollectorIsHeardOf(t *testing.T) {
 	renewed := func(ago time.Duration) *coordinationv1.Lease {
 		return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{RenewTime: &metav1.MicroTime{Time: now.Add(-ago)}}}
 	}
-	const silence = 15 * time.Second
 	for _, tt := range []struct {
 		name string
-		hear func(*freshness.Pulse)
-		// lived is how long ago the collector is known to have lived; zero when nothing is known.
+		hear func(*freshness.Heartbeat)
+		// lived is how long ago the collector is known to have lived; negative when nothing is known.
 		lived time.Duration
 		why   string
 	}{
-		{"no Lease", func(*freshness.Pulse) {}, 0, "an index may have no such Lease"},
-		{"found, alive", func(p *freshness.Pulse) { beatAsFound(p, renewed(3*time.Second), now) }, 3 * time.Second, "that is when it was renewed"},
-		{"found, dead for long", func(p *freshness.Pulse) { beatAsFound(p, renewed(time.Hour), now) }, time.Hour, "finding it is no life sign"},
-		{"found, from the future", func(p *freshness.Pulse) { beatAsFound(p, renewed(-time.Hour), now) }, leaseTransit, "clocks differ"},
-		{"found, never held", func(p *freshness.Pulse) { beatAsFound(p, &coordinationv1.Lease{}, now) }, 0, "nobody lived yet"},
-		{"renewed", func(p *freshness.Pulse) { beatOnRenewal(p, renewed(4*time.Second), renewed(2*time.Second), now) }, leaseTransit, "it lived when it sent that, whatever its clock says"},
-		{"repeated", func(p *freshness.Pulse) { beatOnRenewal(p, renewed(4*time.Second), renewed(4*time.Second), now) }, 0, "the informer repeats what it knows"},
+		{"no Lease", func(*freshness.Heartbeat) {}, -1, "nothing proves that it lives"},
+		{"found, alive", func(h *freshness.Heartbeat) { beatAsFound(h, renewed(3*time.Second), now) }, 3 * time.Second, "that is when it was renewed"},
+		{"found, dead for long", func(h *freshness.Heartbeat) { beatAsFound(h, renewed(time.Hour), now) }, time.Hour, "finding it is no sign of life"},
+		{"found, from the future", func(h *freshness.Heartbeat) { beatAsFound(h, renewed(-time.Hour), now) }, leaseTransit, "clocks differ"},
+		{"found, never held", func(h *freshness.Heartbeat) { beatAsFound(h, &coordinationv1.Lease{}, now) }, -1, "no collector lived yet"},
+		{"renewed", func(h *freshness.Heartbeat) { beatOnRenewal(h, renewed(4*time.Second), renewed(2*time.Second), now) }, 2 * time.Second, "all replicas take the time that the Lease says"},
+		{"renewed, by a clock that is slow", func(h *freshness.Heartbeat) { beatOnRenewal(h, renewed(time.Hour), renewed(59*time.Minute), now) }, leaseTransit, "it lived when it sent that, whatever its clock says"},
+		{"renewed, by a clock that is fast", func(h *freshness.Heartbeat) { beatOnRenewal(h, renewed(-time.Hour), renewed(-61*time.Minute), now) }, leaseTransit, "it lived when it sent that, whatever its clock says"},
+		{"repeated", func(h *freshness.Heartbeat) { beatOnRenewal(h, renewed(4*time.Second), renewed(4*time.Second), now) }, -1, "the informer repeats what it knows"},
 	} {
-		clock := now
-		p := freshness.NewPulse(func() time.Time { return clock }, silence)
-		tt.hear(p)
-		if _, lost := p.Lost(); lost != (tt.lived > silence) {
-			t.Errorf("%s: lost %v at once: %s", tt.name, lost, tt.why)
-		}
-		clock = now.Add(time.Minute)
-		last, lost := p.Lost()
-		switch {
-		case lost != (tt.lived > 0):
-			t.Errorf("%s: lost %v after a minute: %s", tt.name, lost, tt.why)
-		case lost && !last.Equal(now.Add(-tt.lived)):
+		h := freshness.NewHeartbeat(func() time.Time { return now })
+		tt.hear(h)
+		switch last, _ := h.Last(); {
+		case last.IsZero() != (tt.lived < 0):
+			t.Errorf("%s: last heard of at %v: %s", tt.name, last, tt.why)
+		case tt.lived >= 0 && !last.Equal(now.Add(-tt.lived)):
 			t.Errorf("%s: it lived %s ago, want %s: %s", tt.name, now.Sub(last), tt.lived, tt.why)
 		}
+	}
+}
+
+// A collector that takes over proves nothing about what the one before it wrote.
+func TestCollectorTakesOver(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	lease := func(acquired, renewed time.Duration) *coordinationv1.Lease {
+		return &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+			AcquireTime: &metav1.MicroTime{Time: now.Add(-acquired)}, RenewTime: &metav1.MicroTime{Time: now.Add(-renewed)},
+		}}
+	}
+	h := freshness.NewHeartbeat(func() time.Time { return now })
+	beatAsFound(h, lease(time.Hour, time.Minute), now)
+	if began := h.Began(); !began.Equal(now.Add(-time.Hour)) {
+		t.Errorf("found: it began at %s", began)
+	}
+	beatOnRenewal(h, lease(time.Hour, time.Minute), lease(time.Second, time.Second), now)
+	if began := h.Began(); !began.Equal(now.Add(-time.Second)) {
+		t.Errorf("taken over: it began at %s", began)
 	}
 }

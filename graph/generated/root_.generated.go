@@ -8762,7 +8762,7 @@ type KindCount {
 type StaleCluster {
   "Its name."
   name: String!
-  "When the instance noticed that it does not report any more."
+  "When the instance noticed that it does not report any more, or the instance itself was lost."
   since: Time!
 }
 
@@ -8771,9 +8771,13 @@ Figures over a whole instance. They follow the instance by some seconds, unless 
 say that they are old.
 """
 type InstanceSummary {
-  "When the connection to the instance was lost, since when nothing here has changed; null while it is followed."
+  "When the connection to the instance was lost, since when no figure but what is ready has changed; null while it is followed."
   staleSince: Time
-  "Member clusters that do not report. They count with what they reported last, and none of their nodes as ready."
+  """
+  Member clusters that do not report: all of them, once the instance itself is lost. They
+  count with what they reported last, and neither they nor their nodes as ready. The
+  ` + "`" + `summary.staleSince` + "`" + ` of each such cluster is the same moment.
+  """
   staleClusters: [StaleCluster!]!
   "Member clusters."
   clusters: ReadyCount!
@@ -12047,15 +12051,21 @@ type Freshness {
   "Where it was read."
   source: FreshnessSource!
   """
-  The latest moment at which the answer is known to have been true at its source.
-  While collection is healthy this is the moment of reading, less the index's own
-  delay (milliseconds). Once collection from a cluster has failed it stands still at
-  the moment of failure, however often the answer is read. Null when nothing was ever collected.
+  Everything that happened up to this moment is in the answer; what happened later may
+  be. It is never later than what is proven, and it never goes back. Null when no such
+  moment is known: nothing was collected yet, or this server has not seen it go well.
   """
   observedAt: Time
-  "Seconds between ` + "`" + `observedAt` + "`" + ` and now; null when ` + "`" + `observedAt` + "`" + ` is null."
+  """
+  Seconds between ` + "`" + `observedAt` + "`" + ` and now; null when ` + "`" + `observedAt` + "`" + ` is null. While all is
+  well it is about 20 for what is read from the index and 5 for instances and clusters,
+  because that is how old the proofs are. The index itself follows within milliseconds.
+  """
   lag: Float
-  "Collection from at least one of the clusters concerned is failing, so the answer may be out of date."
+  """
+  The answer may be out of date: collection from a cluster concerned is known to fail,
+  or ` + "`" + `lag` + "`" + ` exceeds 30 seconds. It is false only with a ` + "`" + `lag` + "`" + ` of 30 seconds or less.
+  """
   stale: Boolean!
   "What is failing, for a person; null when nothing is."
   message: String

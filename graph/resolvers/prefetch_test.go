@@ -110,9 +110,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	t.Helper()
 	clock := func() time.Time { return now }
 	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Instance("beta"))
-	tracker := &freshness.Tracker{
-		Inventory: inventory, Now: clock, Collector: freshness.NewPulse(clock, time.Minute), Global: freshness.NewPulse(clock, time.Minute),
-	}
+	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker)
 	return &Resolver{Fleet: Fleet{

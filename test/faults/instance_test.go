@@ -63,7 +63,7 @@ func TestInstanceGone(t *testing.T) {
 			"instance beta": beta.Freshness, "alpha's workloads": alpha.Workloads.Freshness, "alpha's member clusters": alpha.MemberClusters.Freshness,
 			"an object in m3": beta.Workloads.Nodes[0].Placements[0].Object.Freshness,
 		} {
-			if f.Stale || f.Lag == nil || *f.Lag > 1 {
+			if f.Stale || f.Lag == nil || *f.Lag > staleAfter {
 				t.Fatalf("freshness of %s is %+v, but it still answers", what, f)
 			}
 		}

@@ -48,8 +48,7 @@ type freshness struct {
 }
 
 // since checks that a stale freshness says since when and why, and that this is
-// not after the moment at which its source was gone. The moment may become an
-// earlier one, because several witnesses tell, one after the other.
+// not after the moment at which its source was gone.
 func (f freshness) since(gone time.Time) error {
 	switch {
 	case !f.Stale:

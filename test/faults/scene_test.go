@@ -20,8 +20,10 @@ import (
 const (
 	// noticeWithin bounds how long anything may take to notice that a part is gone.
 	noticeWithin = time.Minute
-	// recoverWithin bounds how long anything may take to be well again.
-	recoverWithin = 90 * time.Second
+	// recoverWithin bounds how long anything may take to be well again. Clusterpedia's
+	// collector waits up to a minute before it watches again, and answers are stale until
+	// it is known to do so.
+	recoverWithin = 150 * time.Second
 	// collectorWithin bounds how long Clusterpedia's collector may take to hear of
 	// the global cluster again: it waits longer after each attempt that failed.
 	collectorWithin = 3 * time.Minute

@@ -47,7 +47,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Cluster, error) {
 	case err != nil:
 		return nil, err
 	}
-	return New(&c, s.freshness.Live()), nil
+	return New(&c, s.freshness.Live(ctx)), nil
 }
 
 // List returns a page of the inventory.
@@ -68,7 +68,7 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 		MatchIdentity: f,
 		Items:         all,
 		Now:           s.freshness.Now(),
-		Freshness:     s.freshness.Live(),
+		Freshness:     s.freshness.Live(ctx),
 	})
 }
 
@@ -97,7 +97,7 @@ func (s *Service) all(ctx context.Context) ([]*Cluster, error) {
 	if err := s.clusters.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	fresh := s.freshness.Live()
+	fresh := s.freshness.Live(ctx)
 	items := make([]*Cluster, len(list.Items))
 	for i := range list.Items {
 		items[i] = New(&list.Items[i], fresh)

@@ -34,9 +34,19 @@ func Instance(name string) *v1alpha1.Instance {
 func Collected(name string, since time.Time) *clusterpediav1alpha2.PediaCluster {
 	return &clusterpediav1alpha2.PediaCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: clusterpediav1alpha2.ClusterStatus{Conditions: []metav1.Condition{
-			{Type: clusterpediav1alpha2.SynchroRunningCondition, Status: metav1.ConditionTrue, Reason: "Running", LastTransitionTime: metav1.NewTime(since)},
-			{Type: clusterpediav1alpha2.ClusterHealthyCondition, Status: metav1.ConditionTrue, Reason: "Healthy", LastTransitionTime: metav1.NewTime(since)},
-		}},
+		Status: clusterpediav1alpha2.ClusterStatus{
+			Conditions: []metav1.Condition{
+				{Type: clusterpediav1alpha2.SynchroRunningCondition, Status: metav1.ConditionTrue, Reason: "Running", LastTransitionTime: metav1.NewTime(since)},
+				{Type: clusterpediav1alpha2.ClusterHealthyCondition, Status: metav1.ConditionTrue, Reason: "Healthy", LastTransitionTime: metav1.NewTime(since)},
+			},
+			SyncResources: []clusterpediav1alpha2.ClusterGroupResourcesStatus{Kind("pods", clusterpediav1alpha2.ResourceSyncStatusSyncing, since)},
+		},
 	}
+}
+
+// Kind is the state of collection of a kind of the core group since a moment.
+func Kind(resource, state string, since time.Time) clusterpediav1alpha2.ClusterGroupResourcesStatus {
+	return clusterpediav1alpha2.ClusterGroupResourcesStatus{Resources: []clusterpediav1alpha2.ClusterResourceStatus{{
+		Name: resource, SyncConditions: []clusterpediav1alpha2.ClusterResourceSyncCondition{{Version: "v1", Status: state, LastTransitionTime: metav1.NewTime(since)}},
+	}}}
 }

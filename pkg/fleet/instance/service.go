@@ -45,7 +45,7 @@ func (s *Service) Get(ctx context.Context, name string) (*Instance, error) {
 	case err != nil:
 		return nil, err
 	}
-	return New(&i, s.freshness.Live()), nil
+	return New(&i, s.freshness.Live(ctx)), nil
 }
 
 // List returns a page of instances.
@@ -66,7 +66,7 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 		MatchIdentity: f,
 		Items:         all,
 		Now:           s.freshness.Now(),
-		Freshness:     s.freshness.Live(),
+		Freshness:     s.freshness.Live(ctx),
 	})
 }
 
@@ -89,7 +89,7 @@ func (s *Service) all(ctx context.Context) ([]*Instance, error) {
 	if err := s.instances.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, err
 	}
-	fresh := s.freshness.Live()
+	fresh := s.freshness.Live(ctx)
 	items := make([]*Instance, len(list.Items))
 	for i := range list.Items {
 		items[i] = New(&list.Items[i], fresh)
