@@ -135,6 +135,8 @@ func bundled(lock string) ([]part, error) {
 			Version string `json:"version"`
 			License string `json:"license"`
 			Dev     bool   `json:"dev"`
+			// DevOptional are packages of the build that others name as optional: types.
+			DevOptional bool `json:"devOptional"`
 		} `json:"packages"`
 	}
 	if err := json.Unmarshal(raw, &content); err != nil {
@@ -142,7 +144,7 @@ func bundled(lock string) ([]part, error) {
 	}
 	var parts []part
 	for path, p := range content.Packages {
-		if at := strings.LastIndex(path, "node_modules/"); at >= 0 && !p.Dev {
+		if at := strings.LastIndex(path, "node_modules/"); at >= 0 && !p.Dev && !p.DevOptional {
 			found := part{Name: path[at+len("node_modules/"):], Version: p.Version}
 			if p.License != "" {
 				found.Licences = []string{p.License}
