@@ -78,6 +78,9 @@ func Prices() map[string]Price {
 
 		"PropagationPolicyLike.workloads": {Requests: 1},
 
+		"SetImagePayload.overridden":     {Requests: 3, Items: usualClusters},
+		"UnjoinClusterPayload.blockedBy": {Requests: 2},
+
 		"Resource.manifest": {Value: document},
 		"Resource.yaml":     {Value: document},
 

@@ -12,11 +12,16 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/propagated"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
 // region    ************************** generated!.gotpl **************************
+
+type UnjoinClusterPayloadResolver interface {
+	BlockedBy(ctx context.Context, obj *members.MembershipPayload) (*propagated.Objects, error)
+}
 
 // endregion ************************** generated!.gotpl **************************
 
@@ -182,6 +187,199 @@ func (ec *executionContext) fieldContext_JoinClusterPayload_consistencyToken(_ c
 	return graphql.NewScalarFieldContext("JoinClusterPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _PropagatedObject_apiVersion(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObject_apiVersion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.APIVersion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObject_apiVersion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PropagatedObject_kind(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObject_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObject_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PropagatedObject_namespace(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObject_namespace(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NamespaceOrNil(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObject_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PropagatedObject", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PropagatedObject_name(ctx context.Context, field graphql.CollectedField, obj *propagated.Object) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObject_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObject_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PropagatedObject", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PropagatedObjects_count(ctx context.Context, field graphql.CollectedField, obj *propagated.Objects) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObjects_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObjects_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PropagatedObjects", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PropagatedObjects_more(ctx context.Context, field graphql.CollectedField, obj *propagated.Objects) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObjects_more(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.More, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObjects_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PropagatedObjects", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _PropagatedObjects_objects(ctx context.Context, field graphql.CollectedField, obj *propagated.Objects) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObjects_objects(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Named, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []propagated.Object) graphql.Marshaler {
+			return ec.marshalNPropagatedObject2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpropagatedᚐObjectᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObjects_objects(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PropagatedObjects",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PropagatedObject(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PropagatedObjects_message(ctx context.Context, field graphql.CollectedField, obj *propagated.Objects) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PropagatedObjects_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PropagatedObjects_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PropagatedObjects", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _UncordonMemberClusterPayload_memberCluster(ctx context.Context, field graphql.CollectedField, obj *members.Payload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -287,6 +485,38 @@ func (ec *executionContext) fieldContext_UnjoinClusterPayload_cluster(_ context.
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Cluster(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnjoinClusterPayload_blockedBy(ctx context.Context, field graphql.CollectedField, obj *members.MembershipPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnjoinClusterPayload_blockedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.UnjoinClusterPayload().BlockedBy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *propagated.Objects) graphql.Marshaler {
+			return ec.marshalOPropagatedObjects2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpropagatedᚐObjects(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnjoinClusterPayload_blockedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnjoinClusterPayload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PropagatedObjects(ctx, field)
 		},
 	}
 	return fc, nil
@@ -855,6 +1085,112 @@ func (ec *executionContext) _JoinClusterPayload(ctx context.Context, sel ast.Sel
 	return out
 }
 
+var propagatedObjectImplementors = []string{"PropagatedObject"}
+
+func (ec *executionContext) _PropagatedObject(ctx context.Context, sel ast.SelectionSet, obj *propagated.Object) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, propagatedObjectImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PropagatedObject")
+		case "apiVersion":
+			out.Values[i] = ec._PropagatedObject_apiVersion(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._PropagatedObject_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "namespace":
+			out.Values[i] = ec._PropagatedObject_namespace(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._PropagatedObject_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var propagatedObjectsImplementors = []string{"PropagatedObjects"}
+
+func (ec *executionContext) _PropagatedObjects(ctx context.Context, sel ast.SelectionSet, obj *propagated.Objects) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, propagatedObjectsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PropagatedObjects")
+		case "count":
+			out.Values[i] = ec._PropagatedObjects_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "more":
+			out.Values[i] = ec._PropagatedObjects_more(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "objects":
+			out.Values[i] = ec._PropagatedObjects_objects(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._PropagatedObjects_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var uncordonMemberClusterPayloadImplementors = []string{"UncordonMemberClusterPayload"}
 
 func (ec *executionContext) _UncordonMemberClusterPayload(ctx context.Context, sel ast.SelectionSet, obj *members.Payload) graphql.Marshaler {
@@ -913,22 +1249,60 @@ func (ec *executionContext) _UnjoinClusterPayload(ctx context.Context, sel ast.S
 		case "requested":
 			out.Values[i] = ec._UnjoinClusterPayload_requested(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "cluster":
 			out.Values[i] = ec._UnjoinClusterPayload_cluster(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "blockedBy":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._UnjoinClusterPayload_blockedBy(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "operation":
 			out.Values[i] = ec._UnjoinClusterPayload_operation(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "consistencyToken":
 			out.Values[i] = ec._UnjoinClusterPayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -1013,6 +1387,26 @@ func (ec *executionContext) unmarshalNJoinClusterInput2githubᚗcomᚋkairship�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNPropagatedObject2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpropagatedᚐObject(ctx context.Context, sel ast.SelectionSet, v propagated.Object) graphql.Marshaler {
+	return ec._PropagatedObject(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPropagatedObject2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpropagatedᚐObjectᚄ(ctx context.Context, sel ast.SelectionSet, v []propagated.Object) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPropagatedObject2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpropagatedᚐObject(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNUncordonMemberClusterInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐCordonInput(ctx context.Context, v any) (members.CordonInput, error) {
 	res, err := ec.unmarshalInputUncordonMemberClusterInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1057,6 +1451,13 @@ func (ec *executionContext) marshalOJoinClusterPayload2ᚖgithubᚗcomᚋkairshi
 		return graphql.Null
 	}
 	return ec._JoinClusterPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOPropagatedObjects2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpropagatedᚐObjects(ctx context.Context, sel ast.SelectionSet, v *propagated.Objects) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PropagatedObjects(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUncordonMemberClusterPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋmembersᚐPayload(ctx context.Context, sel ast.SelectionSet, v *members.Payload) graphql.Marshaler {

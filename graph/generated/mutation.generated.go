@@ -10,8 +10,10 @@ import (
 	"sync/atomic"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
@@ -59,7 +61,7 @@ type MutationResolver interface {
 	RestartWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
 	PauseWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
 	ResumeWorkload(ctx context.Context, input workloads.Target) (*workloads.Payload, error)
-	SetImage(ctx context.Context, input workloads.SetImageInput) (*workloads.Payload, error)
+	SetImage(ctx context.Context, input workloads.SetImageInput) (*workloads.SetImagePayload, error)
 	RollbackWorkload(ctx context.Context, input workloads.RollbackInput) (*workloads.RollbackPayload, error)
 	TriggerCronJob(ctx context.Context, input workloads.TriggerInput) (*workloads.TriggerPayload, error)
 }
@@ -2795,16 +2797,16 @@ func (ec *executionContext) _Mutation_setImage(ctx context.Context, field graphq
 			directive1 := func(ctx context.Context) (any, error) {
 				by, err := ec.unmarshalNGuard2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋaccessᚐCheck(ctx, "INSTANCE")
 				if err != nil {
-					var zeroVal *workloads.Payload
+					var zeroVal *workloads.SetImagePayload
 					return zeroVal, err
 				}
 				argument, err := ec.unmarshalOString2ᚖstring(ctx, "input.instance")
 				if err != nil {
-					var zeroVal *workloads.Payload
+					var zeroVal *workloads.SetImagePayload
 					return zeroVal, err
 				}
 				if ec.Directives.Guard == nil {
-					var zeroVal *workloads.Payload
+					var zeroVal *workloads.SetImagePayload
 					return zeroVal, errors.New("directive guard is not implemented")
 				}
 				return ec.Directives.Guard(ctx, nil, directive0, by, argument)
@@ -2813,8 +2815,8 @@ func (ec *executionContext) _Mutation_setImage(ctx context.Context, field graphq
 			next = directive1
 			return next
 		},
-		func(ctx context.Context, selections ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
-			return ec.marshalOSetImagePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *workloads.SetImagePayload) graphql.Marshaler {
+			return ec.marshalOSetImagePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐSetImagePayload(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2976,6 +2978,75 @@ func (ec *executionContext) fieldContext_Mutation_triggerCronJob(ctx context.Con
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Warning_code(ctx context.Context, field graphql.CollectedField, obj *write.Warning) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Warning_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v write.WarningCode) graphql.Marshaler {
+			return ec.marshalNWarningCode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Warning_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Warning", field, false, false, errors.New("field of type WarningCode does not have child fields"))
+}
+
+func (ec *executionContext) _Warning_argument(ctx context.Context, field graphql.CollectedField, obj *write.Warning) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Warning_argument(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Argument, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Warning_argument(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Warning", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Warning_message(ctx context.Context, field graphql.CollectedField, obj *write.Warning) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Warning_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Warning_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Warning", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -3365,6 +3436,54 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 	return out
 }
 
+var warningImplementors = []string{"Warning"}
+
+func (ec *executionContext) _Warning(ctx context.Context, sel ast.SelectionSet, obj *write.Warning) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, warningImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Warning")
+		case "code":
+			out.Values[i] = ec._Warning_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "argument":
+			out.Values[i] = ec._Warning_argument(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._Warning_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -3391,6 +3510,43 @@ func (ec *executionContext) unmarshalNLabelInput2ᚕgithubᚗcomᚋkairshipᚑio
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalNWarning2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarning(ctx context.Context, sel ast.SelectionSet, v write.Warning) graphql.Marshaler {
+	return ec._Warning(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx context.Context, sel ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWarning2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarning(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNWarningCode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningCode(ctx context.Context, v any) (write.WarningCode, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := write.WarningCode(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWarningCode2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningCode(ctx context.Context, sel ast.SelectionSet, v write.WarningCode) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
 }
 
 func (ec *executionContext) unmarshalOAnnotationInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx context.Context, v any) ([]object.Pair, error) {

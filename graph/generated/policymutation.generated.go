@@ -11,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
 )
@@ -52,6 +53,38 @@ func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_clus
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ClusterOverridePolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateClusterOverridePolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateClusterOverridePolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateClusterOverridePolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
 		},
 	}
 	return fc, nil
@@ -112,6 +145,38 @@ func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_c
 	return fc, nil
 }
 
+func (ec *executionContext) _CreateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateClusterPropagationPolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateClusterPropagationPolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateClusterPropagationPolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CreateClusterPropagationPolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -167,6 +232,38 @@ func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
+func (ec *executionContext) _CreateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreateOverridePolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreateOverridePolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreateOverridePolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CreateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -217,6 +314,38 @@ func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_propagat
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PropagationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CreatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatePropagationPolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreatePropagationPolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreatePropagationPolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
 		},
 	}
 	return fc, nil
@@ -795,6 +924,38 @@ func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_clus
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateClusterOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateClusterOverridePolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateClusterOverridePolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateClusterOverridePolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UpdateClusterOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterOverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -845,6 +1006,38 @@ func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_c
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_ClusterPropagationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdateClusterPropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.ClusterPropagationPolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateClusterPropagationPolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateClusterPropagationPolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateClusterPropagationPolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
 		},
 	}
 	return fc, nil
@@ -905,6 +1098,38 @@ func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_overridePol
 	return fc, nil
 }
 
+func (ec *executionContext) _UpdateOverridePolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdateOverridePolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdateOverridePolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdateOverridePolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _UpdateOverridePolicyPayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.OverridePolicy]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -955,6 +1180,38 @@ func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_propagat
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PropagationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UpdatePropagationPolicyPayload_warnings(ctx context.Context, field graphql.CollectedField, obj *policy.Written[policy.PropagationPolicy]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UpdatePropagationPolicyPayload_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []write.Warning) graphql.Marshaler {
+			return ec.marshalNWarning2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚐWarningᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UpdatePropagationPolicyPayload_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UpdatePropagationPolicyPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Warning(ctx, field)
 		},
 	}
 	return fc, nil
@@ -1894,6 +2151,11 @@ func (ec *executionContext) _CreateClusterOverridePolicyPayload(ctx context.Cont
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "warnings":
+			out.Values[i] = ec._CreateClusterOverridePolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._CreateClusterOverridePolicyPayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -1935,6 +2197,11 @@ func (ec *executionContext) _CreateClusterPropagationPolicyPayload(ctx context.C
 		case "clusterPropagationPolicy":
 			out.Values[i] = ec._CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "warnings":
+			out.Values[i] = ec._CreateClusterPropagationPolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -1980,6 +2247,11 @@ func (ec *executionContext) _CreateOverridePolicyPayload(ctx context.Context, se
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "warnings":
+			out.Values[i] = ec._CreateOverridePolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._CreateOverridePolicyPayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -2021,6 +2293,11 @@ func (ec *executionContext) _CreatePropagationPolicyPayload(ctx context.Context,
 		case "propagationPolicy":
 			out.Values[i] = ec._CreatePropagationPolicyPayload_propagationPolicy(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "warnings":
+			out.Values[i] = ec._CreatePropagationPolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2359,6 +2636,11 @@ func (ec *executionContext) _UpdateClusterOverridePolicyPayload(ctx context.Cont
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "warnings":
+			out.Values[i] = ec._UpdateClusterOverridePolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._UpdateClusterOverridePolicyPayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -2400,6 +2682,11 @@ func (ec *executionContext) _UpdateClusterPropagationPolicyPayload(ctx context.C
 		case "clusterPropagationPolicy":
 			out.Values[i] = ec._UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "warnings":
+			out.Values[i] = ec._UpdateClusterPropagationPolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "consistencyToken":
@@ -2445,6 +2732,11 @@ func (ec *executionContext) _UpdateOverridePolicyPayload(ctx context.Context, se
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "warnings":
+			out.Values[i] = ec._UpdateOverridePolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "consistencyToken":
 			out.Values[i] = ec._UpdateOverridePolicyPayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -2486,6 +2778,11 @@ func (ec *executionContext) _UpdatePropagationPolicyPayload(ctx context.Context,
 		case "propagationPolicy":
 			out.Values[i] = ec._UpdatePropagationPolicyPayload_propagationPolicy(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "warnings":
+			out.Values[i] = ec._UpdatePropagationPolicyPayload_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "consistencyToken":

@@ -60,8 +60,10 @@ type ResolverRoot interface {
 	Query() QueryResolver
 	Resource() ResourceResolver
 	ResourceBinding() ResourceBindingResolver
+	SetImagePayload() SetImagePayloadResolver
 	StatefulSet() StatefulSetResolver
 	Subscription() SubscriptionResolver
+	UnjoinClusterPayload() UnjoinClusterPayloadResolver
 	Viewer() ViewerResolver
 	LabelAnnotationOverriderInput() LabelAnnotationOverriderInputResolver
 	LabelSelectorInput() LabelSelectorInputResolver
@@ -289,11 +291,13 @@ type ComplexityRoot struct {
 	CreateClusterOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	CreateClusterPropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	CreateInstancePayload struct {
@@ -310,11 +314,13 @@ type ComplexityRoot struct {
 	CreateOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	CreatePropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	CronJob struct {
@@ -922,6 +928,13 @@ type ComplexityRoot struct {
 		LabelSelector   func(childComplexity int) int
 	}
 
+	OverriddenImage struct {
+		Cluster   func(childComplexity int) int
+		Container func(childComplexity int) int
+		Image     func(childComplexity int) int
+		Override  func(childComplexity int) int
+	}
+
 	OverridePolicy struct {
 		Annotations     func(childComplexity int) int
 		CreatedAt       func(childComplexity int) int
@@ -1060,6 +1073,20 @@ type ComplexityRoot struct {
 		Promoted         func(childComplexity int) int
 		Resource         func(childComplexity int) int
 		Results          func(childComplexity int) int
+	}
+
+	PropagatedObject struct {
+		APIVersion     func(childComplexity int) int
+		Kind           func(childComplexity int) int
+		Name           func(childComplexity int) int
+		NamespaceOrNil func(childComplexity int) int
+	}
+
+	PropagatedObjects struct {
+		Count   func(childComplexity int) int
+		Message func(childComplexity int) int
+		More    func(childComplexity int) int
+		Named   func(childComplexity int) int
 	}
 
 	PropagationPlacement struct {
@@ -1259,6 +1286,7 @@ type ComplexityRoot struct {
 
 	SetImagePayload struct {
 		ConsistencyToken func(childComplexity int) int
+		Overridden       func(childComplexity int) int
 		Workload         func(childComplexity int) int
 	}
 
@@ -1357,6 +1385,7 @@ type ComplexityRoot struct {
 	}
 
 	UnjoinClusterPayload struct {
+		BlockedBy        func(childComplexity int) int
 		Cluster          func(childComplexity int) int
 		ConsistencyToken func(childComplexity int) int
 		Operation        func(childComplexity int) int
@@ -1366,11 +1395,13 @@ type ComplexityRoot struct {
 	UpdateClusterOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	UpdateClusterPropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	UpdateInstancePayload struct {
@@ -1391,11 +1422,13 @@ type ComplexityRoot struct {
 	UpdateOverridePolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	UpdatePropagationPolicyPayload struct {
 		ConsistencyToken func(childComplexity int) int
 		Policy           func(childComplexity int) int
+		Warnings         func(childComplexity int) int
 	}
 
 	Viewer struct {
@@ -1412,6 +1445,12 @@ type ComplexityRoot struct {
 		Proxy        func(childComplexity int) int
 		Update       func(childComplexity int) int
 		View         func(childComplexity int) int
+	}
+
+	Warning struct {
+		Argument func(childComplexity int) int
+		Code     func(childComplexity int) int
+		Message  func(childComplexity int) int
 	}
 
 	WorkloadAffinity struct {
@@ -2348,6 +2387,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateClusterOverridePolicyPayload.Policy(childComplexity), true
+	case "CreateClusterOverridePolicyPayload.warnings":
+		if e.ComplexityRoot.CreateClusterOverridePolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateClusterOverridePolicyPayload.Warnings(childComplexity), true
 
 	case "CreateClusterPropagationPolicyPayload.consistencyToken":
 		if e.ComplexityRoot.CreateClusterPropagationPolicyPayload.ConsistencyToken == nil {
@@ -2361,6 +2406,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Policy(childComplexity), true
+	case "CreateClusterPropagationPolicyPayload.warnings":
+		if e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateClusterPropagationPolicyPayload.Warnings(childComplexity), true
 
 	case "CreateInstancePayload.consistencyToken":
 		if e.ComplexityRoot.CreateInstancePayload.ConsistencyToken == nil {
@@ -2406,6 +2457,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateOverridePolicyPayload.Policy(childComplexity), true
+	case "CreateOverridePolicyPayload.warnings":
+		if e.ComplexityRoot.CreateOverridePolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreateOverridePolicyPayload.Warnings(childComplexity), true
 
 	case "CreatePropagationPolicyPayload.consistencyToken":
 		if e.ComplexityRoot.CreatePropagationPolicyPayload.ConsistencyToken == nil {
@@ -2419,6 +2476,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreatePropagationPolicyPayload.Policy(childComplexity), true
+	case "CreatePropagationPolicyPayload.warnings":
+		if e.ComplexityRoot.CreatePropagationPolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CreatePropagationPolicyPayload.Warnings(childComplexity), true
 
 	case "CronJob.annotations":
 		if e.ComplexityRoot.CronJob.Annotations == nil {
@@ -5320,6 +5383,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.OverflowClusterAffinity.LabelSelector(childComplexity), true
 
+	case "OverriddenImage.clusterName":
+		if e.ComplexityRoot.OverriddenImage.Cluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OverriddenImage.Cluster(childComplexity), true
+	case "OverriddenImage.container":
+		if e.ComplexityRoot.OverriddenImage.Container == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OverriddenImage.Container(childComplexity), true
+	case "OverriddenImage.image":
+		if e.ComplexityRoot.OverriddenImage.Image == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OverriddenImage.Image(childComplexity), true
+	case "OverriddenImage.override":
+		if e.ComplexityRoot.OverriddenImage.Override == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OverriddenImage.Override(childComplexity), true
+
 	case "OverridePolicy.annotations":
 		if e.ComplexityRoot.OverridePolicy.Annotations == nil {
 			break
@@ -5887,6 +5975,56 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PromoteResourcePayload.Results(childComplexity), true
+
+	case "PropagatedObject.apiVersion":
+		if e.ComplexityRoot.PropagatedObject.APIVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObject.APIVersion(childComplexity), true
+	case "PropagatedObject.kind":
+		if e.ComplexityRoot.PropagatedObject.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObject.Kind(childComplexity), true
+	case "PropagatedObject.name":
+		if e.ComplexityRoot.PropagatedObject.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObject.Name(childComplexity), true
+	case "PropagatedObject.namespace":
+		if e.ComplexityRoot.PropagatedObject.NamespaceOrNil == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObject.NamespaceOrNil(childComplexity), true
+
+	case "PropagatedObjects.count":
+		if e.ComplexityRoot.PropagatedObjects.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObjects.Count(childComplexity), true
+	case "PropagatedObjects.message":
+		if e.ComplexityRoot.PropagatedObjects.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObjects.Message(childComplexity), true
+	case "PropagatedObjects.more":
+		if e.ComplexityRoot.PropagatedObjects.More == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObjects.More(childComplexity), true
+	case "PropagatedObjects.objects":
+		if e.ComplexityRoot.PropagatedObjects.Named == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PropagatedObjects.Named(childComplexity), true
 
 	case "PropagationPlacement.clusterAffinities":
 		if e.ComplexityRoot.PropagationPlacement.ClusterAffinities == nil {
@@ -6714,6 +6852,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SetImagePayload.ConsistencyToken(childComplexity), true
+	case "SetImagePayload.overridden":
+		if e.ComplexityRoot.SetImagePayload.Overridden == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetImagePayload.Overridden(childComplexity), true
 	case "SetImagePayload.workload":
 		if e.ComplexityRoot.SetImagePayload.Workload == nil {
 			break
@@ -7104,6 +7248,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UndoneWrite.Outcome(childComplexity), true
 
+	case "UnjoinClusterPayload.blockedBy":
+		if e.ComplexityRoot.UnjoinClusterPayload.BlockedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnjoinClusterPayload.BlockedBy(childComplexity), true
 	case "UnjoinClusterPayload.cluster":
 		if e.ComplexityRoot.UnjoinClusterPayload.Cluster == nil {
 			break
@@ -7141,6 +7291,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Policy(childComplexity), true
+	case "UpdateClusterOverridePolicyPayload.warnings":
+		if e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterOverridePolicyPayload.Warnings(childComplexity), true
 
 	case "UpdateClusterPropagationPolicyPayload.consistencyToken":
 		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.ConsistencyToken == nil {
@@ -7154,6 +7310,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Policy(childComplexity), true
+	case "UpdateClusterPropagationPolicyPayload.warnings":
+		if e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateClusterPropagationPolicyPayload.Warnings(childComplexity), true
 
 	case "UpdateInstancePayload.consistencyToken":
 		if e.ComplexityRoot.UpdateInstancePayload.ConsistencyToken == nil {
@@ -7206,6 +7368,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdateOverridePolicyPayload.Policy(childComplexity), true
+	case "UpdateOverridePolicyPayload.warnings":
+		if e.ComplexityRoot.UpdateOverridePolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdateOverridePolicyPayload.Warnings(childComplexity), true
 
 	case "UpdatePropagationPolicyPayload.consistencyToken":
 		if e.ComplexityRoot.UpdatePropagationPolicyPayload.ConsistencyToken == nil {
@@ -7219,6 +7387,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.UpdatePropagationPolicyPayload.Policy(childComplexity), true
+	case "UpdatePropagationPolicyPayload.warnings":
+		if e.ComplexityRoot.UpdatePropagationPolicyPayload.Warnings == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UpdatePropagationPolicyPayload.Warnings(childComplexity), true
 
 	case "Viewer.can":
 		if e.ComplexityRoot.Viewer.Can == nil {
@@ -7286,6 +7460,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ViewerCan.View(childComplexity), true
+
+	case "Warning.argument":
+		if e.ComplexityRoot.Warning.Argument == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Warning.Argument(childComplexity), true
+	case "Warning.code":
+		if e.ComplexityRoot.Warning.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Warning.Code(childComplexity), true
+	case "Warning.message":
+		if e.ComplexityRoot.Warning.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Warning.Message(childComplexity), true
 
 	case "WorkloadAffinity.affinity":
 		if e.ComplexityRoot.WorkloadAffinity.Affinity == nil {
@@ -9456,10 +9649,39 @@ type UnjoinClusterPayload @goModel(model: "github.com/kairship-io/kairship/pkg/f
   requested: Boolean!
   "The cluster as the inventory has it."
   cluster: Cluster
+  """
+  What keeps the cluster in the instance now; null when nothing does, and when it is
+  forced to leave. A dry run looks too. It is read from the instance itself.
+  """
+  blockedBy: PropagatedObjects @goField(forceResolver: true)
   "Follow its progress with the subscription ` + "`" + `operationProgress` + "`" + `; null for a dry run."
   operation: ID
   "Always null: the inventory is not read from the index."
   consistencyToken: String
+}
+
+"Objects that an instance sends to a cluster."
+type PropagatedObjects @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/propagated.Objects") {
+  "How many there are."
+  count: Int!
+  "There are more than were counted."
+  more: Boolean!
+  "The first of them, at most 10."
+  objects: [PropagatedObject!]! @goField(name: "Named")
+  "What the condition ` + "`" + `Joined` + "`" + ` of the cluster says about them, with the reason ` + "`" + `Blocked` + "`" + `."
+  message: String!
+}
+
+"An object that an instance sends to a cluster."
+type PropagatedObject @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/propagated.Object") {
+  "Group and version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String!
+  "The kind."
+  kind: String!
+  "Its namespace; null when it has none."
+  namespace: String @goField(name: "NamespaceOrNil")
+  "Its name."
+  name: String!
 }
 
 "A taint to set."
@@ -9614,6 +9836,30 @@ input AnnotationInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet
   key: String!
   "The value; may be empty."
   value: String! = ""
+}
+
+"""
+Something that a change does and its author may not mean. The instance accepts the
+change all the same, so it is no error.
+"""
+type Warning @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write.Warning") {
+  "For programs: which kind of warning."
+  code: WarningCode!
+  "The input that it is about, for example ` + "`" + `input.spec.placement.replicaScheduling` + "`" + `."
+  argument: String!
+  "For a person: what the change does, and what to do about it."
+  message: String!
+}
+
+"The kinds of warnings."
+enum WarningCode @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write.WarningCode") {
+  """
+  An update replaces the spec as a whole, and the input does not mention a field that
+  the stored spec has: the update removes the field, or sets it to its default.
+  """
+  FIELD_NOT_KEPT
+  "The policy names a cluster that the instance does not have."
+  UNKNOWN_CLUSTER
 }
 `, BuiltIn: false},
 	{Name: "../schema/namespace.graphqls", Input: `extend type Instance {
@@ -10788,6 +11034,8 @@ input CreatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 type CreatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   propagationPolicy: PropagationPolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10816,6 +11064,8 @@ input UpdatePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 type UpdatePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   propagationPolicy: PropagationPolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10869,6 +11119,8 @@ input CreateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 type CreateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10895,6 +11147,8 @@ input UpdateClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 type UpdateClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterPropagationPolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10948,6 +11202,8 @@ input CreateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 type CreateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   overridePolicy: OverridePolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -10976,6 +11232,8 @@ input UpdateOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 type UpdateOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   overridePolicy: OverridePolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -11029,6 +11287,8 @@ input CreateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 type CreateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.CreatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -11055,6 +11315,8 @@ input UpdateClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 type UpdateClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.UpdatedClusterOverridePolicy") {
   "The policy as the instance stored it; of a dry run, as it would have."
   clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
+  "What the change does, or would do in a dry run, and its author may not mean."
+  warnings: [Warning!]!
   "Has later requests see what was written; null for a dry run."
   consistencyToken: String
 }
@@ -13114,11 +13376,29 @@ input ContainerImageInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
 }
 
 "The workload that was changed."
-type SetImagePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.Payload") {
+type SetImagePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/workloads.SetImagePayload") {
   "The workload as the instance stored it. What its clusters make of it shows later."
   workload: Workload
+  """
+  Where a container runs another image than the one that was set, because an override
+  policy decides it there. The overrides are those that Karmada applied last. Null when
+  they cannot be read.
+  """
+  overridden: [OverriddenImage!] @goField(forceResolver: true)
   "Brings the change into later answers; null for a dry run."
   consistencyToken: String
+}
+
+"An image that an override policy decides in one cluster."
+type OverriddenImage @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/workload.OverriddenImage") {
+  "The cluster's name in the instance."
+  clusterName: String! @goField(name: "Cluster")
+  "The name of the container."
+  container: String!
+  "The image that the container has there."
+  image: String!
+  "The last override that changes the image there."
+  override: AppliedOverride!
 }
 
 "What to roll back, and to what."
@@ -13612,6 +13892,8 @@ func (ec *executionContext) childFields_CreateClusterOverridePolicyPayload(ctx c
 	switch field.Name {
 	case "clusterOverridePolicy":
 		return ec.fieldContext_CreateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateClusterOverridePolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_CreateClusterOverridePolicyPayload_consistencyToken(ctx, field)
 	}
@@ -13622,6 +13904,8 @@ func (ec *executionContext) childFields_CreateClusterPropagationPolicyPayload(ct
 	switch field.Name {
 	case "clusterPropagationPolicy":
 		return ec.fieldContext_CreateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateClusterPropagationPolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_CreateClusterPropagationPolicyPayload_consistencyToken(ctx, field)
 	}
@@ -13654,6 +13938,8 @@ func (ec *executionContext) childFields_CreateOverridePolicyPayload(ctx context.
 	switch field.Name {
 	case "overridePolicy":
 		return ec.fieldContext_CreateOverridePolicyPayload_overridePolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreateOverridePolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_CreateOverridePolicyPayload_consistencyToken(ctx, field)
 	}
@@ -13664,6 +13950,8 @@ func (ec *executionContext) childFields_CreatePropagationPolicyPayload(ctx conte
 	switch field.Name {
 	case "propagationPolicy":
 		return ec.fieldContext_CreatePropagationPolicyPayload_propagationPolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_CreatePropagationPolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_CreatePropagationPolicyPayload_consistencyToken(ctx, field)
 	}
@@ -14632,6 +14920,20 @@ func (ec *executionContext) childFields_OverflowClusterAffinity(ctx context.Cont
 	return nil, fmt.Errorf("no field named %q was found under type OverflowClusterAffinity", field.Name)
 }
 
+func (ec *executionContext) childFields_OverriddenImage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "clusterName":
+		return ec.fieldContext_OverriddenImage_clusterName(ctx, field)
+	case "container":
+		return ec.fieldContext_OverriddenImage_container(ctx, field)
+	case "image":
+		return ec.fieldContext_OverriddenImage_image(ctx, field)
+	case "override":
+		return ec.fieldContext_OverriddenImage_override(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OverriddenImage", field.Name)
+}
+
 func (ec *executionContext) childFields_OverridePolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -14910,6 +15212,34 @@ func (ec *executionContext) childFields_PromoteResourcePayload(ctx context.Conte
 		return ec.fieldContext_PromoteResourcePayload_consistencyToken(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PromoteResourcePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_PropagatedObject(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "apiVersion":
+		return ec.fieldContext_PropagatedObject_apiVersion(ctx, field)
+	case "kind":
+		return ec.fieldContext_PropagatedObject_kind(ctx, field)
+	case "namespace":
+		return ec.fieldContext_PropagatedObject_namespace(ctx, field)
+	case "name":
+		return ec.fieldContext_PropagatedObject_name(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PropagatedObject", field.Name)
+}
+
+func (ec *executionContext) childFields_PropagatedObjects(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "count":
+		return ec.fieldContext_PropagatedObjects_count(ctx, field)
+	case "more":
+		return ec.fieldContext_PropagatedObjects_more(ctx, field)
+	case "objects":
+		return ec.fieldContext_PropagatedObjects_objects(ctx, field)
+	case "message":
+		return ec.fieldContext_PropagatedObjects_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PropagatedObjects", field.Name)
 }
 
 func (ec *executionContext) childFields_PropagationPlacement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15282,6 +15612,8 @@ func (ec *executionContext) childFields_SetImagePayload(ctx context.Context, fie
 	switch field.Name {
 	case "workload":
 		return ec.fieldContext_SetImagePayload_workload(ctx, field)
+	case "overridden":
+		return ec.fieldContext_SetImagePayload_overridden(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_SetImagePayload_consistencyToken(ctx, field)
 	}
@@ -15406,6 +15738,8 @@ func (ec *executionContext) childFields_UnjoinClusterPayload(ctx context.Context
 		return ec.fieldContext_UnjoinClusterPayload_requested(ctx, field)
 	case "cluster":
 		return ec.fieldContext_UnjoinClusterPayload_cluster(ctx, field)
+	case "blockedBy":
+		return ec.fieldContext_UnjoinClusterPayload_blockedBy(ctx, field)
 	case "operation":
 		return ec.fieldContext_UnjoinClusterPayload_operation(ctx, field)
 	case "consistencyToken":
@@ -15418,6 +15752,8 @@ func (ec *executionContext) childFields_UpdateClusterOverridePolicyPayload(ctx c
 	switch field.Name {
 	case "clusterOverridePolicy":
 		return ec.fieldContext_UpdateClusterOverridePolicyPayload_clusterOverridePolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateClusterOverridePolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_UpdateClusterOverridePolicyPayload_consistencyToken(ctx, field)
 	}
@@ -15428,6 +15764,8 @@ func (ec *executionContext) childFields_UpdateClusterPropagationPolicyPayload(ct
 	switch field.Name {
 	case "clusterPropagationPolicy":
 		return ec.fieldContext_UpdateClusterPropagationPolicyPayload_clusterPropagationPolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateClusterPropagationPolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_UpdateClusterPropagationPolicyPayload_consistencyToken(ctx, field)
 	}
@@ -15468,6 +15806,8 @@ func (ec *executionContext) childFields_UpdateOverridePolicyPayload(ctx context.
 	switch field.Name {
 	case "overridePolicy":
 		return ec.fieldContext_UpdateOverridePolicyPayload_overridePolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdateOverridePolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_UpdateOverridePolicyPayload_consistencyToken(ctx, field)
 	}
@@ -15478,6 +15818,8 @@ func (ec *executionContext) childFields_UpdatePropagationPolicyPayload(ctx conte
 	switch field.Name {
 	case "propagationPolicy":
 		return ec.fieldContext_UpdatePropagationPolicyPayload_propagationPolicy(ctx, field)
+	case "warnings":
+		return ec.fieldContext_UpdatePropagationPolicyPayload_warnings(ctx, field)
 	case "consistencyToken":
 		return ec.fieldContext_UpdatePropagationPolicyPayload_consistencyToken(ctx, field)
 	}
@@ -15514,6 +15856,18 @@ func (ec *executionContext) childFields_ViewerCan(ctx context.Context, field gra
 		return ec.fieldContext_ViewerCan_manageAccess(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ViewerCan", field.Name)
+}
+
+func (ec *executionContext) childFields_Warning(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_Warning_code(ctx, field)
+	case "argument":
+		return ec.fieldContext_Warning_argument(ctx, field)
+	case "message":
+		return ec.fieldContext_Warning_message(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Warning", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadAffinity(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -17,6 +17,10 @@ import (
 
 // region    ************************** generated!.gotpl **************************
 
+type SetImagePayloadResolver interface {
+	Overridden(ctx context.Context, obj *workloads.SetImagePayload) ([]workload.OverriddenImage, error)
+}
+
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
@@ -24,6 +28,107 @@ import (
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _OverriddenImage_clusterName(ctx context.Context, field graphql.CollectedField, obj *workload.OverriddenImage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverriddenImage_clusterName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cluster, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverriddenImage_clusterName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OverriddenImage_container(ctx context.Context, field graphql.CollectedField, obj *workload.OverriddenImage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverriddenImage_container(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Container, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverriddenImage_container(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OverriddenImage_image(ctx context.Context, field graphql.CollectedField, obj *workload.OverriddenImage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverriddenImage_image(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Image, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverriddenImage_image(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverriddenImage", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OverriddenImage_override(ctx context.Context, field graphql.CollectedField, obj *workload.OverriddenImage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverriddenImage_override(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Override, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v workload.Override) graphql.Marshaler {
+			return ec.marshalNAppliedOverride2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOverride(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverriddenImage_override(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OverriddenImage",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AppliedOverride(ctx, field)
+		},
+	}
+	return fc, nil
+}
 
 func (ec *executionContext) _PauseWorkloadPayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.Payload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -346,7 +451,7 @@ func (ec *executionContext) fieldContext_ScaleWorkloadPayload_consistencyToken(_
 	return graphql.NewScalarFieldContext("ScaleWorkloadPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _SetImagePayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.Payload) (ret graphql.Marshaler) {
+func (ec *executionContext) _SetImagePayload_workload(ctx context.Context, field graphql.CollectedField, obj *workloads.SetImagePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -378,7 +483,39 @@ func (ec *executionContext) fieldContext_SetImagePayload_workload(_ context.Cont
 	return fc, nil
 }
 
-func (ec *executionContext) _SetImagePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *workloads.Payload) (ret graphql.Marshaler) {
+func (ec *executionContext) _SetImagePayload_overridden(ctx context.Context, field graphql.CollectedField, obj *workloads.SetImagePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetImagePayload_overridden(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SetImagePayload().Overridden(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []workload.OverriddenImage) graphql.Marshaler {
+			return ec.marshalOOverriddenImage2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOverriddenImageᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetImagePayload_overridden(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetImagePayload",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OverriddenImage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SetImagePayload_consistencyToken(ctx context.Context, field graphql.CollectedField, obj *workloads.SetImagePayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1009,6 +1146,59 @@ func (ec *executionContext) unmarshalInputTriggerCronJobInput(ctx context.Contex
 
 // region    **************************** object.gotpl ****************************
 
+var overriddenImageImplementors = []string{"OverriddenImage"}
+
+func (ec *executionContext) _OverriddenImage(ctx context.Context, sel ast.SelectionSet, obj *workload.OverriddenImage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, overriddenImageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OverriddenImage")
+		case "clusterName":
+			out.Values[i] = ec._OverriddenImage_clusterName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "container":
+			out.Values[i] = ec._OverriddenImage_container(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "image":
+			out.Values[i] = ec._OverriddenImage_image(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "override":
+			out.Values[i] = ec._OverriddenImage_override(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var pauseWorkloadPayloadImplementors = []string{"PauseWorkloadPayload"}
 
 func (ec *executionContext) _PauseWorkloadPayload(ctx context.Context, sel ast.SelectionSet, obj *workloads.Payload) graphql.Marshaler {
@@ -1236,7 +1426,7 @@ func (ec *executionContext) _ScaleWorkloadPayload(ctx context.Context, sel ast.S
 
 var setImagePayloadImplementors = []string{"SetImagePayload"}
 
-func (ec *executionContext) _SetImagePayload(ctx context.Context, sel ast.SelectionSet, obj *workloads.Payload) graphql.Marshaler {
+func (ec *executionContext) _SetImagePayload(ctx context.Context, sel ast.SelectionSet, obj *workloads.SetImagePayload) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, setImagePayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -1249,12 +1439,50 @@ func (ec *executionContext) _SetImagePayload(ctx context.Context, sel ast.Select
 		case "workload":
 			out.Values[i] = ec._SetImagePayload_workload(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "overridden":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._SetImagePayload_overridden(ctx, field, obj)
+				if res == graphql.RequiredNull {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "consistencyToken":
 			out.Values[i] = ec._SetImagePayload_consistencyToken(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -1343,6 +1571,10 @@ func (ec *executionContext) unmarshalNContainerImageInput2ᚕgithubᚗcomᚋkair
 	return res, nil
 }
 
+func (ec *executionContext) marshalNOverriddenImage2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOverriddenImage(ctx context.Context, sel ast.SelectionSet, v workload.OverriddenImage) graphql.Marshaler {
+	return ec._OverriddenImage(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNPauseWorkloadInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTarget(ctx context.Context, v any) (workloads.Target, error) {
 	res, err := ec.unmarshalInputPauseWorkloadInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1376,6 +1608,25 @@ func (ec *executionContext) unmarshalNSetImageInput2githubᚗcomᚋkairshipᚑio
 func (ec *executionContext) unmarshalNTriggerCronJobInput2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐTriggerInput(ctx context.Context, v any) (workloads.TriggerInput, error) {
 	res, err := ec.unmarshalInputTriggerCronJobInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOOverriddenImage2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOverriddenImageᚄ(ctx context.Context, sel ast.SelectionSet, v []workload.OverriddenImage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOverriddenImage2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOverriddenImage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOPauseWorkloadPayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
@@ -1413,7 +1664,7 @@ func (ec *executionContext) marshalOScaleWorkloadPayload2ᚖgithubᚗcomᚋkairs
 	return ec._ScaleWorkloadPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOSetImagePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐPayload(ctx context.Context, sel ast.SelectionSet, v *workloads.Payload) graphql.Marshaler {
+func (ec *executionContext) marshalOSetImagePayload2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋwriteᚋworkloadsᚐSetImagePayload(ctx context.Context, sel ast.SelectionSet, v *workloads.SetImagePayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

@@ -3,6 +3,8 @@ package resolvers
 import (
 	"context"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
@@ -35,6 +37,21 @@ func inNamespace(f *resource.Filter, namespace *string) (*resource.Filter, error
 	}
 	joined.Namespaces = []string{*namespace}
 	return &joined, nil
+}
+
+// sent is the value at a path of the arguments of the field that is being resolved, as
+// it was sent: in it, a field that is null differs from one that is left out.
+func sent(ctx context.Context, path ...string) any {
+	field := graphql.GetFieldContext(ctx)
+	if field == nil || !graphql.HasOperationContext(ctx) {
+		return nil
+	}
+	var value any = field.Field.ArgumentMap(graphql.GetOperationContext(ctx).Variables)
+	for _, name := range path {
+		in, _ := value.(map[string]any)
+		value = in[name]
+	}
+	return value
 }
 
 func viewer(ctx context.Context) (*authz.User, error) {

@@ -30,6 +30,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 )
@@ -100,6 +101,10 @@ var enums = map[string]enumRoute{
 	"ManifestAction": {
 		value: typed[resources.Action],
 		out:   `mutation { applyManifests(input: {instance: "alpha", manifests: ""}) { results { action } } }`, field: "ManifestResult.action",
+	},
+	"WarningCode": {
+		value: typed[write.WarningCode],
+		out:   `mutation { createOverridePolicy(input: {instance: "alpha", namespace: "shop", name: "a", spec: {overrideRules: []}}) { warnings { code } } }`, field: "Warning.code",
 	},
 	"UndoOutcome": {
 		value: typed[resources.UndoOutcome],
@@ -194,7 +199,8 @@ func testEnum(t *testing.T, def *gqlast.Definition, model string, e enumRoute) {
 func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
-	answers := world().with(intercept{"Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{})})
+	warned := &policy.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
+	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}

@@ -8,6 +8,8 @@ package resolvers
 import (
 	"context"
 
+	"github.com/kairship-io/kairship/graph/generated"
+	"github.com/kairship-io/kairship/pkg/fleet/propagated"
 	"github.com/kairship-io/kairship/pkg/fleet/write/members"
 )
 
@@ -30,3 +32,13 @@ func (r *mutationResolver) CordonMemberCluster(ctx context.Context, input member
 func (r *mutationResolver) UncordonMemberCluster(ctx context.Context, input members.CordonInput) (*members.Payload, error) {
 	return r.Fleet.Write.Members.Uncordon(ctx, input)
 }
+
+func (r *unjoinClusterPayloadResolver) BlockedBy(ctx context.Context, obj *members.MembershipPayload) (*propagated.Objects, error) {
+	return r.Fleet.Write.Members.BlockedBy(ctx, obj)
+}
+
+func (r *Resolver) UnjoinClusterPayload() generated.UnjoinClusterPayloadResolver {
+	return &unjoinClusterPayloadResolver{r}
+}
+
+type unjoinClusterPayloadResolver struct{ *Resolver }

@@ -17,6 +17,7 @@ func (r *mutationResolver) CreatePropagationPolicy(ctx context.Context, input po
 }
 
 func (r *mutationResolver) UpdatePropagationPolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.PropagationPolicy], error) {
+	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.Propagation.Update(ctx, input)
 }
 
@@ -29,6 +30,7 @@ func (r *mutationResolver) CreateClusterPropagationPolicy(ctx context.Context, i
 }
 
 func (r *mutationResolver) UpdateClusterPropagationPolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.PropagationSpec]) (*policy.Written[policy.ClusterPropagationPolicy], error) {
+	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.ClusterPropagation.Update(ctx, input)
 }
 
@@ -41,6 +43,7 @@ func (r *mutationResolver) CreateOverridePolicy(ctx context.Context, input polic
 }
 
 func (r *mutationResolver) UpdateOverridePolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.OverridePolicy], error) {
+	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.Override.Update(ctx, input)
 }
 
@@ -53,6 +56,7 @@ func (r *mutationResolver) CreateClusterOverridePolicy(ctx context.Context, inpu
 }
 
 func (r *mutationResolver) UpdateClusterOverridePolicy(ctx context.Context, input policy.UpdateInput[v1alpha1.OverrideSpec]) (*policy.Written[policy.ClusterOverridePolicy], error) {
+	input.Sent = sent(ctx, "input", "spec")
 	return r.Fleet.Write.Policies.ClusterOverride.Update(ctx, input)
 }
 

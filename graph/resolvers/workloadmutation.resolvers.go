@@ -8,6 +8,8 @@ package resolvers
 import (
 	"context"
 
+	"github.com/kairship-io/kairship/graph/generated"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
 )
 
@@ -27,7 +29,7 @@ func (r *mutationResolver) ResumeWorkload(ctx context.Context, input workloads.T
 	return r.Fleet.Write.Workloads.Resume(ctx, input)
 }
 
-func (r *mutationResolver) SetImage(ctx context.Context, input workloads.SetImageInput) (*workloads.Payload, error) {
+func (r *mutationResolver) SetImage(ctx context.Context, input workloads.SetImageInput) (*workloads.SetImagePayload, error) {
 	return r.Fleet.Write.Workloads.SetImage(ctx, input)
 }
 
@@ -38,3 +40,13 @@ func (r *mutationResolver) RollbackWorkload(ctx context.Context, input workloads
 func (r *mutationResolver) TriggerCronJob(ctx context.Context, input workloads.TriggerInput) (*workloads.TriggerPayload, error) {
 	return r.Fleet.Write.Workloads.Trigger(ctx, input)
 }
+
+func (r *setImagePayloadResolver) Overridden(ctx context.Context, obj *workloads.SetImagePayload) ([]workload.OverriddenImage, error) {
+	return r.Fleet.Write.Workloads.Overridden(ctx, obj)
+}
+
+func (r *Resolver) SetImagePayload() generated.SetImagePayloadResolver {
+	return &setImagePayloadResolver{r}
+}
+
+type setImagePayloadResolver struct{ *Resolver }

@@ -2,8 +2,6 @@ package clusterimport
 
 import (
 	"context"
-	"fmt"
-	"strings"
 	"time"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
@@ -13,13 +11,12 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/fleet/propagated"
 )
 
 const (
 	// bindingsPage is how many bindings are read at a time.
 	bindingsPage = 500
-	// namedWorkloads is how many workloads a condition names.
-	namedWorkloads = 10
 	// Between two looks at whether a member is still in use lies at least the first
 	// and at most the second; in between, blockedFactor times as long as a look took.
 	blockedLeast, blockedMost = 2 * time.Second, time.Minute
@@ -34,12 +31,12 @@ func (r *Reconciler) block(ctx context.Context, s *scope) error {
 	}
 	begun := time.Now()
 	workloads, err := r.workloadsOn(ctx, s)
-	if err != nil || len(workloads) == 0 {
+	if err != nil || workloads.Count == 0 {
 		return err
 	}
 	r.maintain(ctx, s)
 	retry := min(max(blockedFactor*time.Since(begun), blockedLeast), blockedMost)
-	return &outcome.Stop{Retry: retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonBlocked, blocked(s.membership.Instance, workloads))}
+	return &outcome.Stop{Retry: retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonBlocked, workloads.Message())}
 }
 
 // maintain keeps a member true that is to leave and cannot yet. What fails here is
@@ -56,26 +53,16 @@ func (r *Reconciler) maintain(ctx context.Context, s *scope) {
 	}
 }
 
-// workloadsOn names what is propagated to the member, in the order of the instance.
-func (r *Reconciler) workloadsOn(ctx context.Context, s *scope) ([]string, error) {
-	var found []string
-	add := func(spec *workv1alpha2.ResourceBindingSpec) {
-		if !spec.TargetContains(s.cluster.Name) {
-			return
-		}
-		name := spec.Resource.Name
-		if spec.Resource.Namespace != "" {
-			name = spec.Resource.Namespace + "/" + name
-		}
-		found = append(found, spec.Resource.Kind+" "+name)
-	}
+// workloadsOn counts what is propagated to the member, in the order of the instance.
+func (r *Reconciler) workloadsOn(ctx context.Context, s *scope) (*propagated.Objects, error) {
+	found := &propagated.Objects{Instance: s.membership.Instance, Cluster: s.cluster.Name}
 	narrow := &workv1alpha2.ResourceBindingList{}
 	for {
 		if err := s.control.List(ctx, narrow, client.Limit(bindingsPage), client.Continue(narrow.Continue)); err != nil {
 			return nil, r.failed(s.control, err, "list ResourceBindings")
 		}
 		for i := range narrow.Items {
-			add(&narrow.Items[i].Spec)
+			found.Add(&narrow.Items[i].Spec)
 		}
 		if narrow.Continue == "" {
 			break
@@ -87,24 +74,10 @@ func (r *Reconciler) workloadsOn(ctx context.Context, s *scope) ([]string, error
 			return nil, r.failed(s.control, err, "list ClusterResourceBindings")
 		}
 		for i := range wide.Items {
-			add(&wide.Items[i].Spec)
+			found.Add(&wide.Items[i].Spec)
 		}
 		if wide.Continue == "" {
 			return found, nil
 		}
 	}
-}
-
-// blocked says what holds a cluster in an instance.
-func blocked(instance string, workloads []string) string {
-	named := strings.Join(workloads[:min(len(workloads), namedWorkloads)], ", ")
-	if more := len(workloads) - namedWorkloads; more > 0 {
-		named += fmt.Sprintf(" and %d more", more)
-	}
-	noun := "objects are"
-	if len(workloads) == 1 {
-		noun = "object is"
-	}
-	return fmt.Sprintf("%d %s propagated to the cluster by instance %q: %s. It leaves once there are none; or set spec.join.removalPolicy to Force, and Karmada removes them from it.",
-		len(workloads), noun, instance, named)
 }

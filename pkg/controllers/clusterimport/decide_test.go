@@ -2,7 +2,6 @@ package clusterimport
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -163,32 +162,6 @@ func TestUnfitCredentials(t *testing.T) {
 	} {
 		if got := unfit(c.to, c.how); (got == "") != c.fits {
 			t.Errorf("%s: %q", c.reason, got)
-		}
-	}
-}
-
-func TestBlockedNamesABoundedNumber(t *testing.T) {
-	var many []string
-	for i := range 25 {
-		many = append(many, fmt.Sprintf("Deployment shop/%d", i))
-	}
-	for _, c := range []struct {
-		workloads []string
-		says      []string
-		not       string
-	}{
-		{many[:1], []string{"1 object is", "Deployment shop/0.", "Force"}, "more"},
-		{many[:10], []string{"10 objects are", "Deployment shop/9."}, "more"},
-		{many, []string{"25 objects are", "Deployment shop/9 and 15 more"}, "shop/10"},
-	} {
-		got := blocked("beta", c.workloads)
-		for _, part := range c.says {
-			if !strings.Contains(got, part) {
-				t.Errorf("it does not say %q: %s", part, got)
-			}
-		}
-		if strings.Contains(got, c.not) {
-			t.Errorf("it says %q: %s", c.not, got)
 		}
 	}
 }

@@ -28,6 +28,8 @@ type Changes[T, S any] struct {
 	make   func(instance string, o *index.Object, fresh freshness.Freshness) (*T, error)
 	// contradictions are what no version of Karmada could mean by a spec.
 	contradictions func(spec *S) []apierror.Field
+	// clusters are those that a spec names.
+	clusters func(spec *S) []namedCluster
 	// use tells who uses a policy, as the instance itself has it.
 	use func(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error)
 }
@@ -44,16 +46,16 @@ type Writes struct {
 func NewWrites(w *write.Writer) *Writes {
 	return &Writes{
 		Propagation: &Changes[PropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.PropagationPolicies, true), NewPropagationPolicy, propagationContradictions, propagationUse,
+			w, kindOf(index.PropagationPolicies, true), NewPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
 		},
 		ClusterPropagation: &Changes[ClusterPropagationPolicy, policyv1alpha1.PropagationSpec]{
-			w, kindOf(index.ClusterPropagationPolicies, false), NewClusterPropagationPolicy, propagationContradictions, propagationUse,
+			w, kindOf(index.ClusterPropagationPolicies, false), NewClusterPropagationPolicy, propagationContradictions, propagationClusters, propagationUse,
 		},
 		Override: &Changes[OverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.OverridePolicies, true), NewOverridePolicy, overrideContradictions, overrideUse,
+			w, kindOf(index.OverridePolicies, true), NewOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
 		},
 		ClusterOverride: &Changes[ClusterOverridePolicy, policyv1alpha1.OverrideSpec]{
-			w, kindOf(index.ClusterOverridePolicies, false), NewClusterOverridePolicy, overrideContradictions, overrideUse,
+			w, kindOf(index.ClusterOverridePolicies, false), NewClusterOverridePolicy, overrideContradictions, overrideClusters, overrideUse,
 		},
 	}
 }
@@ -104,7 +106,7 @@ func (c *Changes[T, S]) Create(ctx context.Context, in CreateInput[S]) (*Written
 	if err != nil {
 		return nil, err
 	}
-	return c.written(ctx, in.Instance, out)
+	return c.written(ctx, in.Instance, out, c.warnOfClusters(ctx, site, &in.Spec))
 }
 
 // draft is the policy that an input says.
@@ -157,6 +159,7 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	if annotations != nil {
 		u.SetAnnotations(replaced(u.GetAnnotations(), annotations))
 	}
+	before := storedSpec(u)
 	if in.Spec != nil {
 		if err := c.say(u, in.Spec); err != nil {
 			return nil, err
@@ -167,7 +170,11 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	if err != nil {
 		return nil, err
 	}
-	return c.written(ctx, in.Instance, out)
+	var warnings []write.Warning
+	if in.Spec != nil {
+		warnings = append(notKept(before, storedSpec(out.Stored()), in.Sent), c.warnOfClusters(ctx, site, in.Spec)...)
+	}
+	return c.written(ctx, in.Instance, out, warnings)
 }
 
 // Delete deletes a policy that nobody uses, or that may be in use.
@@ -231,6 +238,12 @@ func (c *Changes[T, S]) say(u *unstructured.Unstructured, spec *S) error {
 	return nil
 }
 
+// storedSpec is the spec of a policy as the instance has it.
+func storedSpec(u *unstructured.Unstructured) map[string]any {
+	spec, _ := u.Object["spec"].(map[string]any)
+	return spec
+}
+
 // unmoved refuses a change that is based on another version than the one that is there.
 func (c *Changes[T, S]) unmoved(now *unstructured.Unstructured, version string) error {
 	if now.GetResourceVersion() == version {
@@ -242,12 +255,12 @@ func (c *Changes[T, S]) unmoved(now *unstructured.Unstructured, version string) 
 	return e
 }
 
-func (c *Changes[T, S]) written(ctx context.Context, instance string, out *write.Outcome) (*Written[T], error) {
+func (c *Changes[T, S]) written(ctx context.Context, instance string, out *write.Outcome, warnings []write.Warning) (*Written[T], error) {
 	p, err := c.make(instance, out.Object, freshness.Freshness{})
 	if err != nil {
 		return nil, err
 	}
-	return &Written[T]{Policy: p, ConsistencyToken: c.writer.Token(ctx, out)}, nil
+	return &Written[T]{Policy: p, Warnings: warnings, ConsistencyToken: c.writer.Token(ctx, out)}, nil
 }
 
 // replaced are labels or annotations in the place of others. Karmada's own stay

@@ -90,13 +90,13 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscan(r.URL.Query().Get("continue"), &from)
 	list := map[string]any{"metadata": map[string]any{}}
 	var items []any
-	for i := from; i < min(from+usePage, u.bindings); i++ {
+	for i := from; i < min(from+write.PageSize, u.bindings); i++ {
 		items = append(items, map[string]any{"spec": map[string]any{"resource": map[string]any{
 			"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": fmt.Sprint("d", i),
 		}}})
 	}
-	if from+usePage < u.bindings {
-		list["metadata"] = map[string]any{"continue": fmt.Sprint(from + usePage)}
+	if from+write.PageSize < u.bindings {
+		list["metadata"] = map[string]any{"continue": fmt.Sprint(from + write.PageSize)}
 	}
 	list["items"] = items
 	_ = json.NewEncoder(w).Encode(list)
@@ -125,10 +125,10 @@ func TestUseIsBounded(t *testing.T) {
 		more                   bool
 	}{
 		{"nobody", 0, 1, 0, false},
-		{"one page", usePage, 1, usePage, false},
-		{"one more than a page", usePage + 1, 2, usePage + 1, false},
-		{"as many as are looked at", mostLookedAt, mostLookedAt / usePage, mostLookedAt, false},
-		{"more than are looked at", mostLookedAt + 1, mostLookedAt / usePage, mostLookedAt, true},
+		{"one page", write.PageSize, 1, write.PageSize, false},
+		{"one more than a page", write.PageSize + 1, 2, write.PageSize + 1, false},
+		{"as many as are looked at", write.MostListed, write.MostListed / write.PageSize, write.MostListed, false},
+		{"more than are looked at", write.MostListed + 1, write.MostListed / write.PageSize, write.MostListed, true},
 	} {
 		u, writes := newUpstream(t, tt.bindings)
 		done, err := writes.Propagation.Delete(as(t, "editor"), DeleteInput{Instance: "alpha", Namespace: "shop", Name: "web", AllowInUse: true, DryRun: true})

@@ -7,6 +7,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
 // Inputs hold Karmada's own specs, as the types that are read do: there is no
@@ -30,7 +31,10 @@ type UpdateInput[S any] struct {
 	ResourceVersion     string
 	Labels, Annotations []object.Pair
 	Spec                *S
-	DryRun              bool
+	// Sent is the input spec as it was sent, which tells a field that is null from
+	// one that is not mentioned.
+	Sent   any
+	DryRun bool
 }
 
 // DeleteInput is a policy to delete.
@@ -74,6 +78,8 @@ type (
 type Written[T any] struct {
 	// Policy is what the instance stored, or would have stored in a dry run.
 	Policy *T
+	// Warnings are what the change does and its author may not mean.
+	Warnings []write.Warning
 	// ConsistencyToken names the version that was written; nil for a dry run.
 	ConsistencyToken *string
 }

@@ -2,8 +2,6 @@ package policy
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -22,13 +20,6 @@ import (
 
 // Who uses a policy is asked of the instance itself, as the person who wants to
 // delete it: the index lags, and would miss what was claimed a moment ago.
-
-const (
-	// usePage is how many objects one request asks for, and mostLookedAt how many
-	// objects of a kind are looked at before it is said that there are more.
-	usePage      = 500
-	mostLookedAt = 5000
-)
 
 var (
 	bindings        = kindOfWork(index.ResourceBindings, true)
@@ -93,7 +84,7 @@ func dependents(ctx context.Context, site *write.Site, policy *unstructured.Unst
 	if policy.GetNamespace() == "" {
 		kind = kindOf(index.ClusterPropagationPolicies, false)
 	}
-	return each(ctx, site, kind, policy.GetNamespace(), "", "", use, func(p *policyv1alpha1.PropagationPolicy) error {
+	return each(ctx, site, write.Listing{Kind: kind, Namespace: policy.GetNamespace()}, use, func(p *policyv1alpha1.PropagationPolicy) error {
 		if slices.Contains(p.Spec.DependentOverrides, policy.GetName()) {
 			use.add(User{policyv1alpha1.GroupVersion.String(), kind.Kind, p.Namespace, p.Name})
 		}
@@ -181,7 +172,7 @@ func (l *labelledResources) has(of *workv1alpha2.ObjectReference, by *metav1.Lab
 		return false, err
 	}
 	var cut Use
-	err = each(l.ctx, l.site, kind, of.Namespace, selector.String(), metadataOnly, &cut, func(m *metav1.PartialObjectMetadata) error {
+	err = each(l.ctx, l.site, write.Listing{Kind: kind, Namespace: of.Namespace, Selector: selector.String(), MetadataOnly: true}, &cut, func(m *metav1.PartialObjectMetadata) error {
 		names[m.Name] = true
 		return nil
 	})
@@ -202,7 +193,7 @@ func eachBinding(ctx context.Context, site *write.Site, namespace, selector stri
 		kinds = append(kinds, clusterBindings)
 	}
 	for _, kind := range kinds {
-		err := each(ctx, site, kind, namespace, selector, "", use, func(b *workv1alpha2.ResourceBinding) error {
+		err := each(ctx, site, write.Listing{Kind: kind, Namespace: namespace, Selector: selector}, use, func(b *workv1alpha2.ResourceBinding) error {
 			if b.DeletionTimestamp != nil {
 				return nil
 			}
@@ -215,53 +206,11 @@ func eachBinding(ctx context.Context, site *write.Site, namespace, selector stri
 	return nil
 }
 
-// metadataOnly asks for lists of metadata; Secrets stay where they are.
-const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
-
-// each calls found with the objects of a kind, page by page, and notes in use when
-// it stopped before the end.
-func each[T any](ctx context.Context, site *write.Site, kind write.Kind, namespace, selector, accept string, use *Use, found func(*T) error) error {
-	rest := site.Client().Karmada().WorkV1alpha2().RESTClient()
-	more := ""
-	for seen := 0; ; {
-		segments := []string{"apis", kind.Group, kind.Version}
-		if kind.Group == "" {
-			segments = []string{"api", kind.Version}
-		}
-		if kind.Namespaced && namespace != "" {
-			segments = append(segments, "namespaces", namespace)
-		}
-		request := rest.Verb(http.MethodGet).AbsPath(append(segments, kind.Resource)...).
-			VersionedParams(&metav1.ListOptions{LabelSelector: selector, Limit: usePage, Continue: more}, metav1.ParameterCodec)
-		if accept != "" {
-			request = request.SetHeader("Accept", accept)
-		}
-		result := request.Do(ctx)
-		raw, err := result.Raw()
-		if err != nil {
-			err = result.Error() // The reason that the instance gives in the body.
-			return write.Translate(site.Instance, err, kind, http.MethodGet, namespace, "", paths)
-		}
-		var list struct {
-			Metadata metav1.ListMeta `json:"metadata"`
-			Items    []T             `json:"items"`
-		}
-		if err := json.Unmarshal(raw, &list); err != nil {
-			return err
-		}
-		for i := range list.Items {
-			if err := found(&list.Items[i]); err != nil {
-				return err
-			}
-		}
-		seen += len(list.Items)
-		more = list.Metadata.Continue
-		if more == "" {
-			return nil
-		}
-		if seen >= mostLookedAt {
-			use.More = true
-			return nil
-		}
-	}
+// each calls found with the objects of a list, and notes in use when it stopped
+// before the end.
+func each[T any](ctx context.Context, site *write.Site, l write.Listing, use *Use, found func(*T) error) error {
+	l.Paths = paths
+	more, err := write.Each(ctx, site, l, found)
+	use.More = use.More || more
+	return err
 }

@@ -81,6 +81,10 @@ func (s *Site) Permit(ctx context.Context, verb authz.Verb, namespace string) er
 	return apierror.In(apierror.New(apierror.CodeForbidden, "your roles do not let you %s objects %s of instance %q", verb, where, s.Instance), s.Instance)
 }
 
+// Reads reports whether the caller may read objects in a namespace of the instance;
+// namespace "" stands for objects without one.
+func (s *Site) Reads(namespace string) bool { return s.grant.CanRead(namespace) }
+
 // Client is the client of the instance, which sends everything as the caller.
 func (s *Site) Client() instanceproxy.Client { return s.client }
 

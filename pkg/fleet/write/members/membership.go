@@ -3,6 +3,8 @@ package members
 import (
 	"context"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/audit"
@@ -10,7 +12,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
+	"github.com/kairship-io/kairship/pkg/fleet/propagated"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/index"
 )
 
 // MembershipInput is the input of joinCluster and of unjoinCluster.
@@ -31,6 +35,9 @@ type MembershipPayload struct {
 	Operation *string
 	// ConsistencyToken is always nil: the inventory is watched, not indexed.
 	ConsistencyToken *string
+	// leaves is the instance that the cluster is asked to leave; empty where nothing
+	// can keep it there.
+	leaves string
 }
 
 const clusterArgument = "input.cluster"
@@ -61,6 +68,35 @@ func (s *Service) Unjoin(ctx context.Context, in MembershipInput) (*MembershipPa
 		}
 		return conflict("cluster %q is not joined to instance %q", in.Cluster, in.Instance)
 	})
+}
+
+// BlockedBy counts what keeps a cluster in the instance that it is asked to leave,
+// as the instance itself has it for the caller; nil when nothing does.
+func (s *Service) BlockedBy(ctx context.Context, p *MembershipPayload) (*propagated.Objects, error) {
+	if p.leaves == "" {
+		return nil, nil
+	}
+	site, err := s.Writer.To(ctx, p.leaves)
+	if err != nil {
+		return nil, err
+	}
+	found := &propagated.Objects{Instance: p.leaves, Cluster: p.Cluster.Name}
+	for _, t := range []index.Type{index.ResourceBindings, index.ClusterResourceBindings} {
+		kind := write.Kind{GroupVersionResource: t.GroupVersionResource(), Kind: t.Kind, Namespaced: t == index.ResourceBindings}
+		// Both kinds have the same fields.
+		more, err := write.Each(ctx, site, write.Listing{Kind: kind}, func(b *workv1alpha2.ResourceBinding) error {
+			found.Add(&b.Spec)
+			return nil
+		})
+		if err != nil {
+			return nil, apierror.In(err, p.leaves)
+		}
+		found.More = found.More || more
+	}
+	if found.Count == 0 && !found.More {
+		return nil, nil
+	}
+	return found, nil
 }
 
 func conflict(format string, args ...any) error {
@@ -97,11 +133,21 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 			return nil, err
 		}
 		p := &MembershipPayload{Requested: !in.DryRun, Cluster: s.Inventory.shown(c)}
+		if to == nil && keepable(c) {
+			p.leaves = in.Instance
+		}
 		if p.Requested {
 			p.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: membershipKind(to), Instance: in.Instance, Cluster: in.Cluster, Version: c.ResourceVersion})
 		}
 		return p, nil
 	}
+}
+
+// keepable reports whether objects that are propagated to a cluster keep it in the
+// instance that it is asked to leave.
+func keepable(c *v1alpha1.Cluster) bool {
+	leaving := c.Status.Membership != nil && c.Status.Membership.LeavingSince != nil
+	return c.Spec.RemovalPolicy() != v1alpha1.RemovalForce && !leaving
 }
 
 // membershipKind is what a cluster that is to be joined to an instance, or to none, is about.

@@ -181,8 +181,28 @@ type SetImageInput struct {
 	Images []Image
 }
 
+// SetImagePayload is a workload whose images were changed.
+type SetImagePayload struct {
+	Payload
+	// set are the images that were asked for.
+	set []Image
+}
+
+// Overridden finds the clusters in which an override policy decides another image
+// than the one that was set.
+func (s *Service) Overridden(ctx context.Context, p *SetImagePayload) ([]workload.OverriddenImage, error) {
+	if p.Workload == nil {
+		return []workload.OverriddenImage{}, nil
+	}
+	containers := make([]string, len(p.set))
+	for i := range p.set {
+		containers[i] = p.set[i].Container
+	}
+	return s.Workloads.OverriddenImages(ctx, p.Workload.Base(), containers)
+}
+
 // SetImage changes images of containers, those of init containers too.
-func (s *Service) SetImage(ctx context.Context, in SetImageInput) (*Payload, error) {
+func (s *Service) SetImage(ctx context.Context, in SetImageInput) (*SetImagePayload, error) {
 	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "given another image",
 		workload.KindDeployment, workload.KindStatefulSet, workload.KindDaemonSet, workload.KindCronJob)
 	if err != nil {
@@ -191,7 +211,11 @@ func (s *Service) SetImage(ctx context.Context, in SetImageInput) (*Payload, err
 	if len(in.Images) == 0 {
 		return nil, apierror.Invalid("input.images", "say for at least one container which image it gets")
 	}
-	return again(in.Target, func() (*Payload, error) { return s.setImage(ctx, site, in) })
+	p, err := again(in.Target, func() (*Payload, error) { return s.setImage(ctx, site, in) })
+	if err != nil {
+		return nil, err
+	}
+	return &SetImagePayload{Payload: *p, set: in.Images}, nil
 }
 
 // attempts is how often a change that was based on a version of our own choice is
