@@ -83,8 +83,13 @@ func shape(karmada *clusterv1alpha1.Cluster, to connection.Connection, id string
 	spec.ProxyURL = to.ProxyURL
 	spec.InsecureSkipTLSVerification = to.Insecure
 	spec.SecretRef = &clusterv1alpha1.LocalSecretReference{Namespace: joinNamespace, Name: karmada.Name}
-	spec.ImpersonatorSecretRef = &clusterv1alpha1.LocalSecretReference{Namespace: joinNamespace, Name: names.GenerateImpersonationSecretName(karmada.Name)}
+	spec.ImpersonatorSecretRef = impersonatorRef(karmada.Name)
 	place.put(karmada)
+}
+
+// impersonatorRef names the Secret with which Karmada asks the member as a person.
+func impersonatorRef(name string) *clusterv1alpha1.LocalSecretReference {
+	return &clusterv1alpha1.LocalSecretReference{Namespace: joinNamespace, Name: names.GenerateImpersonationSecretName(name)}
 }
 
 // lookInInstance reads what the instance has under the cluster's name. What is not
@@ -179,13 +184,16 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	return r.admit(ctx, s)
 }
 
-// reserve makes Karmada's object without the Secrets to reach the cluster with, and so
+// reserve makes Karmada's object without the Secret to reach the cluster with, and so
 // without a place for workloads: Karmada leaves it alone. A creation cannot be made
 // dependent on anything, so this one may come late, from a process that was frozen.
+// The impersonator's Secret is named from the start: Karmada looks for it when the
+// object is created, and never again, to let people reach the member.
 func (r *Reconciler) reserve(ctx context.Context, s *scope) error {
 	created := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: s.cluster.Name}}
 	s.marks.put(created)
 	created.Spec.ID, created.Spec.SyncMode, created.Spec.APIEndpoint = s.systemID, clusterv1alpha1.Push, s.to.Endpoint
+	created.Spec.ImpersonatorSecretRef = impersonatorRef(s.cluster.Name)
 	if err := r.verify(ctx, s); err != nil {
 		return err
 	}
