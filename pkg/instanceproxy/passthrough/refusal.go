@@ -28,7 +28,12 @@ func (c *call) nameRefuser(response *http.Response) {
 		response.Body = &prefixed{io.MultiReader(bytes.NewReader(body), response.Body), response.Body}
 		return
 	}
-	named := withRefuser(body, c.what, c.instance)
+	named, message := withRefuser(body, c.what, c.instance)
+	if message != "" && response.Request != nil && asksDiscovery(response.Request) {
+		named = []byte(message + "\n")
+		response.Header.Set("Content-Type", "text/plain; charset=utf-8")
+		response.Header.Set("X-Content-Type-Options", "nosniff")
+	}
 	response.Body = &prefixed{bytes.NewReader(named), response.Body}
 	response.ContentLength = int64(len(named))
 	response.Header.Set("Content-Length", strconv.Itoa(len(named)))
@@ -45,25 +50,25 @@ func isJSON(h http.Header) bool {
 	return err == nil && media == "application/json"
 }
 
-// withRefuser returns a Status with the refuser in its message, and anything else as
-// it is.
-func withRefuser(body []byte, of request, instance string) []byte {
+// withRefuser returns a Status with the refuser in its message, and that message;
+// anything else as it is, and no message.
+func withRefuser(body []byte, of request, instance string) (named []byte, message string) {
 	var status metav1.Status
 	// Fields that this version of the type does not know stay.
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(body, &status) != nil || status.Kind != "Status" || json.Unmarshal(body, &fields) != nil {
-		return body
+		return body, ""
 	}
-	message, err := json.Marshal(fmt.Sprintf("%s (refused by %s)", status.Message, refuser(of, status.Details, instance)))
+	message = fmt.Sprintf("%s (refused by %s)", status.Message, refuser(of, status.Details, instance))
+	quoted, err := json.Marshal(message)
 	if err != nil {
-		return body
+		return body, ""
 	}
-	fields["message"] = message
-	named, err := json.Marshal(fields)
-	if err != nil {
-		return body
+	fields["message"] = quoted
+	if named, err = json.Marshal(fields); err != nil {
+		return body, ""
 	}
-	return append(named, '\n')
+	return append(named, '\n'), message
 }
 
 // refuser returns the API server that refused, for a person. Details of a Status

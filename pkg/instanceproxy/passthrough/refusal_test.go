@@ -72,3 +72,19 @@ func TestRefusalsNameTheRefuser(t *testing.T) {
 		})
 	}
 }
+
+// TestRefusalOfDiscoveryIsText asks as client-go does first of all: it reads no Status
+// there, and kubectl would show "unknown".
+func TestRefusalOfDiscoveryIsText(t *testing.T) {
+	s := newScene(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusForbidden)
+		_, _ = w.Write([]byte(`{"kind":"Status","apiVersion":"v1","message":"no","details":{"group":"cluster.karmada.io","kind":"clusters"},"code":403}`))
+	}, nil)
+	const discovery = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
+	response, body := s.do(t, "t-alice", http.MethodGet, //nolint:bodyclose // do closes it.
+		"/instances/alpha/proxy/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api", nil, "Accept", discovery)
+	if want := "no (refused by instance \"alpha\")\n"; body != want || !strings.HasPrefix(response.Header.Get("Content-Type"), "text/plain") {
+		t.Errorf("got %s %q, want the text %q", response.Header.Get("Content-Type"), body, want)
+	}
+}
