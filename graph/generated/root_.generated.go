@@ -12736,7 +12736,7 @@ enum WorkloadHealth {
   UNSCHEDULED
   "No policy claims it, or its propagation was suspended before it began; so it runs nowhere."
   UNPROPAGATED
-  "It runs where it was sent, and no policy selects it any more: changes do not reach the clusters until one does."
+  "It runs where it was sent, and no policy claims it any more: changes do not reach the clusters until one does."
   UNMANAGED
   "None of its clusters can be observed. (Where some can, it is DEGRADED.)"
   UNKNOWN

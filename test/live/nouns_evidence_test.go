@@ -180,7 +180,7 @@ func TestUnmanagedWorkload(t *testing.T) {
 		}
 	}
 	listed, _ := gql.MustQuery[answer](t, alice, "query($ns: String!) { workloads(filter: { namespaces: [$ns], health: [UNMANAGED] }) { nodes { name health healthMessage } } }", m{"ns": ns})
-	if len(listed.Workloads.Nodes) != 1 || !strings.Contains(listed.Workloads.Nodes[0].HealthMessage, "no propagation policy selects it any more") {
+	if len(listed.Workloads.Nodes) != 1 || !strings.Contains(listed.Workloads.Nodes[0].HealthMessage, "no propagation policy claims it any more") {
 		t.Errorf("the filter finds %+v", listed)
 	}
 	none, _ := gql.MustQuery[answer](t, person(t, "mallory"), "query($ns: String!) { workloads(filter: { namespaces: [$ns], health: [UNMANAGED] }) { nodes { name health healthMessage } } }", m{"ns": ns})

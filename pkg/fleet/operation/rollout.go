@@ -117,7 +117,7 @@ func (r *rolling) add(o propagated, settling bool) {
 	r.scheduled++
 	if o.behind() {
 		if workload.PolicyRefOf(o.binding) == nil && len(o.binding.Spec.RequiredBy) == 0 {
-			r.find(trouble{ReasonUnmanaged, "no policy selects " + o.name() + " any more: the change is not sent to its clusters", false})
+			r.find(trouble{ReasonUnmanaged, "no policy claims " + o.name() + " any more: the change is not sent to its clusters", false})
 		}
 		r.wait("Karmada has not taken over the change of " + o.name() + " yet")
 		r.place(o, false)

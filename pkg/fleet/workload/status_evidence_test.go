@@ -160,7 +160,7 @@ func TestEvidence(t *testing.T) {
 
 // TestUnmanaged: Karmada keeps what runs when a policy is deleted, and sends nothing more.
 func TestUnmanaged(t *testing.T) {
-	const note = "no propagation policy selects it any more: it stays where it was sent, and Karmada sends no further changes"
+	const note = "no propagation policy claims it any more: it stays where it was sent, and Karmada sends no further changes"
 	free := func(status string) func(*testing.T) Facts {
 		return func(*testing.T) Facts {
 			in := facts(KindDeployment, "m1").report("m1", status)
@@ -204,7 +204,7 @@ func TestUnmanaged(t *testing.T) {
 				in.Binding.Status.AggregatedStatus = nil
 				return in
 			},
-			health: HealthUnpropagated, message: "no propagation policy selects it any more",
+			health: HealthUnpropagated, message: "no propagation policy claims it any more",
 		},
 		{
 			reason: "another binding requires it, whose policy manages it",

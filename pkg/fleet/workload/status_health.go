@@ -221,7 +221,7 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 		if health == HealthHealthy || health == HealthProgressing {
 			health = HealthUnmanaged
 		}
-		message = joinNotes("no propagation policy selects it any more: it stays where it was sent, and Karmada sends no further changes", message)
+		message = joinNotes("no propagation policy claims it any more: it stays where it was sent, and Karmada sends no further changes", message)
 		return health, message
 	}
 	if scheduling != nil && scheduling.Status == metav1.ConditionFalse {
@@ -237,7 +237,7 @@ func rollUp(in Facts, placements []PlacementStatus) (Health, string) {
 // notPlaced judges a workload that has a binding and no cluster.
 func notPlaced(in Facts, scheduling *metav1.Condition) (Health, string) {
 	if unmanaged(in) {
-		return HealthUnpropagated, "no propagation policy selects it any more"
+		return HealthUnpropagated, "no propagation policy claims it any more"
 	}
 	if schedulingSuspended(in.Binding) {
 		return HealthUnscheduled, "its scheduling is suspended"
