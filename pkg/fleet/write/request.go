@@ -74,6 +74,9 @@ func (s *Site) Patch(ctx context.Context, k Kind, namespace, name string, of typ
 // fields that it names. Fields that another manager owns are a conflict, unless
 // force takes them over.
 func (s *Site) Apply(ctx context.Context, k Kind, obj *unstructured.Unstructured, force bool, o Options) (*Outcome, error) {
+	if err := checkVersion(obj, o.Paths); err != nil {
+		return nil, apierror.In(err, s.Instance)
+	}
 	params := o.params()
 	if force {
 		params.Set("force", "true")

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	pathvalidation "k8s.io/apimachinery/pkg/api/validation/path"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilvalidation "k8s.io/apimachinery/pkg/util/validation"
 
@@ -78,6 +79,15 @@ func CheckPreconditions(resourceVersion, uid *string) error {
 		return apierror.Invalid("input.uid", "no object has an empty uid: give the one that is meant, or leave it out")
 	}
 	return nil
+}
+
+// checkVersion refuses a resourceVersion in an object's own metadata that can be none.
+func checkVersion(obj *unstructured.Unstructured, paths Paths) error {
+	version := obj.GetResourceVersion()
+	if version == "" || isVersion(version) {
+		return nil
+	}
+	return apierror.Invalid(paths.Argument("metadata.resourceVersion"), "%q cannot be the version of an object: leave it out, or give the one that the change is based on", brief(version))
 }
 
 // isVersion reports whether a text can be a resourceVersion: Kubernetes writes them as
