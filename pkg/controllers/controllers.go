@@ -210,7 +210,9 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	if settings.RevokedRetention == 0 {
 		settings.RevokedRetention = DefaultRevokedRetention
 	}
-	secrets := credentials.Reader{Secrets: live, Memory: &credentials.Memory{Names: kube}, Namespaces: settings.CredentialsNamespaces}
+	untried := credentials.Reader{Secrets: live, Memory: &credentials.Memory{Names: kube}, Namespaces: settings.CredentialsNamespaces}
+	secrets := untried
+	secrets.ProvenOnly = true
 	connected := &connections.Pool{}
 	lost := make(chan event.GenericEvent, lookAtOnce)
 	controllers := map[string]setup{
@@ -223,7 +225,8 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Recorder: mgr.GetEventRecorder(clusterindex.Name),
 		},
 		instancestatus.Name: &instancestatus.Reconciler{
-			Client: kube, Credentials: secrets,
+			// It finds out where credentials lead, so it has to use those that are not proven.
+			Client: kube, Live: live, Credentials: untried,
 			Recorder: mgr.GetEventRecorder(instancestatus.Name),
 			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
 			Judge:    &steady.Judge{Limits: steady.Default},

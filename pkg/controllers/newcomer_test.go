@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -128,7 +129,9 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 	instance, begun := w.instance("newcomer", "kubeconfig"), time.Now()
 	w.eventually("everything is said of it", func(ctx context.Context) bool {
 		cluster, registration := &v1alpha1.Cluster{}, &v1alpha1.InstanceRegistration{}
-		for object, name := range map[client.Object]string{instance: "newcomer", cluster: "k-newcomer", registration: "newcomer"} {
+		// Where much else is going on, it is said that nothing is collected yet before that begins.
+		collected := &pediav1alpha2.PediaCluster{}
+		for object, name := range map[client.Object]string{instance: "newcomer", cluster: "k-newcomer", collected: "k-newcomer", registration: "newcomer"} {
 			if w.kube.Get(ctx, client.ObjectKey{Name: name}, object) != nil {
 				return false
 			}

@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/pem"
 	"fmt"
 	"net/http"
@@ -73,15 +74,24 @@ func (w *world) eventually(what string, done func(ctx context.Context) bool) {
 	}
 }
 
-// karmada is a server that passes for a Karmada control plane.
+// karmada is a server that passes for a Karmada control plane of its own.
 func karmada(t *testing.T) (*httptest.Server, connection.Connection) {
 	t.Helper()
+	return karmadaOf(t, rand.Text())
+}
+
+// karmadaOf is an address of the control plane whose kube-system has a UID.
+func karmadaOf(t *testing.T, kubeSystem string) (*httptest.Server, connection.Connection) {
+	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/version" {
+		switch r.URL.Path {
+		case "/version":
 			fmt.Fprint(w, `{"gitVersion":"v1.35.4"}`)
-			return
+		case "/api/v1/namespaces/kube-system":
+			fmt.Fprintf(w, `{"metadata":{"uid":%q}}`, kubeSystem)
+		default:
+			fmt.Fprint(w, "{}")
 		}
-		fmt.Fprint(w, "{}")
 	}))
 	t.Cleanup(server.Close)
 	return server, connection.Connection{

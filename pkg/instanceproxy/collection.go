@@ -82,7 +82,7 @@ func (c *Collection) Get(ctx context.Context, name string) (Client, error) {
 		c.remove(added)
 		return c.Get(ctx, name)
 	}
-	added.follow(described.CredentialsRef()) //nolint:contextcheck // It outlives the request that began it.
+	added.follow(described) //nolint:contextcheck // It outlives the request that began it.
 	return added, nil
 }
 
@@ -146,7 +146,7 @@ func (c *Collection) changed(now any) {
 	case known.uid != described.UID:
 		c.remove(known)
 	default:
-		known.follow(described.CredentialsRef())
+		known.follow(described)
 	}
 }
 

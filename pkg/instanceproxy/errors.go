@@ -8,6 +8,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 )
 
+// errNotItsOwn means that the credentials of an instance lead to a control plane that
+// another Instance holds, or to another one than it was registered with.
+var errNotItsOwn = errors.New("the control plane is not the instance's own")
+
 // gone says that an instance was deleted while it was used.
 func gone(instance string) error { return apierror.NotFound("instance", instance) }
 
@@ -40,6 +44,8 @@ func uncredentialed(instance string, cause error) error {
 	switch {
 	case errors.Is(cause, connection.ErrMissing):
 		return unavailable(instance, cause, "instance %q has no credentials for Kairship yet", instance)
+	case errors.Is(cause, errNotItsOwn):
+		return unavailable(instance, cause, "instance %q is not used, because its credentials lead to a control plane that is not its own; see its condition Identified", instance)
 	case errors.Is(cause, connection.ErrInvalid):
 		return unavailable(instance, cause, "the credentials of instance %q cannot be used; see the Instance's conditions", instance)
 	}

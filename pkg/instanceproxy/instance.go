@@ -67,9 +67,14 @@ func newInstance(name string, uid types.UID, options Options, m *metrics) (*inst
 	return i, nil
 }
 
-// follow takes the credentials from where the Instance says. It is called with
-// every change of the Instance, most of which do not concern it.
-func (i *instance) follow(ref *v1alpha1.SecretKeyReference) {
+// follow takes the credentials from where the Instance says, and none while they lead
+// to a control plane that is not its own. It is called with every change of the
+// Instance, most of which do not concern it.
+func (i *instance) follow(described *v1alpha1.Instance) {
+	ref, problem := described.CredentialsRef(), connection.ErrMissing
+	if described.NotItsOwn() != nil {
+		ref, problem = nil, errNotItsOwn
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.life.Err() != nil {
@@ -78,7 +83,7 @@ func (i *instance) follow(ref *v1alpha1.SecretKeyReference) {
 	if ref == nil {
 		i.unfollow()
 		i.source = nil
-		i.replace(nil, connection.ErrMissing)
+		i.replace(nil, problem)
 		return
 	}
 	if i.source != nil && *i.source == *ref {

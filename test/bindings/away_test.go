@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"sync"
 	"testing"
 	"time"
@@ -13,11 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -33,17 +32,13 @@ type door struct {
 	conns  []net.Conn
 }
 
-func newDoor(t *testing.T, server string) *door {
+func newDoor(t *testing.T, target string) *door {
 	t.Helper()
-	target, err := url.Parse(server)
-	if err != nil {
-		t.Fatal(err)
-	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &door{listener: listener, target: target.Host}
+	d := &door{listener: listener, target: target}
 	go d.serve()
 	t.Cleanup(func() {
 		_ = listener.Close()
@@ -93,22 +88,10 @@ func (d *door) set(isOpen bool) {
 	d.conns = nil
 }
 
-// away registers alpha a second time, under a name of this suite and behind a
-// door.
-func (s *scene) away(d *door) *v1alpha1.Instance {
+// away registers an alias of alpha, under a name of this suite and behind a door.
+func (s *scene) away(alias *fleet.Alias) *v1alpha1.Instance {
 	s.Helper()
-	alpha, secret := &v1alpha1.Instance{}, &corev1.Secret{}
-	s.must(s.global.Get(s.Context(), client.ObjectKey{Name: "alpha"}, alpha))
-	ref := alpha.CredentialsRef()
-	s.must(s.global.Get(s.Context(), ref.NamespacedName(), secret))
-	config, err := clientcmd.Load(secret.Data[ref.Key])
-	s.must(err)
-	for _, cluster := range config.Clusters {
-		cluster.Server = "https://" + d.listener.Addr().String()
-	}
-	kubeconfig, err := clientcmd.Write(*config)
-	s.must(err)
-
+	kubeconfig := alias.Kubeconfig(s, prefix+"away")
 	own := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: prefix + "away"},
 		Data:       map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfig},
@@ -132,9 +115,11 @@ func (s *scene) away(d *door) *v1alpha1.Instance {
 // meanwhile.
 func TestAnInstanceThatHangsBlocksNobody(t *testing.T) {
 	s := open(t)
-	d := newDoor(t, s.fleet.Cluster(t, "alpha").Server)
+	alias := s.fleet.Alias(t, "alpha")
+	d := newDoor(t, alias.Host)
 	d.set(true)
-	instance := s.away(d)
+	alias.Host = d.listener.Addr().String()
+	instance := s.away(alias)
 	const many = 30
 	var bindings []*v1alpha1.InstanceRoleBinding
 	for i := range many {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -136,22 +135,11 @@ func (w *watcher) since(name, condition string) time.Time {
 	return found.LastTransitionTime.Time
 }
 
-// register makes another Instance of a control plane of the fleet, reached at an
-// address of its own, for the length of the test.
-func (w *watcher) register(name, like, address string) {
+// register makes an Instance for the length of the test.
+func (w *watcher) register(name string, config *clientcmdapi.Config) {
 	w.Helper()
-	config, err := clientcmd.LoadFromFile(w.fleet.Cluster(w, like).Kubeconfig)
+	content, err := clientcmd.Write(*config)
 	w.must(err)
-	flat := clientcmdapi.NewConfig()
-	at := config.Contexts[config.CurrentContext]
-	cluster, user := config.Clusters[at.Cluster].DeepCopy(), config.AuthInfos[at.AuthInfo].DeepCopy()
-	cluster.Server = "https://" + address
-	flat.Clusters["x"], flat.AuthInfos["x"], flat.CurrentContext = cluster, user, "x"
-	flat.Contexts["x"] = &clientcmdapi.Context{Cluster: "x", AuthInfo: "x"}
-	w.must(clientcmdapi.FlattenConfig(flat))
-	content, err := clientcmd.Write(*flat)
-	w.must(err)
-
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name},
 		Data:       map[string][]byte{v1alpha1.KubeconfigSecretKey: content},
@@ -191,7 +179,7 @@ func (w *watcher) remove(from client.Client, objects ...client.Object) {
 	}
 }
 
-// door is a way to an apiserver that can be closed: then connections are refused,
+// door is a way to an address that can be closed: then connections are refused,
 // and those that exist break.
 type door struct {
 	Address string
@@ -204,9 +192,7 @@ type door struct {
 
 func (w *watcher) door(to string) *door {
 	w.Helper()
-	target, err := url.Parse(w.fleet.Cluster(w, to).Server)
-	w.must(err)
-	d := &door{to: target.Host}
+	d := &door{to: to}
 	d.open(w, "127.0.0.1:0")
 	w.Cleanup(d.shut)
 	return d

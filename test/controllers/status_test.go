@@ -85,15 +85,17 @@ func TestAnInstanceGoesAndComesBack(t *testing.T) {
 	}
 }
 
-// TestFlappingIsNotTold registers alpha once more, behind a door that opens and
+// TestFlappingIsNotTold registers an alias of alpha, behind a door that opens and
 // closes all the time.
 func TestFlappingIsNotTold(t *testing.T) {
 	w := openStatus(t)
 	const name = statusPrefix + "door"
-	door := w.door("alpha")
+	alias := w.fleet.Alias(t, "alpha")
+	door := w.door(alias.Host)
 	watches := fleet.Metric(w.metrics(), "kairship_instance_watches")
 	begun := time.Now()
-	w.register(name, "alpha", door.Address)
+	alias.Host = door.Address
+	w.register(name, alias.Config(name))
 	w.becomes(name, v1alpha1.InstanceStateRunning, turned, begun)
 	poll.Until(t, counted, "it is counted", func(ctx context.Context) error {
 		instance, err := w.instance(ctx, name)
@@ -153,14 +155,14 @@ func TestAPartOfKarmadaFails(t *testing.T) {
 	w.says("beta", v1alpha1.ConditionControlPlaneHealthy, "True/Serving", wholeLook, "Not visible")
 
 	// That policies are admitted, and who renews a Lease, is looked at once in a while.
-	// A new instance is looked at right away, so the short form registers beta
-	// once more under another name.
+	// A new instance is looked at right away, so the short form registers an alias of
+	// beta.
 	lookedAt := func(inner *watcher) string {
 		if fleet.Long() {
 			return "beta"
 		}
 		name := fmt.Sprintf("again-%d", time.Now().UnixMilli())
-		inner.register(name, "beta", strings.TrimPrefix(inner.fleet.Cluster(inner, "beta").Server, "https://"))
+		inner.register(name, inner.fleet.Alias(inner, "beta").Config(name))
 		return name
 	}
 	for _, c := range []struct {

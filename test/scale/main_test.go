@@ -1,6 +1,6 @@
 // Package scale tests, against a running fleet, that one controller manager copes
-// with many instances: it registers the fleet's control planes again and again,
-// under other names.
+// with many instances: it registers aliases of the fleet's control planes, each of
+// which presents itself as a control plane of its own.
 //
 // KAIRSHIP_SCALE says how many, and KAIRSHIP_SCALE_MORE where there is another fleet,
 // whose control planes take part too; `make scale` asks for a thousand of four, on two

@@ -16,8 +16,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -49,6 +47,8 @@ type crowd struct {
 	// watched are the instances as a watch tells of them, which costs the global
 	// cluster next to nothing: a list of a thousand costs it as much as tens of writes.
 	watched cache.Cache
+	// aliases are the control planes.
+	aliases []*fleet.Alias
 }
 
 // TestManyInstances registers many instances, looks at what they cost at rest, and
@@ -74,6 +74,7 @@ func TestManyInstances(t *testing.T) {
 	cpu, memory := f.Usage(t, leader)
 	t.Logf("at the start %s holds %d MiB", leader, memory>>20)
 
+	c.aliases = c.controlPlanes()
 	t.Cleanup(c.removeAll)
 	begun := time.Now()
 	c.registerAll()
@@ -105,9 +106,10 @@ func TestManyInstances(t *testing.T) {
 
 func (c *crowd) name(i int) string { return fmt.Sprintf("%s%04d", prefix, i) }
 
-// controlPlanes are the kubeconfigs of those that the instances stand for: the
-// fleet's own, and those of the fleet in the folder that KAIRSHIP_SCALE_MORE names.
-func (c *crowd) controlPlanes() (kubeconfigs [][]byte) {
+// controlPlanes are aliases of those that the instances stand for: the fleet's own, and
+// those of the fleet in the folder that KAIRSHIP_SCALE_MORE names. Each instance has an
+// identity of its own, because Kairship uses a control plane under one name only.
+func (c *crowd) controlPlanes() (aliases []*fleet.Alias) {
 	c.Helper()
 	fleets := []*fleet.Fleet{c.fleet}
 	if more := os.Getenv("KAIRSHIP_SCALE_MORE"); more != "" {
@@ -115,34 +117,22 @@ func (c *crowd) controlPlanes() (kubeconfigs [][]byte) {
 	}
 	for _, f := range fleets {
 		for _, name := range f.Names(fleet.RoleInstance) {
-			config, err := clientcmd.LoadFromFile(f.Cluster(c, name).Kubeconfig)
-			if err == nil {
-				err = clientcmdapi.FlattenConfig(config)
-			}
-			if err != nil {
-				c.Fatal(err)
-			}
-			content, err := clientcmd.Write(*config)
-			if err != nil {
-				c.Fatal(err)
-			}
-			kubeconfigs = append(kubeconfigs, content)
+			aliases = append(aliases, f.Alias(c, name))
 		}
 	}
-	return kubeconfigs
+	return aliases
 }
 
 // registerAll creates the Instances, which stand for the control planes in turns.
 func (c *crowd) registerAll() {
 	c.Helper()
-	kubeconfigs := c.controlPlanes()
-	c.Logf("%d Instances of %d control planes", c.many, len(kubeconfigs))
+	c.Logf("%d Instances of %d control planes", c.many, len(c.aliases))
 	c.each(func(ctx context.Context, i int) error {
 		name := c.name(i)
 		marks := map[string]string{label: "true"}
 		if err := c.global.Create(ctx, &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name, Labels: marks},
-			Data:       map[string][]byte{v1alpha1.KubeconfigSecretKey: kubeconfigs[i%len(kubeconfigs)]},
+			Data:       map[string][]byte{v1alpha1.KubeconfigSecretKey: c.aliases[i%len(c.aliases)].Kubeconfig(c, name)},
 		}); err != nil {
 			return err
 		}

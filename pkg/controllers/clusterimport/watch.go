@@ -38,7 +38,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	finder := &discovery{Reconciler: r, wake: make(chan event.GenericEvent, wakeBuffer)}
 	err := ctrl.NewControllerManagedBy(mgr).
 		Named(discoveryName).
-		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned()))).
+		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, discoveryName, concurrency)).
 		Complete(outcome.Patient(discoveryName, finder))
@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// Our own words in its status must not lead to the next look.
 		For(&v1alpha1.Cluster{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, clusterTurned()))).
 		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(r.membersOf),
-			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned()))).
+			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(finder.wake, handler.EnqueueRequestsFromMapFunc(requestFor))).
 		WithOptions(limits.Options(mgr, Name, concurrency)).

@@ -8,6 +8,8 @@ import (
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -72,6 +74,40 @@ func resourceStates(pedia *pediav1alpha2.PediaCluster) (collected, failed []stri
 		}
 	}
 	return collected, failed, message
+}
+
+// unlisted are the resources of which not everything was listed and stored yet. The Go
+// type of this version of Clusterpedia's API lacks the field that says so, which its
+// CustomResourceDefinition has.
+func unlisted(pedia *unstructured.Unstructured) (waiting []string) {
+	var status struct {
+		Status struct {
+			SyncResources []struct {
+				Group     string `json:"group"`
+				Resources []struct {
+					Name           string `json:"name"`
+					SyncConditions []struct {
+						Status           string `json:"status"`
+						InitialListPhase bool   `json:"initialListPhase"`
+					} `json:"syncConditions"`
+				} `json:"resources"`
+			} `json:"syncResources"`
+		} `json:"status"`
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pedia.Object, &status); err != nil {
+		return nil
+	}
+	for _, group := range status.Status.SyncResources {
+		for _, resource := range group.Resources {
+			for _, state := range resource.SyncConditions {
+				if state.Status != pediav1alpha2.ResourceSyncStatusSyncing || state.InitialListPhase {
+					waiting = append(waiting, schema.GroupResource{Group: group.Group, Resource: resource.Name}.String())
+					break
+				}
+			}
+		}
+	}
+	return waiting
 }
 
 // missing is what was asked for and is not among the collected.

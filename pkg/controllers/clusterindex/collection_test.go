@@ -8,6 +8,7 @@ import (
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
@@ -135,5 +136,34 @@ func TestPediaClusterChecksTheServingCertificate(t *testing.T) {
 	// With tokenData and no caData Clusterpedia would switch the check off.
 	if len(pedia.Spec.TokenData) > 0 || strings.Contains(string(pedia.Spec.Kubeconfig), "insecure") {
 		t.Errorf("the serving certificate would not be checked:\n%s", pedia.Spec.Kubeconfig)
+	}
+}
+
+// A collection that begins is complete once everything was listed and stored.
+func TestUnlisted(t *testing.T) {
+	resource := func(name string, states ...map[string]any) any {
+		var all []any
+		for _, state := range states {
+			all = append(all, state)
+		}
+		return map[string]any{"name": name, "syncConditions": all}
+	}
+	syncing := map[string]any{"status": "Syncing", "version": "v1"}
+	storing := map[string]any{"status": "Syncing", "version": "v1", "initialListPhase": true}
+	for _, c := range []struct {
+		reason    string
+		resources []any
+		want      []string
+	}{
+		{"nothing is collected", nil, nil},
+		{"everything is stored", []any{resource("deployments", syncing), resource("daemonsets", syncing)}, nil},
+		{"the list was not begun", []any{resource("deployments", syncing), resource("daemonsets", map[string]any{"status": "Pending"})}, []string{"daemonsets.apps"}},
+		{"the list is being stored", []any{resource("deployments", storing), resource("daemonsets", syncing)}, []string{"deployments.apps"}},
+		{"one of two versions is being stored", []any{resource("deployments", syncing, storing)}, []string{"deployments.apps"}},
+	} {
+		pedia := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"syncResources": []any{map[string]any{"group": "apps", "resources": c.resources}}}}}
+		if diff := cmp.Diff(c.want, unlisted(pedia)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+		}
 	}
 }

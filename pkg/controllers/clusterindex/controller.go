@@ -56,7 +56,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(
 			func(_ context.Context, instance client.Object) []reconcile.Request {
 				return request(v1alpha1.VirtualClusterName(instance.GetName()))
-			}), builder.WithPredicates(predicate.GenerationChangedPredicate{})). // That it is there is what counts, and not how it is.
+			}), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))). // That it is there is what counts, and not how it is.
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(outcome.Patient(Name, r))

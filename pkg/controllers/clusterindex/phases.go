@@ -10,10 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
@@ -27,9 +29,12 @@ func (r *Reconciler) standForInstance(ctx context.Context, s *scope) error {
 		return nil
 	}
 	for _, reader := range []client.Reader{r.Client, r.Live} { // what follows a no is too much for a stale cache
-		stands, err := standsForInstance(ctx, reader, s.cluster)
-		if err != nil || stands {
+		instance, err := standsForInstance(ctx, reader, s.cluster)
+		if err != nil {
 			return err
+		}
+		if s.instance = instance; instance != nil {
+			return nil
 		}
 	}
 	if err := r.clean(ctx, s); err != nil {
@@ -39,19 +44,22 @@ func (r *Reconciler) standForInstance(ctx context.Context, s *scope) error {
 		"There is no Instance that Kairship made this virtual cluster for. Virtual clusters are made by Kairship alone: delete this one.")}
 }
 
-func standsForInstance(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluster) (bool, error) {
+// standsForInstance finds the Instance that a cluster was made for; nil when there is none.
+func standsForInstance(ctx context.Context, reader client.Reader, cluster *v1alpha1.Cluster) (*v1alpha1.Instance, error) {
 	if cluster.Spec.InstanceRef == nil {
-		return false, nil
+		return nil, nil //nolint:nilnil // None is an answer here, not an error.
 	}
 	instance := &v1alpha1.Instance{}
 	err := reader.Get(ctx, client.ObjectKey{Name: cluster.Spec.InstanceRef.Name}, instance)
 	switch {
 	case apierrors.IsNotFound(err):
-		return false, nil
+		return nil, nil //nolint:nilnil // None is an answer here, not an error.
 	case err != nil:
-		return false, fmt.Errorf("find the instance of cluster %q: %w", cluster.Name, err)
+		return nil, fmt.Errorf("find the instance of cluster %q: %w", cluster.Name, err)
+	case !ownership.ByInstance(instance).Owns(cluster):
+		return nil, nil //nolint:nilnil // None is an answer here, not an error.
 	}
-	return ownership.ByInstance(instance).Owns(cluster), nil
+	return instance, nil
 }
 
 // connect reads the credentials. Without them, a collection that runs goes on
@@ -59,7 +67,13 @@ func standsForInstance(ctx context.Context, reader client.Reader, cluster *v1alp
 // not cost the rows that are indexed.
 func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	to, err := r.Credentials.OfCluster(ctx, s.cluster)
+	if s.instance != nil {
+		to, err = r.Credentials.OfVirtual(ctx, s.cluster, s.instance)
+	}
 	switch {
+	case credentials.Unproven(err):
+		s.unproven = err
+		return nil
 	case errors.Is(err, connection.ErrMissing):
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, err.Error())}
 	case errors.Is(err, connection.ErrInvalid):
@@ -78,6 +92,9 @@ func (r *Reconciler) holdCluster(ctx context.Context, s *scope) error {
 
 // collect creates the PediaCluster, or brings it up to date.
 func (r *Reconciler) collect(ctx context.Context, s *scope) error {
+	if s.unproven != nil {
+		return r.collectOn(ctx, s)
+	}
 	wanted, err := pediaCluster(s.cluster, s.to)
 	if err != nil {
 		return err
@@ -128,9 +145,35 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// report says how the collection is.
-func (r *Reconciler) report(_ context.Context, s *scope) error {
+// collectOn leaves a collection that runs with the credentials that it has, and begins
+// none: those that there are may lead to a control plane that is collected already.
+func (r *Reconciler) collectOn(ctx context.Context, s *scope) error {
+	stored := &pediav1alpha2.PediaCluster{}
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.cluster), stored)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return fmt.Errorf("read PediaCluster %q: %w", s.cluster.Name, err)
+	case err != nil || !s.owner.Owns(stored) || !stored.DeletionTimestamp.IsZero():
+		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
+	}
+	s.pedia = stored
+	return nil
+}
+
+// report says how the collection is. One that begins is Indexed once everything was
+// listed and stored; later on, what is listed anew is collected as before.
+func (r *Reconciler) report(ctx context.Context, s *scope) error {
 	condition := collection(s.pedia)
+	if isTrue(&condition) && !meta.IsStatusConditionTrue(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed) {
+		stored := &unstructured.Unstructured{}
+		stored.SetGroupVersionKind(pediav1alpha2.SchemeGroupVersion.WithKind("PediaCluster"))
+		if err := r.Live.Get(ctx, client.ObjectKey{Name: s.pedia.Name}, stored); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("read PediaCluster %q: %w", s.pedia.Name, err)
+		}
+		if waiting := unlisted(stored); len(waiting) > 0 {
+			condition = v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, fmt.Sprintf("Clusterpedia has not stored all %s yet.", some(waiting)))
+		}
+	}
 	s.indexed = &condition
 	return nil
 }

@@ -17,6 +17,10 @@ type scope struct {
 	cluster *v1alpha1.Cluster
 	owner   ownership.Owner
 
+	// instance is what a Virtual cluster stands for; set by standForInstance.
+	instance *v1alpha1.Instance
+	// unproven is why the credentials are not used yet; set by connect.
+	unproven error
 	// to is how the cluster is reached; set by connect.
 	to connection.Connection
 	// pedia is the PediaCluster as it is stored; set by collect.

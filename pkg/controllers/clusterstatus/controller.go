@@ -125,7 +125,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	f, err := probe.Find(ctx, cluster, to, credentialsErr, func() probe.Observation {
 		depth := r.depth(cluster, began)
 		id := ""
-		seen := r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, ask probe.Asker) { id = probe.KubeSystemID(ctx, ask) })
+		seen := r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, ask probe.Asker) { id, _ = probe.KubeSystemID(ctx, ask) })
 		seen.KubeSystemID = id
 		return seen
 	})
@@ -171,7 +171,7 @@ func (r *Reconciler) observeVirtual(ctx context.Context, cluster *v1alpha1.Clust
 	}
 	id, next := "", time.Duration(0)
 	if cluster.Status.KubeSystemID == "" && usable && meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionReachable) {
-		r.Prober.Look(ctx, connections.Instance(instance.Name), to, probe.Whole, func(ctx context.Context, ask probe.Asker) { id = probe.KubeSystemID(ctx, ask) })
+		r.Prober.Look(ctx, connections.Instance(instance.Name), to, probe.Whole, func(ctx context.Context, ask probe.Asker) { id, _ = probe.KubeSystemID(ctx, ask) })
 		if id == "" {
 			next = probe.Next(withoutLook) // It may be permitted to read it some day.
 		}

@@ -104,7 +104,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, reachedOtherwise(), departure.Turned(v1alpha1.InstanceAccessFinalizer)))).
+			predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise(), departure.Turned(v1alpha1.InstanceAccessFinalizer)))).
 		// Our own words in its status must not lead to the next look.
 		Watches(&v1alpha1.InstanceRoleBinding{}, handler.EnqueueRequestsFromMapFunc(
 			func(_ context.Context, binding client.Object) []reconcile.Request {

@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz/roles"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
@@ -67,6 +68,8 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 // they need not.
 func reasonOf(err error) string {
 	switch {
+	case credentials.Unproven(err):
+		return v1alpha1.ReasonPending
 	case errors.Is(err, connection.ErrMissing):
 		return v1alpha1.ReasonCredentialsMissing
 	case errors.Is(err, connection.ErrInvalid):

@@ -77,7 +77,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
-		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, reachedOtherwise()))).
+		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise()))).
 		// Both the instance that it was joined to and the one that it is.
 		Watches(&v1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(instanceOf), builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, identifiedOtherwise()))).
@@ -102,7 +102,7 @@ func reachedOtherwise() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*v1alpha1.Instance)
 		after, also := e.ObjectNew.(*v1alpha1.Instance)
-		return ok && also && (reached(before) != reached(after) || deleting(before) != deleting(after))
+		return ok && also && (followed(before) != followed(after) || deleting(before) != deleting(after))
 	}}
 }
 
@@ -120,7 +120,7 @@ func followed(instance *v1alpha1.Instance) bool {
 		summary := instance.Status.Summary
 		return summary != nil && summary.StaleSince == nil
 	}
-	return reached(instance)
+	return reached(instance) && instance.NotItsOwn() == nil
 }
 
 // identifiedOtherwise lets through that it became known which cluster a Cluster is.
@@ -173,7 +173,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v1alpha1.InstanceSummary, map[string]member, time.Duration, error) {
 	if !followed(instance) {
 		r.observers.forget(instance.Name)
-		condition := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionReachable)
+		condition := instance.NotItsOwn()
+		if condition == nil {
+			condition = meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionReachable)
+		}
 		if condition == nil {
 			return nil, nil, 0, nil
 		}

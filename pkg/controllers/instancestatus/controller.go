@@ -45,7 +45,10 @@ const concurrency = 256
 
 // Reconciler looks at one Instance and says how it is.
 type Reconciler struct {
-	Client      client.Client
+	Client client.Client
+	// Live reads past the caches, where a stale answer would give a control plane to
+	// two Instances.
+	Live        client.Reader
 	Credentials credentials.Reader
 	Recorder    events.EventRecorder
 	// Prober looks at the apiservers.
@@ -67,6 +70,13 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(Name).
 		// Our own status writes must not lead to the next look.
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, installedOtherwise()))).
+		// What an Instance held is another one's once it is gone.
+		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, gone client.Object) (found []reconcile.Request) {
+			for _, name := range r.duplicatesOf(ctx, gone) {
+				found = append(found, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
+			}
+			return found
+		}), builder.WithPredicates(onlyGone())).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency))
 	if r.Look != nil {
@@ -76,6 +86,15 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		}}))
 	}
 	return building.Complete(outcome.Patient(Name, r))
+}
+
+// onlyGone lets through that an object is gone.
+func onlyGone() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(event.CreateEvent) bool { return false },
+		UpdateFunc:  func(event.UpdateEvent) bool { return false },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // installedOtherwise lets through what the installation of a Managed instance says
@@ -119,10 +138,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	before := own(instance.Status)
-	after, pending := decide(instance, f, r.Judge)
-	if err := status.Apply(ctx, r.Client, instance, Name, &before, &after); err != nil {
+	found, pending := decide(instance, f, r.Judge)
+	after, err := r.write(ctx, instance, found)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
+	pending = pending || undecided(after, instance.DeletionTimestamp)
 	status.Announce(r.Recorder, instance, "Look", before.Conditions, news(before.Conditions, after.Conditions))
 	states.set(request.Name, after.State)
 	return ctrl.Result{RequeueAfter: r.next(instance, f, after, pending)}, nil
@@ -134,6 +155,7 @@ func news(before, after []metav1.Condition) []metav1.Condition {
 	ready := meta.IsStatusConditionTrue(after, v1alpha1.ConditionReady)
 	return slices.DeleteFunc(slices.Clone(after), func(c metav1.Condition) bool {
 		part := c.Type == v1alpha1.ConditionAPIServerHealthy || c.Type == v1alpha1.ConditionControlPlaneHealthy ||
+			c.Type == v1alpha1.ConditionIdentified ||
 			c.Type == v1alpha1.ConditionReachable && ready
 		return part && c.Status == metav1.ConditionTrue && meta.FindStatusCondition(before, c.Type) == nil
 	})
@@ -147,11 +169,13 @@ func (r *Reconciler) find(ctx context.Context, instance *v1alpha1.Instance) (fou
 	f.Finding, err = probe.Find(ctx, instance, to, err, func() probe.Observation {
 		h := r.histories.of(instance.Name)
 		depth := probe.Glance
-		if !f.Began.Before(h.whole) || instance.Status.ObservedGeneration != instance.Generation ||
+		f.Asked.fingerprint = to.Fingerprint()
+		if !f.Began.Before(h.whole) || instance.Status.ObservedGeneration != instance.Generation || !instance.ProvenBy(f.Asked.fingerprint) ||
 			!meta.IsStatusConditionTrue(instance.Status.Conditions, v1alpha1.ConditionReady) {
 			depth = probe.Whole
 		}
 		return r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, to probe.Asker) {
+			f.Asked.id, f.Asked.refused = probe.KubeSystemID(ctx, to)
 			f.Karmada = r.karmada(ctx, instance.Name, h, to, f)
 		})
 	})

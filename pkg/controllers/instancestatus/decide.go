@@ -15,6 +15,7 @@ import (
 // ours are the conditions that this controller writes.
 var ours = []string{
 	v1alpha1.ConditionReachable, v1alpha1.ConditionAPIServerHealthy, v1alpha1.ConditionControlPlaneHealthy, v1alpha1.ConditionReady,
+	v1alpha1.ConditionIdentified,
 }
 
 // own is the part of the status that this controller writes.
@@ -26,23 +27,49 @@ func own(all v1alpha1.InstanceStatus) v1alpha1.InstanceStatus {
 		KarmadaVersion:     all.KarmadaVersion,
 		KubernetesVersion:  all.KubernetesVersion,
 		APIEndpoint:        all.APIEndpoint,
+		ControlPlane:       all.ControlPlane,
 	}
 }
 
 // found is what is known of an instance after a look, or instead of one.
 type found struct {
 	probe.Finding
+	// Asked is what the look showed of which control plane it is.
+	Asked asked
 	// Karmada is what the look showed of Karmada; nil when it did not ask.
 	Karmada *facts
 	// Began is when the look began.
 	Began time.Time
 }
 
+// verdict is the status that a look leads to, but for what depends on whether the
+// control plane is the Instance's own.
+type verdict struct {
+	next v1alpha1.InstanceStatus
+	// reachable, apiserver and karmada are the conditions.
+	reachable, apiserver, karmada metav1.Condition
+	asked                         asked
+	deleting                      bool
+}
+
+// conclude is the status with a control plane.
+func (v verdict) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.InstanceControlPlane) v1alpha1.InstanceStatus {
+	next := v.next
+	next.ControlPlane = controlPlane
+	stored := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionIdentified)
+	identity := identified(controlPlane, stored, v.asked, v.reachable)
+	now := []metav1.Condition{v.reachable, v.apiserver, v.karmada, ready(v.reachable, v.apiserver, v.karmada, identity), identity}
+	next.Conditions = status.Conditions(instance.Status.Conditions, instance.Generation, now...)
+	all := append(status.Pick(instance.Status.Conditions, v1alpha1.ConditionInstalled), now...)
+	next.State = State(instance.Spec.Mode, instance.Status.KubeconfigSecretRef != nil, v.deleting, all)
+	return next
+}
+
 // decide turns what was found into the status. What was true at the last
 // successful look and is not known any better now, such as the version, is kept.
 // It is pending when more looks have to tell whether something changed.
-func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (next v1alpha1.InstanceStatus, pending bool) {
-	next = own(instance.Status)
+func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (v verdict, pending bool) {
+	next := own(instance.Status)
 	next.ObservedGeneration = instance.Generation
 	next.KarmadaVersion = karmadaVersion(instance)
 	if f.Seen != nil {
@@ -51,32 +78,30 @@ func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (next v1a
 			next.KubernetesVersion = f.Seen.Version
 		}
 	}
-	now, pending := conditions(instance, f, judge)
-	next.Conditions = status.Conditions(instance.Status.Conditions, instance.Generation, now...)
-	all := append(status.Pick(instance.Status.Conditions, v1alpha1.ConditionInstalled), now...)
-	next.State = State(instance.Spec.Mode, instance.Status.KubeconfigSecretRef != nil, f.Deleting, all)
-	return next, pending
+	next.ControlPlane = record(instance.Spec.Mode, next.ControlPlane, f.Asked)
+	v = verdict{next: next, asked: f.Asked, deleting: f.Deleting}
+	return v, v.judge(instance, f, judge)
 }
 
-// conditions are ours, in their order.
-func conditions(instance *v1alpha1.Instance, f found, judge *steady.Judge) (now []metav1.Condition, pending bool) {
+// judge settles the conditions that a look shows.
+func (v *verdict) judge(instance *v1alpha1.Instance, f found, judge *steady.Judge) (pending bool) {
 	stored := instance.Status.Conditions
 	shown, _ := f.Judge()
 	settled, pending := judge.Settle(instance.Name, f.Began, stored, shown)
-	reachable := settled[0]
+	v.reachable = settled[0]
 
-	apiserver, karmada := unasked(reachable)
-	if reachable.Status != metav1.ConditionTrue {
+	v.apiserver, v.karmada = unasked(v.reachable)
+	if v.reachable.Status != metav1.ConditionTrue {
 		// What is known anew after an outage contradicts nothing.
 		judge.Forget(instance.Name, v1alpha1.ConditionAPIServerHealthy, v1alpha1.ConditionControlPlaneHealthy)
-		return []metav1.Condition{reachable, apiserver, karmada, ready(reachable, apiserver, karmada)}, pending
+		return pending
 	}
 
-	apiserver, waits := settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionAPIServerHealthy, f.apiserver())
+	var waits bool
+	v.apiserver, waits = settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionAPIServerHealthy, f.apiserver())
 	pending = pending || waits
-	karmada, waits = settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionControlPlaneHealthy, f.karmada())
-	pending = pending || waits
-	return []metav1.Condition{reachable, apiserver, karmada, ready(reachable, apiserver, karmada)}, pending
+	v.karmada, waits = settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionControlPlaneHealthy, f.karmada())
+	return pending || waits
 }
 
 // settleOne settles a condition, or keeps the stored one when the look has shown

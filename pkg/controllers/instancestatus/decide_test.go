@@ -15,11 +15,14 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
-// words are status and reason of Reachable, APIServerHealthy, ControlPlaneHealthy
-// and Ready.
-func words(four ...string) []metav1.Condition {
+// words are status and reason of Reachable, APIServerHealthy, ControlPlaneHealthy, Ready
+// and Identified, which is true unless told.
+func words(some ...string) []metav1.Condition {
 	var all []metav1.Condition
-	for i, word := range four {
+	if len(some) < len(ours) {
+		some = append(some, "True/Identified")
+	}
+	for i, word := range some {
 		var status, reason string
 		for at := range word {
 			if word[at] == '/' {
@@ -34,8 +37,9 @@ func words(four ...string) []metav1.Condition {
 func TestDecide(t *testing.T) {
 	external := v1alpha1.InstanceSpec{Mode: v1alpha1.InstanceModeExternal, KarmadaVersion: "v1.18.2", KubeconfigSecretRef: &v1alpha1.SecretKeyReference{}}
 	well := words("True/Answering", "True/Healthy", "True/Serving", "True/Available")
+	held := &v1alpha1.InstanceControlPlane{KubeSystemID: "cp", Claim: v1alpha1.ClaimHeld, CredentialsFingerprint: "by"}
 	known := v1alpha1.InstanceStatus{
-		State: v1alpha1.InstanceStateRunning, KarmadaVersion: "v1.17.0", KubernetesVersion: "v1.34.0", APIEndpoint: "https://old",
+		ControlPlane: held, State: v1alpha1.InstanceStateRunning, KarmadaVersion: "v1.17.0", KubernetesVersion: "v1.34.0", APIEndpoint: "https://old",
 		Conditions: append([]metav1.Condition{v1alpha1.Indexed("not ours")}, well...),
 		Summary:    &v1alpha1.InstanceSummary{},
 	}
@@ -43,7 +47,11 @@ func TestDecide(t *testing.T) {
 	down.Conditions = words("False/NotAnswering", "Unknown/Unreachable", "Unknown/Unreachable", "False/Unreachable")
 	seen := func(o probe.Observation, karmada *facts) found {
 		o.Endpoint = "https://new"
-		return found{Finding: probe.Finding{Seen: &o}, Karmada: karmada}
+		f := found{Finding: probe.Finding{Seen: &o}, Karmada: karmada}
+		if karmada != nil {
+			f.Asked = asked{id: "cp", fingerprint: "by"}
+		}
+		return f
 	}
 	gone := seen(probe.Observation{Err: fmt.Errorf("down")}, nil)
 	for _, c := range []struct {
@@ -86,8 +94,9 @@ func TestDecide(t *testing.T) {
 			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateRunning, KubernetesVersion: "v1.35.4", APIEndpoint: "https://new"},
 		},
 		{
-			reason: "one that never answered is unavailable at once", found: gone, conditions: down.Conditions,
-			want: v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnavailable, APIEndpoint: "https://new"},
+			reason: "one that never answered is unavailable at once", found: gone,
+			conditions: words("False/NotAnswering", "Unknown/Unreachable", "Unknown/Unreachable", "False/Unreachable", "Unknown/Pending"),
+			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnavailable, APIEndpoint: "https://new"},
 		},
 		{
 			reason: "an apiserver without Karmada is not available as an instance",
@@ -98,7 +107,7 @@ func TestDecide(t *testing.T) {
 		},
 		{
 			reason: "an apiserver that is not ready is asked no further", found: seen(probe.Observation{Version: "v1.35.4", Health: &probe.HTTPError{Status: 500}}, nil),
-			conditions: words("True/Answering", "False/Unhealthy", "Unknown/Pending", "False/Unhealthy"),
+			conditions: words("True/Answering", "False/Unhealthy", "Unknown/Pending", "False/Unhealthy", "Unknown/Pending"),
 			want:       v1alpha1.InstanceStatus{State: v1alpha1.InstanceStateUnavailable, KubernetesVersion: "v1.35.4", APIEndpoint: "https://new"},
 		},
 		{
@@ -123,7 +132,15 @@ func TestDecide(t *testing.T) {
 			for range max(1, c.looks) {
 				now = now.Add(2 * time.Second)
 				c.found.Began = now
-				got, pending = decide(instance, c.found, judge)
+				var v verdict
+				v, pending = decide(instance, c.found, judge)
+				now := v.next.ControlPlane
+				if now != nil { // No other Instance has it.
+					now = held
+				}
+				if got = v.conclude(instance, now); now != nil {
+					c.want.ControlPlane = held
+				}
 			}
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime", "ObservedGeneration")); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)

@@ -43,18 +43,21 @@ func inProcess(served bool, installed *metav1.Condition) bool {
 	return !served
 }
 
-// ready sums up the three conditions that say how an instance is. The first that
-// is not true gives the reason.
-func ready(reachable, apiserver, karmada metav1.Condition) metav1.Condition {
+// ready sums up the conditions that say how an instance is. The first that is not
+// true gives the reason; a control plane that is not the instance's own comes first,
+// because how that one is does not matter.
+func ready(reachable, apiserver, karmada, identity metav1.Condition) metav1.Condition {
 	switch {
 	case reachable.Reason == v1alpha1.ReasonDeleting:
 		return v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted.")
+	case identity.Status == metav1.ConditionFalse:
+		return v1alpha1.NotReady(identity.Reason, identity.Message)
 	case reachable.Status == metav1.ConditionUnknown:
 		return v1alpha1.ReadyUnknown(reachable.Reason, reachable.Message)
 	case reachable.Status == metav1.ConditionFalse:
 		return v1alpha1.NotReady(v1alpha1.ReasonUnreachable, "It cannot be reached, see condition Reachable.")
 	}
-	for _, part := range []metav1.Condition{apiserver, karmada} {
+	for _, part := range []metav1.Condition{apiserver, karmada, identity} {
 		switch part.Status {
 		case metav1.ConditionTrue:
 		case metav1.ConditionFalse:

@@ -81,11 +81,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
 	phases := []outcome.Phase[*scope]{r.connect, r.holdInstance, r.register, r.report}
-	if departure.Begun(instance, v1alpha1.VirtualClusterFinalizer) {
+	switch {
+	case departure.Begun(instance, v1alpha1.VirtualClusterFinalizer):
 		phases = []outcome.Phase[*scope]{r.unregister, r.releaseInstance}
+	case current.foreign != nil:
+		phases = []outcome.Phase[*scope]{r.leaveOut}
 	}
 	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
-	if condition != nil {
+	if condition != nil && condition.Type != "" {
 		current.indexed = condition
 	}
 	if err == nil && result.IsZero() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
@@ -27,6 +28,9 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	}
 	to, err := r.Credentials.OfInstance(ctx, s.instance)
 	switch {
+	case credentials.Unproven(err):
+		s.unproven = err
+		return nil
 	case errors.Is(err, connection.ErrMissing):
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, err.Error())}
 	case errors.Is(err, connection.ErrInvalid):
@@ -49,6 +53,10 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	stored := &v1alpha1.Cluster{}
 	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored)
 	switch {
+	case apierrors.IsNotFound(err) && s.unproven != nil && time.Since(s.instance.CreationTimestamp.Time) < patience:
+		return &outcome.Stop{Retry: patience} // It is being looked at, and what is said before that is overwritten.
+	case apierrors.IsNotFound(err) && s.unproven != nil:
+		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
 	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
 		// Whoever took it away, such as the garbage collector, would do so again.
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
@@ -62,7 +70,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 		if err := r.Client.Create(ctx, created); err != nil {
 			return fmt.Errorf("create cluster %q: %w", name, err)
 		}
-		if meta.FindStatusCondition(s.instance.Status.Conditions, v1alpha1.ConditionIndexed) != nil {
+		if told := meta.FindStatusCondition(s.instance.Status.Conditions, v1alpha1.ConditionIndexed); told != nil && told.Reason != v1alpha1.ReasonPending {
 			// That a new Instance has one is no news. This one had to wait for it, or has lost it.
 			r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "VirtualClusterCreated", "Sync", "Created Cluster %q", name)
 		}
@@ -76,6 +84,9 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 		// Somebody deleted it. It is made again when it is gone, of which we hear.
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
 			fmt.Sprintf("Cluster %q is being deleted. It is made again when it is gone.", name))}
+	case s.unproven != nil:
+		s.cluster = stored // A collection that runs goes on with the credentials that it has.
+		return nil
 	}
 
 	updated := stored.DeepCopy()
@@ -156,6 +167,15 @@ func (r *Reconciler) unregister(ctx context.Context, s *scope) error {
 		condition = *found // It knows better what it waits for.
 	}
 	return &outcome.Stop{Condition: condition}
+}
+
+// leaveOut keeps an Instance out of the index whose control plane is not its own: what
+// is there would be counted twice, or shown as another instance's.
+func (r *Reconciler) leaveOut(ctx context.Context, s *scope) error {
+	if err := r.unregister(ctx, s); err != nil {
+		return err
+	}
+	return &outcome.Stop{Condition: v1alpha1.NotIndexed(s.foreign.Reason, "Nothing is collected, see condition "+v1alpha1.ConditionIdentified+".")}
 }
 
 // releaseInstance lets the Instance go.

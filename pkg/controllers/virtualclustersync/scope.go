@@ -17,8 +17,12 @@ type scope struct {
 	instance *v1alpha1.Instance
 	owner    ownership.Owner
 
+	// foreign says why the control plane is not the Instance's own; nil when it is.
+	foreign *metav1.Condition
 	// to is how the instance is reached; set by connect.
 	to connection.Connection
+	// unproven is why the credentials are not used yet; set by connect.
+	unproven error
 	// cluster is the virtual Cluster as it is stored; set by register.
 	cluster *v1alpha1.Cluster
 	// indexed is the condition to write; nil leaves the one that is there.
@@ -30,7 +34,7 @@ type scope struct {
 }
 
 func newScope(instance *v1alpha1.Instance) *scope {
-	return &scope{instance: instance, owner: ownership.ByInstance(instance)}
+	return &scope{instance: instance, owner: ownership.ByInstance(instance), foreign: instance.NotItsOwn()}
 }
 
 // close writes the condition, once, however the phases ended.

@@ -178,7 +178,7 @@ type InstanceStatus struct {
 	State InstanceState `json:"state,omitempty"`
 
 	// Conditions say it in detail: Reachable, APIServerHealthy,
-	// ControlPlaneHealthy, Ready, Indexed and Registered.
+	// ControlPlaneHealthy, Identified, Ready, Indexed and Registered.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -200,6 +200,11 @@ type InstanceStatus struct {
 	// APIEndpoint is the URL of the instance's apiserver, from its kubeconfig.
 	// +optional
 	APIEndpoint string `json:"apiEndpoint,omitempty"`
+
+	// ControlPlane says which control plane the instance is, whatever address and
+	// credentials it is reached with. It is absent until the instance was reached once.
+	// +optional
+	ControlPlane *InstanceControlPlane `json:"controlPlane,omitempty"`
 
 	// KubeconfigSecretRef is where the credentials of a Managed instance are,
 	// once it has some.
@@ -238,6 +243,7 @@ type InstanceStatus struct {
 // +kubebuilder:printcolumn:name="Stale",type=date,JSONPath=`.status.summary.staleSince`,priority=1,description="How old the figures are; empty while they are current"
 // +kubebuilder:selectablefield:JSONPath=`.spec.mode`
 // +kubebuilder:selectablefield:JSONPath=`.status.state`
+// +kubebuilder:selectablefield:JSONPath=`.status.controlPlane.kubeSystemID`
 // +kubebuilder:validation:XValidation:rule="self.spec.mode != 'Managed' || size(self.metadata.name) <= 34",message="the name of a Managed Instance has at most 34 characters, because the operator makes names of Services from it",fieldPath=".metadata"
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 50 && self.metadata.name.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="the name of an Instance has at most 50 characters: lower-case letters, digits and '-', beginning and ending with a letter or digit",fieldPath=".metadata"
 type Instance struct {

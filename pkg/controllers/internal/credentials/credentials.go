@@ -10,6 +10,7 @@ package credentials
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,6 +33,40 @@ type Reader struct {
 	Memory *Memory
 	// Namespaces are those whose Secrets may be read; all when there are none.
 	Namespaces []string
+	// ProvenOnly has OfInstance and OfVirtual refuse credentials that have not been
+	// seen to lead to the instance's own control plane. Only the controller that
+	// looks whether they do works without it.
+	ProvenOnly bool
+}
+
+// unproven is why credentials are not used that are there. It counts as
+// connection.ErrMissing: there are none that may be used.
+type unproven struct{ message string }
+
+func (e *unproven) Error() string        { return e.message }
+func (e *unproven) Is(target error) bool { return target == connection.ErrMissing }
+
+// Unproven reports whether an error of OfInstance or OfVirtual is about credentials
+// that have not been seen to lead to the instance's own control plane.
+func Unproven(err error) bool {
+	_, is := errors.AsType[*unproven](err)
+	return is
+}
+
+// prove returns the connection when it may be used for the instance. One that is
+// being deleted is looked at no more, and what was made in it has to be removed.
+func (r Reader) prove(instance *v1alpha1.Instance, to connection.Connection) (connection.Connection, error) {
+	foreign := instance.NotItsOwn()
+	switch {
+	case !r.ProvenOnly:
+	case foreign != nil:
+		return connection.Connection{}, &unproven{foreign.Message}
+	case !instance.DeletionTimestamp.IsZero() || instance.ProvenBy(to.Fingerprint()):
+	default:
+		return connection.Connection{}, &unproven{fmt.Sprintf("it is not known yet which control plane the credentials of instance %q lead to, see its condition %s",
+			instance.Name, v1alpha1.ConditionIdentified)}
+	}
+	return to, nil
 }
 
 // OfInstance is how the instance is reached. The error is connection.ErrMissing
@@ -41,7 +76,21 @@ func (r Reader) OfInstance(ctx context.Context, instance *v1alpha1.Instance) (co
 	if ref == nil {
 		return connection.Connection{}, fmt.Errorf("%w: the instance has not been given any yet", connection.ErrMissing)
 	}
-	return r.read(ctx, ref.NamespacedName(), connection.Source{KubeconfigKey: ref.Key})
+	to, err := r.read(ctx, ref.NamespacedName(), connection.Source{KubeconfigKey: ref.Key})
+	if err != nil {
+		return to, err
+	}
+	return r.prove(instance, to)
+}
+
+// OfVirtual is how the virtual Cluster of an instance is reached, with the same
+// errors as OfInstance.
+func (r Reader) OfVirtual(ctx context.Context, cluster *v1alpha1.Cluster, instance *v1alpha1.Instance) (connection.Connection, error) {
+	to, err := r.OfCluster(ctx, cluster)
+	if err != nil {
+		return to, err
+	}
+	return r.prove(instance, to)
 }
 
 // OfCluster is how the cluster is reached, with the same errors as OfInstance.

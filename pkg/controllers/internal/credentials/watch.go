@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -52,6 +55,17 @@ func secretOfCluster(object client.Object) []string {
 		return nil
 	}
 	return []string{cluster.Spec.CredentialsSecretRef.NamespacedName().String()}
+}
+
+// ProvenOtherwise lets through that other credentials than before may be used for an
+// Instance, or that none may be used any more.
+func ProvenOtherwise() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, ok := e.ObjectOld.(*v1alpha1.Instance)
+		after, also := e.ObjectNew.(*v1alpha1.Instance)
+		return ok && also && ((before.NotItsOwn() == nil) != (after.NotItsOwn() == nil) ||
+			!equality.Semantic.DeepEqual(before.Status.ControlPlane, after.Status.ControlPlane))
+	}}
 }
 
 // InstancesOf wakes the Instances whose Secret changed.

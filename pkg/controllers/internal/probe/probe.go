@@ -108,18 +108,19 @@ func (p *Prober) Look(ctx context.Context, key connections.Key, to connection.Co
 	return seen
 }
 
-// KubeSystemID asks for the UID of the namespace kube-system. It is empty when
-// that may not be read: it is nice to know, and not everybody may.
-func KubeSystemID(ctx context.Context, ask Asker) string {
+// KubeSystemID asks for the UID of the namespace kube-system. It is empty when there
+// was no answer that has one. Refused reports that it may not be read.
+func KubeSystemID(ctx context.Context, ask Asker) (id string, refused bool) {
 	answer, err := ask.Get(ctx, "/api/v1/namespaces/kube-system")
 	if err != nil {
-		return ""
+		status, answered := errors.AsType[*HTTPError](err)
+		return "", answered && status.Status < http.StatusInternalServerError
 	}
 	namespace := &metav1.PartialObjectMetadata{}
 	if json.Unmarshal(answer.Body, namespace) != nil || len(namespace.UID) > maxVersion {
-		return ""
+		return "", false
 	}
-	return string(namespace.UID)
+	return string(namespace.UID), false
 }
 
 // errNotKubernetes means that something else answers at the endpoint.

@@ -235,7 +235,7 @@ func TestKubeSystemID(t *testing.T) {
 		got := "never asked"
 		to := start(t, cluster(answers{"/api/v1/namespaces/kube-system": c.answer}))
 		seen := newProber(10*time.Second).Look(t.Context(), connections.Cluster("m1"), to, probe.Whole, func(ctx context.Context, ask probe.Asker) {
-			got = probe.KubeSystemID(ctx, ask)
+			got, _ = probe.KubeSystemID(ctx, ask)
 		})
 		if verdict, message := judge(seen); got != c.want || verdict.Ready != "True/Available" {
 			t.Errorf("%s: got %q, want %q; %+v: %s", c.reason, got, c.want, verdict, message)

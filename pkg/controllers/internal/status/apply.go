@@ -78,6 +78,23 @@ func Apply[Status any](ctx context.Context, kube client.Client, object client.Ob
 	return nil
 }
 
+// ApplyExact is Apply for the very version of the object that was read: it returns a
+// conflict when anything of the object has changed since.
+func ApplyExact[Status any](ctx context.Context, kube client.Client, object client.Object, owner string, before, after *Status) error {
+	if equality.Semantic.DeepEqual(before, after) {
+		return nil
+	}
+	w, err := newWrite(kube, object, owner, before, after, nil)
+	if err != nil {
+		return fmt.Errorf("convert the status of %s: %w", object.GetName(), err)
+	}
+	defer latest.Turn(kube, object)()
+	if _, err := w.send(ctx, object.GetResourceVersion()); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("write the status of %s %q: %w", w.gvk, w.name, err)
+	}
+	return nil
+}
+
 // write is what is to be written, of one object.
 type write struct {
 	kube          client.Client
