@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -129,16 +128,26 @@ func TestOperationsThatMoveAMember(t *testing.T) {
 	})
 }
 
-// An instance that runs already is registered, and that is followed to its end.
+// An instance that runs already is registered, and that is followed to its end: until
+// all that it has is in the index.
 func TestOperationThatRegisters(t *testing.T) {
 	admin, name := person(t, "admin"), unique("live")
-	kubeconfig, err := os.ReadFile(fleet.Open(t).Cluster(t, "beta").Kubeconfig)
+	alias := fleet.Open(t).Alias(t, "beta")
+	removesInstance(t, name)
+	comesTo(t, admin, begins(t, admin, "registerInstance", m{"instance": name, "kubeconfig": string(alias.Kubeconfig(t, name))}), "CREATE_INSTANCE", "SUCCEEDED",
+		"WRITTEN DONE, REACHABLE DONE, READY DONE, INDEXED DONE")
+	type counted struct {
+		Workloads struct{ TotalCount int }
+	}
+	got, _, err := gql.Query[struct{ Beta, Alias counted }](t.Context(), admin,
+		`query($alias: String!) { beta: instance(name: "beta") { workloads { totalCount } } alias: instance(name: $alias) { workloads { totalCount } } }`, m{"alias": name})
 	if err != nil {
 		t.Fatal(err)
 	}
-	removesInstance(t, name)
-	comesTo(t, admin, begins(t, admin, "registerInstance", m{"instance": name, "kubeconfig": string(kubeconfig)}), "CREATE_INSTANCE", "SUCCEEDED",
-		"WRITTEN DONE, REACHABLE DONE, READY DONE")
+	// The operation is over: all that the control plane has is listed, without waiting.
+	if got.Beta.Workloads.TotalCount == 0 || got.Alias != got.Beta {
+		t.Errorf("of beta's workloads, which the alias has too, are listed: %+v", got)
+	}
 }
 
 // An instance that is to be installed gets as far as the fleet lets it: without an
@@ -148,7 +157,7 @@ func TestOperationThatInstalls(t *testing.T) {
 	admin, name := person(t, "admin"), unique("live")
 	removesInstance(t, name)
 	id := begins(t, admin, "createInstance", m{"instance": name, "hostCluster": "m3", "karmadaVersion": "v1.18.2", "deletionPolicy": "DELETE"})
-	end := comesTo(t, admin, id, "CREATE_INSTANCE", "FAILED", "WRITTEN DONE, INSTALLED FAILED, REACHABLE PENDING, READY PENDING")
+	end := comesTo(t, admin, id, "CREATE_INSTANCE", "FAILED", "WRITTEN DONE, INSTALLED FAILED, REACHABLE PENDING, READY PENDING, INDEXED PENDING")
 	if end.Reason == nil || end.Message == nil || !slices.Contains([]string{v1alpha1.ReasonOperatorMissing, v1alpha1.ReasonInstallationFailed}, *end.Reason) {
 		t.Errorf("it fails without saying why: %+v", end)
 		return

@@ -18,7 +18,7 @@ func creating(op Operation, i *v1alpha1.Instance) finding {
 	var f finding
 	if i == nil || i.DeletionTimestamp != nil {
 		f.trouble = &trouble{ReasonDeleted, fmt.Sprintf("instance %s was deleted", op.Instance), true}
-		f.steps = sequence(one(StepWritten, false, ""), one(StepInstalled, false, ""), one(StepReachable, false, ""), one(StepReady, false, ""))
+		f.steps = sequence(one(StepWritten, false, ""), one(StepInstalled, false, ""), one(StepReachable, false, ""), one(StepReady, false, ""), one(StepIndexed, false, ""))
 		return f
 	}
 	find := func(kind string) metav1.Condition {
@@ -39,13 +39,14 @@ func creating(op Operation, i *v1alpha1.Instance) finding {
 			f.trouble = &trouble{c.Reason, c.Message, false}
 		}
 	}
-	reachable, ready := find(v1alpha1.ConditionReachable), find(v1alpha1.ConditionReady)
+	reachable, ready, indexed := find(v1alpha1.ConditionReachable), find(v1alpha1.ConditionReady), find(v1alpha1.ConditionIndexed)
 	steps = append(steps,
 		one(StepReachable, reachable.Status == metav1.ConditionTrue, reachable.Message),
 		one(StepReady, ready.Status == metav1.ConditionTrue, ready.Message),
+		one(StepIndexed, indexed.Status == metav1.ConditionTrue, indexed.Message),
 	)
 	if installed && f.trouble == nil {
-		for _, c := range []metav1.Condition{reachable, ready} {
+		for _, c := range []metav1.Condition{reachable, ready, indexed} {
 			if c.Status == metav1.ConditionFalse {
 				f.trouble = &trouble{c.Reason, c.Message, false}
 				break

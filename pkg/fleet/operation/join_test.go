@@ -156,15 +156,19 @@ func TestCreating(t *testing.T) {
 		trouble  string
 		final    bool
 	}{
-		{"it is being installed", made(v1alpha1.InstanceModeManaged, v1alpha1.NotInstalled(v1alpha1.ReasonInstalling, "at work"), v1alpha1.Unreachable(v1alpha1.ReasonNotAnswering, "no")), steps{StepWritten: StepDone, StepInstalled: StepRunning, StepReachable: StepPending, StepReady: StepPending}, "", false},
-		{"installing it fails", made(v1alpha1.InstanceModeManaged, v1alpha1.NotInstalled(v1alpha1.ReasonInstallationFailed, "no")), steps{StepWritten: StepDone, StepInstalled: StepRunning, StepReachable: StepPending, StepReady: StepPending}, v1alpha1.ReasonInstallationFailed, false},
-		{"it is installed and does not answer yet", made(v1alpha1.InstanceModeManaged, v1alpha1.Installed("yes"), v1alpha1.Unreachable(v1alpha1.ReasonNotAnswering, "no")), steps{StepWritten: StepDone, StepInstalled: StepDone, StepReachable: StepRunning, StepReady: StepPending}, v1alpha1.ReasonNotAnswering, false},
-		{"an external one has nothing installed", made(v1alpha1.InstanceModeExternal), steps{StepWritten: StepDone, StepReachable: StepRunning, StepReady: StepPending}, "", false},
-		{"it is ready", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.Ready("yes")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepDone}, "", false},
-		{"it was ready before it changed", changed, steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepRunning}, "", false},
-		{"it is not ready", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.NotReady(v1alpha1.ReasonKarmadaMissing, "no")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepRunning}, v1alpha1.ReasonKarmadaMissing, false},
-		{"it is being deleted", gone, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending}, ReasonDeleted, true},
-		{"it is gone", nil, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending}, ReasonDeleted, true},
+		{"it is being installed", made(v1alpha1.InstanceModeManaged, v1alpha1.NotInstalled(v1alpha1.ReasonInstalling, "at work"), v1alpha1.Unreachable(v1alpha1.ReasonNotAnswering, "no")), steps{StepWritten: StepDone, StepInstalled: StepRunning, StepReachable: StepPending, StepReady: StepPending, StepIndexed: StepPending}, "", false},
+		{"installing it fails", made(v1alpha1.InstanceModeManaged, v1alpha1.NotInstalled(v1alpha1.ReasonInstallationFailed, "no")), steps{StepWritten: StepDone, StepInstalled: StepRunning, StepReachable: StepPending, StepReady: StepPending, StepIndexed: StepPending}, v1alpha1.ReasonInstallationFailed, false},
+		{"it is installed and does not answer yet", made(v1alpha1.InstanceModeManaged, v1alpha1.Installed("yes"), v1alpha1.Unreachable(v1alpha1.ReasonNotAnswering, "no")), steps{StepWritten: StepDone, StepInstalled: StepDone, StepReachable: StepRunning, StepReady: StepPending, StepIndexed: StepPending}, v1alpha1.ReasonNotAnswering, false},
+		{"an external one has nothing installed", made(v1alpha1.InstanceModeExternal), steps{StepWritten: StepDone, StepReachable: StepRunning, StepReady: StepPending, StepIndexed: StepPending}, "", false},
+		{"it is ready", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.Ready("yes")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepDone, StepIndexed: StepRunning}, "", false},
+		{"it is ready, and being collected", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.Ready("yes"), v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "soon")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepDone, StepIndexed: StepRunning}, "", false},
+		{"it is ready, and collected", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.Ready("yes"), v1alpha1.Indexed("yes")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepDone, StepIndexed: StepDone}, "", false},
+		{"it is ready, and cannot be collected", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.Ready("yes"), v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, "no")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepDone, StepIndexed: StepRunning}, v1alpha1.ReasonCollectionFailed, false},
+		{"another instance has the control plane", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.NotReady(v1alpha1.ReasonDuplicate, "no"), v1alpha1.NotIndexed(v1alpha1.ReasonDuplicate, "no")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepRunning, StepIndexed: StepPending}, v1alpha1.ReasonDuplicate, false},
+		{"it was ready before it changed", changed, steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepRunning, StepIndexed: StepPending}, "", false},
+		{"it is not ready", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.NotReady(v1alpha1.ReasonKarmadaMissing, "no")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepRunning, StepIndexed: StepPending}, v1alpha1.ReasonKarmadaMissing, false},
+		{"it is being deleted", gone, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending, StepIndexed: StepPending}, ReasonDeleted, true},
+		{"it is gone", nil, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending, StepIndexed: StepPending}, ReasonDeleted, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) { found(t, creating(op, tt.instance), tt.want, tt.trouble, tt.final) })
 	}

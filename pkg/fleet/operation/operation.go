@@ -77,6 +77,7 @@ const (
 	StepLeft        StepName = "LEFT"
 	StepInstalled   StepName = "INSTALLED"
 	StepReachable   StepName = "REACHABLE"
+	StepIndexed     StepName = "INDEXED"
 )
 
 // StepState is how far a step has come.

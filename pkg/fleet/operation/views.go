@@ -134,7 +134,7 @@ func (b *birth) see(e *live.Event) {
 
 func (b *birth) find(now time.Time) finding {
 	if b.seen.waits(now) > 0 {
-		return unseen(StepWritten, StepReachable, StepReady)
+		return unseen(StepWritten, StepReachable, StepReady, StepIndexed)
 	}
 	return creating(b.op, b.instance)
 }
