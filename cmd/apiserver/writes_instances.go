@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 // What Kairship itself writes to the global cluster, for people who may have it do so.
@@ -36,6 +37,7 @@ func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched clien
 	}
 	return &instances.Service{
 		Access: fleet.Access, Global: global, Watched: watched, Operations: fleet.Operations, Now: time.Now,
+		Identify: instanceproxy.Identify,
 		Hosts: instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
 	}, nil
 }

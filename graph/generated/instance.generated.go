@@ -853,6 +853,29 @@ func (ec *executionContext) fieldContext_Instance_kubernetesVersion(_ context.Co
 	return graphql.NewScalarFieldContext("Instance", field, true, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Instance_kubeSystemID(ctx context.Context, field graphql.CollectedField, obj *instance.Instance) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Instance_kubeSystemID(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.KubeSystemID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Instance_kubeSystemID(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Instance", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _Instance_labels(ctx context.Context, field graphql.CollectedField, obj *instance.Instance) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2798,6 +2821,11 @@ func (ec *executionContext) _Instance(ctx context.Context, sel ast.SelectionSet,
 			}
 		case "kubernetesVersion":
 			out.Values[i] = ec._Instance_kubernetesVersion(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "kubeSystemID":
+			out.Values[i] = ec._Instance_kubeSystemID(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}

@@ -544,6 +544,7 @@ type ComplexityRoot struct {
 		HostCluster                func(childComplexity int) int
 		ID                         func(childComplexity int) int
 		KarmadaVersion             func(childComplexity int) int
+		KubeSystemID               func(childComplexity int) int
 		Kubeconfig                 func(childComplexity int) int
 		KubernetesVersion          func(childComplexity int) int
 		LabelPairs                 func(childComplexity int) int
@@ -3469,6 +3470,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.KarmadaVersion(childComplexity), true
+	case "Instance.kubeSystemID":
+		if e.ComplexityRoot.Instance.KubeSystemID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Instance.KubeSystemID(childComplexity), true
 	case "Instance.kubeconfig":
 		if e.ComplexityRoot.Instance.Kubeconfig == nil {
 			break
@@ -8837,7 +8844,7 @@ enum InstanceState {
   RUNNING
   "It is being deleted."
   TERMINATING
-  "It does not answer."
+  "It does not answer, is not well, or its control plane is registered under another name."
   UNAVAILABLE
   "Nothing has looked yet."
   UNKNOWN
@@ -8913,6 +8920,13 @@ type Instance implements Node {
   karmadaVersion: String
   "Version of its Kubernetes API server, for example ` + "`" + `v1.35.4` + "`" + `; null when it was never reached."
   kubernetesVersion: String
+  """
+  UID of its ` + "`" + `kube-system` + "`" + ` namespace, which identifies a control plane whatever it is
+  called and whatever address it is reached at; null when it was never reached. Of two
+  instances with the same one, condition ` + "`" + `Identified` + "`" + ` of one is False with reason
+  ` + "`" + `Duplicate` + "`" + `: that one is not used.
+  """
+  kubeSystemID: String
   "Labels of the ` + "`" + `Instance` + "`" + ` resource."
   labels: [Label!]!
   "Figures over the whole instance; null until they were first collected."
@@ -8994,8 +9008,10 @@ type InstanceSummary {
   """
   Bring a Karmada that exists under Kairship's management. Its credentials are kept in
   a Secret in the global cluster and never shown. Whether it can be reached, its
-  conditions tell. No role of a single instance contains this: it takes the right to
-  create on ` + "`" + `instances/management` + "`" + ` in the global cluster.
+  conditions tell. A control plane that is registered already is refused with
+  ALREADY_EXISTS, whatever address the kubeconfig has. No role of a single instance
+  contains this: it takes the right to create on ` + "`" + `instances/management` + "`" + ` in the global
+  cluster.
   """
   registerInstance(
     "The Karmada."
@@ -9242,7 +9258,10 @@ input UpdateInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
   components: InstanceComponentsInput
   "What becomes of a Managed instance's Karmada when the instance is deleted."
   deletionPolicy: DeletionPolicy
-  "Other credentials of an External instance, as for ` + "`" + `registerInstance` + "`" + `."
+  """
+  Other credentials of an External instance, as for ` + "`" + `registerInstance` + "`" + `. They have to
+  lead to the same control plane; its address may be another one.
+  """
   kubeconfig: String
   "Try it, and write nothing."
   dryRun: Boolean = false
@@ -10085,6 +10104,8 @@ enum OperationStepName {
   INSTALLED
   "The control plane answers."
   REACHABLE
+  "What the control plane holds is in the index: lists show it."
+  INDEXED
 }
 
 "How far a step has come."
@@ -14218,6 +14239,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_karmadaVersion(ctx, field)
 	case "kubernetesVersion":
 		return ec.fieldContext_Instance_kubernetesVersion(ctx, field)
+	case "kubeSystemID":
+		return ec.fieldContext_Instance_kubeSystemID(ctx, field)
 	case "labels":
 		return ec.fieldContext_Instance_labels(ctx, field)
 	case "summary":

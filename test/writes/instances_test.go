@@ -65,11 +65,12 @@ func conditionOf(i *kairshipv1alpha1.Instance, typ string) string {
 	return string(c.Status) + "/" + c.Reason
 }
 
-// TestRegisterInstance registers beta under another name, changes it, and lets it go.
+// TestRegisterInstance registers an alias of beta, changes it, and lets it go.
 func TestRegisterInstance(t *testing.T) {
 	admin, name := person(t, "admin"), newName()
+	alias := fleet.Open(t).Alias(t, "beta")
 	in := map[string]any{
-		"instance": name, "kubeconfig": kubeconfigOf(t, "beta"), "alias": "Another beta", "karmadaVersion": "v1.18.2",
+		"instance": name, "kubeconfig": string(alias.Kubeconfig(t, name)), "alias": "Another beta", "karmadaVersion": "v1.18.2",
 		"labels": []any{map[string]any{"key": "env", "value": "test"}},
 	}
 	secret := "k-" + name + "-kubeconfig"
@@ -163,7 +164,8 @@ func updates(t *testing.T, admin *gql.Client, name, secret string) {
 	in := map[string]any{"instance": name, "resourceVersion": "1", "alias": "Beta again"}
 	refused(t, admin, "updateInstance", in, "CONFLICT", "input.resourceVersion")
 	before, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{})
-	update(map[string]any{"alias": "Beta again", "dryRun": true, "kubeconfig": kubeconfigOf(t, "alpha")})
+	again := fleet.Open(t).Alias(t, "beta")
+	update(map[string]any{"alias": "Beta again", "dryRun": true, "kubeconfig": string(again.Kubeconfig(t, name))})
 	after, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{})
 	if after.Spec.Alias != "Another beta" || after.Generation != before.Generation {
 		t.Errorf("a dry run changed it: %+v", after.Spec)
@@ -182,9 +184,20 @@ func updates(t *testing.T, admin *gql.Client, name, secret string) {
 		return nil
 	})
 
-	update(map[string]any{"kubeconfig": kubeconfigOf(t, "alpha")})
-	endpoint := fleet.Open(t).Cluster(t, "alpha").Server
-	follows(t, "updateInstance", "the other control plane is reached", func(context.Context) error {
+	for _, dryRun := range []bool{true, false} {
+		poll.Until(t, within, "another control plane is refused", func(context.Context) error {
+			_, errs := mutate[instancePayload](t, admin, "updateInstance", map[string]any{
+				"instance": name, "resourceVersion": now(), "kubeconfig": kubeconfigOf(t, "alpha"), "dryRun": dryRun,
+			}, "consistencyToken")
+			if len(errs) != 1 || errs[0].Extensions.Code != "INVALID" || errs[0].Extensions.Argument != "input.kubeconfig" {
+				return fmt.Errorf("got %v", errs)
+			}
+			return nil
+		})
+	}
+	update(map[string]any{"kubeconfig": string(again.Kubeconfig(t, name))})
+	endpoint := "https://" + again.Host + "/" + name
+	follows(t, "updateInstance", "the control plane is reached at its other address", func(context.Context) error {
 		if i, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{}); i.Status.APIEndpoint != endpoint {
 			return fmt.Errorf("reached is %s, want %s", i.Status.APIEndpoint, endpoint)
 		}
@@ -199,9 +212,10 @@ func updates(t *testing.T, admin *gql.Client, name, secret string) {
 // credentials that somebody else keeps are left to them.
 func TestInstancesOfOthers(t *testing.T) {
 	global, name := fleet.Open(t).Client(t, "global"), newName()
+	alias := fleet.Open(t).Alias(t, "beta")
 	foreign := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: kairshipv1alpha1.SystemNamespace, Name: name},
-		Data:       map[string][]byte{kairshipv1alpha1.KubeconfigSecretKey: []byte(kubeconfigOf(t, "beta"))},
+		Data:       map[string][]byte{kairshipv1alpha1.KubeconfigSecretKey: alias.Kubeconfig(t, name)},
 	}
 	instance := &kairshipv1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: kairshipv1alpha1.InstanceSpec{
 		Mode: kairshipv1alpha1.InstanceModeExternal, KubeconfigSecretRef: &kairshipv1alpha1.SecretKeyReference{
@@ -219,7 +233,7 @@ func TestInstancesOfOthers(t *testing.T) {
 	poll.Until(t, within, "it is given other credentials", func(context.Context) error {
 		now, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{})
 		_, errs := mutate[instancePayload](t, admin, "updateInstance", map[string]any{
-			"instance": name, "resourceVersion": now.ResourceVersion, "kubeconfig": kubeconfigOf(t, "beta"),
+			"instance": name, "resourceVersion": now.ResourceVersion, "kubeconfig": string(alias.Kubeconfig(t, name)),
 		}, "consistencyToken")
 		if len(errs) > 0 {
 			return fmt.Errorf("%v", errs)

@@ -75,6 +75,14 @@ func (i *Instance) KarmadaVersion() *string { return object.Optional(i.Status.Ka
 // KubernetesVersion is the version of its API server.
 func (i *Instance) KubernetesVersion() *string { return object.Optional(i.Status.KubernetesVersion) }
 
+// KubeSystemID identifies its control plane whatever it is called.
+func (i *Instance) KubeSystemID() *string {
+	if i.Status.ControlPlane == nil {
+		return nil
+	}
+	return object.Optional(i.Status.ControlPlane.KubeSystemID)
+}
+
 // LabelPairs are its labels.
 func (i *Instance) LabelPairs() []object.Pair { return object.Pairs(i.Labels) }
 

@@ -21,6 +21,7 @@ func Fields() []changes.Field[*Instance] {
 		{Name: "conditions", Of: func(i *Instance) any { return i.Conditions() }},
 		{Name: "karmadaVersion", Of: func(i *Instance) any { return i.KarmadaVersion() }},
 		{Name: "kubernetesVersion", Of: func(i *Instance) any { return i.KubernetesVersion() }},
+		{Name: "kubeSystemID", Of: func(i *Instance) any { return i.KubeSystemID() }},
 		{Name: "labels", Of: func(i *Instance) any { return i.LabelPairs() }},
 		{Name: "resourceVersion", Of: func(i *Instance) any { return i.Instance.ResourceVersion }},
 		{Name: "hostCluster", Of: func(i *Instance) any { return i.HostName() }},

@@ -10,6 +10,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -52,7 +53,11 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 		if i.Spec.Mode != v1alpha1.InstanceModeExternal {
 			return nil, apierror.Invalid(kubeconfigArgument, "instance %q is Managed: its credentials come from its installation", i.Name)
 		}
-		if credentials, err = readKubeconfig(*in.Kubeconfig); err != nil {
+		var to connection.Connection
+		if to, credentials, err = readKubeconfig(*in.Kubeconfig); err != nil {
+			return nil, err
+		}
+		if err := s.sameControlPlane(ctx, i, to); err != nil {
 			return nil, err
 		}
 		if moves = !owns(i); moves {

@@ -34,12 +34,13 @@ func secretOf(name string) *v1alpha1.SecretKeyReference {
 // readKubeconfig keeps of a kubeconfig what is needed to reach its current cluster
 // as its current user. What else it holds is not stored, and nothing of it is in
 // the error.
-func readKubeconfig(text string) ([]byte, error) {
-	parsed, err := connection.Parse(map[string][]byte{v1alpha1.KubeconfigSecretKey: []byte(text)}, connection.Source{})
+func readKubeconfig(text string) (to connection.Connection, stored []byte, err error) {
+	to, err = connection.Parse(map[string][]byte{v1alpha1.KubeconfigSecretKey: []byte(text)}, connection.Source{})
 	if err != nil {
-		return nil, &apierror.Error{Code: apierror.CodeInvalid, Argument: kubeconfigArgument, Message: err.Error()}
+		return to, nil, &apierror.Error{Code: apierror.CodeInvalid, Argument: kubeconfigArgument, Message: err.Error()}
 	}
-	return parsed.Kubeconfig()
+	stored, err = to.Kubeconfig()
+	return to, stored, err
 }
 
 func (s *Service) create(ctx context.Context, i *v1alpha1.Instance, dryRun bool) error {

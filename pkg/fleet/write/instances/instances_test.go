@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
 )
 
 // away is what a request gets that the global cluster does not answer.
@@ -34,7 +35,8 @@ func stand(t *testing.T, hooks interceptor.Funcs, objects ...client.Object) (*Se
 		}
 	}
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithInterceptorFuncs(hooks).Build()
-	return &Service{Global: kube, Watched: kube, Now: time.Now}, kube
+	unknown := func(context.Context, connection.Connection) (string, error) { return "", errors.New("nothing answers") }
+	return &Service{Global: kube, Watched: kube, Identify: unknown, Now: time.Now}, kube
 }
 
 func registered(name string) *v1alpha1.Instance {

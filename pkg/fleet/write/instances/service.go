@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
@@ -35,6 +36,9 @@ type Service struct {
 	Watched client.Reader
 	// Hosts says whether somebody may have something installed on a cluster.
 	Hosts Hosts
+	// Identify asks a control plane which one it is: for the UID of its namespace
+	// kube-system.
+	Identify func(context.Context, connection.Connection) (string, error)
 	// Operations makes the IDs under which the progress of a new instance is followed;
 	// nil for none.
 	Operations *operation.Service
@@ -92,7 +96,7 @@ func (s *Service) Register(ctx context.Context, in RegisterInput) (*Payload, err
 	if err := s.mayCreate(ctx, in.Instance); err != nil {
 		return nil, err
 	}
-	credentials, err := readKubeconfig(in.Kubeconfig)
+	to, credentials, err := readKubeconfig(in.Kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -107,6 +111,9 @@ func (s *Service) Register(ctx context.Context, in RegisterInput) (*Payload, err
 		return nil, err
 	}
 	if err := s.createCredentials(ctx, i, credentials, true); err != nil {
+		return nil, err
+	}
+	if err := s.unregistered(ctx, i, s.identify(ctx, to)); err != nil {
 		return nil, err
 	}
 	if in.DryRun {
