@@ -16,5 +16,8 @@ import (
 
 func (r *instanceResolver) Events(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *event.Filter, orderBy *object.Order) (*page.Connection[*event.Event], error) {
 	c, err := r.Fleet.Events.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	if filter != nil {
+		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
+	}
 	return orEmpty(ctx, c, err)
 }

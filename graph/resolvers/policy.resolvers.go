@@ -35,6 +35,9 @@ func (r *instanceResolver) PropagationPolicy(ctx context.Context, obj *instance.
 
 func (r *instanceResolver) PropagationPolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.PropagationPolicy], error) {
 	c, err := r.Fleet.Policies.Propagation.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	if filter != nil {
+		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
+	}
 	return orEmpty(ctx, c, err)
 }
 
@@ -53,6 +56,9 @@ func (r *instanceResolver) OverridePolicy(ctx context.Context, obj *instance.Ins
 
 func (r *instanceResolver) OverridePolicies(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *policy.Filter, orderBy *object.Order) (*page.Connection[*policy.OverridePolicy], error) {
 	c, err := r.Fleet.Policies.Override.List(ctx, obj.Name, pageArgs(first, after), filter, orderBy, wantsCount(ctx))
+	if filter != nil {
+		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
+	}
 	return orEmpty(ctx, c, err)
 }
 

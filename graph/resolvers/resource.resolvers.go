@@ -25,6 +25,13 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 		return nil, err
 	}
 	c, err := r.Fleet.Resources.List(ctx, obj.Name, kindOf(group, version, resource), pageArgs(first, after), filter, orderBy, wantsCount(ctx), itemDetail(ctx))
+	if filter != nil {
+		argument := namespacesArgument
+		if namespace != nil {
+			argument = namespaceArgument
+		}
+		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, argument, filter.Namespaces)
+	}
 	return orEmpty(ctx, c, err)
 }
 

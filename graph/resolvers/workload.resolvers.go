@@ -153,6 +153,9 @@ func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance,
 
 func (r *instanceResolver) Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.ListInstance(ctx, obj.Name, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	if filter != nil {
+		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
+	}
 	return orEmpty(ctx, c, err)
 }
 
@@ -201,6 +204,10 @@ func (r *jobResolver) Events(ctx context.Context, obj *workload.Job, first *int,
 
 func (r *queryResolver) Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.List(ctx, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
+	if filter != nil && err == nil {
+		instances, _ := r.Fleet.Workloads.Instances(ctx, filter)
+		warnOfNamespaces(ctx, r.Resolver, c, instances, namespacesArgument, filter.Namespaces)
+	}
 	return orEmpty(ctx, c, err)
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
+	"github.com/kairship-io/kairship/graph/warning"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
 
@@ -121,7 +122,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		if isSubscription(ctx) {
 			return next(ctx)
 		}
-		scoped := cfg.RequestScope(ctx)
+		scoped := warning.With(cfg.RequestScope(ctx))
 		if req := requestFrom(ctx); req != nil {
 			req.operationContext = scoped
 		}
@@ -147,14 +148,22 @@ func aroundResponses(cfg Config) graphql.ResponseMiddleware {
 			return next(ctx)
 		}
 		resp := next(ctx)
-		if resp == nil || cfg.ResponseExtensions == nil {
+		if resp == nil {
 			return resp
 		}
-		for name, value := range cfg.ResponseExtensions(ctx) {
+		extend := func(name string, value any) {
 			if resp.Extensions == nil {
 				resp.Extensions = map[string]any{}
 			}
 			resp.Extensions[name] = value
+		}
+		if cfg.ResponseExtensions != nil {
+			for name, value := range cfg.ResponseExtensions(ctx) {
+				extend(name, value)
+			}
+		}
+		if warnings := warning.Of(ctx); len(warnings) > 0 {
+			extend("warnings", warnings)
 		}
 		return resp
 	}

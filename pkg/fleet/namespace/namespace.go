@@ -3,6 +3,7 @@ package namespace
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -100,6 +101,24 @@ func (s *Service) List(ctx context.Context, instance string, args page.Args, f *
 		return nil, err
 	}
 	return listing.Connection(r, func(o *index.Object) *Namespace { return New(instance, o, r.Freshness) }), nil
+}
+
+// Unknown returns those of some namespaces that none of some instances has, as far as
+// the caller may see, by one request to the index. It returns none where there are more
+// of them than one request returns.
+func (s *Service) Unknown(ctx context.Context, instances, names []string) ([]string, error) {
+	q, _, err := s.lister.Parse(request(instances, page.Args{First: new(page.MaxSize)}, &Filter{Name: names}, nil, false))
+	if err != nil {
+		return nil, err
+	}
+	q.Detail = index.Metadata
+	found, err := s.lister.Reader.List(ctx, q)
+	if err != nil || found.HasNext {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return slices.ContainsFunc(found.Items, func(o *index.Object) bool { return o.Meta.Name == name })
+	}), nil
 }
 
 // Prefetch starts reading what List will be asked for in each instance.

@@ -55,11 +55,11 @@ func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, names
 
 // List returns a page of the workloads of all instances.
 func (s *Service) List(ctx context.Context, a ListArgs, needs Needs) (*Connection, error) {
-	names, err := s.instances.Names(ctx)
+	names, err := s.Instances(ctx, a.Filter)
 	if err != nil {
 		return nil, err
 	}
-	r, err := a.request(TypeName, a.Filter.within(names), needs)
+	r, err := a.request(TypeName, names, needs)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +76,12 @@ func (s *Service) List(ctx context.Context, a ListArgs, needs Needs) (*Connectio
 	}
 	s.prefetchPage(ctx, result.Items, needs)
 	return s.connection(ctx, result, needs), nil
+}
+
+// Instances returns the instances that List reads with a filter.
+func (s *Service) Instances(ctx context.Context, f *Filter) ([]string, error) {
+	names, err := s.instances.Names(ctx)
+	return f.within(names), err
 }
 
 // ListInstance returns a page of the workloads of one instance.
