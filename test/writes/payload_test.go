@@ -24,15 +24,20 @@ func TestPayloadsShowTheTemplate(t *testing.T) {
 	namespace, web := running(t)
 	type payload struct {
 		Workload struct {
+			Replicas struct{ Desired int }
 			Template struct {
 				Replicas, Parallelism      *int
 				Containers, InitContainers []struct{ Name, Image string }
 			}
 		}
 	}
-	const fields = "workload { template { replicas parallelism containers { name image } initContainers { name } } }"
+	const fields = "workload { replicas { desired } template { replicas parallelism containers { name image } initContainers { name } } }"
 	for _, dryRun := range []bool{true, false} {
-		got := must[payload](t, alice, "scaleWorkload", but(web, "replicas", 6, "dryRun", dryRun), fields).Workload.Template
+		p := must[payload](t, alice, "scaleWorkload", but(web, "replicas", 6, "dryRun", dryRun), fields)
+		if p.Workload.Replicas.Desired != 6 {
+			t.Errorf("dryRun %v: %d replicas are desired, and the policy divides 6", dryRun, p.Workload.Replicas.Desired)
+		}
+		got := p.Workload.Template
 		if got.Replicas == nil || *got.Replicas != 6 || got.Parallelism != nil || len(got.InitContainers) != 0 {
 			t.Errorf("dryRun %v: %+v", dryRun, got)
 		}

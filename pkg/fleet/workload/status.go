@@ -90,7 +90,8 @@ func MemberOf(cluster *clusterv1alpha1.Cluster) Member {
 // workload that is scheduled nowhere has zero of each, whatever its template
 // says: nobody was asked to run it.
 type ReplicaCounts struct {
-	// Desired is how many replicas the clusters were asked to run.
+	// Desired is how many replicas the clusters are to run: what they were asked for,
+	// and before the scheduler has divided a change, what the change asks for.
 	Desired int32
 	// Ready is how many of them are ready.
 	Ready int32

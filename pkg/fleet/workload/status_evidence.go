@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -39,6 +40,31 @@ func pendingDecision(in Facts, scheduling *metav1.Condition) string {
 		return "Karmada's scheduler has not decided about the latest change yet"
 	}
 	return ""
+}
+
+// undivided is the number of replicas in all clusters together that a change asks for
+// and Karmada's scheduler has not assigned yet; nil when it has, and where overrides or
+// members have a say in the number. The placements still have what was assigned before.
+func undivided(in Facts) *int32 {
+	if in.Binding == nil || in.Template == nil || in.Template.Spec.Replicas == nil || !hasReplicas(in.Kind) ||
+		unmanaged(in) || schedulingSuspended(in.Binding) || in.Template.Labels[retainReplicasLabel] == "true" {
+		return nil
+	}
+	spec, status, asked := &in.Binding.Spec, &in.Binding.Status, *in.Template.Spec.Replicas
+	refused := meta.IsStatusConditionFalse(status.Conditions, workv1alpha2.Scheduled)
+	deciding := asked != spec.Replicas || (status.SchedulerObservedGeneration > 0 && status.SchedulerObservedGeneration < in.Binding.Generation)
+	if spec.Placement == nil || refused || !deciding {
+		return nil
+	}
+	for _, overrides := range in.Overrides {
+		if _, overridden := overriddenReplicas(overrides); overridden {
+			return nil
+		}
+	}
+	if spec.Placement.ReplicaSchedulingType() != policyv1alpha1.ReplicaSchedulingTypeDivided {
+		asked *= int32(len(spec.Clusters)) //nolint:gosec // An instance has few clusters.
+	}
+	return &asked
 }
 
 // policyChanged reports whether the binding has another placement than the policy. A

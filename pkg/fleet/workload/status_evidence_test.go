@@ -49,7 +49,7 @@ func TestEvidence(t *testing.T) {
 			in: scaled(func(in *Facts) {
 				in.Binding.Spec.Replicas, in.Binding.Spec.Clusters[0].Replicas = 2, 2
 			}),
-			counts: two, health: HealthProgressing, message: "Karmada has not taken over the change to 4 replicas yet",
+			counts: four, health: HealthProgressing, message: "Karmada has not taken over the change to 4 replicas yet",
 		},
 		{
 			reason: "the binding is that of an object of this name that was deleted",
@@ -87,7 +87,7 @@ func TestEvidence(t *testing.T) {
 				in.Binding.Spec.Clusters[0].Replicas = 2
 				in.Binding.Status.SchedulerObservedGeneration = 5
 			}),
-			counts: two, health: HealthProgressing, message: "Karmada's scheduler has not decided about the latest change yet",
+			counts: four, health: HealthProgressing, message: "Karmada's scheduler has not decided about the latest change yet",
 		},
 		{
 			reason: "assigned, and the status is of before, although derived from the latest template",

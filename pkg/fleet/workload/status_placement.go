@@ -341,6 +341,9 @@ func sum(in Facts, placements []PlacementStatus) ReplicaCounts {
 	if unknown && scheduled && in.Kind == KindJob && jobDivided(in) {
 		total.Desired = completions(in.Template)
 	}
+	if n := undivided(in); n != nil && scheduled {
+		total.Desired = *n
+	}
 	return total
 }
 
