@@ -128,7 +128,7 @@ test-fleet: ui ## The suites in test/ and GraphiQL in a browser, against a fleet
 	@$(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) --operator $(FLAGS) -- hack/test-suites.sh $(TESTFLAGS)
 
 .PHONY: test-faults
-test-faults: ## Of these only the one that kills and stops parts of the fleet (KAIRSHIP_FAULTS=0 leaves it out)
+test-faults: ## Of these only those that kill and stop parts of the fleet (KAIRSHIP_FAULTS=0 leaves them out)
 	@KAIRSHIP_FAULTS=only $(MAKE) test-fleet
 
 .PHONY: chaos
@@ -136,6 +136,12 @@ chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAI
 	@echo "==> chaos in a fleet in $(TEST_DIR)"
 	@KAIRSHIP_CHAOS=$${KAIRSHIP_CHAOS:-10m} $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
 		go test -count=1 -timeout 60m -run '^TestChaos$$' -v $(TESTFLAGS) ./test/faults
+
+.PHONY: truth
+truth: ui ## Ten minutes of changes and faults, with every claim held against the clusters (KAIRSHIP_TRUTH=30m, KAIRSHIP_TRUTH_SEED=n to repeat one); a short form is in test-faults
+	@echo "==> truth in a fleet in $(TEST_DIR)"
+	@KAIRSHIP_TRUTH=$${KAIRSHIP_TRUTH:-10m} $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
+		go test -count=1 -timeout 120m -run '^TestTruth$$' -v $(TESTFLAGS) ./test/truth
 
 # The benchmarks ask for more as one user than one user may.
 UNLIMITED_USER := --user-operations-per-second=1000000 --user-operations-burst=1000000 --user-cost-per-second=1000000000 --user-cost-burst=1000000000

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The suites that need a fleet: queries and answers (test/), the audit of GraphQL over HTTP (test/audit),
 # a supergraph by two routers (test/federation), the GraphiQL page in a real browser, the official
-# clients of subscriptions (test/live/clients), and faults (test/faults). The last come last and alone,
-# because they break the fleet on purpose.
+# clients of subscriptions (test/live/clients), claims held against the clusters (test/truth), and faults
+# (test/faults). The last two come last and alone, because they break the fleet on purpose.
 # KAIRSHIP_FAULTS=0 leaves the faults out, KAIRSHIP_FAULTS=only everything else.
 # KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts one and runs this. Arguments go to
 # `go test`.
@@ -62,7 +62,7 @@ if [ "$faults" = only ]; then
 else
   # One after the other: they wait for each other anyway, and compiling the next one would disturb
   # what this one measures.
-  mapfile -t suites < <(go list ./test/... | grep -vE '/test/(faults|privilege)$')
+  mapfile -t suites < <(go list ./test/... | grep -vE '/test/(faults|truth|privilege)$')
   part "queries and answers" go test -count=1 -p 1 -timeout 60m "$@" "${suites[@]}"
 fi
 
@@ -103,8 +103,10 @@ else
 fi
 
 if [ "$faults" = 0 ]; then
+  skip "claims under faults" "KAIRSHIP_FAULTS=0"
   skip "faults" "KAIRSHIP_FAULTS=0"
 else
+  part "claims under faults" go test -count=1 -timeout 30m "$@" ./test/truth
   part "faults" go test -count=1 -timeout 30m "$@" ./test/faults
 fi
 

@@ -1,0 +1,242 @@
+package truth
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// objectKey names an object. All are in one namespace.
+type objectKey struct{ Cluster, Kind, Name string }
+
+// version is an object as a revision of etcd made it.
+type version struct {
+	Revision int64
+	// Fact is nil when the object was deleted.
+	Fact any
+	// LostAfter: between that revision and this one, versions may be missing. Zero when none are.
+	LostAfter int64
+}
+
+// timeline holds the versions of all recorded objects, oldest first.
+type timeline struct {
+	mu       sync.Mutex
+	versions map[objectKey][]version
+	// pods is made of them by seal: what the pods of each workload in each cluster were.
+	pods map[podsKey]*podHistory
+}
+
+type podsKey struct{ Cluster, App string }
+
+func newTimeline() *timeline { return &timeline{versions: map[objectKey][]version{}} }
+
+// add adds a version of an object, unless it is known.
+func (t *timeline) add(key objectKey, v version) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.versions[key]
+	switch {
+	case len(all) == 0 && v.Fact == nil:
+		return // The deletion of what was never seen.
+	case len(all) > 0 && all[len(all)-1].Revision >= v.Revision:
+		return
+	}
+	t.versions[key] = append(all, v)
+}
+
+// last is the revision of the newest version of each object of a kind in a cluster that is not deleted.
+func (t *timeline) last(cluster, kind string) map[string]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	found := map[string]int64{}
+	for key, all := range t.versions {
+		if v := all[len(all)-1]; key.Cluster == cluster && key.Kind == kind && v.Fact != nil {
+			found[key.Name] = v.Revision
+		}
+	}
+	return found
+}
+
+// at is an object at a revision: nil when there was none. It is not known where versions were lost.
+func (t *timeline) at(key objectKey, revision int64) (fact any, known bool) {
+	all := t.versions[key]
+	n, found := slices.BinarySearchFunc(all, revision, func(v version, r int64) int { return cmp.Compare(v.Revision, r) })
+	if !found {
+		n-- // The last one before.
+	}
+	if n+1 < len(all) && all[n+1].LostAfter > 0 && revision > all[n+1].LostAfter {
+		return nil, false
+	}
+	if n < 0 {
+		return nil, true
+	}
+	return all[n].Fact, true
+}
+
+// changes are the revisions in an interval, without its beginning, at which an object changed.
+func (t *timeline) changes(key objectKey, after, until int64) []int64 {
+	var found []int64
+	for _, v := range t.versions[key] {
+		if v.Revision > after && v.Revision <= until {
+			found = append(found, v.Revision)
+		}
+	}
+	return found
+}
+
+// begun is the first revision at which a template had the generation of one of its versions.
+func (t *timeline) begun(key objectKey, revision int64) int64 {
+	found, _ := t.at(key, revision)
+	about, ok := found.(running)
+	if !ok {
+		return revision
+	}
+	for _, v := range t.versions[key] {
+		if one, ok := v.Fact.(running); ok && one.UID == about.UID && one.Generation == about.Generation {
+			return v.Revision
+		}
+	}
+	return revision
+}
+
+// podCounts are the pods of a workload in a cluster, those without a deletion timestamp.
+type podCounts struct {
+	// Ready are the ready ones by image.
+	Ready map[string]int32
+	All   int32
+}
+
+type podState struct {
+	Revision int64
+	podCounts
+}
+
+// podHistory is what the pods of a workload in a cluster were, oldest first.
+type podHistory struct {
+	states []podState
+	// lost are the intervals, without their ends, in which that is not known.
+	lost [][2]int64
+}
+
+// seal prepares the timeline for questions; nothing is added any more.
+func (t *timeline) seal() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.pods = map[podsKey]*podHistory{}
+	type change struct {
+		name string
+		version
+	}
+	changes := map[podsKey][]change{}
+	for key, all := range t.versions {
+		if key.Kind != kindPod {
+			continue
+		}
+		app := all[0].Fact.(pod).App
+		for _, v := range all {
+			changes[podsKey{key.Cluster, app}] = append(changes[podsKey{key.Cluster, app}], change{key.Name, v})
+		}
+	}
+	for key, all := range changes {
+		slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.Revision, b.Revision) })
+		history, now := &podHistory{}, map[string]pod{}
+		for _, c := range all {
+			if c.LostAfter > 0 {
+				history.lost = append(history.lost, [2]int64{c.LostAfter, c.Revision})
+			}
+			if c.Fact == nil {
+				delete(now, c.name)
+			} else {
+				now[c.name] = c.Fact.(pod)
+			}
+			history.states = append(history.states, podState{c.Revision, count(now)})
+		}
+		t.pods[key] = history
+	}
+}
+
+func count(pods map[string]pod) podCounts {
+	counts := podCounts{Ready: map[string]int32{}}
+	for _, p := range pods {
+		if p.Deleting {
+			continue
+		}
+		counts.All++
+		if p.Ready {
+			counts.Ready[p.Image]++
+		}
+	}
+	return counts
+}
+
+// podsAt are the pods of a workload in a cluster at a revision.
+func (t *timeline) podsAt(key podsKey, revision int64) (counts podCounts, known bool) {
+	history := t.pods[key]
+	if history == nil {
+		return podCounts{}, true
+	}
+	for _, lost := range history.lost {
+		if revision > lost[0] && revision < lost[1] {
+			return podCounts{}, false
+		}
+	}
+	n, found := slices.BinarySearchFunc(history.states, revision, func(s podState, r int64) int { return cmp.Compare(s.Revision, r) })
+	if !found {
+		n--
+	}
+	if n < 0 {
+		return podCounts{}, true
+	}
+	return history.states[n].podCounts, true
+}
+
+func (t *timeline) podChanges(key podsKey, after, until int64) []int64 {
+	var found []int64
+	if history := t.pods[key]; history != nil {
+		for _, s := range history.states {
+			if s.Revision > after && s.Revision <= until {
+				found = append(found, s.Revision)
+			}
+		}
+	}
+	return found
+}
+
+// excerpt is what happened to some objects in an interval, and how they were when it began.
+func (t *timeline) excerpt(keys []objectKey, pods []podsKey, from, until int64) string {
+	lines := map[int64]string{}
+	for _, key := range keys {
+		before, known := t.at(key, from)
+		lines[from] += fmt.Sprintf("  at %d: %s %s in %s: %s\n", from, key.Kind, key.Name, key.Cluster, show(before, known))
+		for _, v := range t.versions[key] {
+			if v.Revision > from && v.Revision <= until {
+				lines[v.Revision] += fmt.Sprintf("  %d: %s %s in %s: %s\n", v.Revision, key.Kind, key.Name, key.Cluster, show(v.Fact, true))
+			}
+		}
+	}
+	for _, key := range pods {
+		counts, known := t.podsAt(key, from)
+		lines[from] += fmt.Sprintf("  at %d: pods of %s in %s: %s\n", from, key.App, key.Cluster, show(counts, known))
+		for _, revision := range t.podChanges(key, from, until) {
+			counts, known := t.podsAt(key, revision)
+			lines[revision] += fmt.Sprintf("  %d: pods of %s in %s: %s\n", revision, key.App, key.Cluster, show(counts, known))
+		}
+	}
+	var text string
+	for _, revision := range slices.Sorted(maps.Keys(lines)) {
+		text += lines[revision]
+	}
+	return text
+}
+
+func show(fact any, known bool) string {
+	switch {
+	case !known:
+		return "not known"
+	case fact == nil:
+		return "none"
+	}
+	return fmt.Sprintf("%+v", fact)
+}
