@@ -13,7 +13,6 @@ import (
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-	"github.com/karmada-io/karmada/pkg/util/imageparser"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -224,30 +223,28 @@ func textAt(manifest []byte, path string) (string, error) {
 
 // overriddenBy is an image after one component of it was changed.
 func overriddenBy(o *policyv1alpha1.ImageOverrider, image string) (string, error) {
-	parts, err := imageparser.Parse(image)
-	if err != nil {
-		return "", err
-	}
+	parts := partsOf(image)
 	var now string
 	var set func(string)
-	var remove func()
 	switch o.Component {
 	case policyv1alpha1.Registry:
-		now, set, remove = parts.Hostname(), parts.SetHostname, parts.RemoveHostname
+		now, set = parts.registry, func(v string) { parts.registry = v }
 	case policyv1alpha1.Repository:
-		now, set, remove = parts.Repository(), parts.SetRepository, parts.RemoveRepository
+		now, set = parts.repository, func(v string) { parts.repository = v }
 	case policyv1alpha1.Tag:
-		now, set, remove = parts.TagOrDigest(), parts.SetTagOrDigest, parts.RemoveTagOrDigest
+		now, set = parts.version(), parts.setVersion
 	default:
 		return "", fmt.Errorf("an image has no component %q", o.Component)
 	}
-	switch o.Operator {
-	case policyv1alpha1.OverriderOpAdd:
+	switch {
+	case o.Operator == policyv1alpha1.OverriderOpAdd:
 		set(now + o.Value)
-	case policyv1alpha1.OverriderOpReplace:
+	case o.Operator == policyv1alpha1.OverriderOpReplace:
 		set(o.Value)
-	case policyv1alpha1.OverriderOpRemove:
-		remove()
+	case o.Component == policyv1alpha1.Tag:
+		parts.tag, parts.digest = "", ""
+	default:
+		set("")
 	}
 	return parts.String(), nil
 }
