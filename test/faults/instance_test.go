@@ -158,11 +158,13 @@ func (s *scene) inTrouble(t *testing.T, name string) {
 		var trouble struct {
 			Instances struct {
 				Nodes []struct {
-					Name       string
-					Conditions []condition
-					Summary    struct{ StaleSince *time.Time }
-				}
-			}
+					Name       string      `json:"name"`
+					Conditions []condition `json:"conditions"`
+					Summary    struct {
+						StaleSince *time.Time `json:"staleSince"`
+					} `json:"summary"`
+				} `json:"nodes"`
+			} `json:"instances"`
 		}
 		result := s.api.Must(t, gql.Request{Query: query})
 		if err := json.Unmarshal(result.Data, &trouble); err != nil || len(result.Errors) > 0 {

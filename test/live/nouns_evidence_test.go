@@ -73,9 +73,14 @@ func divided(ns, name string) *policyv1alpha1.PropagationPolicy {
 // claim is the state of a divided workload, of which the counts and the template agree
 // whenever it is healthy.
 type claim struct {
-	Health   string
-	Replicas struct{ Desired, Ready int32 }
-	Template struct{ Replicas int32 }
+	Health   string `json:"health"`
+	Replicas struct {
+		Desired int32 `json:"desired"`
+		Ready   int32 `json:"ready"`
+	} `json:"replicas"`
+	Template struct {
+		Replicas int32 `json:"replicas"`
+	} `json:"template"`
 }
 
 const claimed = "health replicas { desired ready } template { replicas }"
@@ -129,9 +134,11 @@ func TestHealthyIsWhatRuns(t *testing.T) {
 			})
 			var seen struct {
 				Instance struct {
-					Workload  claim
-					Workloads struct{ Nodes []claim }
-				}
+					Workload  claim `json:"workload"`
+					Workloads struct {
+						Nodes []claim `json:"nodes"`
+					} `json:"workloads"`
+				} `json:"instance"`
 			}
 			if err := json.Unmarshal(answer.Data, &seen); err != nil {
 				t.Fatal(err)

@@ -185,7 +185,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	joining := v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The cluster is being joined to instance %q.", s.instance.Name))
 	s.joined = &joining
 	clocks.begin(s.cluster.Name, "join")
-	r.notef(s, corev1.EventTypeNormal, "Joining", "The cluster begins to join instance %q", s.instance.Name)
+	r.notef(s, "Joining", "The cluster begins to join instance %q", s.instance.Name)
 	if err := s.save(ctx, r); err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
 	leaving := v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf("The cluster is leaving instance %q.", s.membership.Instance))
 	s.joined = &leaving
 	clocks.begin(s.cluster.Name, "leave")
-	r.notef(s, corev1.EventTypeNormal, "Leaving", "The cluster begins to leave instance %q", s.membership.Instance)
+	r.notef(s, "Leaving", "The cluster begins to leave instance %q", s.membership.Instance)
 	return s.save(ctx, r)
 }
 

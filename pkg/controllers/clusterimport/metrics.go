@@ -139,10 +139,10 @@ func (r *Reconciler) announce(s *scope, before, after []metav1.Condition) {
 }
 
 // notef leaves an event about what was done.
-func (r *Reconciler) notef(s *scope, kind, reason, format string, args ...any) {
+func (r *Reconciler) notef(s *scope, reason, format string, args ...any) {
 	action := "Join"
-	if kind == corev1.EventTypeWarning || s.leaves() {
+	if s.leaves() {
 		action = "Leave"
 	}
-	r.Recorder.Eventf(s.cluster, nil, kind, reason, action, format, args...)
+	r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, reason, action, format, args...)
 }

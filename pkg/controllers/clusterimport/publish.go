@@ -160,7 +160,7 @@ func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
 		}
 	}
 	if rotated {
-		r.notef(s, corev1.EventTypeNormal, "MemberCredentialsChanged",
+		r.notef(s, "MemberCredentialsChanged",
 			"Gave instance %q the new credentials. Its karmada-controller-manager goes on watching with the former ones: restart it before you revoke them", s.membership.Instance)
 	}
 	return nil
@@ -219,7 +219,7 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) error {
 		s.marks.put(updated)
 		shape(updated, s.to, s.systemID, place)
 		if !isReserved(s.karmada) && karmadautil.ClusterAccessCredentialChanged(updated.Spec, s.karmada.Spec) {
-			r.notef(s, corev1.EventTypeNormal, "MemberMoved",
+			r.notef(s, "MemberMoved",
 				"Told instance %q of the new endpoint or proxy. Its karmada-controller-manager goes on watching at the former one: restart it before that goes away", s.membership.Instance)
 		}
 		err := r.patch(ctx, s, updated)

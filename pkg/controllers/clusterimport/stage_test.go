@@ -441,7 +441,8 @@ func (l *leader) settle(names ...string) {
 		}
 		l.stage.finish()
 		quiet++
-		if l.staleFor--; l.staleFor > 0 || len(l.writes) != before {
+		l.staleFor--
+		if l.staleFor > 0 || len(l.writes) != before {
 			quiet = 0
 		}
 	}

@@ -139,7 +139,7 @@ func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.Propagatio
 // read it tells as an error, which is a value like others.
 func combine(kind workload.Kind, template *live.Object, e evidence) *workload.Observed {
 	o := &workload.Observed{}
-	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(e.members))}
+	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(e.members)), Overrides: map[string][]workload.AppliedOverride{}}
 	if o.Template, o.Err = indexed(template); o.Err != nil {
 		return o
 	}
@@ -164,7 +164,7 @@ func combine(kind workload.Kind, template *live.Object, e evidence) *workload.Ob
 		facts.Members[c.Name] = workload.MemberOf(c)
 	}
 	for _, w := range e.works {
-		facts.Record(w.Meta.Namespace, w.Meta.Annotations)
+		workload.Record(facts.Overrides, w.Meta.Namespace, w.Meta.Annotations)
 	}
 	status := workload.Evaluate(facts)
 	o.Status = &status

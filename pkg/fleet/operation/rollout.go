@@ -126,10 +126,10 @@ func (r *rolling) add(o propagated, settling bool) {
 	healthy := r.place(o, true)
 	if o.status != nil {
 		healthy = o.status.Health == workload.HealthHealthy
-		switch o.status.Health {
-		case workload.HealthDegraded:
+		if o.status.Health == workload.HealthDegraded {
 			r.find(trouble{ReasonDegraded, o.name() + ": " + cmp.Or(o.status.Message, "it is degraded"), false})
-		case workload.HealthUnmanaged:
+		}
+		if o.status.Health == workload.HealthUnmanaged {
 			r.find(trouble{ReasonUnmanaged, o.name() + ": " + o.status.Message, false})
 		}
 	}

@@ -46,7 +46,7 @@ func compareObject(path string, before, after map[string]any, sent any, found fu
 			compareValue(at, before[name], after[name], value, found)
 			continue
 		}
-		if value := after[name]; !reflect.DeepEqual(before[name], value) && !(empty(before[name]) && empty(value)) {
+		if value := after[name]; !reflect.DeepEqual(before[name], value) && (!empty(before[name]) || !empty(value)) {
 			found(at, before[name], value)
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{Kind: w.kind, Template: template, Members: map[string]Member{}}
+	f := &Facts{Kind: w.kind, Template: template, Members: map[string]Member{}, Overrides: map[string][]AppliedOverride{}}
 	o, err := s.optional(ctx, bindingKey(w.Indexed), index.Whole)
 	if err != nil {
 		return nil, err
@@ -104,7 +104,7 @@ func (s *Service) addOverrides(ctx context.Context, w *Workload, f *Facts) error
 			return err
 		}
 		if work != nil {
-			f.Record(work.Meta.Namespace, work.Meta.Annotations)
+			Record(f.Overrides, work.Meta.Namespace, work.Meta.Annotations)
 		}
 	}
 	return nil

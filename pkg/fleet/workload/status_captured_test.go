@@ -29,7 +29,7 @@ func load(t *testing.T, name string) captured {
 	t.Helper()
 	dir := filepath.Join("testdata", name)
 	c := captured{
-		facts: Facts{Template: &Object{}, Members: map[string]Member{}, Objects: map[string]*Object{}},
+		facts: Facts{Template: &Object{}, Members: map[string]Member{}, Objects: map[string]*Object{}, Overrides: map[string][]AppliedOverride{}},
 		works: map[string]*workv1alpha1.Work{},
 	}
 	if !decode(t, filepath.Join(dir, "template.json"), c.facts.Template) {
@@ -61,7 +61,7 @@ func load(t *testing.T, name string) captured {
 			object := &workv1alpha1.Work{}
 			decode(t, file, object)
 			c.works[cluster] = object
-			c.facts.Record(object.Namespace, object.Annotations)
+			Record(c.facts.Overrides, object.Namespace, object.Annotations)
 		default:
 			t.Fatalf("%s is of no known kind", file)
 		}

@@ -137,21 +137,17 @@ func retained(in Facts, cluster string, seen *observation) bool {
 	})
 }
 
-// Record adds the overrides that the annotations of a Work name. An annotation that
-// cannot be read changes nothing: Karmada did not write it.
-func (in *Facts) Record(executionNamespace string, workAnnotations map[string]string) {
+// Record adds the overrides that the annotations of a Work name to Facts.Overrides. An
+// annotation that cannot be read changes nothing: Karmada did not write it.
+func Record(overrides map[string][]AppliedOverride, executionNamespace string, workAnnotations map[string]string) {
 	cluster, ok := ClusterOfExecutionNamespace(executionNamespace)
 	if !ok {
 		return
 	}
 	applied, _ := AppliedOverrides(workAnnotations)
-	if len(applied) == 0 {
-		return
+	if len(applied) > 0 {
+		overrides[cluster] = applied
 	}
-	if in.Overrides == nil {
-		in.Overrides = map[string][]AppliedOverride{}
-	}
-	in.Overrides[cluster] = applied
 }
 
 // overriddenReplicas is the number of replicas that override policies set, in the
