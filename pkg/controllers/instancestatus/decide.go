@@ -53,7 +53,7 @@ type verdict struct {
 }
 
 // conclude is the status with a control plane.
-func (v verdict) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.InstanceControlPlane) v1alpha1.InstanceStatus {
+func (v *verdict) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.InstanceControlPlane) v1alpha1.InstanceStatus {
 	next := v.next
 	next.ControlPlane = controlPlane
 	stored := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionIdentified)

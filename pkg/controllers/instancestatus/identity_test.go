@@ -105,7 +105,7 @@ func (w *world) write(uid types.UID, at string, claim v1alpha1.ControlPlaneClaim
 func TestCompete(t *testing.T) {
 	const instances, processes, rounds, steps = 3, 3, 3000, 120
 	for seed := range uint64(rounds) {
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // it is to be repeated
+		random := rand.New(rand.NewPCG(seed, 1))
 		w := &world{stored: map[types.UID]*v1alpha1.Instance{}}
 		for n := range instances {
 			uid := types.UID(fmt.Sprint(n))

@@ -86,7 +86,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 			fmt.Sprintf("Cluster %q is being deleted. It is made again when it is gone.", name))}
 	case s.unproven != nil:
 		s.cluster = stored // A collection that runs goes on with the credentials that it has.
-		return nil
+		return nil         //nolint:nilerr // It is kept for the condition.
 	}
 
 	updated := stored.DeepCopy()

@@ -66,7 +66,8 @@ func TestTheSameControlPlane(t *testing.T) {
 			s.Access = access.New(authz.NewResolver(c.sees, nil, nil, nil))
 			asked := 0
 			s.Identify = func(context.Context, connection.Connection) (string, error) {
-				if asked++; c.asked != nil {
+				asked++
+				if c.asked != nil {
 					return c.asked()
 				}
 				return there, nil
