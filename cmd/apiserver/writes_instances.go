@@ -38,6 +38,6 @@ func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched clien
 	return &instances.Service{
 		Access: fleet.Access, Global: global, Watched: watched, Operations: fleet.Operations, Now: time.Now,
 		Identify: instanceproxy.Identify,
-		Hosts: instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
+		Hosts:    instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
 	}, nil
 }
