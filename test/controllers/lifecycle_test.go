@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -126,22 +127,23 @@ func TestPublishedKubeconfigIsPickedUp(t *testing.T) {
 	s.create(name, "/bad/crds.tar.gz", v1alpha1.DeletionPolicyDelete)
 	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/InstallationFailed", "404")
 	thaw := s.fleet.Freeze(t, "karmada-operator")
-	borrowed := &corev1.Secret{}
-	s.must(s.global.Get(t.Context(), client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "beta-kubeconfig"}, borrowed))
+	alias := s.fleet.Alias(t, "beta")
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "k-" + name, Name: name + "-karmada-admin-config"},
-		Data:       map[string][]byte{"karmada.config": borrowed.Data[v1alpha1.KubeconfigSecretKey]},
+		Data:       map[string][]byte{"karmada.config": alias.Kubeconfig(t, name)},
 	}
 	s.must(s.global.Create(t.Context(), secret))
-	karmada := s.karmada(name)
-	operatorv1alpha1.KarmadaCompleted(karmada, operatorv1alpha1.Ready, "karmada init job is completed")
-	karmada.Status.SecretRef = &operatorv1alpha1.LocalSecretReference{Namespace: secret.Namespace, Name: secret.Name}
-	s.must(s.global.Status().Update(t.Context(), karmada))
+	s.must(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		karmada := s.karmada(name)
+		operatorv1alpha1.KarmadaCompleted(karmada, operatorv1alpha1.Ready, "karmada init job is completed")
+		karmada.Status.SecretRef = &operatorv1alpha1.LocalSecretReference{Namespace: secret.Namespace, Name: secret.Name}
+		return s.global.Status().Update(t.Context(), karmada)
+	}))
 
 	s.says(heard, name, v1alpha1.ConditionInstalled, "True/Installed", `on cluster "`+lifecycleHost+`"`)
 	s.says(heard, name, v1alpha1.ConditionReady, "True/Available")
 	s.says(deployed, name, v1alpha1.ConditionIndexed, "True/Collecting")
-	if got := s.instance(name).Status; got.State != v1alpha1.InstanceStateRunning || got.APIEndpoint != s.fleet.Cluster(t, "beta").Server {
+	if got := s.instance(name).Status; got.State != v1alpha1.InstanceStateRunning || got.APIEndpoint != alias.Config(name).Clusters["x"].Server {
 		t.Errorf("its state is %s at %s", got.State, got.APIEndpoint)
 	}
 

@@ -53,7 +53,7 @@ func TestForeignObjectInTheWay(t *testing.T) {
 			global := s.Client(t, "global")
 			foreign := tt.foreign.DeepCopyObject().(client.Object)
 			s.createFor(t, global, foreign)
-			s.createFor(t, global, s.guest(t, global))
+			s.createFor(t, global, s.guest(t))
 
 			poll.Until(t, noticeWithin, "the Instance says what is in its way", func(ctx context.Context) error {
 				c, err := indexed(ctx, global)
@@ -82,14 +82,10 @@ func TestForeignObjectInTheWay(t *testing.T) {
 	}
 }
 
-// guest is beta under another name.
-func (s *scene) guest(t *testing.T, global client.Client) *kairshipv1alpha1.Instance {
+// guest is beta under another name and with another identity.
+func (s *scene) guest(t *testing.T) *kairshipv1alpha1.Instance {
 	t.Helper()
-	beta := &kairshipv1alpha1.Instance{}
-	if err := global.Get(t.Context(), client.ObjectKey{Name: "beta"}, beta); err != nil {
-		t.Fatal(err)
-	}
-	return &kairshipv1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: guest}, Spec: beta.Spec}
+	return &kairshipv1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: guest}, Spec: s.Fleet.SpecAs(t, "beta", guest)}
 }
 
 // createFor creates an object for the length of a test.

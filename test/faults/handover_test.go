@@ -72,10 +72,14 @@ func TestLeaderFrozen(t *testing.T) {
 	const many = 8
 	var instances []*kairshipv1alpha1.Instance
 	for i := range many {
-		instance := s.guest(t, global)
-		instance.Name = fmt.Sprintf("faults-frozen-%d", i)
-		instance.Spec.KubeconfigSecretRef = &kairshipv1alpha1.SecretKeyReference{
-			SecretReference: kairshipv1alpha1.SecretReference{Namespace: kairshipv1alpha1.SystemNamespace, Name: "faults-no-such-secret"},
+		instance := &kairshipv1alpha1.Instance{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("faults-frozen-%d", i)},
+			Spec: kairshipv1alpha1.InstanceSpec{
+				Mode: kairshipv1alpha1.InstanceModeExternal,
+				KubeconfigSecretRef: &kairshipv1alpha1.SecretKeyReference{
+					SecretReference: kairshipv1alpha1.SecretReference{Namespace: kairshipv1alpha1.SystemNamespace, Name: "faults-no-such-secret"},
+				},
+			},
 		}
 		s.createFor(t, global, instance)
 		instances = append(instances, instance)
@@ -88,11 +92,12 @@ func TestLeaderFrozen(t *testing.T) {
 
 	// They get credentials: what the former leader knows of them is the past.
 	for _, instance := range instances {
+		spec := s.SpecAs(t, "beta", instance.Name)
 		poll.Until(t, noticeWithin, "it can be changed", func(ctx context.Context) error {
 			if err := global.Get(ctx, client.ObjectKeyFromObject(instance), instance); err != nil {
 				return err
 			}
-			instance.Spec.KubeconfigSecretRef = s.guest(t, global).Spec.KubeconfigSecretRef
+			instance.Spec.KubeconfigSecretRef = spec.KubeconfigSecretRef
 			return global.Update(ctx, instance)
 		})
 	}

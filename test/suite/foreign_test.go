@@ -40,11 +40,7 @@ func TestWhatSomebodyElseCollectsIsNotShown(t *testing.T) {
 		},
 	}}})
 	indexHas(t, on, name)
-	beta := &kairshipv1alpha1.Instance{}
-	if err := global.Get(t.Context(), client.ObjectKey{Name: "beta"}, beta); err != nil {
-		t.Fatal(err)
-	}
-	w.create(t, created{"global", &kairshipv1alpha1.Instance{ObjectMeta: w.meta("", instance), Spec: beta.Spec}})
+	w.create(t, created{"global", &kairshipv1alpha1.Instance{ObjectMeta: w.meta("", instance), Spec: on.fleet.SpecAs(t, "beta", instance)}})
 	poll.Until(t, settle, "the Instance says that its name is taken", func(ctx context.Context) error {
 		i := &kairshipv1alpha1.Instance{}
 		if err := global.Get(ctx, client.ObjectKey{Name: instance}, i); err != nil {

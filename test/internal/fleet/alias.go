@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"encoding/pem"
@@ -16,9 +17,14 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
 // kubeSystemPath is where a control plane shows which one it is.
@@ -136,4 +142,29 @@ func (a *Alias) Kubeconfig(t testing.TB, id string) []byte {
 		t.Fatal(err)
 	}
 	return content
+}
+
+// SpecAs is the spec of an External instance that is a control plane of the fleet as an
+// Alias presents it. The Secret that it names is removed when the test ends.
+func (f *Fleet) SpecAs(t testing.TB, cluster, name string) kairshipv1alpha1.InstanceSpec {
+	t.Helper()
+	global := f.Client(t, "global")
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: kairshipv1alpha1.SystemNamespace, Name: name},
+		Data:       map[string][]byte{kairshipv1alpha1.KubeconfigSecretKey: f.Alias(t, cluster).Kubeconfig(t, rand.Text())},
+	}
+	if err := global.Create(t.Context(), secret); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := client.IgnoreNotFound(global.Delete(context.Background(), secret)); err != nil {
+			t.Error(err)
+		}
+	})
+	return kairshipv1alpha1.InstanceSpec{
+		Mode: kairshipv1alpha1.InstanceModeExternal,
+		KubeconfigSecretRef: &kairshipv1alpha1.SecretKeyReference{
+			SecretReference: kairshipv1alpha1.SecretReference{Namespace: secret.Namespace, Name: name},
+		},
+	}
 }
