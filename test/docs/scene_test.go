@@ -40,6 +40,8 @@ type scene struct {
 	id string
 	// operation is the last one that a mutation began.
 	operation string
+	// other is beta as another control plane: one is registered once.
+	other *fleet.Alias
 }
 
 // newScene sets the scene of a document, as far as it needs one, and clears it away
@@ -52,6 +54,7 @@ func newScene(t *testing.T, blocks []block) *scene {
 		return s
 	}
 	alpha := f.Client(t, "alpha")
+	s.other = f.Alias(t, "beta") // It ends after what is registered with it is removed.
 	t.Cleanup(func() { s.clear(t) })
 	for _, o := range s.samples(t) {
 		if err := alpha.Create(t.Context(), o); err != nil {
@@ -179,12 +182,7 @@ func (s *scene) variable(t *testing.T, name string) any {
 	case "manifests":
 		return s.own("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: banner, namespace: shop}\ndata: {text: hello}\n")
 	case "kubeconfig":
-		// A Karmada may be registered twice, and beta is one that nothing is written to here.
-		raw, err := os.ReadFile(s.fleet.Cluster(t, "beta").Kubeconfig)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(raw)
+		return string(s.other.Kubeconfig(t, s.id))
 	case "operation":
 		if s.operation == "" {
 			data, _ := gql.MustQuery[struct{ ApplyManifests struct{ Operation string } }](t, s.admin,
