@@ -30,7 +30,7 @@ func interleaveLeaders(t *testing.T, w *stage) {
 		name string
 		// from is where the cluster is, and to where it is sent before the first leader acts.
 		from, to string
-		// spoil is what somebody does to it before.
+		// spoil changes it before the run.
 		spoil func(m string)
 		// meanwhile is done while the first leader is frozen; the second one settles then.
 		meanwhile func(m string, second *leader)

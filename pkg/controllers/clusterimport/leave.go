@@ -211,7 +211,7 @@ func (r *Reconciler) forgetMembership(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// freeMessage is what condition Joined says of a cluster that is free.
+// freeMessage is the message of condition Joined for a cluster that is free.
 const freeMessage = "The cluster is a member of no instance."
 
 // forsake begins a membership anew whose object is gone from the instance. Somebody

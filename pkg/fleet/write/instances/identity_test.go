@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/writetest"
 )
 
-// admin is somebody who may do everything with some instances, and sees no other.
+// admin may do everything with some instances, and sees no other.
 type admin []string
 
 func (names admin) Rules(context.Context, authz.User) (*authorizationv1.SubjectRulesReviewStatus, error) {
