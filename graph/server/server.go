@@ -149,7 +149,7 @@ func aroundResponses(cfg Config) graphql.ResponseMiddleware {
 		}
 		resp := next(ctx)
 		if resp == nil {
-			return resp
+			return nil
 		}
 		extend := func(name string, value any) {
 			if resp.Extensions == nil {

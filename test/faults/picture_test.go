@@ -61,7 +61,12 @@ func (f freshness) since(gone time.Time) error {
 	return nil
 }
 
-type condition struct{ Type, Status, Reason, Message string }
+type condition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
 
 type instance struct {
 	Name, State string

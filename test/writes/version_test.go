@@ -70,9 +70,11 @@ func TestMalformedVersions(t *testing.T) {
 				var plan struct {
 					Extensions struct {
 						Plan struct {
-							Upstreams []struct{ Kind string }
-						}
-					}
+							Upstreams []struct {
+								Kind string `json:"kind"`
+							} `json:"upstreams"`
+						} `json:"plan"`
+					} `json:"extensions"`
 				}
 				if err := json.Unmarshal(r.Body, &plan); err != nil {
 					t.Fatal(err)
@@ -96,7 +98,7 @@ func TestMutationsFailOneByOne(t *testing.T) {
 	const scale = `scaleWorkload(input: {instance: "alpha", kind: DEPLOYMENT, namespace: "shop", name: %q, replicas: 4}) { workload { name } consistencyToken }`
 	r := c.Must(t, gql.Request{Query: fmt.Sprintf("mutation { a: "+scale+" b: "+scale+" c: "+scale+" }", "frontend", "none", "frontend")})
 	var data map[string]*struct {
-		ConsistencyToken *string
+		ConsistencyToken *string `json:"consistencyToken"`
 	}
 	if err := json.Unmarshal(r.Data, &data); err != nil {
 		t.Fatal(err)

@@ -23,7 +23,8 @@ func TestPartsOf(t *testing.T) {
 		}
 	}
 	p := partsOf("web:1")
-	if p.setVersion("not a tag"); p.String() != "web:1" {
+	p.setVersion("not a tag")
+	if p.String() != "web:1" {
 		t.Errorf("what is no tag made %s", p.String())
 	}
 }
