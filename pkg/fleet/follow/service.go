@@ -155,8 +155,7 @@ func indexed(o *live.Object) (*index.Object, error) {
 	})
 }
 
-// fresh is how old what a watch shows may be: nothing has been heard since.
-func (s *Service) fresh() freshness.Freshness { return freshness.LiveAt(s.Now()) }
+func (s *Service) fresh() freshness.Freshness { return freshness.Followed(s.Now()) }
 
 // begin begins a subscription. The identity is everything that makes two of them the
 // same, besides the user.

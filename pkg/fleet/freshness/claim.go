@@ -19,7 +19,7 @@ const (
 	// it: replicas hear of the same proof at different times, and would contradict each
 	// other.
 	proofInterval = 4 * time.Second
-	// delivery is the time that a change in the global cluster may take to get here.
+	// delivery is the time that a change in a watched cluster may take to get here.
 	delivery = time.Second
 	// lookGap is the longest time from the end of a look of the collector at a cluster
 	// that went well to the moment at which it writes that the next one did not: 7.5

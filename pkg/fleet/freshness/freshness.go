@@ -35,6 +35,14 @@ func LiveAt(at time.Time) Freshness {
 	return Freshness{Source: SourceLive, ObservedAt: &at, Lag: new(float64)}
 }
 
+// Followed is the freshness, at a moment, of what a watch on its own cluster shows: a
+// change takes up to a second to get here. A watch that breaks is not part of it;
+// the subscription says INTERRUPTED then.
+func Followed(now time.Time) Freshness {
+	at, lag := now.Add(-delivery), delivery.Seconds()
+	return Freshness{Source: SourceLive, ObservedAt: &at, Lag: &lag}
+}
+
 // Overlaid is the freshness of a list in which some objects were read from their
 // own clusters: what they are is known, and the rest is as old as it was.
 func (f Freshness) Overlaid() Freshness {

@@ -371,3 +371,10 @@ func TestFreshnessThatCannotBeRead(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestFollowed(t *testing.T) {
+	f := freshness.Followed(now)
+	if f.Source != freshness.SourceLive || f.Stale || *f.ObservedAt != ago(1) || *f.Lag != 1 {
+		t.Errorf("a watch allows a second for the way of a change, got %+v", f)
+	}
+}
