@@ -9859,7 +9859,7 @@ input AnnotationInput @goModel(model: "github.com/kairship-io/kairship/pkg/fleet
 
 """
 Something that a change does and its author may not mean. The instance accepts the
-change all the same, so it is no error.
+change anyway, so it is no error.
 """
 type Warning @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write.Warning") {
   "For programs: which kind of warning."

@@ -33,7 +33,7 @@ func TestRead(t *testing.T) {
 		{"Int", n("1e400"), nil, "another number", "no float64 holds it"},
 		{"Int", n("99999999999999999999"), nil, "another number", "no int64 holds it"},
 		{"Int", n("2.5"), nil, "another number", "it has a fraction"},
-		{"Int", 2.0, nil, "another number", "a document says of a number what it is"},
+		{"Int", 2.0, nil, "another number", "a document writes the number's type"},
 		{"Int", "2", nil, "a string", "text is no number"},
 		{"Int", "", nil, "a string", "text is no number"},
 		{"Int", true, nil, "a boolean", ""},

@@ -178,7 +178,7 @@ func (r *request) outcome(status int) string {
 	return outcomeFailed
 }
 
-// noteResult says that the operation was executed, and with what data.
+// noteResult records that the operation was executed, and with what data.
 func (r *request) noteResult(data []byte) {
 	if r == nil {
 		return
@@ -191,7 +191,7 @@ func (r *request) noteResult(data []byte) {
 	}
 }
 
-// noteRootField says that a field of the operation itself was resolved, and whether it
+// noteRootField records that a field of the operation itself was resolved, and whether it
 // has a value. An operation whose fields are all null has failed, also where they may be.
 func (r *request) noteRootField(value bool) {
 	if r == nil || !value {

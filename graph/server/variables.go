@@ -50,7 +50,7 @@ func (v variables) MutateOperationParameters(ctx context.Context, params *graphq
 	}
 	op := doc.Operations.ForName(params.OperationName)
 	if op == nil {
-		return nil // gqlgen says that there is none.
+		return nil // gqlgen reports that there is none.
 	}
 	coerced, wrong := coerce(v.schema, op, params.Variables)
 	if wrong == nil {

@@ -32,7 +32,7 @@ func TestWarningsOfAnOperation(t *testing.T) {
 	if Of(other) != nil {
 		t.Error("another operation has them too")
 	}
-	// Outside of an operation nobody would read them.
+	// Outside of an operation no client would read them.
 	Add(context.Background(), Warning{})
 	if Of(context.Background()) != nil {
 		t.Error("there are warnings without an operation")

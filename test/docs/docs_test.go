@@ -230,7 +230,7 @@ func shows(set ast.SelectionSet, data map[string]any) error {
 	return nil
 }
 
-// mayBeEmpty reports whether the document says of a list that it has nothing in a
+// mayBeEmpty reports whether the document states that a list has nothing in a
 // fleet without trouble.
 func mayBeEmpty(field *ast.Field) bool {
 	return field.Comment != nil && len(field.Comment.List) > 0 && strings.HasPrefix(strings.TrimSpace(field.Comment.List[0].Text()), "None while ")

@@ -67,7 +67,7 @@ type made struct {
 	claim
 	// Since is when the interval begins; zero when claim.After says it.
 	Since, Received time.Time
-	// SinceGeneration says that it begins with the generation of claim.Version.
+	// SinceGeneration reports that it begins with the generation of claim.Version.
 	SinceGeneration bool
 }
 

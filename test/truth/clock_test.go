@@ -19,7 +19,7 @@ import (
 // sampleEvery is the pause between two samples of the clock.
 const sampleEvery = 20 * time.Millisecond
 
-// sample says that etcd was at a revision at some moment between two.
+// sample records that etcd was at a revision at some moment between two.
 type sample struct {
 	sent, received time.Time
 	revision       int64

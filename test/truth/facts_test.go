@@ -37,7 +37,7 @@ type (
 	running struct {
 		UID      types.UID
 		Deleting bool
-		// Claimed says that Karmada labelled it with its policy.
+		// Claimed reports that Karmada labelled it with its policy.
 		Claimed bool
 		// Generation of its spec.
 		Generation int64
@@ -55,7 +55,7 @@ type (
 		Deleting bool
 		// Placement is where it sends what it claims, as text.
 		Placement string
-		// Divided says that the replicas are divided over the clusters.
+		// Divided reports that the replicas are divided over the clusters.
 		Divided bool
 	}
 	// override is an OverridePolicy of the shapes that the test writes.
@@ -75,7 +75,7 @@ type (
 		Clusters map[string]int32
 		// Applied is the placement that the scheduler chose them by, as text.
 		Applied string
-		// Unscheduled says that the scheduler failed to apply the latest change.
+		// Unscheduled reports that the scheduler failed to apply the latest change.
 		Unscheduled bool
 	}
 	// pod is a pod of a member.

@@ -35,7 +35,7 @@ func TestWhoJoinedACluster(t *testing.T) {
 		{"a name counts only while it is not known which cluster it is", marks{cluster: "by-hand", uid: "uid-8", global: "here"}, "by-hand", "id-8", "", ""},
 		{"an instance that does not know either", marks{cluster: "hidden", uid: "uid-8", global: "here"}, "hidden", "id-8", "", v1alpha1.ReasonForeign},
 		{"another Kairship's", marks{cluster: "m1", uid: "uid-1", global: "there"}, "m1", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
-		{"nobody has it", marks{cluster: "m5", uid: "uid-5", global: "here"}, "m5", "id-5", "", ""},
+		{"it is free", marks{cluster: "m5", uid: "uid-5", global: "here"}, "m5", "id-5", "", ""},
 	} {
 		got := ""
 		if found := r.joinedByOthers(c.as, c.name, c.id); found != nil {

@@ -136,7 +136,7 @@ func globalScheme(t *testing.T) *runtime.Scheme {
 	return scheme
 }
 
-// furnish makes what all runs share: the namespaces, which are somebody else's, the
+// furnish makes what all runs share: the namespaces, which others own, the
 // instances and the credentials.
 func (w *stage) furnish() {
 	w.Helper()

@@ -86,7 +86,7 @@ func TestAVirtualClusterRepeatsItsInstance(t *testing.T) {
 		{"all is well", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerHealthy("")}, "True/Answering, True/Available"},
 		{"it is reached and not ready", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerUnhealthy("Unhealthy", "")}, "True/Answering, False/Unhealthy"},
 		{"it is not reached", []metav1.Condition{v1alpha1.Unreachable("Refused", ""), v1alpha1.APIServerUnknown("Unreachable", "")}, "False/Refused, False/Unreachable"},
-		{"nobody can look", []metav1.Condition{v1alpha1.ReachableUnknown("CredentialsMissing", ""), v1alpha1.APIServerUnknown("CredentialsMissing", "")}, "Unknown/CredentialsMissing, Unknown/CredentialsMissing"},
+		{"it cannot be read", []metav1.Condition{v1alpha1.ReachableUnknown("CredentialsMissing", ""), v1alpha1.APIServerUnknown("CredentialsMissing", "")}, "Unknown/CredentialsMissing, Unknown/CredentialsMissing"},
 		{"the instance is being deleted", []metav1.Condition{v1alpha1.ReachableUnknown("Deleting", ""), v1alpha1.APIServerUnknown("Deleting", "")}, "Unknown/Deleting, False/Deleting"},
 		{"a Karmada that does not work is ready as an apiserver", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerHealthy(""), v1alpha1.ControlPlaneUnhealthy("ComponentDown", "")}, "True/Answering, True/Available"},
 	} {

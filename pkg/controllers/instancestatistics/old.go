@@ -52,8 +52,8 @@ func old(stored *v1alpha1.InstanceSummary, seen []string, inventory []v1alpha1.C
 	return summary
 }
 
-// oldMember is what a Cluster of such an instance says: what the instance's summary
-// says of it.
+// oldMember is the state of a Cluster of such an instance, as it is in the instance's
+// summary.
 func oldMember(cluster *v1alpha1.Cluster, instance *v1alpha1.InstanceSummary) *v1alpha1.ClusterSummary {
 	summary := cluster.Status.Summary.DeepCopy()
 	if summary == nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// What the summary of an instance says of a lost member is what the member's Cluster
-// says, whether the member or the whole instance was lost.
+// The summary of an instance and the member's Cluster agree about a lost member,
+// whether the member or the whole instance was lost.
 func TestOldSummariesAgree(t *testing.T) {
 	at := func(second int) metav1.Time { return metav1.NewTime(time.Date(2031, 1, 2, 3, 4, second, 0, time.UTC)) }
 	pointer := func(t metav1.Time) *metav1.Time { return &t }

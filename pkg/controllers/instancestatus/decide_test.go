@@ -168,7 +168,7 @@ func TestState(t *testing.T) {
 		want       v1alpha1.InstanceState
 	}{
 		{"nobody has looked yet", external, false, false, nil, v1alpha1.InstanceStateUnknown},
-		{"nobody can look", external, false, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateUnknown},
+		{"it cannot be read", external, false, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateUnknown},
 		{"all is well", external, false, false, []metav1.Condition{ready}, v1alpha1.InstanceStateRunning},
 		{"all is well, and it is collected badly", external, false, false, []metav1.Condition{v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, ""), ready}, v1alpha1.InstanceStateRunning},
 		{"something is not well", external, false, false, []metav1.Condition{notReady}, v1alpha1.InstanceStateUnavailable},

@@ -56,7 +56,7 @@ func TestIdentified(t *testing.T) {
 		reachable metav1.Condition
 		want      string
 	}{
-		{"nobody can look", nil, nil, asked{}, v1alpha1.ReachableUnknown(v1alpha1.ReasonCredentialsMissing, ""), "Unknown/CredentialsMissing"},
+		{"it cannot be read", nil, nil, asked{}, v1alpha1.ReachableUnknown(v1alpha1.ReasonCredentialsMissing, ""), "Unknown/CredentialsMissing"},
 		{"it was never reached", nil, nil, asked{}, no, "Unknown/Pending"},
 		{"it may not be asked", nil, nil, asked{refused: true, fingerprint: "by"}, yes, "Unknown/IdentityUnreadable"},
 		{"it may not be asked with new credentials", cp(v1alpha1.ClaimHeld), &fine, asked{refused: true, fingerprint: "new"}, yes, "Unknown/IdentityUnreadable"},

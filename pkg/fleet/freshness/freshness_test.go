@@ -350,7 +350,7 @@ func TestFreshnessOfALongAnswer(t *testing.T) {
 // What is collected for somebody else says nothing about us.
 func TestFreshnessOfWhatIsCollectedForOthers(t *testing.T) {
 	f := watching(t, fleettest.Collected("m1", ago(900))).Of(t.Context(), "m1")
-	want := told{Never: true, Message: "the index collects something of somebody else's as m1, which is not shown"}
+	want := told{Never: true, Message: "the index collects objects of another owner as m1, which is not shown"}
 	if diff := cmp.Diff(want, summary(t, f)); diff != "" || !f.Stale {
 		t.Errorf("stale %v (-want +got):\n%s", f.Stale, diff)
 	}

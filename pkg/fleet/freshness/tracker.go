@@ -78,7 +78,7 @@ func (t *Tracker) cluster(ctx context.Context, name string, proven time.Time) cl
 	case err != nil:
 		return claim{message: "the state of collection from " + name + " is not known"}
 	case others:
-		return claim{message: "the index collects something of somebody else's as " + name + ", which is not shown"}
+		return claim{message: "the index collects objects of another owner as " + name + ", which is not shown"}
 	}
 	c := collected(&pc, t.Collector.Began(), proven)
 	var ours v1alpha1.Cluster

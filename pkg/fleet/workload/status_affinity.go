@@ -19,7 +19,7 @@ import (
 type affinityTerm struct {
 	// asks is the term inside a list of terms.
 	asks string
-	// unmet says that no member cluster meets the term.
+	// unmet reports that no member cluster meets the term.
 	unmet   string
 	matches func(*clusterv1alpha1.Cluster) bool
 }

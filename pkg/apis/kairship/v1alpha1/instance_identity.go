@@ -59,17 +59,17 @@ const (
 	ReasonIdentityUnreadable = "IdentityUnreadable"
 )
 
-// Identified says that the control plane is known and registered once.
+// Identified reports that the control plane is known and registered once.
 func Identified(message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionTrue, ReasonIdentified, message)
 }
 
-// NotIdentified says that the control plane is not this Instance's.
+// NotIdentified reports that the control plane is not this Instance's.
 func NotIdentified(reason, message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionFalse, reason, message)
 }
 
-// IdentifiedUnknown says that it is not known which control plane it is.
+// IdentifiedUnknown reports that it is not known which control plane it is.
 func IdentifiedUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionUnknown, reason, message)
 }

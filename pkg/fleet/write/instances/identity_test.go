@@ -46,7 +46,7 @@ func TestTheSameControlPlane(t *testing.T) {
 		code  apierror.Code
 		says  string
 	}{
-		{reason: "nobody has it", sees: admin{"alpha", "gamma"}},
+		{reason: "it is free", sees: admin{"alpha", "gamma"}},
 		{reason: "one that is seen has it", sees: admin{"alpha", "gamma"}, claim: v1alpha1.ClaimHeld, code: apierror.CodeAlreadyExists, says: `as instance "gamma"`},
 		{reason: "one that is seen is about to have it", sees: admin{"alpha", "gamma"}, claim: v1alpha1.ClaimPending, code: apierror.CodeAlreadyExists, says: `as instance "gamma"`},
 		{reason: "one that is not seen has it", sees: admin{"alpha"}, claim: v1alpha1.ClaimHeld, code: apierror.CodeAlreadyExists, says: "under another name"},
