@@ -299,7 +299,8 @@ func (w *world) apiWorks() {
 	w.boss.send(w.T, `{ workloads(first: 1) { nodes { name } } }`, noIndex)
 	w.boss.send(w.T, `{ instance(name: "alpha") { resource(version: "v1", resource: "configmaps", namespace: "default", name: "x") { name } } }`, noIndex)
 	w.boss.send(w.T, `mutation { createNamespace(input: {instance: "alpha", name: "made-by-the-boss"}) { consistencyToken } }`, noIndex)
-	w.boss.send(w.T, fmt.Sprintf(`mutation { registerInstance(input: {instance: "beta", kubeconfig: %q}) { instance { name } } }`, w.instance), noIndex)
+	// A control plane is one instance only. The other one here is the global cluster itself.
+	w.boss.send(w.T, fmt.Sprintf(`mutation { registerInstance(input: {instance: "beta", kubeconfig: %q}) { instance { name } } }`, kubeconfig(w.T, apitest.Config(w.T), "")), noIndex)
 	w.there(secretOf("k-beta-kubeconfig", "", nil))
 	beta := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "beta"}}
 	w.there(beta, func() bool { return meta.IsStatusConditionTrue(beta.Status.Conditions, v1alpha1.ConditionReachable) })
