@@ -142,7 +142,7 @@ func nothingOf(t *testing.T, on *target, instance string) {
 	if err := json.Unmarshal(data["instance"], &told); err != nil {
 		t.Fatal(err)
 	}
-	if told.Workloads.TotalCount != 0 || !told.Workloads.Freshness.Stale || !strings.Contains(told.Workloads.Freshness.Message, "somebody else's") {
+	if told.Workloads.TotalCount != 0 || !told.Workloads.Freshness.Stale || !strings.Contains(told.Workloads.Freshness.Message, "objects of another owner") {
 		t.Errorf("the list says %+v", told.Workloads)
 	}
 }
