@@ -40,9 +40,11 @@ type churn struct {
 	*scene
 	global client.Client
 	seed   uint64
-	// alpha, beta and m3 are as the fleet has them.
+	// instances are the specs of those that come and go, by name. Each is a control plane
+	// of its own.
 	instances map[string]kairshipv1alpha1.InstanceSpec
-	m2, m3    kairshipv1alpha1.ClusterSpec
+	// m2 and m3 are as the fleet has them.
+	m2, m3 kairshipv1alpha1.ClusterSpec
 	// foreign are somebody else's objects.
 	foreign  []planted
 	baseline inventory
@@ -56,12 +58,8 @@ type churn struct {
 func newChurn(t *testing.T, s *scene, seed uint64) *churn {
 	t.Helper()
 	c := &churn{scene: s, global: s.Client(t, "global"), seed: seed, instances: map[string]kairshipv1alpha1.InstanceSpec{}, tally: map[string]tally{}}
-	for _, name := range []string{"alpha", "beta"} {
-		instance := &kairshipv1alpha1.Instance{}
-		if err := c.global.Get(t.Context(), client.ObjectKey{Name: name}, instance); err != nil {
-			t.Fatal(err)
-		}
-		c.instances[name] = instance.Spec
+	for i, name := range append(slots("instance"), taken) {
+		c.instances[name] = s.SpecAs(t, []string{"alpha", "beta"}[i%2], name)
 	}
 	for name, into := range map[string]*kairshipv1alpha1.ClusterSpec{"m2": &c.m2, moving: &c.m3} {
 		cluster := &kairshipv1alpha1.Cluster{}
@@ -203,10 +201,9 @@ func (c *churn) changeInstance(ctx context.Context, random *rand.Rand) error {
 	})
 }
 
-// newInstance is alpha or beta under another name.
+// newInstance is an instance of that name as it comes.
 func (c *churn) newInstance(name string) *kairshipv1alpha1.Instance {
-	like := []string{"alpha", "beta"}[len(name)%2^int(name[len(name)-1])%2]
-	spec := c.instances[like]
+	spec := c.instances[name]
 	instance := &kairshipv1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: *spec.DeepCopy()}
 	instance.Spec.Alias = "Chaos"
 	return instance
