@@ -138,7 +138,7 @@ chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAI
 		go test -count=1 -timeout 60m -run '^TestChaos$$' -v $(TESTFLAGS) ./test/faults
 
 .PHONY: truth
-truth: ui ## Ten minutes of changes and faults, with every claim held against the clusters (KAIRSHIP_TRUTH=30m, KAIRSHIP_TRUTH_SEED=n to repeat one); KAIRSHIP_TRUTH=90s adds a short form to test
+truth: ui ## Ten minutes of changes and faults, with every claim held against the clusters (KAIRSHIP_TRUTH=30m, KAIRSHIP_TRUTH_SEED=n to repeat one); a short form is in test
 	@echo "==> truth in a fleet in $(TEST_DIR)"
 	@KAIRSHIP_TRUTH=$${KAIRSHIP_TRUTH:-10m} $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
 		go test -count=1 -timeout 120m -run '^TestTruth$$' -v $(TESTFLAGS) ./test/truth

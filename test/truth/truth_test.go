@@ -27,7 +27,7 @@ const (
 	// lengthVariable says how long a run takes, and seedVariable which one it is.
 	lengthVariable, seedVariable = "KAIRSHIP_TRUTH", "KAIRSHIP_TRUTH_SEED"
 	// short is what takes part in `make test`.
-	short = 90 * time.Second
+	short = time.Minute
 	// restWithin bounds how long it may take until all is well again.
 	restWithin = 3 * time.Minute
 	// deployAgain is how long a workload has to become HEALTHY until it is deployed again.
