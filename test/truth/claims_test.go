@@ -109,7 +109,9 @@ func (j *journal) show(by string, at interval, key objectKey, version int64, of 
 }
 
 // answer records what an answer says about a workload. The interval of its claim begins
-// with the answer's own observedAt, but not before the write that a consistency token names.
+// with the answer's own observedAt, but not before the write that a consistency token
+// names. An answer that says null for it was true at some moment since the template got
+// the generation that it shows.
 func (j *journal) answer(by string, at interval, w *workloadAnswer, written int64) {
 	key := w.key()
 	j.age(by+": freshness of workloads of "+key.Instance, at, w.Freshness, key.Instance)
@@ -120,11 +122,11 @@ func (j *journal) answer(by string, at interval, w *workloadAnswer, written int6
 			j.show(by, at, objectKey{p.ClusterName, key.Kind, key.Name}, revision(p.Object.ResourceVersion), p.Object.Freshness)
 		}
 	}
-	since := at.sent
-	if w.Freshness.ObservedAt != nil {
-		since = *w.Freshness.ObservedAt
+	m := made{claim: claim{By: by + " at " + stamp(&at.received), After: written}, Received: at.received}
+	if m.SinceGeneration = w.Freshness.ObservedAt == nil; !m.SinceGeneration {
+		m.Since = *w.Freshness.ObservedAt
 	}
-	j.add(by, w, made{claim: claim{By: by + " at " + stamp(&at.received), After: written}, Since: since, Received: at.received})
+	j.add(by, w, m)
 }
 
 // event records what an event of a subscription says about a workload. The interval of
@@ -185,7 +187,7 @@ func (j *journal) timed(c *clock, t *timeline) []claim {
 			m.After = max(m.After, c.from(m.Since))
 		}
 		if m.SinceGeneration {
-			m.After = t.begun(objectKey{m.Workload.Instance, m.Workload.Kind, m.Workload.Name}, m.Version)
+			m.After = max(m.After, t.begun(objectKey{m.Workload.Instance, m.Workload.Kind, m.Workload.Name}, m.Version))
 		}
 		m.Until = c.until(m.Received)
 		all = append(all, m.claim)

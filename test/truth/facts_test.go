@@ -26,6 +26,7 @@ const (
 	kindOverride    = "OverridePolicy"
 	kindBinding     = "ResourceBinding"
 	kindPod         = "Pod"
+	kindReplicaSet  = "ReplicaSet"
 )
 
 // appLabel on a pod names its workload; no two workloads of the test have the same name.
@@ -80,9 +81,13 @@ type (
 	}
 	// pod is a pod of a member.
 	pod struct {
-		App, Image      string
+		App, Image string
+		// Controller is the UID of what made it.
+		Controller      types.UID
 		Ready, Deleting bool
 	}
+	// replicaSet is a ReplicaSet of a member, and the UID of the Deployment that made it.
+	replicaSet struct{ UID, Controller types.UID }
 )
 
 // factOf is what is kept of an object.
@@ -105,6 +110,8 @@ func factOf(o client.Object) any {
 		return bindingFact(o)
 	case *corev1.Pod:
 		return podFact(o)
+	case *appsv1.ReplicaSet:
+		return replicaSet{o.UID, controllerOf(o)}
 	}
 	panic("no fact is kept of this kind")
 }
@@ -172,8 +179,16 @@ func bindingFact(o *workv1alpha2.ResourceBinding) binding {
 	return of
 }
 
+// controllerOf is the UID of what made an object; empty when nothing did.
+func controllerOf(o client.Object) types.UID {
+	if of := metav1.GetControllerOfNoCopy(o); of != nil {
+		return of.UID
+	}
+	return ""
+}
+
 func podFact(o *corev1.Pod) pod {
-	of := pod{App: o.Labels[appLabel], Deleting: !o.DeletionTimestamp.IsZero()}
+	of := pod{App: o.Labels[appLabel], Controller: controllerOf(o), Deleting: !o.DeletionTimestamp.IsZero()}
 	for i := range o.Spec.Containers {
 		of.Image = o.Spec.Containers[i].Image
 	}

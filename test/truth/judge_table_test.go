@@ -117,6 +117,8 @@ func TestJudge(t *testing.T) {
 		{"deleted", change(atWeb, 25, nil), says(25, 30, 10, three), isFalse, "no template", "there is nothing that could be healthy"},
 		{"being deleted", change(atWeb, 25, running{UID: uid, Generation: 1, Replicas: 3, Images: []string{"app:1"}, Deleting: true}), says(25, 30, 10, three), isFalse, "being deleted", "it is on its way out"},
 		{"a status of before", change(atM1, 25, runsOf(1, 1, 0, "app:1")), says(25, 30, 10, three), isTrue, "", "the pods run; the status has not counted them yet"},
+		{"a pod of an earlier workload of the name", change(objectKey{"m1", kindPod, "z"}, 25, pod{App: "web", Image: "app:0", Controller: "earlier", Ready: true}), says(25, 30, 10, three), isTrue, "", "what the garbage collector has not removed yet belongs to another Deployment"},
+		{"one pod too many", change(objectKey{"m1", kindPod, "z"}, 25, pod{App: "web", Image: "app:1", Ready: true}), says(25, 30, 10, three), isFalse, "m1 has 2 pods", "it belongs to this one"},
 		{"a pod that ends", change(objectKey{"m1", kindPod, "a"}, 25, pod{App: "web", Image: "app:1", Ready: true, Deleting: true}), says(25, 30, 10, three), isFalse, "m1 has 0 pods", "a pod that is being deleted does not count"},
 		{"a placement too many", nil, says(20, 25, 10, &counts{Desired: 3, Ready: 3, Placements: map[string]placed{"m1": {1, 1}, "m2": {2, 2}, "m3": {}}}), isFalse, "not scheduled to m3", "the answer shows a cluster that it is not scheduled to"},
 		{"a placement too few", nil, says(20, 25, 10, &counts{Desired: 3, Ready: 3, Placements: map[string]placed{"m1": {1, 1}}}), isFalse, "no placement in m2", "the answer hides a cluster that it is scheduled to"},

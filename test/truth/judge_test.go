@@ -273,7 +273,8 @@ func (m *moment) runs(w workloadKey, cluster string, want wanted, template runni
 		m.absent(cluster + " has no object")
 		return object
 	}
-	pods, known := m.timeline.podsAt(podsKey{cluster, w.Name}, m.at)
+	all, known := m.timeline.podsAt(podsKey{cluster, w.Name}, m.at)
+	pods := all[object.UID]
 	m.unknown = m.unknown || !known
 	object.Ready = 0
 	for _, ready := range pods.Ready {

@@ -55,6 +55,7 @@ func recorded(role string) map[string]func() client.ObjectList {
 		kinds[kindBinding] = func() client.ObjectList { return &workv1alpha2.ResourceBindingList{} }
 	} else {
 		kinds[kindPod] = func() client.ObjectList { return &corev1.PodList{} }
+		kinds[kindReplicaSet] = func() client.ObjectList { return &appsv1.ReplicaSetList{} }
 	}
 	return kinds
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // objectKey names an object. All are in one namespace.
@@ -110,7 +112,9 @@ type podCounts struct {
 
 type podState struct {
 	Revision int64
-	podCounts
+	// counts by the UID of the workload that the pods belong to: one that was deleted and
+	// made again has pods of both until the garbage collector has come.
+	counts map[types.UID]podCounts
 }
 
 // podHistory is what the pods of a workload in a cluster were, oldest first.
@@ -130,6 +134,17 @@ func (t *timeline) seal() {
 		version
 	}
 	changes := map[podsKey][]change{}
+	owners := map[types.UID]types.UID{}
+	for key, all := range t.versions {
+		if key.Kind != kindReplicaSet {
+			continue
+		}
+		for _, v := range all {
+			if rs, there := v.Fact.(replicaSet); there {
+				owners[rs.UID] = rs.Controller
+			}
+		}
+	}
 	for key, all := range t.versions {
 		if key.Kind != kindPod {
 			continue
@@ -151,35 +166,45 @@ func (t *timeline) seal() {
 			} else {
 				now[c.name] = c.Fact.(pod)
 			}
-			history.states = append(history.states, podState{c.Revision, count(now)})
+			history.states = append(history.states, podState{c.Revision, count(now, owners)})
 		}
 		t.pods[key] = history
 	}
 }
 
-func count(pods map[string]pod) podCounts {
-	counts := podCounts{Ready: map[string]int32{}}
+// count counts pods by the workload that they belong to. owners are those of ReplicaSets.
+func count(pods map[string]pod, owners map[types.UID]types.UID) map[types.UID]podCounts {
+	counts := map[types.UID]podCounts{}
 	for _, p := range pods {
 		if p.Deleting {
 			continue
 		}
-		counts.All++
-		if p.Ready {
-			counts.Ready[p.Image]++
+		of, made := owners[p.Controller]
+		if !made {
+			of = p.Controller
 		}
+		c, counted := counts[of]
+		if !counted {
+			c.Ready = map[string]int32{}
+		}
+		c.All++
+		if p.Ready {
+			c.Ready[p.Image]++
+		}
+		counts[of] = c
 	}
 	return counts
 }
 
-// podsAt are the pods of a workload in a cluster at a revision.
-func (t *timeline) podsAt(key podsKey, revision int64) (counts podCounts, known bool) {
+// podsAt are the pods in a cluster at a revision of all workloads of a name, by their UID.
+func (t *timeline) podsAt(key podsKey, revision int64) (counts map[types.UID]podCounts, known bool) {
 	history := t.pods[key]
 	if history == nil {
-		return podCounts{}, true
+		return nil, true
 	}
 	for _, lost := range history.lost {
 		if revision > lost[0] && revision < lost[1] {
-			return podCounts{}, false
+			return nil, false
 		}
 	}
 	n, found := slices.BinarySearchFunc(history.states, revision, func(s podState, r int64) int { return cmp.Compare(s.Revision, r) })
@@ -187,9 +212,9 @@ func (t *timeline) podsAt(key podsKey, revision int64) (counts podCounts, known 
 		n--
 	}
 	if n < 0 {
-		return podCounts{}, true
+		return nil, true
 	}
-	return history.states[n].podCounts, true
+	return history.states[n].counts, true
 }
 
 func (t *timeline) podChanges(key podsKey, after, until int64) []int64 {
