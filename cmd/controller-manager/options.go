@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/controllers/globalmanagementwebhook"
+	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle"
 )
 
 const program = "kairship-controller-manager"
@@ -55,6 +56,9 @@ type options struct {
 
 	probeInterval time.Duration
 	probeTimeout  time.Duration
+
+	imageRegistries []string
+	crdHosts        []string
 
 	importInterval     time.Duration
 	statisticsInterval time.Duration
@@ -104,6 +108,10 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.probeInterval, "probe-interval", 5*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 3*time.Second, "how long an instance or cluster may take to answer at one look; it counts as unreachable after 6s of looks in vain")
 			f.DurationVar(&o.statisticsInterval, "statistics-interval", controllers.DefaultStatisticsInterval, "least time between two writes of the figures of the same instance")
+		}),
+		flags.NewGroup("Managed instances", func(f *pflag.FlagSet) {
+			f.StringSliceVar(&o.imageRegistries, "allowed-image-registries", nil, "`registries` that components.imageRegistry of an Instance may name, separated by commas, each with a path where only a part is permitted: registry.example.com/mirror; images run on host clusters, so none beside the operator's own are permitted when empty")
+			f.StringSliceVar(&o.crdHosts, "allowed-crd-hosts", nil, "`hosts` that components.crdTarballURL of an Instance may name, separated by commas, with a port where it is not 443; only the release of the version is downloaded when empty")
 		}),
 		flags.NewGroup("Members", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.importInterval, "import-interval", controllers.DefaultImportInterval, "time between two looks at the members of the same instance")
@@ -192,6 +200,12 @@ func (o *options) validate(problems *flags.Problems) {
 	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
 	o.validateMetrics(problems)
+	for _, registry := range o.imageRegistries {
+		check(registry != "" && !strings.Contains(registry, "://") && !strings.HasSuffix(registry, "/"), "--allowed-image-registries: must be registries such as registry.example.com/mirror, and %q is none", registry)
+	}
+	for _, host := range o.crdHosts {
+		check(host != "" && !strings.Contains(host, "/"), "--allowed-crd-hosts: must be hosts such as files.example.com, and %q is none", host)
+	}
 	check(o.importInterval >= time.Second, "--import-interval: must be at least 1s, not %s", o.importInterval)
 	check(o.accessInterval >= time.Second, "--access-interval: must be at least 1s, not %s", o.accessInterval)
 	check(o.revokedRetention >= time.Minute, "--revoked-binding-retention: must be at least 1m, not %s", o.revokedRetention)
@@ -234,6 +248,7 @@ func (o *options) settings() controllers.Settings {
 		Workers: o.workers, RetryFirstPause: o.retryFirstPause, RetryLongestPause: o.retryLongestPause,
 		CredentialsNamespaces: o.credentialsNamespaces,
 		ProbeInterval:         o.probeInterval, ProbeTimeout: o.probeTimeout, StatisticsInterval: o.statisticsInterval, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
+		Sources: instancelifecycle.Sources{ImageRegistries: o.imageRegistries, CRDHosts: o.crdHosts},
 		Webhook: globalmanagementwebhook.Options{
 			Address: o.webhookAddress, CertFile: o.webhookCertFile, KeyFile: o.webhookKeyFile,
 			Secret: o.webhookSecretName(), ShutdownTimeout: o.shutdownTimeout,

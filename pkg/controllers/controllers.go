@@ -78,6 +78,8 @@ type Settings struct {
 	// an event that arrives late cannot give the role back;
 	// DefaultRevokedRetention when it is zero.
 	RevokedRetention time.Duration
+	// Sources are where the images and CRDs of Managed instances may come from.
+	Sources instancelifecycle.Sources
 	// Webhook says where global management is listened to; nowhere when its address
 	// is empty.
 	Webhook globalmanagementwebhook.Options
@@ -259,6 +261,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Recorder:    mgr.GetEventRecorder(instancelifecycle.Name),
 			Timeout:     requestTimeout,
 			Patience:    uninstallPatience,
+			Sources:     settings.Sources,
 			Now:         time.Now,
 		},
 		instanceregistry.Name: &instanceregistry.Reconciler{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -320,11 +321,16 @@ func TestCreateInstance(t *testing.T) {
 	}
 	follows(t, "createInstance", "its life cycle is looked after", func(context.Context) error {
 		i, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{})
-		if conditionOf(i, "Installed") == "none" {
-			return fmt.Errorf("nothing is said of its installation: %+v", i.Status.Conditions)
+		if installed := apimeta.FindStatusCondition(i.Status.Conditions, kairshipv1alpha1.ConditionInstalled); installed == nil ||
+			installed.Reason != kairshipv1alpha1.ReasonSourceNotPermitted || !strings.Contains(installed.Message, "--allowed-image-registries") {
+			return fmt.Errorf("a registry that is not permitted is not refused: %+v", i.Status.Conditions)
 		}
 		return nil
 	})
+	if _, asked := storedIn(t, "global", kairshipv1alpha1.VirtualClusterName(name), name, &operatorv1alpha1.Karmada{}); asked {
+		t.Error("the operator was asked to run images of a registry that is not permitted")
+	}
+	adminMayNotInstall(t, name, in)
 	refused(t, admin, "createInstance", in, "ALREADY_EXISTS", "input.instance")
 
 	poll.Until(t, within, "what can't be changed is refused", func(context.Context) error {
@@ -351,6 +357,45 @@ func TestCreateInstance(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// adminMayNotInstall has an admin of a Managed instance, who may not install on its
+// host cluster, try to run other images there.
+func adminMayNotInstall(t *testing.T, instance string, in map[string]any) {
+	t.Helper()
+	global := fleet.Open(t).Client(t, "global")
+	binding := &kairshipv1alpha1.InstanceRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: newName()},
+		Spec: kairshipv1alpha1.InstanceRoleBindingSpec{
+			InstanceRef: kairshipv1alpha1.InstanceReference{Name: instance},
+			Subject:     kairshipv1alpha1.BindingSubject{Kind: "User", Name: "bob"}, Role: kairshipv1alpha1.RoleAdmin,
+		},
+	}
+	if err := global.Create(t.Context(), binding); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = global.Delete(context.Background(), binding) }()
+	bob := person(t, "bob")
+	change := func() map[string]any {
+		now, _ := storedIn(t, "global", "", instance, &kairshipv1alpha1.Instance{})
+		return map[string]any{"instance": instance, "resourceVersion": now.ResourceVersion, "dryRun": true}
+	}
+	poll.Until(t, within, "the instance's admin changes its alias", func(context.Context) error {
+		if _, errs := mutate[instancePayload](t, bob, "updateInstance", but(change(), "alias", "Renamed"), "consistencyToken"); len(errs) > 0 {
+			return fmt.Errorf("%v", errs)
+		}
+		return nil
+	})
+	components := but(in["components"].(map[string]any), "imageRegistry", "registry.example.com/theirs")
+	for argument, value := range map[string]any{"components": components, "karmadaVersion": "v1.18.1"} {
+		poll.Until(t, within, "the instance's admin may not change what runs on its host", func(context.Context) error {
+			_, errs := mutate[instancePayload](t, bob, "updateInstance", but(change(), argument, value), "consistencyToken")
+			if len(errs) != 1 || errs[0].Extensions.Code != "FORBIDDEN" || errs[0].Extensions.Argument != "input."+argument {
+				return fmt.Errorf("%s: got %v", argument, errs)
+			}
+			return nil
+		})
+	}
 }
 
 // mayCreate gives a person the right to add an instance of that name, for the test.

@@ -18,6 +18,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
 // Annotations of a Karmada.
@@ -32,8 +33,16 @@ const (
 )
 
 // ask asks the operator for what the Instance says, unless it has been asked for
-// exactly that.
+// exactly that. What comes from where nothing may come from is not asked for: the
+// operator would run it on the host cluster.
 func (r *Reconciler) ask(ctx context.Context, s *scope) error {
+	if refusal := r.Sources.refusal(s.instance.Spec.Components); refusal != "" {
+		if s.karmada == nil {
+			return &outcome.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonSourceNotPermitted, refusal)}
+		}
+		s.concern = join(s.concern, refusal+" Nothing is changed until then.")
+		return nil
+	}
 	wanted, err := conversion.Object(conversion.Karmada(s.instance, s.host))
 	if err != nil {
 		return err

@@ -54,6 +54,8 @@ type Reconciler struct {
 	Timeout time.Duration
 	// Patience is how long an uninstallation may take before it counts as stuck.
 	Patience time.Duration
+	// Sources are where the operator may get images and CRDs from.
+	Sources Sources
 	// Now is the time.
 	Now func() time.Time
 

@@ -18,6 +18,9 @@ const (
 const (
 	// ReasonInstalled means that the operator has done everything.
 	ReasonInstalled = "Installed"
+	// ReasonSourceNotPermitted means that images or CRDs were to come from a registry or
+	// host that the controller manager's settings do not permit.
+	ReasonSourceNotPermitted = "SourceNotPermitted"
 	// ReasonHostClusterMissing means that there is no Physical Cluster of the name.
 	ReasonHostClusterMissing = "HostClusterMissing"
 	// ReasonHostClusterNotReady means that nobody knows yet how to reach the host

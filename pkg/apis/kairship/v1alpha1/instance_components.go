@@ -60,14 +60,16 @@ type InstanceComponents struct {
 
 	// ImageRegistry is where all images are pulled from, with a path if it has
 	// one: registry.example.com/mirror. The images keep their names, such as
-	// karmada-scheduler, kube-apiserver and etcd.
+	// karmada-scheduler, kube-apiserver and etcd. The controller manager's
+	// --allowed-image-registries has to permit it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-zA-Z0-9]([-a-zA-Z0-9.]*[a-zA-Z0-9])?(:[0-9]+)?(/[a-z0-9]([-._a-z0-9]*[a-z0-9])?)*$')",message="must be a registry, such as registry.example.com/mirror"
 	ImageRegistry string `json:"imageRegistry,omitempty"`
 
 	// CRDTarballURL is where the operator downloads Karmada's CRDs from; the
-	// release of karmadaVersion on GitHub when it is empty.
+	// release of karmadaVersion on GitHub when it is empty. The controller manager's
+	// --allowed-crd-hosts has to permit the host, and the scheme has to be https.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != '' && !self.contains('@')",message="must be an http or https URL without credentials, such as https://files.example.com/karmada/v1.18.2/crds.tar.gz"

@@ -45,6 +45,9 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 	if err := in.apply(i); err != nil {
 		return nil, err
 	}
+	if err := s.mayInstall(ctx, before, i); err != nil {
+		return nil, err
+	}
 	var (
 		credentials []byte
 		moves       bool
@@ -108,6 +111,22 @@ func (s *Service) change(ctx context.Context, before, i *v1alpha1.Instance, cred
 			"the new credentials of instance %q could not be written, what else was asked for has been; send the kubeconfig again", i.Name), kubeconfigArgument)
 	}
 	return nil
+}
+
+// mayInstall asks for what createInstance asks for where a change has the operator run
+// something else on the host cluster.
+func (s *Service) mayInstall(ctx context.Context, before, i *v1alpha1.Instance) error {
+	argument := ""
+	switch {
+	case !equality.Semantic.DeepEqual(before.Spec.Components, i.Spec.Components):
+		argument = componentsArgument
+	case before.Spec.KarmadaVersion != i.Spec.KarmadaVersion:
+		argument = "input.karmadaVersion"
+	}
+	if argument == "" || i.Spec.Mode != v1alpha1.InstanceModeManaged {
+		return nil
+	}
+	return s.Hosts.permitChange(ctx, i.Spec.HostCluster, argument)
 }
 
 func (in *UpdateInput) apply(i *v1alpha1.Instance) error {

@@ -28,21 +28,26 @@ type Hosts struct {
 	Visible *cluster.Service
 }
 
-// Permit returns nil when the caller may use a cluster as a host.
+// Permit returns nil when the caller may have an instance installed on a cluster.
 func (h Hosts) Permit(ctx context.Context, name string) error {
+	seen, err := h.Visible.Get(ctx, name)
+	switch {
+	case err != nil:
+		return err
+	case seen == nil:
+		return apierror.At(apierror.NotFound("Cluster", name), hostArgument)
+	case seen.Spec.Type == v1alpha1.ClusterTypeVirtual:
+		return apierror.Invalid(hostArgument, "cluster %q stands for an instance: nothing can be installed on it", name)
+	}
+	return h.permitChange(ctx, name, hostArgument)
+}
+
+// permitChange returns nil when the caller may change what runs on a host cluster; else
+// an error at the argument that asks for it.
+func (h Hosts) permitChange(ctx context.Context, name, argument string) error {
 	user, ok := authz.UserFrom(ctx)
 	if !ok {
-		return apierror.New(apierror.CodeUnauthenticated, "nobody is known to ask for this")
-	}
-	seen, err := h.Visible.Get(ctx, name)
-	if err != nil {
-		return err
-	}
-	if seen == nil {
-		return apierror.At(apierror.NotFound("Cluster", name), hostArgument)
-	}
-	if seen.Spec.Type == v1alpha1.ClusterTypeVirtual {
-		return apierror.Invalid(hostArgument, "cluster %q stands for an instance: nothing can be installed on it", name)
+		return apierror.New(apierror.CodeUnauthenticated, "Send a bearer token")
 	}
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User: user.Name, UID: user.UID, Groups: user.Groups, Extra: extra(user),
@@ -57,7 +62,7 @@ func (h Hosts) Permit(ctx context.Context, name string) error {
 	case !answer.Status.Allowed || answer.Status.Denied:
 		audit.From(ctx).Refuse(name)
 		return apierror.At(apierror.New(apierror.CodeForbidden,
-			"the roles that you have in the global cluster do not let you install on cluster %q: it takes patch on clusters.kairship.io", name), hostArgument)
+			"the roles that you have in the global cluster do not let you install on cluster %q: it takes patch on clusters.kairship.io", name), argument)
 	}
 	return nil
 }

@@ -1,0 +1,46 @@
+package instancelifecycle
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+func TestSources(t *testing.T) {
+	permitted := Sources{ImageRegistries: []string{"registry.example.com/mirror", "other.example.com:5000"}, CRDHosts: []string{"files.example.com", "files.example.com:8443"}}
+	for _, tt := range []struct {
+		reason        string
+		sources       Sources
+		registry, url string
+		refused       string
+	}{
+		{"nothing is named", Sources{}, "", "", ""},
+		{"nothing is permitted", Sources{}, "registry.example.com/mirror", "", "none but the default"},
+		{"a registry is permitted", permitted, "registry.example.com/mirror", "", ""},
+		{"a part of it too", permitted, "registry.example.com/mirror/karmada", "", ""},
+		{"a port is part of the name", permitted, "other.example.com", "", "imageRegistry"},
+		{"a registry with its port", permitted, "other.example.com:5000/mirror", "", ""},
+		{"the whole registry is more than a part of it", permitted, "registry.example.com", "", "imageRegistry"},
+		{"a path that only begins the same", permitted, "registry.example.com/mirrored", "", "imageRegistry"},
+		{"a host that only begins the same", permitted, "other.example.com:5000.example.net", "", "imageRegistry"},
+		{"no host is permitted", Sources{}, "", "https://files.example.com/crds.tar.gz", "none but the default"},
+		{"a host is permitted", permitted, "", "https://files.example.com/v1/crds.tar.gz", ""},
+		{"hosts have no case", permitted, "", "https://Files.example.com/crds.tar.gz", ""},
+		{"a permitted port", permitted, "", "https://files.example.com:8443/crds.tar.gz", ""},
+		{"another port", permitted, "", "https://files.example.com:6443/crds.tar.gz", "crdTarballURL"},
+		{"not encrypted", permitted, "", "http://files.example.com/crds.tar.gz", "by https"},
+		{"a host that only begins the same", permitted, "", "https://files.example.com.example.net/crds.tar.gz", "crdTarballURL"},
+		{"an address of the link", permitted, "", "https://169.254.169.254/latest", "crdTarballURL"},
+		{"the host is a user", permitted, "", "https://files.example.com@example.net/crds.tar.gz", "crdTarballURL"},
+		{"both are judged", permitted, "registry.example.com/mirror", "https://example.net/x", "crdTarballURL"},
+	} {
+		got := tt.sources.refusal(&v1alpha1.InstanceComponents{ImageRegistry: tt.registry, CRDTarballURL: tt.url})
+		if (got == "") != (tt.refused == "") || !strings.Contains(got, tt.refused) {
+			t.Errorf("%s: got %q, want it to say %q", tt.reason, got, tt.refused)
+		}
+	}
+	if got := permitted.refusal(nil); got != "" {
+		t.Errorf("no components: %s", got)
+	}
+}
