@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/kairship-io/kairship/cmd/internal/addresses"
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
@@ -20,6 +21,7 @@ type instanceOptions struct {
 	drainTimeout    time.Duration
 	failures        int
 	retryInterval   time.Duration
+	addresses       addresses.Options
 }
 
 func (o *instanceOptions) define(f *pflag.FlagSet) {
@@ -31,9 +33,11 @@ func (o *instanceOptions) define(f *pflag.FlagSet) {
 	f.DurationVar(&o.drainTimeout, "instance-drain-timeout", instanceproxy.DefaultDrainTimeout, "how long requests in flight, watches for example, may go on over a connection whose credentials were replaced")
 	f.IntVar(&o.failures, "instance-breaker-failures", instanceproxy.DefaultFailures, "how many requests in a row have to fail until requests to the instance fail at once")
 	f.DurationVar(&o.retryInterval, "instance-breaker-interval", instanceproxy.DefaultRetryInterval, "time between two looks whether an instance that failed answers again; no request of a user is used for that")
+	o.addresses.Define(f)
 }
 
 func (o *instanceOptions) validate(problems *flags.Problems) {
+	o.addresses.Validate(problems)
 	check := problems.Checkf
 	check(o.qps > 0, "--instance-qps: must be more than 0, not %v", o.qps)
 	check(o.burst >= 1, "--instance-burst: must be at least 1, not %d", o.burst)

@@ -33,6 +33,7 @@ func reachInstances(ctx context.Context, o instanceOptions, inventory cache.Cach
 		DrainTimeout:  o.drainTimeout,
 		Failures:      o.failures,
 		RetryInterval: o.retryInterval,
+		Addresses:     o.addresses.Limits(),
 		UserAgent:     program + "/" + version,
 		Registerer:    prometheus.DefaultRegisterer,
 		Logger:        logger,

@@ -107,7 +107,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	fleet.Write = newWrites(fleet, inventory, kube, clients, tokens, logger)
-	if fleet.Write.Instances, err = newInstanceWrites(config, fleet, inventory, kube); err != nil {
+	if fleet.Write.Instances, err = newInstanceWrites(config, fleet, inventory, kube, o.instances.addresses.Limits()); err != nil {
 		return nil, err
 	}
 	schema := generated.NewExecutableSchema(generated.Config{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
@@ -23,7 +25,7 @@ import (
 // +kubebuilder:rbac:groups="",resources=secrets,namespace=kairship-system,verbs=get;create;update
 
 // newInstanceWrites makes the service of the mutations of instances themselves.
-func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface) (*instances.Service, error) {
+func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface, permitted *connection.Addresses) (*instances.Service, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(corev1.AddToScheme(scheme))
@@ -37,7 +39,9 @@ func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched clien
 	}
 	return &instances.Service{
 		Access: fleet.Access, Global: global, Watched: watched, Operations: fleet.Operations, Now: time.Now,
-		Identify: instanceproxy.Identify,
-		Hosts:    instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
+		Identify: func(ctx context.Context, to connection.Connection) (string, error) {
+			return instanceproxy.Identify(ctx, to, permitted)
+		},
+		Hosts: instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
 	}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/kairship-io/kairship/cmd/internal/addresses"
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/cmd/internal/traces"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -56,6 +57,8 @@ type options struct {
 
 	probeInterval time.Duration
 	probeTimeout  time.Duration
+
+	addresses addresses.Options
 
 	imageRegistries []string
 	crdHosts        []string
@@ -109,6 +112,7 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 3*time.Second, "how long an instance or cluster may take to answer at one look; it counts as unreachable after 6s of looks in vain")
 			f.DurationVar(&o.statisticsInterval, "statistics-interval", controllers.DefaultStatisticsInterval, "least time between two writes of the figures of the same instance")
 		}),
+		flags.NewGroup("Addresses", o.addresses.Define),
 		flags.NewGroup("Managed instances", func(f *pflag.FlagSet) {
 			f.StringSliceVar(&o.imageRegistries, "allowed-image-registries", nil, "`registries` that components.imageRegistry of an Instance may name, separated by commas, each with a path where only a part is permitted: registry.example.com/mirror; images run on host clusters, so none beside the operator's own are permitted when empty")
 			f.StringSliceVar(&o.crdHosts, "allowed-crd-hosts", nil, "`hosts` that components.crdTarballURL of an Instance may name, separated by commas, with a port where it is not 443; only the release of the version is downloaded when empty")
@@ -200,6 +204,7 @@ func (o *options) validate(problems *flags.Problems) {
 	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
 	o.validateMetrics(problems)
+	o.addresses.Validate(problems)
 	for _, registry := range o.imageRegistries {
 		check(registry != "" && !strings.Contains(registry, "://") && !strings.HasSuffix(registry, "/"), "--allowed-image-registries: must be registries such as registry.example.com/mirror, and %q is none", registry)
 	}
@@ -248,7 +253,8 @@ func (o *options) settings() controllers.Settings {
 		Workers: o.workers, RetryFirstPause: o.retryFirstPause, RetryLongestPause: o.retryLongestPause,
 		CredentialsNamespaces: o.credentialsNamespaces,
 		ProbeInterval:         o.probeInterval, ProbeTimeout: o.probeTimeout, StatisticsInterval: o.statisticsInterval, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
-		Sources: instancelifecycle.Sources{ImageRegistries: o.imageRegistries, CRDHosts: o.crdHosts},
+		Addresses: o.addresses.Limits(),
+		Sources:   instancelifecycle.Sources{ImageRegistries: o.imageRegistries, CRDHosts: o.crdHosts},
 		Webhook: globalmanagementwebhook.Options{
 			Address: o.webhookAddress, CertFile: o.webhookCertFile, KeyFile: o.webhookKeyFile,
 			Secret: o.webhookSecretName(), ShutdownTimeout: o.shutdownTimeout,

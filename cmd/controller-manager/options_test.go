@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -10,8 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"go.uber.org/zap/zapcore"
 
+	"github.com/kairship-io/kairship/cmd/internal/addresses"
 	"github.com/kairship-io/kairship/cmd/internal/flags/flagstest"
+	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers"
+	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle"
 )
 
 func TestParse(t *testing.T) {
@@ -88,7 +92,7 @@ func TestFlagsOfTheContract(t *testing.T) {
 		webhookSecret: "kairship-system/kairship-global-management", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}
-	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{}), cmpopts.IgnoreFields(options{}, "given")); diff != "" {
+	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{}, addresses.Options{}), cmpopts.IgnoreFields(options{}, "given")); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
 }
@@ -98,6 +102,8 @@ func TestFlagsReachTheControllers(t *testing.T) {
 	o, err := parse([]string{
 		"--workers=instance-status=3", "--retry-first-pause=2s", "--retry-longest-pause=3s", "--probe-interval=4s", "--probe-timeout=5s",
 		"--statistics-interval=6s", "--import-interval=7s", "--access-interval=8s", "--revoked-binding-retention=9m",
+		"--open-address-ranges=127.0.0.0/8", "--closed-address-ranges=10.96.0.0/12,fd00::/64",
+		"--allowed-image-registries=registry.example.com/mirror", "--allowed-crd-hosts=files.example.com",
 	}, nil, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -106,8 +112,13 @@ func TestFlagsReachTheControllers(t *testing.T) {
 		Workers: map[string]int{"instance-status": 3}, RetryFirstPause: 2 * time.Second, RetryLongestPause: 3 * time.Second,
 		ProbeInterval: 4 * time.Second, ProbeTimeout: 5 * time.Second, StatisticsInterval: 6 * time.Second,
 		ImportInterval: 7 * time.Second, AccessInterval: 8 * time.Second, RevokedRetention: 9 * time.Minute,
+		Addresses: &connection.Addresses{
+			Open:   []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			Closed: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12"), netip.MustParsePrefix("fd00::/64")},
+		},
+		Sources: instancelifecycle.Sources{ImageRegistries: []string{"registry.example.com/mirror"}, CRDHosts: []string{"files.example.com"}},
 	}
-	if diff := cmp.Diff(want, o.settings(), cmpopts.IgnoreFields(controllers.Settings{}, "Webhook")); diff != "" {
+	if diff := cmp.Diff(want, o.settings(), cmpopts.IgnoreFields(controllers.Settings{}, "Webhook"), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 }

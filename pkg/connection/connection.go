@@ -15,7 +15,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -73,10 +72,10 @@ func (c Connection) proxy(*http.Request) (*url.URL, error) {
 	return url.Parse(c.ProxyURL)
 }
 
-// HTTPClient is the connection for plain requests: it adds the credentials, and
-// its idle connections can be closed when the credentials change, which the
-// transports that client-go shares cannot.
-func (c Connection) HTTPClient() (*http.Client, error) {
+// HTTPClient is the connection for plain requests, to permitted addresses only: it adds
+// the credentials, and its idle connections can be closed when the credentials change,
+// which the transports that client-go shares cannot.
+func (c Connection) HTTPClient(permitted *Addresses) (*http.Client, error) {
 	config := c.RESTConfig()
 	tlsConfig, err := rest.TLSConfigFor(config)
 	if err != nil {
@@ -84,7 +83,7 @@ func (c Connection) HTTPClient() (*http.Client, error) {
 	}
 	transport := &http.Transport{
 		Proxy:               c.proxy,
-		DialContext:         (&net.Dialer{Timeout: 5 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		DialContext:         permitted.Dialer(5*time.Second, 30*time.Second).DialContext,
 		TLSClientConfig:     tlsConfig,
 		TLSHandshakeTimeout: 5 * time.Second,
 		ForceAttemptHTTP2:   true,

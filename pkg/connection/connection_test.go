@@ -287,7 +287,7 @@ func TestHTTPClient(t *testing.T) {
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 
 	get := func(c connection.Connection, path string) (int, string, error) {
-		client, err := c.HTTPClient()
+		client, err := c.HTTPClient(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

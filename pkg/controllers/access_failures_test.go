@@ -87,7 +87,7 @@ func TestAServerThatHangsCostsOneTimeout(t *testing.T) {
 	}
 	close(release)
 	for i := range 5 {
-		w.wantBinding(fmt.Sprintf("hangs-%d", i), instanceReady, "Unknown/Unreachable", "nothing came back within 3s")
+		w.wantBinding(fmt.Sprintf("hangs-%d", i), instanceReady, "Unknown/Unreachable", "does not answer within 3s")
 	}
 	w.access.Timeout = 2 * time.Second
 	w.secret("hangs", "kubeconfig", withToken(w.door, "rotated")) // A client has the timeout that it was made with.

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterimport"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterindex"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
@@ -78,6 +79,8 @@ type Settings struct {
 	// an event that arrives late cannot give the role back;
 	// DefaultRevokedRetention when it is zero.
 	RevokedRetention time.Duration
+	// Addresses are those that endpoints of Instances and Clusters may have; nil for all.
+	Addresses *connection.Addresses
 	// Sources are where the images and CRDs of Managed instances may come from.
 	Sources instancelifecycle.Sources
 	// Webhook says where global management is listened to; nowhere when its address
@@ -215,7 +218,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	untried := credentials.Reader{Secrets: live, Memory: &credentials.Memory{Names: kube}, Namespaces: settings.CredentialsNamespaces}
 	secrets := untried
 	secrets.ProvenOnly = true
-	connected := &connections.Pool{}
+	connected := &connections.Pool{Addresses: settings.Addresses}
 	lost := make(chan event.GenericEvent, lookAtOnce)
 	controllers := map[string]setup{
 		virtualclustersync.Name: &virtualclustersync.Reconciler{

@@ -22,8 +22,8 @@ const (
 
 // Identify returns the UID of the namespace kube-system of the control plane that a
 // connection leads to. It is the same whatever address and credentials are used.
-func Identify(ctx context.Context, to connection.Connection) (string, error) {
-	client, err := to.HTTPClient()
+func Identify(ctx context.Context, to connection.Connection, permitted *connection.Addresses) (string, error) {
+	client, err := to.HTTPClient(permitted)
 	if err != nil {
 		return "", err
 	}

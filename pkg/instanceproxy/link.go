@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -88,7 +87,7 @@ func newLink(c connection.Connection, o Options, breakerChanged func(open bool))
 func newTransport(o Options, proxy func(*http.Request) (*url.URL, error), config *tls.Config) *http.Transport {
 	return &http.Transport{
 		Proxy:                 proxy,
-		DialContext:           (&net.Dialer{Timeout: o.DialTimeout, KeepAlive: 15 * time.Second}).DialContext,
+		DialContext:           o.Addresses.Dialer(o.DialTimeout, 15*time.Second).DialContext,
 		TLSClientConfig:       config,
 		TLSHandshakeTimeout:   o.DialTimeout,
 		ResponseHeaderTimeout: o.HeaderTimeout,

@@ -9,6 +9,8 @@ import (
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/connection"
 )
 
 // Defaults of Options.
@@ -55,6 +57,8 @@ type Options struct {
 	DrainTimeout time.Duration
 	// Failures is how many requests in a row have to fail until the breaker opens.
 	Failures int
+	// Addresses are those that endpoints may have; nil for all.
+	Addresses *connection.Addresses
 	// RetryInterval is the time between two probes of an instance that does not answer.
 	RetryInterval time.Duration
 	// DiscoveryAge is how old a remembered discovery may be.

@@ -199,6 +199,7 @@ func (w *world) startControllerManager() {
 	health, webhook := freeAddress(w.T), freeAddress(w.T)
 	start(w.T, static(w.T, "controller-manager"),
 		"--kubeconfig="+w.file("kubeconfig", kubeconfig(w.T, apitest.Config(w.T), token(w.T, w.kube, namespace, "kairship-controller-manager"))),
+		"--open-address-ranges=127.0.0.0/8",
 		"--health-probe-bind-address="+health, "--metrics-bind-address=0", "--probe-interval=1s", "--import-interval=1s", "--credentials-namespaces="+namespace,
 		"--webhook-bind-address="+webhook, "--webhook-cert-file="+w.file("tls.crt", certificate), "--webhook-key-file="+w.file("tls.key", key))
 	eventually(w.T, "the controller manager is ready", answers("http://"+health+"/readyz"))
@@ -223,6 +224,7 @@ func (w *world) startAPIServer() {
 	address := freeAddress(w.T)
 	start(w.T, static(w.T, "apiserver"),
 		"--kubeconfig="+w.file("kubeconfig", kubeconfig(w.T, apitest.Config(w.T), token(w.T, w.kube, namespace, "kairship-apiserver"))),
+		"--open-address-ranges=127.0.0.0/8",
 		"--listen-address="+address)
 	w.boss = caller{url: "http://" + address, token: token(w.T, w.kube, "team-a", "boss")}
 	// It is not ready before it has reached an index, and there is none here.

@@ -8,6 +8,9 @@ import (
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
+// openAddresses has Kairship connect to this machine, where the whole fleet is.
+const openAddresses = "--open-address-ranges=127.0.0.0/8"
+
 // karmada lists what makes an apiserver a Karmada control plane. The probe intervals and thresholds
 // of member clusters are short, so that a dead member is noticed in seconds.
 func (f *Fleet) karmada(name string) []process {
@@ -189,6 +192,7 @@ func (f *Fleet) kairship() []process {
 			"--external-url=" + f.ports.URL("kairship/tls"),
 			"--external-ca-file=" + f.pki("global").File("ca.crt"),
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),
+			openAddresses,
 		}, strings.Fields(os.Getenv(apiserverFlags))...),
 	}}
 	cert, key := f.pki("global").Server(webhookIdentity)
@@ -210,6 +214,7 @@ func (f *Fleet) kairship() []process {
 				"--webhook-cert-file=" + cert,
 				"--webhook-key-file=" + key,
 				"--webhook-secret=" + topology.SystemNamespace + "/" + webhookSecret,
+				openAddresses,
 			},
 		})
 	}

@@ -36,6 +36,9 @@ const (
 	ReasonAnswering = "Answering"
 	// ReasonNotAnswering means that there was no answer in time.
 	ReasonNotAnswering = "NotAnswering"
+	// ReasonAddressNotPermitted means that the endpoint has an address to which the
+	// controller manager's settings let nothing connect.
+	ReasonAddressNotPermitted = "AddressNotPermitted"
 	// ReasonRefused means that the apiserver answered and refused the credentials.
 	ReasonRefused = "Refused"
 	// ReasonNotTrusted means that the serving certificate did not pass.

@@ -58,6 +58,9 @@ const UserAgent = "kairship-controller-manager"
 
 // Pool holds connections. The zero value is ready for use.
 type Pool struct {
+	// Addresses are those that may be connected to; nil for all.
+	Addresses *connection.Addresses
+
 	mu    sync.Mutex
 	conns map[Key]*Conn
 }
@@ -72,7 +75,7 @@ func (p *Pool) Of(key Key, to connection.Connection) (*Conn, error) {
 	if old != nil && old.fingerprint == fingerprint {
 		return old, nil
 	}
-	client, err := to.HTTPClient()
+	client, err := to.HTTPClient(p.Addresses)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s %q: %w", key.kind, key.name, err)
 	}

@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -13,12 +12,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/connection"
 )
 
 // Judge says an observation in conditions: Reachable and Ready.
 //
 // The messages are the same for the same state: a message that named the local
-// port or the time of day would be written to the object at every look.
+// port or the time of day would be written to the object at every look. Whether a port
+// is closed, filtered or silent, and whether a name is known, is in the log alone:
+// those who choose an endpoint would explore the network by it.
 func Judge(seen Observation) (reachable, ready metav1.Condition) {
 	if seen.Err != nil {
 		reason, message := whyNot(seen)
@@ -49,7 +51,13 @@ func whyNot(seen Observation) (reason, message string) {
 	if problem := certificateProblem(seen.Err); problem != "" {
 		return v1alpha1.ReasonNotTrusted, fmt.Sprintf("The serving certificate of %s %s: correct the CA in the Secret, or the certificate.", seen.Endpoint, problem)
 	}
-	return v1alpha1.ReasonNotAnswering, fmt.Sprintf("%s does not answer: %s.", seen.Endpoint, transportProblem(seen))
+	switch {
+	case errors.Is(seen.Err, connection.ErrAddress):
+		return v1alpha1.ReasonAddressNotPermitted, fmt.Sprintf("%s is not connected to, because %s: an administrator of Kairship opens ranges with --open-address-ranges.", seen.Endpoint, connection.ErrAddress)
+	case errors.Is(seen.Err, errNotKubernetes):
+		return v1alpha1.ReasonNotAnswering, fmt.Sprintf("%s does not answer: %s.", seen.Endpoint, errNotKubernetes)
+	}
+	return v1alpha1.ReasonNotAnswering, fmt.Sprintf("%s does not answer within %s: see whether its name, address and port are right, whether it runs, and whether Kairship may connect to it.", seen.Endpoint, seen.Timeout)
 }
 
 // certificateProblem is what is wrong with the serving certificate; empty when
@@ -72,36 +80,6 @@ func certificateProblem(err error) string {
 		return "cannot be verified"
 	}
 	return ""
-}
-
-func transportProblem(seen Observation) string {
-	var (
-		resolve *net.DNSError
-		network *net.OpError
-		timeout net.Error
-	)
-	switch {
-	case errors.Is(seen.Err, errNotKubernetes):
-		return errNotKubernetes.Error()
-	case errors.Is(seen.Err, context.DeadlineExceeded), errors.As(seen.Err, &timeout) && timeout.Timeout():
-		return fmt.Sprintf("nothing came back within %s", seen.Timeout)
-	case errors.As(seen.Err, &resolve):
-		return fmt.Sprintf("the host name %s is not known", resolve.Name)
-	case errors.As(seen.Err, &network) && network.Op == "dial":
-		return fmt.Sprintf("connecting failed (%s)", innermost(network))
-	}
-	return "the connection broke"
-}
-
-// innermost is the system's own word for an error, such as connection refused.
-func innermost(err error) error {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err
-		}
-		err = next
-	}
 }
 
 // Unhealthy names the checks of /readyz that fail.

@@ -14,6 +14,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/version"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
@@ -86,6 +87,7 @@ func (p *Prober) Look(ctx context.Context, key connections.Key, to connection.Co
 	answer, answered := errors.AsType[*HTTPError](err)
 	switch {
 	case err != nil && (!answered || answer.Status == http.StatusUnauthorized):
+		log.FromContext(ctx).V(1).Info("An API server does not answer", "endpoint", to.Endpoint, "cause", err.Error())
 		seen.Err = err
 		return seen
 	case err != nil:

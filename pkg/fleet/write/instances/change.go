@@ -60,6 +60,9 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 		if to, credentials, err = readKubeconfig(*in.Kubeconfig); err != nil {
 			return nil, err
 		}
+		if err := s.Hosts.permitProxy(ctx, i.Name, to); err != nil {
+			return nil, err
+		}
 		if err := s.sameControlPlane(ctx, i, to); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,7 @@ package instances
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -11,12 +12,13 @@ import (
 // identify is which control plane a connection leads to: the UID of its namespace
 // kube-system. It is empty when that cannot be found out now: then the controllers
 // do, and use nothing before.
-func (s *Service) identify(ctx context.Context, to connection.Connection) string {
+func (s *Service) identify(ctx context.Context, to connection.Connection) (string, error) {
 	id, err := s.Identify(ctx, to)
-	if err != nil {
-		return ""
+	if errors.Is(err, connection.ErrAddress) {
+		return "", apierror.Invalid(kubeconfigArgument,
+			"Kairship does not connect to this server or proxy, because %s: an administrator of Kairship opens ranges with --open-address-ranges", connection.ErrAddress)
 	}
-	return id
+	return id, nil
 }
 
 // unregistered refuses a control plane that another instance holds. That instance is
@@ -51,8 +53,11 @@ func (s *Service) unregistered(ctx context.Context, i *v1alpha1.Instance, id str
 
 // sameControlPlane refuses to point an instance to another control plane than its own.
 func (s *Service) sameControlPlane(ctx context.Context, i *v1alpha1.Instance, to connection.Connection) error {
-	id, known := s.identify(ctx, to), i.Status.ControlPlane
-	if id != "" && known != nil && known.Claim == v1alpha1.ClaimHeld && known.KubeSystemID != id {
+	id, err := s.identify(ctx, to)
+	if err != nil {
+		return err
+	}
+	if known := i.Status.ControlPlane; id != "" && known != nil && known.Claim == v1alpha1.ClaimHeld && known.KubeSystemID != id {
 		return apierror.In(apierror.Invalid(kubeconfigArgument,
 			"the kubeconfig leads to another control plane (its kube-system has the UID %s) than instance %q (%s): register that one under a name of its own (registerInstance)",
 			id, i.Name, known.KubeSystemID), i.Name)

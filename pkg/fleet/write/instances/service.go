@@ -100,6 +100,9 @@ func (s *Service) Register(ctx context.Context, in RegisterInput) (*Payload, err
 	if err != nil {
 		return nil, err
 	}
+	if err := s.Hosts.permitProxy(ctx, in.Instance, to); err != nil {
+		return nil, err
+	}
 	i, err := described(in.Instance, in.Alias, in.Labels, in.KarmadaVersion)
 	if err != nil {
 		return nil, err
@@ -113,7 +116,11 @@ func (s *Service) Register(ctx context.Context, in RegisterInput) (*Payload, err
 	if err := s.createCredentials(ctx, i, credentials, true); err != nil {
 		return nil, err
 	}
-	if err := s.unregistered(ctx, i, s.identify(ctx, to)); err != nil {
+	id, err := s.identify(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.unregistered(ctx, i, id); err != nil {
 		return nil, err
 	}
 	if in.DryRun {
