@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -162,7 +163,10 @@ func (w *accessWorld) leaveNothing(name string) {
 	}
 	w.gone(name, &v1alpha1.Instance{})
 	for where, kube := range map[string]client.Client{"the global cluster": w.kube, "the instance": w.inside} {
-		for _, list := range []client.ObjectList{&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleBindingList{}} {
+		for _, list := range []client.ObjectList{
+			&rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleBindingList{},
+			&admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{},
+		} {
 			w.must(kube.List(w.Context(), list, client.MatchingLabels{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue}))
 			w.must(meta.EachListItem(list, func(item runtime.Object) error {
 				w.Errorf("%s still has %s", where, item.(client.Object).GetName()) //nolint:forcetypeassert // it would fail the test too

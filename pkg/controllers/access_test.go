@@ -7,11 +7,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/overrides"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
 )
 
@@ -80,7 +83,7 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		}
 	}
 
-	t.Run("what is settled is not written again, and looked at with three requests", func(t *testing.T) {
+	t.Run("what is settled is not written again, and looked at with five requests", func(t *testing.T) {
 		writes, reads := w.writes.Load()+w.door.writes.Load(), w.door.reads.Load()
 		for range 3 {
 			w.lookInside("bound")
@@ -89,8 +92,8 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		if now := w.writes.Load() + w.door.writes.Load(); now != writes {
 			t.Errorf("%d writes, want none", now-writes)
 		}
-		if now := w.door.reads.Load() - reads; now != 9 {
-			t.Errorf("%d reads, want 3 for each look", now)
+		if now := w.door.reads.Load() - reads; now != 15 {
+			t.Errorf("%d reads, want 5 for each look", now)
 		}
 	})
 
@@ -240,8 +243,8 @@ func TestFiftyBindingsCostAsManyReadsAsOne(t *testing.T) {
 	w.wantBinding("many-49", ready, "True/Bound")
 	reads := w.door.reads.Load()
 	w.lookInside("many")
-	if now := w.door.reads.Load() - reads; now != 3 {
-		t.Errorf("a look cost %d reads, want 3", now)
+	if now := w.door.reads.Load() - reads; now != 5 {
+		t.Errorf("a look cost %d reads, want 5", now)
 	}
 }
 
@@ -263,6 +266,15 @@ func TestDriftIsRepaired(t *testing.T) {
 			w.must(kube.List(t.Context(), roleList, ours))
 			w.must(kube.List(t.Context(), wide, ours))
 			w.must(kube.List(t.Context(), narrow, ours))
+			policies, inForce := &admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{}
+			w.must(kube.List(t.Context(), policies, ours))
+			w.must(kube.List(t.Context(), inForce, ours))
+			for _, item := range policies.Items {
+				found[where+" policy "+item.Name] = []any{item.Labels, item.Spec}
+			}
+			for _, item := range inForce.Items {
+				found[where+" policy in force "+item.Name] = []any{item.Labels, item.Spec}
+			}
 			for _, item := range roleList.Items {
 				found[where+" role "+item.Name] = []any{item.Labels, item.Rules, item.AggregationRule}
 			}
@@ -276,8 +288,8 @@ func TestDriftIsRepaired(t *testing.T) {
 		return found
 	}
 	want := snapshot()
-	if len(want) != 2*2+9+2 {
-		t.Fatalf("%d objects, want two in the global cluster for each binding, nine roles and two bindings inside", len(want))
+	if len(want) != 2*2+13+2+2 {
+		t.Fatalf("%d objects, want two in the global cluster for each binding, thirteen roles, two bindings, an admission policy and its binding inside", len(want))
 	}
 
 	const role, shop = "kairship:binding:alice-drift", "kairship:binding:alice-drift-shop"
@@ -342,6 +354,24 @@ func TestDriftIsRepaired(t *testing.T) {
 		}},
 		{"a role of the instance is deleted", func(t *testing.T) {
 			w.must(w.inside.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "kairship:karmada-editor"}}))
+		}},
+		{"the admission policy permits more", func(*testing.T) {
+			o := &admissionv1.ValidatingAdmissionPolicy{}
+			changed(w.inside, "", overrides.Name, o, func() { o.Spec.Validations[0].Expression = "true" })
+		}},
+		{"the admission policy looks away", func(*testing.T) {
+			o := &admissionv1.ValidatingAdmissionPolicy{}
+			changed(w.inside, "", overrides.Name, o, func() { o.Spec.FailurePolicy = ptr.To(admissionv1.Ignore) })
+		}},
+		{"the admission policy is deleted", func(t *testing.T) {
+			w.must(w.inside.Delete(t.Context(), &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: overrides.Name}}))
+		}},
+		{"the admission policy only warns", func(*testing.T) {
+			o := &admissionv1.ValidatingAdmissionPolicyBinding{}
+			changed(w.inside, "", overrides.Name, o, func() { o.Spec.ValidationActions = []admissionv1.ValidationAction{admissionv1.Warn} })
+		}},
+		{"the admission policy is out of force", func(t *testing.T) {
+			w.must(w.inside.Delete(t.Context(), &admissionv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: overrides.Name}}))
 		}},
 		{"a role that we do not know has our labels", func(t *testing.T) {
 			w.must(w.inside.Create(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "kairship:earlier", Labels: map[string]string{

@@ -75,14 +75,28 @@ func WithKarmadas() Option {
 	}
 }
 
+// WithKarmadaPolicies installs the CRDs of Karmada's policies, from the same module.
+func WithKarmadaPolicies() Option {
+	return func(env *envtest.Environment) error {
+		path, err := karmadaFile("charts", "karmada", "_crds", "bases", "policy")
+		env.CRDInstallOptions.Paths = append(env.CRDInstallOptions.Paths, path)
+		return err
+	}
+}
+
 func karmadaCRD() (string, error) {
+	return karmadaFile("operator", "config", "crds", "operator.karmada.io_karmadas.yaml")
+}
+
+// karmadaFile returns the path of a file or folder of the Karmada module.
+func karmadaFile(elements ...string) (string, error) {
 	list := exec.CommandContext(context.Background(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/karmada-io/karmada")
 	list.Dir = root()
 	out, err := list.Output()
 	if err != nil {
 		return "", fmt.Errorf("find the Karmada module: %w", err)
 	}
-	return filepath.Join(strings.TrimSpace(string(out)), "operator", "config", "crds", "operator.karmada.io_karmadas.yaml"), nil
+	return filepath.Join(append([]string{strings.TrimSpace(string(out))}, elements...)...), nil
 }
 
 // InstallKarmadas does the same as WithKarmadas while the server runs. The result

@@ -11,17 +11,20 @@
 // # Inside an instance
 //
 // Writes reach an instance as the person who makes them, so the instance has to
-// know the roles too. Each is a ClusterRole that Kubernetes aggregates from its
-// own role of the same rank, from ours about Karmada's kinds, and from any that
-// an administrator of the instance labels, for kinds that neither knows:
+// know the roles too. Each is a ClusterRole that Kubernetes aggregates from ours about
+// Kubernetes' and Karmada's kinds, from what operators add to Kubernetes' edit and admin
+// for kinds of their own, and from any that an administrator of the instance labels:
 //
 //	kairship.io/aggregate-to-viewer, -editor, -admin: "true"
 //
-// viewer does not take over everything that is aggregated to Kubernetes' view,
-// but only what Kubernetes itself puts there. Karmada adds Works to view, and a
-// Work holds the Secrets that it propagates, which a viewer may not read.
+// Nothing is taken over that Kubernetes or Karmada put into view and edit themselves:
+// Karmada adds Works and ResourceBindings to them, and its labels are Kubernetes' own. A
+// Work holds the Secrets that it propagates, and Karmada applies what it says in the
+// members with rights of its own. The admin of a whole instance has all of it.
 //
 // Bindings to single namespaces use variants of editor and admin that may not
 // write Namespaces and quotas: whoever edits what is in a namespace may neither
 // delete the namespace itself, nor change its labels and limits, as in Kubernetes.
+//
+// Editors write override policies only where package overrides limits these.
 package roles

@@ -1,6 +1,8 @@
 package roles
 
 import (
+	"slices"
+
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -15,7 +17,9 @@ const (
 	aggregateToView  = "rbac.authorization.k8s.io/aggregate-to-view"
 	aggregateToEdit  = "rbac.authorization.k8s.io/aggregate-to-edit"
 	aggregateToAdmin = "rbac.authorization.k8s.io/aggregate-to-admin"
-	bootstrapping    = "kubernetes.io/bootstrapping"
+	// Kubernetes and Karmada have these on roles of their own.
+	bootstrapping        = "kubernetes.io/bootstrapping"
+	karmadaBootstrapping = "karmada.io/bootstrapping"
 
 	aggregateTo = v1alpha1.GroupName + "/aggregate-to-"
 )
@@ -40,22 +44,38 @@ func Subject(subject v1alpha1.BindingSubject) rbacv1.Subject {
 
 // ClusterRoles are the ClusterRoles that an instance needs before anybody can
 // be bound there. Those with an aggregation rule have no rules of their own: the
-// instance fills them in.
-func ClusterRoles() []rbacv1.ClusterRole {
+// instance fills them in. Editors write override policies only where these are limited.
+func ClusterRoles(overridesLimited bool) []rbacv1.ClusterRole {
 	const viewer, editor, admin = v1alpha1.RoleViewer, v1alpha1.RoleEditor, v1alpha1.RoleAdmin
-	return []rbacv1.ClusterRole{
+	toEdit := []metav1.LabelSelector{others(aggregateToView), others(aggregateToEdit), labelled(into(viewer)), labelled(into(editor))}
+	toAdmin := slices.Concat(toEdit, []metav1.LabelSelector{others(aggregateToAdmin), labelled(into(admin))})
+	all := []rbacv1.ClusterRole{
+		piece(viewer, "kubernetes-viewer", kubernetesViewer, into(viewer)),
+		piece(editor, "kubernetes-editor", kubernetesEditor, into(editor)),
+		piece(admin, "kubernetes-admin", kubernetesAdmin, into(admin)),
 		piece(viewer, "karmada-viewer", viewerRules(), into(viewer)),
 		piece(editor, "karmada-editor", editorRules(), into(editor)),
 		piece(editor, "instance-editor", wholeEditorRules(), intoWhole(editor)),
 		piece(admin, "instance-admin", wholeAdminRules(), intoWhole(admin)),
 
-		aggregated(viewer, false, labelled(aggregateToView, bootstrapping), labelled(into(viewer))),
-		aggregated(editor, false, labelled(aggregateToEdit), labelled(into(viewer)), labelled(into(editor)), labelled(intoWhole(editor))),
-		aggregated(admin, false, labelled(aggregateToAdmin), labelled(into(viewer)), labelled(into(editor)), labelled(into(admin)),
-			labelled(intoWhole(editor)), labelled(intoWhole(admin))),
-		aggregated(editor, true, labelled(aggregateToEdit), labelled(into(viewer)), labelled(into(editor))),
-		aggregated(admin, true, labelled(aggregateToAdmin), labelled(into(viewer)), labelled(into(editor)), labelled(into(admin))),
+		aggregated(viewer, false, labelled(into(viewer))),
+		aggregated(editor, false, slices.Concat(toEdit, []metav1.LabelSelector{labelled(intoWhole(editor))})...),
+		// Karmada's own rules for admins are right for those of the whole instance.
+		aggregated(admin, false, slices.Concat([]metav1.LabelSelector{labelled(aggregateToAdmin)}, toAdmin,
+			[]metav1.LabelSelector{labelled(intoWhole(editor)), labelled(intoWhole(admin))})...),
+		aggregated(editor, true, toEdit...),
+		aggregated(admin, true, toAdmin...),
 	}
+	if overridesLimited {
+		all = append(all, piece(editor, "override-editor", overrideRules(), into(editor)))
+	}
+	return all
+}
+
+// WritesOverrides reports whether a role gets the right to write override policies only
+// where these are limited.
+func WritesOverrides(role v1alpha1.Role, namespaced bool) bool {
+	return role == v1alpha1.RoleEditor || (role == v1alpha1.RoleAdmin && namespaced)
 }
 
 // into is the label of what belongs into a role, wherever that is bound.
@@ -88,13 +108,17 @@ func ownLabels(role v1alpha1.Role) map[string]string {
 	}
 }
 
-func labelled(keys ...string) metav1.LabelSelector {
-	values := map[string]string{}
-	for _, key := range keys {
-		values[key] = "true"
-		if key == bootstrapping {
-			values[key] = "rbac-defaults"
-		}
+func labelled(key string) metav1.LabelSelector {
+	return metav1.LabelSelector{MatchLabels: map[string]string{key: "true"}}
+}
+
+// others selects what has a label of Kubernetes and is neither of Kubernetes nor of
+// Karmada: what operators add for kinds of their own.
+func others(key string) metav1.LabelSelector {
+	selector := labelled(key)
+	for _, label := range []string{bootstrapping, karmadaBootstrapping} {
+		selector.MatchExpressions = append(selector.MatchExpressions,
+			metav1.LabelSelectorRequirement{Key: label, Operator: metav1.LabelSelectorOpDoesNotExist})
 	}
-	return metav1.LabelSelector{MatchLabels: values}
+	return selector
 }

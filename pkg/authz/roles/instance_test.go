@@ -35,9 +35,6 @@ func surrounding() []rbacv1.ClusterRole {
 		}
 		return role
 	}
-	karmada := func(label string) map[string]string {
-		return map[string]string{label: "true", "karmada.io/bootstrapping": "rbac-defaults"}
-	}
 	return []rbacv1.ClusterRole{
 		kubernetes("admin", "", aggregateToAdmin), kubernetes("edit", aggregateToAdmin, aggregateToEdit), kubernetes("view", aggregateToEdit, aggregateToView),
 		foreign("system:aggregate-to-view", own(aggregateToView), read, "", "configmaps", "namespaces"),
@@ -45,8 +42,13 @@ func surrounding() []rbacv1.ClusterRole {
 		foreign("system:aggregate-to-edit", own(aggregateToEdit), append(slices.Clone(read), write...), "", "secrets"),
 		foreign("system:aggregate-to-edit:apps", own(aggregateToEdit), write, "apps", "deployments"),
 		foreign("system:aggregate-to-admin", own(aggregateToAdmin), append(slices.Clone(read), write...), "rbac.authorization.k8s.io", "roles", "rolebindings"),
-		foreign("karmada-view", karmada(aggregateToView), read, "work.karmada.io", "works"),
-		foreign("karmada-edit", karmada(aggregateToEdit), write, "work.karmada.io", "works"),
+		// Its installers give them the label of Kubernetes' own, its manifests one of Karmada's.
+		foreign("karmada-view", own(aggregateToView), read, "work.karmada.io", "works", "works/status"),
+		foreign("karmada-edit", own(aggregateToEdit), write, "work.karmada.io", "works", "resourcebindings"),
+		foreign("karmada-policies", own(aggregateToEdit), write, "policy.karmada.io", "overridepolicies", "federatedresourcequotas"),
+		foreign("karmada-of-manifests", map[string]string{aggregateToEdit: "true", "karmada.io/bootstrapping": "rbac-defaults"}, write, "work.karmada.io", "works"),
+		foreign("certificates-operator-edit", map[string]string{aggregateToEdit: "true"}, write, "certs.example.com", "certificates"),
+		foreign("certificates-operator-admin", map[string]string{aggregateToAdmin: "true"}, write, "certs.example.com", "issuers"),
 		foreign("shop-operator-view", map[string]string{aggregateToView: "true"}, read, "shop.example.com", "carts"),
 		foreign("database-operator-view", map[string]string{"kairship.io/aggregate-to-viewer": "true"}, read, "db.example.com", "databases"),
 	}
@@ -84,7 +86,8 @@ func aggregate(t *testing.T, all []rbacv1.ClusterRole) map[string][]rbacv1.Polic
 }
 
 func TestClusterRolesInAnInstance(t *testing.T) {
-	found := aggregate(t, append(surrounding(), ClusterRoles()...))
+	limited := aggregate(t, append(surrounding(), ClusterRoles(true)...))
+	unlimited := aggregate(t, append(surrounding(), ClusterRoles(false)...))
 	// Who may, in this order: viewer, then editor and admin of a namespace, then of the instance.
 	names := []string{"kairship:viewer", "kairship:namespace-editor", "kairship:namespace-admin", "kairship:editor", "kairship:admin"}
 	for _, c := range []struct {
@@ -100,6 +103,14 @@ func TestClusterRolesInAnInstance(t *testing.T) {
 		{"Secrets are not for viewers", "get", "", "secrets", "-eaEA"},
 		{"Secrets are not for viewers in a list either", "list", "", "secrets", "-eaEA"},
 		{"a Work holds Secrets, so it is not for viewers, whatever Karmada adds to view", "get", "work.karmada.io", "works", "-eaEA"},
+		{"a Work is any object of a member, whatever Karmada adds to edit", "create", "work.karmada.io", "works", "----A"},
+		{"a binding names any object, of other namespaces too", "update", "work.karmada.io", "resourcebindings", "----A"},
+		{"the same of those without a namespace", "patch", "work.karmada.io", "clusterresourcebindings", "----A"},
+		{"editors write override policies", "create", "policy.karmada.io", "overridepolicies", "-eaEA"},
+		{"what is not limited", "bypass", "kairship.io", "overrides", "----A"},
+		{"limits over all members are the instance's admin's", "update", "policy.karmada.io", "federatedresourcequotas", "----A"},
+		{"what others add to edit is for kinds of their own", "create", "certs.example.com", "certificates", "-eaEA"},
+		{"what others add to admin is for kinds of their own", "create", "certs.example.com", "issuers", "--a-A"},
 		{"what others add to view is not known to hold no Secrets", "get", "shop.example.com", "carts", "-eaEA"},
 		{"what is labelled for our roles is read by all of them", "get", "db.example.com", "databases", "veaEA"},
 		{"viewers write nothing", "update", "apps", "deployments", "-eaEA"},
@@ -118,23 +129,35 @@ func TestClusterRolesInAnInstance(t *testing.T) {
 		{"nobody gives away what they do not have", "bind", "rbac.authorization.k8s.io", "clusterroles", "-----"},
 		{"nobody becomes somebody else", "impersonate", "", "users", "-----"},
 		{"nobody changes admission", "create", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "-----"},
+		{"nobody changes the policy about overrides", "delete", "admissionregistration.k8s.io", "validatingadmissionpolicies", "-----"},
+		{"nobody takes it out of force", "update", "admissionregistration.k8s.io", "validatingadmissionpolicybindings", "-----"},
 	} {
-		got := ""
-		for i, name := range names {
-			letter := "-"
-			if allows(found[name], c.verb, c.group, c.resource) {
-				letter = "veaEA"[i : i+1]
+		for found, who := range map[*map[string][]rbacv1.PolicyRule]string{&limited: c.who, &unlimited: withoutLimits(c.resource, c.verb, c.who)} {
+			got := ""
+			for i, name := range names {
+				letter := "-"
+				if allows((*found)[name], c.verb, c.group, c.resource) {
+					letter = "veaEA"[i : i+1]
+				}
+				got += letter
 			}
-			got += letter
-		}
-		if got != c.who {
-			t.Errorf("%s: %s %s.%s is permitted to %s, want %s", c.reason, c.verb, c.resource, c.group, got, c.who)
+			if got != who {
+				t.Errorf("%s: %s %s.%s is permitted to %s, want %s", c.reason, c.verb, c.resource, c.group, got, who)
+			}
 		}
 	}
 }
 
+// withoutLimits is who may do something where override policies are not limited.
+func withoutLimits(resource, verb, who string) string {
+	if strings.HasSuffix(resource, "overridepolicies") && slices.Contains(write, verb) {
+		return "----A"
+	}
+	return who
+}
+
 func TestClusterRolesStayTogether(t *testing.T) {
-	all := ClusterRoles()
+	all := ClusterRoles(true)
 	byName := map[string]rbacv1.ClusterRole{}
 	for _, role := range all {
 		byName[role.Name] = role

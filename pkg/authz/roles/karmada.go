@@ -4,6 +4,9 @@ import (
 	"slices"
 
 	rbacv1 "k8s.io/api/rbac/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/overrides"
 )
 
 // write are the verbs that change objects. They are not in the rules of the
@@ -27,7 +30,8 @@ func rules(verbs []string, of ...kinds) []rbacv1.PolicyRule {
 }
 
 var (
-	// shared are Karmada's kinds that viewers read and editors write.
+	// shared are Karmada's kinds that viewers read and editors write. Editors write
+	// overriding, too, and admins of the instance the rest.
 	shared = []kinds{
 		{"apps.karmada.io", []string{"workloadrebalancers"}},
 		{"autoscaling.karmada.io", []string{"cronfederatedhpas", "federatedhpas"}},
@@ -35,11 +39,14 @@ var (
 		{"multicluster.x-k8s.io", []string{"serviceexports", "serviceimports"}},
 		{"networking.karmada.io", []string{"multiclusteringresses", "multiclusterservices"}},
 		{"policy.karmada.io", []string{
-			"propagationpolicies", "clusterpropagationpolicies", "overridepolicies", "clusteroverridepolicies",
-			"federatedresourcequotas", "clustertaintpolicies",
+			"propagationpolicies", "clusterpropagationpolicies", "clustertaintpolicies",
 		}},
 		{"remedy.karmada.io", []string{"remedies"}},
 	}
+	// overriding may only be written where package overrides limits it.
+	overriding = []kinds{{"policy.karmada.io", []string{"overridepolicies", "clusteroverridepolicies"}}}
+	// limiting are limits over all members.
+	limiting = []kinds{{"policy.karmada.io", []string{"federatedresourcequotas"}}}
 	// derived are what Karmada makes of the policies. A Work is missing: it holds
 	// what it propagates, Secrets too.
 	derived = []kinds{{"work.karmada.io", []string{"resourcebindings", "clusterresourcebindings"}}}
@@ -58,16 +65,22 @@ var (
 
 // viewerRules are what a viewer reads beside Kubernetes' own view.
 func viewerRules() []rbacv1.PolicyRule {
-	return rules(read, slices.Concat(withStatus(shared), withStatus(derived), surroundings)...)
+	return rules(read, slices.Concat(withStatus(slices.Concat(shared, overriding, limiting, derived)), surroundings)...)
 }
 
-// editorRules are what an editor writes beside Kubernetes' own edit.
+// editorRules are what an editor writes beside Kubernetes' own edit. What Karmada makes
+// of the policies is not among it: it applies what a ResourceBinding or a Work says in
+// the members with rights of its own.
 func editorRules() []rbacv1.PolicyRule {
 	return slices.Concat(
-		rules(write, slices.Concat(shared, derived)...),
+		rules(write, shared...),
 		rules(read, kinds{"work.karmada.io", []string{"works", "works/status"}}),
 	)
 }
+
+// overrideRules are what an editor writes where the admission policy of package
+// overrides is in force.
+func overrideRules() []rbacv1.PolicyRule { return rules(write, overriding...) }
 
 // wholeEditorRules are what an editor of a whole instance writes beside that.
 func wholeEditorRules() []rbacv1.PolicyRule {
@@ -80,7 +93,8 @@ func wholeEditorRules() []rbacv1.PolicyRule {
 // clusters/proxy a member is asked as the admin, and decides by its own rules.
 func wholeAdminRules() []rbacv1.PolicyRule {
 	return slices.Concat(
-		rules(write, surroundings...),
+		rules(write, slices.Concat(surroundings, overriding, limiting, derived)...),
+		rules([]string{overrides.Bypass}, kinds{v1alpha1.GroupName, []string{overrides.Resource}}),
 		rules(write, kinds{"", []string{"resourcequotas", "limitranges"}}),
 		rules(slices.Concat(read, write),
 			kinds{"cluster.karmada.io", []string{"clusters/proxy"}},

@@ -32,7 +32,7 @@ var words = map[v1alpha1.Role]struct {
 			"See the values of Secrets",
 			"Use the native passthrough, with kubectl for example",
 		},
-		rules: func() []rbacv1.PolicyRule { return slices.Concat(editorRules(), wholeEditorRules()) },
+		rules: func() []rbacv1.PolicyRule { return slices.Concat(editorRules(), overrideRules(), wholeEditorRules()) },
 	},
 	v1alpha1.RoleAdmin: {
 		description: "Does everything on the instance, and says who may do what on it.",

@@ -102,6 +102,9 @@ func (s *scope) verdict(b *binding, failed *failures) metav1.Condition {
 		return v1alpha1.InstanceNotBound(v1alpha1.ReasonRolesEmpty,
 			fmt.Sprintf("The instance has not put together its ClusterRole %q, so the role permits nothing there. The controller clusterrole-aggregation of its kube-controller-manager does that: is it running?", target))
 	}
+	if said := s.overridesOf(b); said != nil {
+		return *said
+	}
 	if places > 0 {
 		return v1alpha1.InstanceBound(fmt.Sprintf("The role is bound in %d namespaces of the instance.", places))
 	}

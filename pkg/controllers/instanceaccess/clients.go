@@ -2,10 +2,14 @@ package instanceaccess
 
 import (
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
+	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 )
@@ -26,29 +30,43 @@ type clients struct {
 
 type cachedClient struct {
 	conn *connections.Conn
-	rbac rbacclient.RbacV1Interface
+	inside
+}
+
+// inside is the client of an instance.
+type inside struct {
+	rbac      rbacclient.RbacV1Interface
+	admission admissionclient.AdmissionregistrationV1Interface
 }
 
 // of is the client of an instance. Nothing is dialled here.
-func (c *clients) of(instance string, conn *connections.Conn, timeout time.Duration) (rbacclient.RbacV1Interface, error) {
+func (c *clients) of(instance string, conn *connections.Conn, timeout time.Duration) (inside, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if old, found := c.byName[instance]; found && old.conn == conn {
-		return old.rbac, nil
+		return old.inside, nil
 	}
 	limited := *conn.HTTP
 	limited.Timeout = timeout
 	config := conn.RESTConfig()
-	config.QPS, config.Burst, config.UserAgent = requestsPerSecond, burst, connections.UserAgent+"/"+Name
-	rbac, err := rbacclient.NewForConfigAndClient(config, &limited)
+	config.RateLimiter, config.UserAgent = flowcontrol.NewTokenBucketRateLimiter(requestsPerSecond, burst), connections.UserAgent+"/"+Name
+	made, err := newInside(config, &limited)
 	if err != nil {
-		return nil, fmt.Errorf("connect to instance %q: %w", instance, err)
+		return inside{}, fmt.Errorf("connect to instance %q: %w", instance, err)
 	}
 	if c.byName == nil {
 		c.byName = map[string]cachedClient{}
 	}
-	c.byName[instance] = cachedClient{conn: conn, rbac: rbac}
-	return rbac, nil
+	c.byName[instance] = cachedClient{conn: conn, inside: made}
+	return made, nil
+}
+
+func newInside(config *rest.Config, over *http.Client) (made inside, err error) {
+	if made.rbac, err = rbacclient.NewForConfigAndClient(config, over); err != nil {
+		return made, err
+	}
+	made.admission, err = admissionclient.NewForConfigAndClient(config, over)
+	return made, err
 }
 
 // forget drops the client of an instance that nothing is left to do in. The

@@ -1,12 +1,13 @@
 // Package instanceaccess keeps the access rules inside every instance: the
-// ClusterRoles that the roles are, and for each InstanceRoleBinding a
+// ClusterRoles that the roles are, the admission policy of package overrides, and for each InstanceRoleBinding a
 // ClusterRoleBinding, or a RoleBinding in each of its namespaces, all called
 // kairship:binding:<name>. Package instancerolebinding does the same in the
 // global cluster.
 //
 // One reconciliation is about one instance and all of its bindings: the instance
-// is read with three lists however many bindings there are, one that does not
-// answer costs one worker one timeout, and rules whose binding is gone are found.
+// is read with three lists and two gets however many bindings there are, one that
+// does not answer costs one worker one timeout, and rules whose binding is gone are
+// found.
 package instanceaccess
 
 import (
@@ -135,7 +136,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	// A Stop carries no condition here: every binding has been told its own.
 	_, result, err := outcome.Of(ctx, outcome.Run(ctx, s,
-		r.standForInstance, r.connect, r.hold, r.look, r.clean, r.writeRoles, r.bind, r.releaseInstance))
+		r.standForInstance, r.connect, r.hold, r.look, r.clean, r.limitOverrides, r.writeRoles, r.bind, r.releaseInstance))
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.next(s)
 	}
@@ -149,7 +150,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // next is when to look again after everything was done that could be.
 func (r *Reconciler) next(s *scope) time.Duration {
 	switch {
-	case s.rolesAreNew:
+	case s.rolesAreNew || s.overrides.isNew:
 		return afterNewRoles
 	case s.unsettled:
 		return afterUnsettled

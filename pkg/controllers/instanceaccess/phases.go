@@ -56,7 +56,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	if err != nil {
 		return err
 	}
-	if s.rbac, err = r.instances.of(s.name, conn, r.Timeout); err != nil {
+	if s.inside, err = r.instances.of(s.name, conn, r.Timeout); err != nil {
 		return err
 	}
 	s.to = to
@@ -178,7 +178,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 // writeRoles keeps the ClusterRoles that bindings refer to. When nobody is bound
 // any more, not from another global cluster either, they go.
 func (r *Reconciler) writeRoles(ctx context.Context, s *scope) error {
-	wanted := roles.ClusterRoles()
+	wanted := roles.ClusterRoles(s.overrides.inForce)
 	if !s.anybodyWanted() {
 		wanted = nil
 		if s.strangers > 0 || len(s.grants) > 0 {

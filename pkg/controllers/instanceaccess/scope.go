@@ -7,7 +7,6 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
@@ -21,9 +20,9 @@ type scope struct {
 	instance *v1alpha1.Instance
 	bindings []*binding
 
-	// to is how the instance is reached, and rbac its client; set by connect.
-	to   connection.Connection
-	rbac rbacclient.RbacV1Interface
+	// to is how the instance is reached, and inside its client; set by connect.
+	to connection.Connection
+	inside
 	// global is what marks our objects inside; set by connect.
 	global string
 
@@ -34,6 +33,9 @@ type scope struct {
 	// strangers is how many grants are there that were made for another Instance,
 	// or from another global cluster.
 	strangers int
+
+	// overrides is how it is with the admission policy for overrides; set by limit.
+	overrides limitation
 
 	// rolesAreNew says that roles were written just now; unsettled, that the
 	// instance has not done its part yet.

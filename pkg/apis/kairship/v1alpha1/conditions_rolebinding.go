@@ -26,6 +26,9 @@ const (
 	// ReasonRolesEmpty means that the instance has the roles, and has not filled
 	// them with Kubernetes' own rules.
 	ReasonRolesEmpty = "RolesEmpty"
+	// ReasonOverridesWithheld means that the role has taken effect without the right to
+	// write override policies, because the instance cannot limit these.
+	ReasonOverridesWithheld = "OverridesWithheld"
 )
 
 // GlobalBound says that the rules in the global cluster are there.
