@@ -22,6 +22,8 @@ type subject struct {
 	kind            Kind
 	namespace, name string
 	paths           Paths
+	// sent is the object that was sent, as a map; nil for what is no object.
+	sent any
 }
 
 func (s subject) String() string {
@@ -38,9 +40,9 @@ func (s subject) secret() bool { return s.kind.Group == "" && s.kind.Resource ==
 // translate turns what became of a request into an error about the inputs.
 func (s *Site) translate(ctx context.Context, c call, err error) error {
 	about := subject{
-		instance: s.Instance, verb: c.verb, kind: c.kind, namespace: c.namespace, name: c.name, paths: c.options.Paths,
+		instance: s.Instance, verb: c.verb, kind: c.kind, namespace: c.namespace, name: c.name, paths: c.options.Paths, sent: c.object,
 	}
-	translated := Translate(about.instance, err, about.kind, about.verb, about.namespace, about.name, about.paths)
+	translated := about.translate(err)
 	e, ok := errors.AsType[*apierror.Error](translated)
 	if !ok || e.Code != apierror.CodeConflict || c.verb == http.MethodGet || len(e.Fields) > 0 {
 		return translated
@@ -60,28 +62,34 @@ func (s *Site) translate(ctx context.Context, c call, err error) error {
 // the inputs of a mutation. It is a pure function. Errors that are Kairship's own
 // are returned as they are, with their instance.
 func Translate(instance string, err error, kind Kind, verb, namespace, name string, paths Paths) error {
-	about := subject{instance: instance, verb: verb, kind: kind, namespace: namespace, name: name, paths: paths}
+	return subject{instance: instance, verb: verb, kind: kind, namespace: namespace, name: name, paths: paths}.translate(err)
+}
+
+func (s subject) translate(err error) error {
 	if own, ok := errors.AsType[*apierror.Error](err); ok {
-		return apierror.In(own, instance)
+		return apierror.In(own, s.instance)
 	}
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
 		if meta.IsNoMatchError(err) {
-			return apierror.In(apierror.Invalid(paths.Argument("kind"), "instance %q does not serve this kind", instance), instance)
+			return apierror.In(apierror.Invalid(s.paths.Argument("kind"), "instance %q does not serve this kind", s.instance), s.instance)
 		}
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			return err
 		}
-		return apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "instance %q did not answer as expected", instance), instance)
+		return apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "instance %q did not answer as expected", s.instance), s.instance)
 	}
-	s := status.Status()
-	e := about.of(&s)
-	e.Instance, e.Cause = instance, err
+	said := status.Status()
+	e := s.of(&said)
+	e.Instance, e.Cause = s.instance, err
 	return e
 }
 
 func (s subject) of(status *metav1.Status) *apierror.Error {
 	if e := s.deniedByKarmada(status); e != nil {
+		return e
+	}
+	if e := s.deniedOverride(status); e != nil {
 		return e
 	}
 	switch status.Reason {
