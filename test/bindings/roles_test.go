@@ -66,6 +66,11 @@ func TestRolesDoWhatTheySay(t *testing.T) {
 		{"what became of policies is read", s.alpha, action{"list", work, "resourcebindings", "", shop, ""}, "veaVEA"},
 		{"Secrets are seen", s.alpha, action{"get", "", "secrets", "", shop, "x"}, "eaEA"},
 		{"Works, which hold Secrets, are seen", s.alpha, action{"list", work, "works", "", shop, ""}, "eaEA"},
+		{"Works, which Karmada applies as they are, are written", s.alpha, action{"create", work, "works", "", shop, ""}, "A"},
+		{"what Karmada makes of policies is written", s.alpha, action{"update", work, "resourcebindings", "", shop, "x"}, "A"},
+		{"the same without a namespace", s.alpha, action{"update", work, "clusterresourcebindings", "", "", "x"}, "A"},
+		{"limits over all members are written", s.alpha, action{"create", policy, "federatedresourcequotas", "", shop, ""}, "A"},
+		{"overrides are written without limits", s.alpha, action{"bypass", kairship, "overrides", "", "", ""}, "A"},
 		{"member clusters are seen", s.alpha, action{"list", "cluster.karmada.io", "clusters", "", "", ""}, "VEA"},
 		{"members are joined", s.alpha, action{"create", "cluster.karmada.io", "clusters", "", "", ""}, "EA"},
 		{"namespaces are made", s.alpha, action{"create", "", "namespaces", "", "", ""}, "EA"},
@@ -75,6 +80,7 @@ func TestRolesDoWhatTheySay(t *testing.T) {
 		{"nobody goes beyond what they have", s.alpha, action{"escalate", "rbac.authorization.k8s.io", "clusterroles", "", "", ""}, ""},
 		{"nobody becomes somebody else", s.alpha, action{"impersonate", "", "users", "", "", "x"}, ""},
 		{"nobody changes admission", s.alpha, action{"create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "", ""}, ""},
+		{"nobody changes the policy that limits overrides", s.alpha, action{"delete", "admissionregistration.k8s.io", "validatingadmissionpolicies", "", "", "overrides.kairship.io"}, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			// An API server sees new rules a moment after they were stored.

@@ -41,6 +41,7 @@ var words = map[v1alpha1.Role]struct {
 			"Say who has which role on the instance",
 			"Change the instance's own settings, and delete it",
 			"Write custom resource definitions, storage and priority classes, resource interpreters and access rules in the instance",
+			"Write quotas, overrides of any field, and the bindings and Works that Karmada makes of policies",
 		},
 		rules: wholeAdminRules,
 	},
