@@ -83,7 +83,7 @@ func TestOverridesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 				return 0
 			})
 		}, func(*testing.T) { w.door.open() }, "does not let its credentials write ValidatingAdmissionPolicies"},
-		{"somebody else's policy has the name", func(t *testing.T) {
+		{"a policy of another owner has the name", func(t *testing.T) {
 			w.must(w.inside.Get(t.Context(), client.ObjectKeyFromObject(policy), policy))
 			policy.Labels = nil
 			w.must(w.inside.Update(t.Context(), policy))

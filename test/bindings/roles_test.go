@@ -80,7 +80,7 @@ func TestRolesDoWhatTheySay(t *testing.T) {
 		{"nobody goes beyond what they have", s.alpha, action{"escalate", "rbac.authorization.k8s.io", "clusterroles", "", "", ""}, ""},
 		{"nobody becomes somebody else", s.alpha, action{"impersonate", "", "users", "", "", "x"}, ""},
 		{"nobody changes admission", s.alpha, action{"create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "", ""}, ""},
-		{"nobody changes the policy that limits overrides", s.alpha, action{"delete", "admissionregistration.k8s.io", "validatingadmissionpolicies", "", "", "overrides.kairship.io"}, ""},
+		{"no role changes the policy that limits overrides", s.alpha, action{"delete", "admissionregistration.k8s.io", "validatingadmissionpolicies", "", "", "overrides.kairship.io"}, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			// An API server sees new rules a moment after they were stored.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -58,7 +60,7 @@ func (s *scene) propagate(version, kind, name string) {
 func (s *scene) policy(kind, name, spec string) *unstructured.Unstructured {
 	s.Helper()
 	u := &unstructured.Unstructured{Object: map[string]any{"spec": s.read(spec)}}
-	u.SetGroupVersionKind(policyv1alpha1.SchemeGroupVersion.WithKind(kind))
+	u.SetGroupVersionKind(schema.GroupVersion(policyv1alpha1.GroupVersion).WithKind(kind))
 	u.SetName(name)
 	if kind == "OverridePolicy" {
 		u.SetNamespace(s.namespace)
@@ -217,11 +219,8 @@ func (s *scene) attack(as *person, kind string) {
 	}
 	input := func(more map[string]any) map[string]any {
 		out := map[string]any{}
-		for _, from := range []map[string]any{where, more} {
-			for key, value := range from {
-				out[key] = value
-			}
-		}
+		maps.Copy(out, where)
+		maps.Copy(out, more)
 		return out
 	}
 	spec, there := s.read(s.bound(as.user, "REPLACE")), s.policy(kind, name, "{}")
@@ -254,11 +253,8 @@ func (s *scene) attack(as *person, kind string) {
 			s.refusedAt(map[string]string{"MERGE": "input.patch.spec", "JSON": "input.patch", "APPLY": "input.patch." + first}[of], errs)
 		}
 
-		for mutation, more := range map[string]map[string]any{
-			"applyManifests":    {"manifests": string(manifest)},
-			"deployApplication": {"manifests": string(manifest)},
-		} {
-			payload, errs := s.mutate(as.graphql, mutation, "results { action error { code argument message } }", map[string]any{"instance": "alpha", "manifests": more["manifests"]})
+		for _, mutation := range []string{"applyManifests", "deployApplication"} {
+			payload, errs := s.mutate(as.graphql, mutation, "results { action error { code argument message } }", map[string]any{"instance": "alpha", "manifests": string(manifest)})
 			said, _ := json.Marshal(payload)
 			if len(errs) > 0 || !strings.Contains(string(said), `"code":"INVALID"`) || !strings.Contains(string(said), `"argument":"input.manifests[0].`+first+`"`) {
 				t.Errorf("%s: got %s and %v", mutation, said, errs)

@@ -185,6 +185,22 @@ func TestPolicyJudgesChanges(t *testing.T) {
 	}
 }
 
+// TestPolicyJudgesManyChanges writes as many changes as a person ever will: what an API
+// server spends on a policy is limited, and beyond that it refuses.
+func TestPolicyJudgesManyChanges(t *testing.T) {
+	w := open(t)
+	const many = 1000
+	changes := make([]string, many)
+	for i := range changes {
+		changes[i] = fmt.Sprintf("{path: /spec/template/spec/containers/0/env/%d/value, operator: replace, value: a value of some length}", i)
+	}
+	spec := configMaps + "overrideRules: [{overriders: {plaintext: [" + strings.Join(changes, ", ") + "]}}]"
+	refused(t, w.editor.Create(t.Context(), policyOf(t, "OverridePolicy", "default", "many", spec), client.DryRunAll), false)
+	changes[many-1] = "{path: /kind, operator: replace, value: Secret}"
+	spec = configMaps + "overrideRules: [{overriders: {plaintext: [" + strings.Join(changes, ", ") + "]}}]"
+	refused(t, w.editor.Create(t.Context(), policyOf(t, "OverridePolicy", "default", "many", spec), client.DryRunAll), true)
+}
+
 // TestPolicyRefusesOverridersOfLaterVersions gives the kind an overrider that the policy
 // does not know.
 func TestPolicyRefusesOverridersOfLaterVersions(t *testing.T) {

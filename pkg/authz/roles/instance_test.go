@@ -129,8 +129,8 @@ func TestClusterRolesInAnInstance(t *testing.T) {
 		{"nobody gives away what they do not have", "bind", "rbac.authorization.k8s.io", "clusterroles", "-----"},
 		{"nobody becomes somebody else", "impersonate", "", "users", "-----"},
 		{"nobody changes admission", "create", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "-----"},
-		{"nobody changes the policy about overrides", "delete", "admissionregistration.k8s.io", "validatingadmissionpolicies", "-----"},
-		{"nobody takes it out of force", "update", "admissionregistration.k8s.io", "validatingadmissionpolicybindings", "-----"},
+		{"no role changes the policy about overrides", "delete", "admissionregistration.k8s.io", "validatingadmissionpolicies", "-----"},
+		{"no role takes it out of force", "update", "admissionregistration.k8s.io", "validatingadmissionpolicybindings", "-----"},
 	} {
 		for found, who := range map[*map[string][]rbacv1.PolicyRule]string{&limited: c.who, &unlimited: withoutLimits(c.resource, c.verb, c.who)} {
 			got := ""

@@ -8,7 +8,7 @@ import (
 
 // The rules of Kubernetes' own roles view, edit and admin. They are not aggregated
 // from these: Karmada adds rules to view and edit, with the labels of Kubernetes' own,
-// and whoever writes a Work or a ResourceBinding writes any object of a member. A test
+// and a user who writes Works or ResourceBindings writes any object of a member. A test
 // compares them with those of an API server.
 
 // kubernetesViewer are the rules of view.

@@ -27,7 +27,7 @@ type limitation struct {
 }
 
 // limitOverrides keeps the admission policy that limits what editors may override. It
-// goes with the ClusterRoles, once nobody is bound any more.
+// goes with the ClusterRoles, with the last binding.
 func (r *Reconciler) limitOverrides(ctx context.Context, s *scope) error {
 	policies, bindings := s.admission.ValidatingAdmissionPolicies(), s.admission.ValidatingAdmissionPolicyBindings()
 	if !s.anybodyWanted() {

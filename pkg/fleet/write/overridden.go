@@ -14,7 +14,7 @@ import (
 
 // deniedOverride says which inputs the admission policy for overrides found fault with;
 // nil when it did not refuse the request. It names no fields; they are those of the
-// object that was sent. Of a patch nobody knows them, so the policy's own words stay.
+// object that was sent. The fields of a patch are not known, so the policy's own words stay.
 func (s subject) deniedOverride(status *metav1.Status) *apierror.Error {
 	if !strings.Contains(status.Message, "ValidatingAdmissionPolicy '"+overrides.Name+"'") {
 		return nil
