@@ -1,8 +1,8 @@
 // Package instanceaccess keeps the access rules inside every instance: the
-// ClusterRoles that the roles are, the admission policy of package overrides, and for each InstanceRoleBinding a
-// ClusterRoleBinding, or a RoleBinding in each of its namespaces, all called
-// kairship:binding:<name>. Package instancerolebinding does the same in the
-// global cluster.
+// ClusterRoles that the roles are, the admission policy of package overrides, and
+// for each InstanceRoleBinding a ClusterRoleBinding, or a RoleBinding in each of its
+// namespaces, all called kairship:binding:<name>. Package instancerolebinding does
+// the same in the global cluster.
 //
 // One reconciliation is about one instance and all of its bindings: the instance
 // is read with three lists and two gets however many bindings there are, one that
