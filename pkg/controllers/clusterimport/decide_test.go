@@ -179,8 +179,8 @@ func TestFaultsInWords(t *testing.T) {
 		says      string
 		transient bool
 	}{
-		{"the cluster is down", inMember, refused, v1alpha1.ReasonUnreachable, "connection refused", false},
-		{"the instance is down", inInstance, refused, v1alpha1.ReasonInstanceUnreachable, "connection refused", false},
+		{"the cluster is down", inMember, refused, v1alpha1.ReasonUnreachable, "does not answer within 1s", false},
+		{"the instance is down", inInstance, refused, v1alpha1.ReasonInstanceUnreachable, "does not answer within 1s", false},
 		{"the credentials are over", inMember, apierrors.NewUnauthorized("no"), v1alpha1.ReasonUnreachable, "does not accept the credentials", false},
 		{"they may not do it", inMember, apierrors.NewForbidden(resource, "x", errors.New("no")), v1alpha1.ReasonNotAllowed, "cluster-admin", false},
 		{"admission does not want it", inInstance, apierrors.NewBadRequest("no"), v1alpha1.ReasonRejected, "make it", false},
