@@ -115,7 +115,7 @@ func (o *options) flags() []flags.Group {
 		flags.NewGroup("Addresses", o.addresses.Define),
 		flags.NewGroup("Managed instances", func(f *pflag.FlagSet) {
 			f.StringSliceVar(&o.imageRegistries, "allowed-image-registries", nil, "`registries` that components.imageRegistry of an Instance may name, separated by commas, each with a path where only a part is permitted: registry.example.com/mirror; images run on host clusters, so none beside the operator's own are permitted when empty")
-			f.StringSliceVar(&o.crdHosts, "allowed-crd-hosts", nil, "`hosts` that components.crdTarballURL of an Instance may name, separated by commas, with a port where it is not 443; only the release of the version is downloaded when empty")
+			f.StringSliceVar(&o.crdHosts, "allowed-crd-hosts", nil, "`hosts` that components.crdTarballURL of an Instance may name, separated by commas, with a port where only one is permitted, and by https unless one begins with http://; only the release of the version is downloaded when empty")
 		}),
 		flags.NewGroup("Members", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.importInterval, "import-interval", controllers.DefaultImportInterval, "time between two looks at the members of the same instance")
@@ -209,7 +209,8 @@ func (o *options) validate(problems *flags.Problems) {
 		check(registry != "" && !strings.Contains(registry, "://") && !strings.HasSuffix(registry, "/"), "--allowed-image-registries: must be registries such as registry.example.com/mirror, and %q is none", registry)
 	}
 	for _, host := range o.crdHosts {
-		check(host != "" && !strings.Contains(host, "/"), "--allowed-crd-hosts: must be hosts such as files.example.com, and %q is none", host)
+		name := strings.TrimPrefix(host, "http://")
+		check(name != "" && !strings.Contains(name, "/"), "--allowed-crd-hosts: must be hosts such as files.example.com, and %q is none", host)
 	}
 	check(o.importInterval >= time.Second, "--import-interval: must be at least 1s, not %s", o.importInterval)
 	check(o.accessInterval >= time.Second, "--access-interval: must be at least 1s, not %s", o.accessInterval)

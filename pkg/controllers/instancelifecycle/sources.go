@@ -15,7 +15,8 @@ import (
 type Sources struct {
 	// ImageRegistries are registries, with a path where only a part of one is permitted.
 	ImageRegistries []string
-	// CRDHosts are hosts of CRD archives, with a port where it is not that of https.
+	// CRDHosts are hosts of CRD archives, with a port where only one is permitted. One
+	// that begins with http:// is permitted without encryption.
 	CRDHosts []string
 }
 
@@ -35,11 +36,20 @@ func (s Sources) refusal(components *v1alpha1.InstanceComponents) string {
 		return ""
 	}
 	from, err := url.Parse(components.CRDTarballURL)
-	if err != nil || from.Scheme != "https" || !slices.ContainsFunc(s.CRDHosts, func(permitted string) bool { return strings.EqualFold(from.Host, permitted) }) {
-		return fmt.Sprintf("Karmada's CRDs may not come from %s (spec.components.crdTarballURL): %s, by https. An administrator of Kairship permits a host with --allowed-crd-hosts.",
+	if err != nil || !slices.ContainsFunc(s.CRDHosts, func(permitted string) bool { return leadsTo(from, permitted) }) {
+		return fmt.Sprintf("Karmada's CRDs may not come from %s (spec.components.crdTarballURL): %s. An administrator of Kairship permits a host with --allowed-crd-hosts.",
 			components.CRDTarballURL, permits(s.CRDHosts))
 	}
 	return ""
+}
+
+// leadsTo reports whether a URL leads to a permitted host.
+func leadsTo(from *url.URL, permitted string) bool {
+	scheme, host := "https", permitted
+	if name, plain := strings.CutPrefix(permitted, "http://"); plain {
+		scheme, host = "http", name
+	}
+	return from.Scheme == scheme && (strings.EqualFold(from.Host, host) || strings.EqualFold(from.Hostname(), host))
 }
 
 // permits returns what a list permits, for a person.

@@ -8,7 +8,7 @@ import (
 )
 
 func TestSources(t *testing.T) {
-	permitted := Sources{ImageRegistries: []string{"registry.example.com/mirror", "other.example.com:5000"}, CRDHosts: []string{"files.example.com", "files.example.com:8443"}}
+	permitted := Sources{ImageRegistries: []string{"registry.example.com/mirror", "other.example.com:5000"}, CRDHosts: []string{"files.example.com", "other.example.com:8443", "http://plain.example.com"}}
 	for _, tt := range []struct {
 		reason        string
 		sources       Sources
@@ -27,9 +27,12 @@ func TestSources(t *testing.T) {
 		{"no host is permitted", Sources{}, "", "https://files.example.com/crds.tar.gz", "none but the default"},
 		{"a host is permitted", permitted, "", "https://files.example.com/v1/crds.tar.gz", ""},
 		{"hosts have no case", permitted, "", "https://Files.example.com/crds.tar.gz", ""},
-		{"a permitted port", permitted, "", "https://files.example.com:8443/crds.tar.gz", ""},
-		{"another port", permitted, "", "https://files.example.com:6443/crds.tar.gz", "crdTarballURL"},
-		{"not encrypted", permitted, "", "http://files.example.com/crds.tar.gz", "by https"},
+		{"any port of a host", permitted, "", "https://files.example.com:8443/crds.tar.gz", ""},
+		{"a permitted port", permitted, "", "https://other.example.com:8443/crds.tar.gz", ""},
+		{"another port", permitted, "", "https://other.example.com:6443/crds.tar.gz", "crdTarballURL"},
+		{"not encrypted", permitted, "", "http://files.example.com/crds.tar.gz", "crdTarballURL"},
+		{"not encrypted, and permitted so", permitted, "", "http://plain.example.com:8080/crds.tar.gz", ""},
+		{"encrypted, and permitted otherwise", permitted, "", "https://plain.example.com/crds.tar.gz", "crdTarballURL"},
 		{"a host that only begins the same", permitted, "", "https://files.example.com.example.net/crds.tar.gz", "crdTarballURL"},
 		{"an address of the link", permitted, "", "https://169.254.169.254/latest", "crdTarballURL"},
 		{"the host is a user", permitted, "", "https://files.example.com@example.net/crds.tar.gz", "crdTarballURL"},

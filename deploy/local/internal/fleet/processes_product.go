@@ -215,6 +215,8 @@ func (f *Fleet) kairship() []process {
 				"--webhook-key-file=" + key,
 				"--webhook-secret=" + topology.SystemNamespace + "/" + webhookSecret,
 				openAddresses,
+				// The tests serve Karmada's CRDs on this machine.
+				"--allowed-crd-hosts=http://127.0.0.1",
 			},
 		})
 	}

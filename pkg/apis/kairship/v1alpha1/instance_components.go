@@ -69,7 +69,7 @@ type InstanceComponents struct {
 
 	// CRDTarballURL is where the operator downloads Karmada's CRDs from; the
 	// release of karmadaVersion on GitHub when it is empty. The controller manager's
-	// --allowed-crd-hosts has to permit the host, and the scheme has to be https.
+	// --allowed-crd-hosts has to permit the host, by https unless it says otherwise.
 	// +optional
 	// +kubebuilder:validation:MaxLength=2048
 	// +kubebuilder:validation:XValidation:rule="isURL(self) && url(self).getScheme() in ['http', 'https'] && url(self).getHostname() != '' && !self.contains('@')",message="must be an http or https URL without credentials, such as https://files.example.com/karmada/v1.18.2/crds.tar.gz"
