@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
@@ -98,7 +99,7 @@ func (s *scene) startServer(t *testing.T) (address string) {
 	}
 	var log bytes.Buffer
 	server := exec.Command(filepath.Join(s.Bin, "kairship-apiserver"), "--listen-address="+listening,
-		"--kubeconfig="+filepath.Join(s.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"))
+		"--kubeconfig="+filepath.Join(s.Dir, "kubeconfig", "components", "global-kairship-apiserver.yaml"), fleet.OpenAddresses)
 	server.Stdout, server.Stderr = &log, &log
 	if err := server.Start(); err != nil {
 		t.Fatal(err)

@@ -342,6 +342,9 @@ func (f *Fleet) SecondLeader(t testing.TB) *Process {
 	return p
 }
 
+// OpenAddresses has a program of Kairship connect to this machine, where the fleet is.
+const OpenAddresses = "--open-address-ranges=127.0.0.0/8"
+
 // PKI is the path of a key or certificate that the fleet made.
 func (f *Fleet) PKI(path ...string) string {
 	return filepath.Join(append([]string{f.Dir, "pki"}, path...)...)
@@ -363,6 +366,6 @@ func (f *Fleet) kairship(t testing.TB, program string, g *Gateway, flags []strin
 	}
 	AtEnd(func() { _ = os.Remove(kubeconfig) })
 	return spawn(t, program, func(address string) []string {
-		return append([]string{"--kubeconfig=" + kubeconfig, "--listen-address=" + address}, flags...)
+		return append([]string{"--kubeconfig=" + kubeconfig, "--listen-address=" + address, OpenAddresses}, flags...)
 	})
 }
