@@ -85,7 +85,10 @@ func (f *Fleet) Alias(t testing.TB, cluster string) *Alias {
 	server.EnableHTTP2, server.Config.ErrorLog = true, log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(func() {
-		server.CloseClientConnections() // A watch would last.
+		// Close waits for requests, and a watch would last: also one that begins when its
+		// connection was closed and nothing keeps it from connecting again.
+		_ = server.Listener.Close()
+		server.CloseClientConnections()
 		server.Close()
 	})
 	a.Host = server.Listener.Addr().String()
