@@ -75,7 +75,7 @@ func TestMemberGone(t *testing.T) {
 		if err := f.since(killed); err != nil {
 			t.Fatal(err)
 		}
-		if other := frontend.in("m2").Object.Freshness; other.Lag == nil || *other.Lag > 1 {
+		if other := frontend.in("m2").Object.Freshness; other.Stale || other.Lag == nil || *other.Lag > staleAfter {
 			t.Fatalf("m2 answers, and freshness says %+v", other)
 		}
 		if *f.Lag < lag+2 {
