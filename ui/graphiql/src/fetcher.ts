@@ -4,7 +4,7 @@
 
 import type { Fetcher } from '@graphiql/toolkit';
 import { createClient } from 'graphql-sse';
-import { getOperationAST, OperationTypeNode, parse } from 'graphql';
+import { getOperationAST, Kind, OperationTypeNode, parse } from 'graphql';
 
 import { live } from './live/store';
 import { answerOf, type GraphQLAnswer, type Headers, headersWith, type Request, send } from './session';
@@ -22,6 +22,20 @@ function typeOf({ query, operationName }: Request): OperationTypeNode | undefine
     return getOperationAST(parse(query), operationName)?.operation;
   } catch {
     return undefined; // The server says what is wrong with it.
+  }
+}
+
+// named takes the name of an operation off a request whose document has none of that name. GraphiQL reads the names of a
+// document a moment after it changed, so a Run right after the change of a tab carried the name of the tab before.
+function named(request: Request): Request {
+  if (!request.operationName) return request;
+  try {
+    const known = parse(request.query).definitions.some(
+      (one) => one.kind === Kind.OPERATION_DEFINITION && one.name?.value === request.operationName,
+    );
+    return known ? request : { ...request, operationName: null };
+  } catch {
+    return request; // The server says what is wrong with it.
   }
 }
 
@@ -106,7 +120,7 @@ function follow(request: Request, headers: Headers, sink: Sink): () => void {
 }
 
 export const fetcher: Fetcher = (params, options) => {
-  const request = params as Request;
+  const request = named(params as Request);
   const headers = (options?.headers ?? {}) as Headers;
   return {
     subscribe(sink: unknown) {

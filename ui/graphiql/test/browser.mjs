@@ -145,7 +145,7 @@ try {
     const begun = page.waitForResponse(isGraphQL);
     await run();
     const response = await begun;
-    assert.equal(response.status(), 200);
+    if (response.status() !== 200) assert.fail(`${response.request().postData()}: HTTP ${response.status()} ${await response.text()}`);
     assert.match(response.headers()['content-type'], /^text\/event-stream/);
     return response.request();
   }

@@ -27,10 +27,14 @@ let activeTab = '';
 let due: ReturnType<typeof setTimeout> | undefined;
 
 function changed() {
-  due ??= setTimeout(() => {
-    due = undefined;
-    listeners.forEach((listener) => listener());
-  }, PACE);
+  due ??= setTimeout(show, PACE);
+}
+
+// show renders at once: what a tab followed before is not to be taken for what it follows now.
+function show() {
+  clearTimeout(due);
+  due = undefined;
+  listeners.forEach((listener) => listener());
 }
 
 // valueOf returns the value of the subscription's only field.
@@ -54,7 +58,7 @@ export const live = {
 
   // clear forgets what the tab that is shown followed, when it runs something else.
   clear() {
-    if (byTab.delete(activeTab)) changed();
+    if (byTab.delete(activeTab)) show();
   },
 
   // begin starts a log in the tab that is shown.
@@ -74,7 +78,7 @@ export const live = {
       } else if (errors?.length) update((state) => fail(state, errors, new Date()));
     };
     byTab.set(tab, { ...nothing, phase: 'running' });
-    changed();
+    show();
     return {
       push({ data, errors }) {
         if (data) update((state) => push(state, valueOf(data), new Date()));
