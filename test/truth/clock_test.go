@@ -27,7 +27,8 @@ type sample struct {
 
 // clock translates moments into revisions of etcd.
 type clock struct {
-	url string
+	// etcd is its URL.
+	etcd string
 
 	mu      sync.Mutex
 	samples []sample
@@ -39,7 +40,7 @@ func newClock(t *testing.T, f *fleet.Fleet) *clock {
 	c := &clock{}
 	for _, arg := range f.Args(t, "etcd") {
 		if url, ok := strings.CutPrefix(arg, "--listen-client-urls="); ok {
-			c.url = url + "/v3/kv/range"
+			c.etcd = url
 		}
 	}
 	if err := c.sample(t.Context()); err != nil {
@@ -58,7 +59,7 @@ func (c *clock) run(ctx context.Context) {
 
 // sample asks etcd for its revision, by a linearizable read of no key.
 func (c *clock) sample(ctx context.Context) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader([]byte(`{"key":"AA=="}`)))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.etcd+"/v3/kv/range", bytes.NewReader([]byte(`{"key":"AA=="}`)))
 	if err != nil {
 		return err
 	}

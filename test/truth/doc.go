@@ -11,12 +11,13 @@
 //     workloads with consistency tokens, a subscription, and the progress of every
 //     operation (observe_test.go). They record each claim with the interval in which it
 //     was made: that the request was sent, and that the answer was received.
-//   - A recorder watches every instance and every member directly, as administrator, and
-//     keeps the versions of all objects concerned (recorder_test.go).
+//   - A recorder follows etcd and keeps every version of all objects concerned, of every
+//     instance and every member (recorder_test.go). Etcd is the one process that no fault
+//     is about, so none is lost when an API server is killed.
 //
-// All API servers of the fleet share one etcd. So the resource versions of objects in
+// All API servers of the fleet share that etcd. So the resource versions of objects in
 // different clusters are revisions of one history, and a revision is one state of all
-// clusters together, whenever a watch delivered it. A clock samples the revision of
+// clusters together. A clock samples the revision of
 // etcd (clock_test.go): what a claim says about an interval of time is a claim about an
 // interval of revisions.
 //
@@ -39,10 +40,7 @@
 //     an answer that is older than the documented bound is stale.
 //
 // Nothing is tolerated beyond these intervals. The clock widens an interval by at most
-// the time between two samples, 25 ms on an idle machine. Where a watch lost versions,
-// because an API server was killed, the state of the objects that changed meanwhile is
-// unknown; a claim that depends on it is counted as undecided, and a run fails when
-// more than a few are.
+// the time between two samples, 25 ms on an idle machine.
 //
 // A run is as long as KAIRSHIP_TRUTH says, and KAIRSHIP_TRUTH_SEED repeats its changes
 // and faults. It fails when too few changes were made or too few claims were judged.

@@ -45,19 +45,10 @@ type counts struct {
 
 type placed struct{ Desired, Ready int32 }
 
-// verdict is what became of a claim.
-type verdict int
-
-const (
-	isTrue verdict = iota
-	isFalse
-	// isUndecided: it was not true at any revision that is known, and some are not.
-	isUndecided
-)
-
-// judge decides whether a claim was true at some revision of its interval. Of one that
-// was not, the explanation says why for each revision at which something changed.
-func judge(t *timeline, members []string, c claim) (v verdict, explanation string) {
+// judge decides whether a claim was true at some revision of its interval. What it
+// returns is empty then; else it says why it was false at each revision at which something
+// changed.
+func judge(t *timeline, members []string, c claim) (explanation string) {
 	objects, pods := concerned(c.Workload, members)
 	moments := []int64{c.After}
 	for _, key := range objects {
@@ -68,21 +59,13 @@ func judge(t *timeline, members []string, c claim) (v verdict, explanation strin
 	}
 	slices.Sort(moments)
 	var why []string
-	undecided := false
 	for _, at := range slices.Compact(moments) {
 		m := moment{timeline: t, at: at}
 		m.judge(c)
-		switch {
-		case len(m.wrong) == 0 && !m.unknown:
-			return isTrue, ""
-		case len(m.wrong) == 0:
-			undecided = true
+		if len(m.wrong) == 0 {
+			return ""
 		}
 		why = append(why, fmt.Sprintf("  at %d: %s", at, strings.Join(m.wrong, "; ")))
-	}
-	v = isFalse
-	if undecided {
-		v = isUndecided
 	}
 	const most = 8
 	if len(why) > most {
@@ -92,7 +75,7 @@ func judge(t *timeline, members []string, c claim) (v verdict, explanation strin
 	if c.Counts != nil {
 		shown = fmt.Sprintf(" %+v", *c.Counts)
 	}
-	return v, fmt.Sprintf("%s: %s of %s at version %d%s, in revisions %d to %d\n%s\n timeline:\n%s", c.By, c.What, c.Workload, c.Version, shown,
+	return fmt.Sprintf("%s: %s of %s at version %d%s, in revisions %d to %d\n%s\n timeline:\n%s", c.By, c.What, c.Workload, c.Version, shown,
 		c.After, c.Until, strings.Join(why, "\n"), t.excerpt(objects, pods, c.After, c.Until))
 }
 
@@ -116,19 +99,15 @@ type moment struct {
 	timeline *timeline
 	at       int64
 	wrong    []string
-	// unknown: something that it depends on is not known at this revision.
-	unknown bool
 }
 
 func (m *moment) wrongf(format string, args ...any) {
 	m.wrong = append(m.wrong, fmt.Sprintf(format, args...))
 }
 
-// fact reads an object; ok is false when there is none, or it is not known.
+// fact reads an object; ok is false when there is none.
 func fact[T any](m *moment, key objectKey) (of T, ok bool) {
-	found, known := m.timeline.at(key, m.at)
-	m.unknown = m.unknown || !known
-	of, ok = found.(T)
+	of, ok = m.timeline.at(key, m.at).(T)
 	return of, ok
 }
 
@@ -136,8 +115,6 @@ func (m *moment) judge(c claim) {
 	w := c.Workload
 	template, ok := fact[running](m, objectKey{w.Instance, w.Kind, w.Name})
 	switch {
-	case m.unknown:
-		return
 	case !ok:
 		m.wrongf("there is no template")
 		return
@@ -154,28 +131,25 @@ func (m *moment) judge(c claim) {
 	case c.What == unmanaged:
 		return
 	case !managed:
-		m.absent("no policy claims it")
+		m.wrongf("no policy claims it")
 		return
 	}
 	b, ok := fact[binding](m, objectKey{w.Instance, kindBinding, bindingName(w)})
 	if !ok || b.Deleting || b.Of != template.UID {
-		m.absent("it has no binding")
+		m.wrongf("it has no binding")
 		return
 	}
 	m.scheduled(w, template, p, b)
 	o, _ := fact[override](m, objectKey{w.Instance, kindOverride, w.Name})
-	if m.unknown {
-		return // What the members have to run is not known either.
-	}
 	var desired, ready int32
 	for _, cluster := range slices.Sorted(maps.Keys(b.Clusters)) {
 		object := m.runs(w, cluster, expected(w.Kind, template, p, b, o, cluster), template)
 		desired, ready = desired+object.Replicas, ready+object.Ready
-		if c.Counts != nil && !m.unknown {
+		if c.Counts != nil {
 			m.placed(c.Counts, cluster, object)
 		}
 	}
-	if c.Counts == nil || m.unknown {
+	if c.Counts == nil {
 		return
 	}
 	if c.Counts.Desired != desired || c.Counts.Ready != ready {
@@ -188,20 +162,10 @@ func (m *moment) judge(c claim) {
 	}
 }
 
-// absent notes that something is missing, unless it is not known.
-func (m *moment) absent(text string) {
-	if !m.unknown {
-		m.wrong = append(m.wrong, text)
-	}
-}
-
 // version checks which version of the template a claim is about.
 func (m *moment) version(c claim, template running) {
-	found, known := m.timeline.at(objectKey{c.Workload.Instance, c.Workload.Kind, c.Workload.Name}, c.Version)
-	about, ok := found.(running)
+	about, ok := m.timeline.at(objectKey{c.Workload.Instance, c.Workload.Kind, c.Workload.Name}, c.Version).(running)
 	switch {
-	case !known:
-		m.unknown = true
 	case !ok:
 		m.wrongf("at version %d there was no template", c.Version)
 	case about.UID != template.UID && c.What != succeeded:
@@ -270,12 +234,10 @@ func expected(kind string, template running, p policy, b binding, o override, cl
 func (m *moment) runs(w workloadKey, cluster string, want wanted, template running) running {
 	object, ok := fact[running](m, objectKey{cluster, w.Kind, w.Name})
 	if !ok {
-		m.absent(cluster + " has no object")
+		m.wrongf("%s has no object", cluster)
 		return object
 	}
-	all, known := m.timeline.podsAt(podsKey{cluster, w.Name}, m.at)
-	pods := all[object.UID]
-	m.unknown = m.unknown || !known
+	pods := m.timeline.podsAt(podsKey{cluster, w.Name}, m.at)[object.UID]
 	object.Ready = 0
 	for _, ready := range pods.Ready {
 		object.Ready += ready
@@ -289,7 +251,7 @@ func (m *moment) runs(w workloadKey, cluster string, want wanted, template runni
 		m.wrongf("%s asks for %d replicas, and has to for %d", cluster, object.Replicas, *want.Replicas)
 	case !slices.Equal(object.Images, want.Images):
 		m.wrongf("%s has the images %v, and has to have %v", cluster, object.Images, want.Images)
-	case known && (pods.All != object.Replicas || pods.Ready[want.Images[0]] != object.Replicas):
+	case pods.All != object.Replicas || pods.Ready[want.Images[0]] != object.Replicas:
 		m.wrongf("%s has %d pods, ready ones by image %v; they have to be %d", cluster, pods.All, pods.Ready, object.Replicas)
 	}
 	return object

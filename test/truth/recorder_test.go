@@ -1,9 +1,12 @@
 package truth
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,17 +15,17 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// recorder watches the clusters and keeps what it sees in a timeline.
+// recorder follows what changes in the etcd that all clusters share, and keeps it in a
+// timeline. Watches of API servers would lose versions whenever one of them is killed.
 type recorder struct {
 	timeline  *timeline
 	namespace string
@@ -30,127 +33,132 @@ type recorder struct {
 	all       sync.WaitGroup
 }
 
-// recording is the watch on one kind in one cluster.
+// recording is one kind in one cluster.
 type recording struct {
 	*recorder
 	cluster, kind string
-	client        client.WithWatch
-	list          func() client.ObjectList
-	// revision is that of the last event or list; everything until there is recorded.
-	revision int64
-	// relists are how often the watch could not go on where it ended.
-	relists int
+	// prefix is what the keys of its objects in etcd begin with.
+	prefix string
+	// decoder reads both forms that API servers store: protobuf, and JSON of custom resources.
+	decoder runtime.Decoder
+	client  client.Client
+	list    func() client.ObjectList
+}
+
+// stored is where an API server keeps a kind below its prefix, and how it is listed.
+type stored struct {
+	path string
+	list func() client.ObjectList
 }
 
 // recorded are the kinds that are recorded, by the role of the cluster.
-func recorded(role string) map[string]func() client.ObjectList {
-	kinds := map[string]func() client.ObjectList{
-		kindDeployment:  func() client.ObjectList { return &appsv1.DeploymentList{} },
-		kindStatefulSet: func() client.ObjectList { return &appsv1.StatefulSetList{} },
-		kindDaemonSet:   func() client.ObjectList { return &appsv1.DaemonSetList{} },
+func recorded(role string) map[string]stored {
+	kinds := map[string]stored{
+		kindDeployment:  {"deployments", func() client.ObjectList { return &appsv1.DeploymentList{} }},
+		kindStatefulSet: {"statefulsets", func() client.ObjectList { return &appsv1.StatefulSetList{} }},
+		kindDaemonSet:   {"daemonsets", func() client.ObjectList { return &appsv1.DaemonSetList{} }},
 	}
 	if role == fleet.RoleInstance {
-		kinds[kindPolicy] = func() client.ObjectList { return &policyv1alpha1.PropagationPolicyList{} }
-		kinds[kindOverride] = func() client.ObjectList { return &policyv1alpha1.OverridePolicyList{} }
-		kinds[kindBinding] = func() client.ObjectList { return &workv1alpha2.ResourceBindingList{} }
+		kinds[kindPolicy] = stored{"policy.karmada.io/propagationpolicies", func() client.ObjectList { return &policyv1alpha1.PropagationPolicyList{} }}
+		kinds[kindOverride] = stored{"policy.karmada.io/overridepolicies", func() client.ObjectList { return &policyv1alpha1.OverridePolicyList{} }}
+		kinds[kindBinding] = stored{"work.karmada.io/resourcebindings", func() client.ObjectList { return &workv1alpha2.ResourceBindingList{} }}
 	} else {
-		kinds[kindPod] = func() client.ObjectList { return &corev1.PodList{} }
-		kinds[kindReplicaSet] = func() client.ObjectList { return &appsv1.ReplicaSetList{} }
+		kinds[kindPod] = stored{"pods", func() client.ObjectList { return &corev1.PodList{} }}
+		kinds[kindReplicaSet] = stored{"replicasets", func() client.ObjectList { return &appsv1.ReplicaSetList{} }}
 	}
 	return kinds
 }
 
-// record begins to record a namespace of all instances and members, until the context ends.
-func record(ctx context.Context, t *testing.T, f *fleet.Fleet, namespace string) *recorder {
+// record records what happens in a namespace of all instances and members after the
+// clock's first sample, until the context ends. Nothing that is recorded may be there yet.
+func record(ctx context.Context, t *testing.T, f *fleet.Fleet, c *clock, namespace string) *recorder {
 	t.Helper()
 	r := &recorder{timeline: newTimeline(), namespace: namespace}
+	decoder := serializer.NewCodecFactory(fleet.Scheme(t)).UniversalDeserializer()
 	for _, cluster := range f.Clusters {
 		if cluster.Role == fleet.RoleGlobal {
 			continue
 		}
-		c, err := client.NewWithWatch(f.Config(t, cluster.Name), client.Options{Scheme: fleet.Scheme(t)})
-		if err != nil {
-			t.Fatalf("the client of %s: %v", cluster.Name, err)
-		}
-		for kind, list := range recorded(cluster.Role) {
-			w := &recording{recorder: r, cluster: cluster.Name, kind: kind, client: c, list: list}
-			if err := w.read(ctx); err != nil {
-				t.Fatalf("listing %s in %s: %v", kind, cluster.Name, err)
+		for kind, of := range recorded(cluster.Role) {
+			w := &recording{
+				recorder: r, cluster: cluster.Name, kind: kind, prefix: fmt.Sprintf("/%s/%s/%s/", cluster.Name, of.path, namespace),
+				decoder: decoder, client: f.Client(t, cluster.Name), list: of.list,
 			}
 			r.watches = append(r.watches, w)
-			r.all.Go(func() { w.run(ctx) })
+			r.all.Go(func() {
+				if err := w.follow(ctx, c.etcd, c.samples[0].revision+1); ctx.Err() == nil {
+					t.Errorf("recording %s in %s: %v", w.kind, w.cluster, err)
+				}
+			})
 		}
 	}
 	return r
 }
 
-// run watches until the context ends. While the API server is away it tries again.
-func (w *recording) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		err := w.follow(ctx)
-		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			if err = w.read(ctx); err == nil {
-				w.relists++
-			}
-		}
-		if err != nil {
-			time.Sleep(50 * time.Millisecond)
-		}
-	}
+// event is what etcd tells of one change.
+type event struct {
+	Type string `json:"type"` // DELETE, or empty for a version of an object.
+	KV   struct {
+		Key         []byte `json:"key"`
+		Value       []byte `json:"value"`
+		ModRevision int64  `json:"mod_revision,string"`
+	} `json:"kv"`
 }
 
-// follow watches from the revision that is recorded until the watch ends.
-func (w *recording) follow(ctx context.Context) error {
-	events, err := w.client.Watch(ctx, w.list(), client.InNamespace(w.namespace), &client.ListOptions{Raw: &metav1.ListOptions{
-		ResourceVersion: fmt.Sprint(w.revision), AllowWatchBookmarks: true,
+// follow records everything from a revision on, until the context ends.
+func (w *recording) follow(ctx context.Context, etcd string, from int64) error {
+	end := w.prefix[:len(w.prefix)-1] + "0" // The byte after a slash: everything with the prefix.
+	request, err := json.Marshal(map[string]any{"create_request": map[string]any{
+		"key": []byte(w.prefix), "range_end": []byte(end), "start_revision": from,
 	}})
 	if err != nil {
 		return err
 	}
-	defer events.Stop()
-	for e := range events.ResultChan() {
-		if e.Type == watch.Error {
-			return apierrors.FromObject(e.Object)
-		}
-		o, ok := e.Object.(client.Object)
-		if !ok {
-			return fmt.Errorf("%T is no object", e.Object)
-		}
-		v := version{Revision: revisionOf(o)}
-		switch e.Type {
-		case watch.Added, watch.Modified:
-			v.Fact = factOf(o)
-		case watch.Deleted, watch.Bookmark, watch.Error:
-		}
-		if e.Type != watch.Bookmark {
-			w.timeline.add(objectKey{w.cluster, w.kind, o.GetName()}, v)
-		}
-		w.revision = v.Revision
-	}
-	return errors.New("the watch ended")
-}
-
-// read lists what there is. Of what changed since the last revision that is recorded, versions may be missing.
-func (w *recording) read(ctx context.Context) error {
-	list := w.list()
-	if err := w.client.List(ctx, list, client.InNamespace(w.namespace)); err != nil {
-		return err
-	}
-	items, err := meta.ExtractList(list)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, etcd+"/v3/watch", bytes.NewReader(request))
 	if err != nil {
 		return err
 	}
-	revision := revisionOf(&metav1.ObjectMeta{ResourceVersion: list.GetResourceVersion()})
-	missing := w.timeline.last(w.cluster, w.kind)
-	for _, item := range items {
-		o := item.(client.Object)
-		delete(missing, o.GetName())
-		w.timeline.add(objectKey{w.cluster, w.kind, o.GetName()}, version{Revision: revisionOf(o), Fact: factOf(o), LostAfter: w.revision})
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
 	}
-	for name := range missing {
-		w.timeline.add(objectKey{w.cluster, w.kind, name}, version{Revision: revision, LostAfter: w.revision})
+	defer func() { _ = resp.Body.Close() }()
+	for messages := json.NewDecoder(resp.Body); ; {
+		var message struct {
+			Result struct {
+				Canceled     bool     `json:"canceled"`
+				CancelReason string   `json:"cancel_reason"`
+				Events       []event `json:"events"`
+			} `json:"result"`
+			Error *struct {
+				Message string `json:"message"`
+			} `json:"error"`
+		}
+		if err := messages.Decode(&message); err != nil {
+			return err
+		}
+		if message.Error != nil || message.Result.Canceled {
+			return fmt.Errorf("etcd ended the watch: %+v", message)
+		}
+		for _, e := range message.Result.Events {
+			if err := w.add(e); err != nil {
+				return fmt.Errorf("revision %d of %s: %w", e.KV.ModRevision, e.KV.Key, err)
+			}
+		}
 	}
-	w.revision = revision
+}
+
+func (w *recording) add(e event) error {
+	key := objectKey{w.cluster, w.kind, strings.TrimPrefix(string(e.KV.Key), w.prefix)}
+	v := version{Revision: e.KV.ModRevision}
+	if e.Type != "DELETE" {
+		o, _, err := w.decoder.Decode(e.KV.Value, nil, nil)
+		if err != nil {
+			return err
+		}
+		v.Fact = factOf(o.(client.Object))
+	}
+	w.timeline.add(key, v)
 	return nil
 }
 
@@ -184,10 +192,6 @@ func (r *recorder) complete(t *testing.T, stop func()) {
 	}
 	stop()
 	r.all.Wait()
-	relists := 0
-	for _, w := range r.watches {
-		relists += w.relists
-	}
-	t.Logf("recorded %d objects; %d times versions may have been lost, because an API server was away", len(r.timeline.versions), relists)
+	t.Logf("recorded %d objects", len(r.timeline.versions))
 	r.timeline.seal()
 }

@@ -18,8 +18,6 @@ type version struct {
 	Revision int64
 	// Fact is nil when the object was deleted.
 	Fact any
-	// LostAfter: between that revision and this one, versions may be missing. Zero when none are.
-	LostAfter int64
 }
 
 // timeline holds the versions of all recorded objects, oldest first.
@@ -61,20 +59,17 @@ func (t *timeline) last(cluster, kind string) map[string]int64 {
 	return found
 }
 
-// at is an object at a revision: nil when there was none. It is not known where versions were lost.
-func (t *timeline) at(key objectKey, revision int64) (fact any, known bool) {
+// at is an object at a revision: nil when there was none.
+func (t *timeline) at(key objectKey, revision int64) any {
 	all := t.versions[key]
 	n, found := slices.BinarySearchFunc(all, revision, func(v version, r int64) int { return cmp.Compare(v.Revision, r) })
 	if !found {
 		n-- // The last one before.
 	}
-	if n+1 < len(all) && all[n+1].LostAfter > 0 && revision > all[n+1].LostAfter {
-		return nil, false
-	}
 	if n < 0 {
-		return nil, true
+		return nil
 	}
-	return all[n].Fact, true
+	return all[n].Fact
 }
 
 // changes are the revisions in an interval, without its beginning, at which an object changed.
@@ -90,8 +85,7 @@ func (t *timeline) changes(key objectKey, after, until int64) []int64 {
 
 // begun is the first revision at which a template had the generation of one of its versions.
 func (t *timeline) begun(key objectKey, revision int64) int64 {
-	found, _ := t.at(key, revision)
-	about, ok := found.(running)
+	about, ok := t.at(key, revision).(running)
 	if !ok {
 		return revision
 	}
@@ -120,8 +114,6 @@ type podState struct {
 // podHistory is what the pods of a workload in a cluster were, oldest first.
 type podHistory struct {
 	states []podState
-	// lost are the intervals, without their ends, in which that is not known.
-	lost [][2]int64
 }
 
 // seal prepares the timeline for questions; nothing is added any more.
@@ -129,11 +121,11 @@ func (t *timeline) seal() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.pods = map[podsKey]*podHistory{}
-	type change struct {
+	type named struct {
 		name string
 		version
 	}
-	changes := map[podsKey][]change{}
+	changes := map[podsKey][]named{}
 	owners := map[types.UID]types.UID{}
 	for key, all := range t.versions {
 		if key.Kind != kindReplicaSet {
@@ -151,16 +143,13 @@ func (t *timeline) seal() {
 		}
 		app := all[0].Fact.(pod).App
 		for _, v := range all {
-			changes[podsKey{key.Cluster, app}] = append(changes[podsKey{key.Cluster, app}], change{key.Name, v})
+			changes[podsKey{key.Cluster, app}] = append(changes[podsKey{key.Cluster, app}], named{key.Name, v})
 		}
 	}
 	for key, all := range changes {
-		slices.SortFunc(all, func(a, b change) int { return cmp.Compare(a.Revision, b.Revision) })
+		slices.SortFunc(all, func(a, b named) int { return cmp.Compare(a.Revision, b.Revision) })
 		history, now := &podHistory{}, map[string]pod{}
 		for _, c := range all {
-			if c.LostAfter > 0 {
-				history.lost = append(history.lost, [2]int64{c.LostAfter, c.Revision})
-			}
 			if c.Fact == nil {
 				delete(now, c.name)
 			} else {
@@ -196,25 +185,20 @@ func count(pods map[string]pod, owners map[types.UID]types.UID) map[types.UID]po
 	return counts
 }
 
-// podsAt are the pods in a cluster at a revision of all workloads of a name, by their UID.
-func (t *timeline) podsAt(key podsKey, revision int64) (counts map[types.UID]podCounts, known bool) {
+// podsAt counts the pods in a cluster at a revision of all workloads of a name, by the workload's UID.
+func (t *timeline) podsAt(key podsKey, revision int64) map[types.UID]podCounts {
 	history := t.pods[key]
 	if history == nil {
-		return nil, true
-	}
-	for _, lost := range history.lost {
-		if revision > lost[0] && revision < lost[1] {
-			return nil, false
-		}
+		return nil
 	}
 	n, found := slices.BinarySearchFunc(history.states, revision, func(s podState, r int64) int { return cmp.Compare(s.Revision, r) })
 	if !found {
 		n--
 	}
 	if n < 0 {
-		return nil, true
+		return nil
 	}
-	return history.states[n].counts, true
+	return history.states[n].counts
 }
 
 func (t *timeline) podChanges(key podsKey, after, until int64) []int64 {
@@ -233,20 +217,17 @@ func (t *timeline) podChanges(key podsKey, after, until int64) []int64 {
 func (t *timeline) excerpt(keys []objectKey, pods []podsKey, from, until int64) string {
 	lines := map[int64]string{}
 	for _, key := range keys {
-		before, known := t.at(key, from)
-		lines[from] += fmt.Sprintf("  at %d: %s %s in %s: %s\n", from, key.Kind, key.Name, key.Cluster, show(before, known))
+		lines[from] += fmt.Sprintf("  at %d: %s %s in %s: %s\n", from, key.Kind, key.Name, key.Cluster, show(t.at(key, from)))
 		for _, v := range t.versions[key] {
 			if v.Revision > from && v.Revision <= until {
-				lines[v.Revision] += fmt.Sprintf("  %d: %s %s in %s: %s\n", v.Revision, key.Kind, key.Name, key.Cluster, show(v.Fact, true))
+				lines[v.Revision] += fmt.Sprintf("  %d: %s %s in %s: %s\n", v.Revision, key.Kind, key.Name, key.Cluster, show(v.Fact))
 			}
 		}
 	}
 	for _, key := range pods {
-		counts, known := t.podsAt(key, from)
-		lines[from] += fmt.Sprintf("  at %d: pods of %s in %s: %s\n", from, key.App, key.Cluster, show(counts, known))
+		lines[from] += fmt.Sprintf("  at %d: pods of %s in %s: %s\n", from, key.App, key.Cluster, show(t.podsAt(key, from)))
 		for _, revision := range t.podChanges(key, from, until) {
-			counts, known := t.podsAt(key, revision)
-			lines[revision] += fmt.Sprintf("  %d: pods of %s in %s: %s\n", revision, key.App, key.Cluster, show(counts, known))
+			lines[revision] += fmt.Sprintf("  %d: pods of %s in %s: %s\n", revision, key.App, key.Cluster, show(t.podsAt(key, revision)))
 		}
 	}
 	var text string
@@ -256,11 +237,8 @@ func (t *timeline) excerpt(keys []objectKey, pods []podsKey, from, until int64) 
 	return text
 }
 
-func show(fact any, known bool) string {
-	switch {
-	case !known:
-		return "not known"
-	case fact == nil:
+func show(fact any) string {
+	if fact == nil {
 		return "none"
 	}
 	return fmt.Sprintf("%+v", fact)
