@@ -203,10 +203,10 @@ func TestFreshnessOfADeadInstance(t *testing.T) {
 		})
 	})
 	t.Logf("stale and of one mind after %s and %d samples", time.Since(killed).Round(100*time.Millisecond), samples)
-	for what, at := range servers[0].last {
-		if other := servers[1].last[what]; what == "beta's workloads" && !at.Equal(other) {
-			t.Errorf("one server says that %s was observed at %s, another one at %s", what, at, other)
-		}
+	// Each holds to the latest moment that it claimed, and that depends on when it was asked.
+	const apart = time.Second
+	if one, other := servers[0].last["beta's workloads"], servers[1].last["beta's workloads"]; one.Sub(other).Abs() > apart {
+		t.Errorf("one server says that beta's workloads were observed at %s, another one at %s", one, other)
 	}
 
 	s.Start(t, "beta-apiserver")
