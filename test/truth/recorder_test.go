@@ -126,8 +126,8 @@ func (w *recording) follow(ctx context.Context, etcd string, from int64) error {
 	for messages := json.NewDecoder(resp.Body); ; {
 		var message struct {
 			Result struct {
-				Canceled     bool     `json:"canceled"`
-				CancelReason string   `json:"cancel_reason"`
+				Canceled     bool    `json:"canceled"`
+				CancelReason string  `json:"cancel_reason"`
 				Events       []event `json:"events"`
 			} `json:"result"`
 			Error *struct {
