@@ -29,9 +29,9 @@ const (
 	// short is what takes part in `make test`.
 	short = time.Minute
 	// restWithin bounds how long it may take until all is well again.
-	restWithin = 3 * time.Minute
+	restWithin = 8 * time.Minute
 	// deployAgain is how long a workload has to become HEALTHY until it is deployed again.
-	deployAgain = 30 * time.Second
+	deployAgain = 90 * time.Second
 	// staleAfter is the lag from which on an answer has to be stale (docs/graphql.md).
 	staleAfter = 30 * time.Second
 	// mostShown bounds how many false claims of one kind are explained; all are counted.
