@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	instances "github.com/kairship-io/kairship/pkg/instanceproxy/fake"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // haste is how many times sooner than they are meant deadlines come in these tests.
@@ -92,6 +93,7 @@ func newPeople(t *testing.T, instance http.HandlerFunc) *http.Server {
 		Reviews:       reviews,
 		Audit:         &audit.Log{Logger: slog.New(slog.DiscardHandler), Exists: func(context.Context, string) bool { return true }},
 		Logger:        slog.New(slog.DiscardHandler),
+		Quotas:        quota.New(quota.Limits{}, nil),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/reload"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
@@ -20,7 +21,7 @@ func (o *options) limit(ctx context.Context, cfg *server.Config, logger *slog.Lo
 	cfg.GraphiQL, cfg.Introspection = o.graphiql, o.introspection
 	cfg.MaxDepth, cfg.MaxFields, cfg.TokenLimit = l.maxDepth, l.maxFields, l.maxTokens
 	cfg.MaxAliases, cfg.MaxRootFields = l.maxAliases, l.maxRootFields
-	cfg.MaxCost, cfg.Prices, cfg.Quotas = l.maxCost, cost.Prices(), l.quotas
+	cfg.MaxCost, cfg.Prices = l.maxCost, cost.Prices()
 	cfg.AllowedOrigins = o.origins()
 	cfg.PersistedDocuments, cfg.HSTS = orNever(l.persistedDocuments), orNever(l.hsts)
 	if l.trustedFile == "" {
@@ -58,6 +59,9 @@ func (g globalCounter) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := upstream.From(r.Context()).Send(upstream.Target{Kind: upstream.Global})
 	response, err := g.RoundTripper.RoundTrip(r)
 	sent(err)
+	if err == nil {
+		response.Body = quota.Body(r.Context(), response.Body)
+	}
 	return response, err
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // limitOptions are the flags about what a request may ask for, and about whom it may
@@ -19,7 +21,10 @@ type limitOptions struct {
 	maxAliases    int
 	maxRootFields int
 	maxCost       int
-	quotas        server.Quotas
+	quotas        quota.Limits
+	// memoryLimit is what the process may use.
+	memoryLimit   int64
+	nativeTimeout time.Duration
 
 	persistedDocuments int
 	trustedFile        string
@@ -34,16 +39,48 @@ func (o *limitOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.maxAliases, "max-query-aliases", server.DefaultMaxAliases, "fields of an operation that may have an alias")
 	f.IntVar(&o.maxRootFields, "max-query-root-fields", server.DefaultMaxRootFields, "fields of Query, Mutation or Subscription itself that an operation may have")
 	f.IntVar(&o.maxCost, "max-query-cost", server.DefaultMaxCost, "what an operation may cost: a value of its answer costs 1, a request to the index or to an instance 100, and a list as many times its items as it has at most")
-	f.IntVar(&o.quotas.MaxConcurrent, "max-operations-per-user", server.DefaultMaxConcurrent, "queries and mutations of one user that may be under way")
-	f.IntVar(&o.quotas.OperationsPerSecond, "user-operations-per-second", server.DefaultOperationsPerSecond, "operations that one user may begin in a second, on average")
-	f.IntVar(&o.quotas.OperationsBurst, "user-operations-burst", server.DefaultOperationsBurst, "operations that one user may begin in one go")
-	f.IntVar(&o.quotas.CostPerSecond, "user-cost-per-second", server.DefaultCostPerSecond, "what the operations of one user may cost in a second, on average: as --max-query-cost counts, but what there was")
-	f.IntVar(&o.quotas.CostBurst, "user-cost-burst", server.DefaultCostBurst, "what they may cost in one go")
+	f.IntVar(&o.quotas.MaxConcurrent, "max-operations-per-user", quota.DefaultMaxConcurrent, "queries, mutations and native requests of one user that may be under way")
+	f.IntVar(&o.quotas.MaxStreams, "max-native-streams-per-user", quota.DefaultMaxStreams, "watches, followed logs and sessions of one user through the native APIs that may be open")
+	f.DurationVar(&o.nativeTimeout, "native-request-timeout", passthrough.DefaultTimeout, "how long a native request may take that has an end of its own")
+	f.IntVar(&o.quotas.OperationsPerSecond, "user-operations-per-second", quota.DefaultOperationsPerSecond, "operations that one user may begin in a second, on average")
+	f.IntVar(&o.quotas.OperationsBurst, "user-operations-burst", quota.DefaultOperationsBurst, "operations that one user may begin in one go")
+	f.IntVar(&o.quotas.CostPerSecond, "user-cost-per-second", quota.DefaultCostPerSecond, "what the operations of one user may cost in a second, on average: as --max-query-cost counts, but what there was")
+	f.IntVar(&o.quotas.CostBurst, "user-cost-burst", quota.DefaultCostBurst, "what they may cost in one go")
+	f.Int64Var(&o.memoryLimit, "memory-limit-bytes", defaultMemoryLimit, "memory that the process may use, which is the limit of its container; what operations may hold and when the garbage collector works harder follows from it")
+	f.Int64Var(&o.quotas.Memory, "operations-memory-bytes", 0, "memory that all operations together may hold, of which one user holds half at most; 0 for a quarter of --memory-limit-bytes")
+	f.Int64Var(&o.quotas.OperationMemory, "max-operation-memory-bytes", 0, "memory that one operation may hold; 0 for a quarter of --operations-memory-bytes")
 	f.IntVar(&o.persistedDocuments, "persisted-documents", server.DefaultPersistedDocuments, "documents to remember that clients name by their hash (automatic persisted queries); 0 for none")
 	f.StringVar(&o.trustedFile, "trusted-documents-file", "", "`file` with the only documents that are executed, by their hashes; read again when it changes; when empty, all are")
 	f.StringSliceVar(&o.allowedOrigins, "cors-allowed-origins", nil, "`origins` whose pages may call the API, such as https://console.example.com, separated by commas; only the server's own when empty")
 	f.DurationVar(&o.hsts, "hsts-max-age", server.DefaultHSTS, "how long browsers that came over TLS are told to come over TLS alone; 0 for not telling them")
 }
+
+const (
+	// defaultMemoryLimit is the memory limit of the chart's container.
+	defaultMemoryLimit = 2 << 30
+	// leastMemoryLimit is what the process needs for a small fleet.
+	leastMemoryLimit = 256 << 20
+	// leastOperationMemory is what a page of the console needs.
+	leastOperationMemory = 4 << 20
+	// softPercent of the memory limit is where the garbage collector begins to work harder. The
+	// rest is for what the runtime does not count, and for what is allocated meanwhile.
+	softPercent = 55
+)
+
+// userLimits returns the quotas, with what follows from the memory limit.
+func (o *limitOptions) userLimits() quota.Limits {
+	l := o.quotas
+	if l.Memory == 0 {
+		l.Memory = o.memoryLimit / 4
+	}
+	if l.OperationMemory == 0 {
+		l.OperationMemory = l.Memory / 4
+	}
+	return l
+}
+
+// softMemoryLimit is what the garbage collector tries to keep the process below.
+func (o *limitOptions) softMemoryLimit() int64 { return o.memoryLimit / 100 * softPercent }
 
 func (o *limitOptions) validate(problems *flags.Problems) {
 	for _, f := range []struct {
@@ -52,13 +89,18 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 	}{
 		{"--max-query-depth", o.maxDepth}, {"--max-query-fields", o.maxFields}, {"--max-query-tokens", o.maxTokens},
 		{"--max-query-aliases", o.maxAliases}, {"--max-query-root-fields", o.maxRootFields}, {"--max-query-cost", o.maxCost},
-		{"--max-operations-per-user", o.quotas.MaxConcurrent},
+		{"--max-operations-per-user", o.quotas.MaxConcurrent}, {"--max-native-streams-per-user", o.quotas.MaxStreams},
 		{"--user-operations-per-second", o.quotas.OperationsPerSecond}, {"--user-operations-burst", o.quotas.OperationsBurst},
 		{"--user-cost-per-second", o.quotas.CostPerSecond}, {"--user-cost-burst", o.quotas.CostBurst},
 	} {
 		problems.Checkf(f.value >= 1, "%s: must be at least 1, not %d", f.flag, f.value)
 	}
 	problems.Checkf(o.quotas.CostBurst >= o.maxCost, "--user-cost-burst: must be at least --max-query-cost, %d, not %d: else a user may never have paid for one operation", o.maxCost, o.quotas.CostBurst)
+	problems.Checkf(o.nativeTimeout > 0, "--native-request-timeout: must be more than 0, not %s", o.nativeTimeout)
+	problems.Checkf(o.memoryLimit >= leastMemoryLimit, "--memory-limit-bytes: must be at least %d, not %d", leastMemoryLimit, o.memoryLimit)
+	l := o.userLimits()
+	problems.Checkf(l.Memory >= 0 && l.Memory <= o.memoryLimit/2, "--operations-memory-bytes: must not be more than half of --memory-limit-bytes, %d, and is %d: the process needs memory of its own", o.memoryLimit, l.Memory)
+	problems.Checkf(l.OperationMemory >= leastOperationMemory && l.OperationMemory <= max(l.Memory/2, leastOperationMemory), "--max-operation-memory-bytes: must be from %d to half of --operations-memory-bytes, %d, not %d", leastOperationMemory, l.Memory, l.OperationMemory)
 	problems.Checkf(o.persistedDocuments >= 0, "--persisted-documents: must not be less than 0, and is %d", o.persistedDocuments)
 	problems.File("--trusted-documents-file", o.trustedFile)
 	for _, origin := range o.allowedOrigins {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/pkg/audit"
-	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
@@ -43,21 +42,12 @@ func reachInstances(ctx context.Context, o instanceOptions, inventory cache.Cach
 // withPassthrough serves the instances' native APIs beside another handler. It
 // stands before the other's routes, which would redirect what a client of
 // Kubernetes sends. flush is to be called before the process ends.
-func withPassthrough(
-	ctx context.Context, api http.Handler, clients instanceproxy.Clients, authenticator authz.Authenticator,
-	permissions *authz.Resolver, indexed passthrough.Index, inventory cache.Cache, kube kubernetes.Interface, logger *slog.Logger,
-) (both http.Handler, flush func(), err error) {
-	native, err := passthrough.New(passthrough.Config{
-		Clients:       clients,
-		Authenticator: authenticator,
-		Permissions:   permissions,
-		Reviews:       kube.AuthorizationV1().SubjectAccessReviews(),
-		Audit:         &audit.Log{Logger: logger, Exists: instanceExists(inventory)},
-		Logger:        logger,
-		Index:         indexed,
-		Registerer:    prometheus.DefaultRegisterer,
-		Stopping:      ctx,
-	})
+func withPassthrough(ctx context.Context, api http.Handler, config passthrough.Config, inventory cache.Cache, kube kubernetes.Interface) (both http.Handler, flush func(), err error) {
+	config.Reviews = kube.AuthorizationV1().SubjectAccessReviews()
+	config.Audit = &audit.Log{Logger: config.Logger, Exists: instanceExists(inventory)}
+	config.Registerer = prometheus.DefaultRegisterer
+	config.Stopping = ctx
+	native, err := passthrough.New(config)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,6 +33,9 @@ func serve(ctx context.Context, o *options) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(o.limits.softMemoryLimit())
+	}
 	klog.SetLogger(logr.FromSlogHandler(logger.Handler()))
 	ctrllog.SetLogger(logr.FromSlogHandler(logger.Handler()))
 

@@ -43,6 +43,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/informers"
+	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
+	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
@@ -114,7 +116,9 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access), Observed: resolvers.Observed},
 	})
+	users := quota.New(o.limits.userLimits(), time.Now)
 	cfg := server.Config{
+		Quotas:             users,
 		Schema:             schema,
 		Authenticator:      authenticator,
 		Authorizer:         permissions,
@@ -147,7 +151,10 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if err != nil {
 		return nil, err
 	}
-	handler, flush, err := withPassthrough(ctx, api, clients, authenticator, permissions, native.NewService(fleet.Resources, scope), inventory, kube, logger)
+	handler, flush, err := withPassthrough(ctx, api, passthrough.Config{
+		Clients: clients, Authenticator: authenticator, Permissions: permissions, Index: native.NewService(fleet.Resources, scope),
+		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, Logger: logger,
+	}, inventory, kube)
 	if err != nil {
 		return nil, err
 	}

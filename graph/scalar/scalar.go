@@ -46,6 +46,20 @@ func MarshalManifest(m map[string]any) graphql.Marshaler {
 	})
 }
 
+// MarshalText writes a whole object that is JSON already.
+func MarshalText(text json.RawMessage) graphql.Marshaler {
+	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(text) })
+}
+
+// UnmarshalText reads a whole object as JSON.
+func UnmarshalText(v any) (json.RawMessage, error) {
+	m, err := UnmarshalManifest(v)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(m)
+}
+
 // UnmarshalManifest reads a whole object.
 func UnmarshalManifest(v any) (map[string]any, error) {
 	m, ok := v.(map[string]any)

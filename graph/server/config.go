@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // Limits of a request when Config leaves them at zero. Validation compares fields
@@ -74,8 +75,8 @@ type Config struct {
 	// Prices is what the schema's fields cost beyond 1 for each object they are on; see
 	// cost.Prices.
 	Prices map[string]cost.Price
-	// Quotas bounds what one user may ask for.
-	Quotas Quotas
+	// Quotas limit what one user may ask for; nil for the defaults.
+	Quotas *quota.Users
 
 	// PersistedDocuments is how many documents are remembered that clients name by
 	// their hash; zero for DefaultPersistedDocuments, less for none.
@@ -152,7 +153,6 @@ func (c Config) withDefaults() (Config, error) {
 	if c.HSTS == 0 {
 		c.HSTS = DefaultHSTS
 	}
-	c.Quotas.setDefaults()
 	c.Streams.setDefaults()
 	if c.RequestScope == nil {
 		c.RequestScope = func(ctx context.Context) context.Context { return ctx }
@@ -162,6 +162,9 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Now == nil {
 		c.Now = time.Now
+	}
+	if c.Quotas == nil {
+		c.Quotas = quota.New(quota.Limits{}, c.Now)
 	}
 	if c.NewTraceID == nil {
 		c.NewTraceID = randomTraceID

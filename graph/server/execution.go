@@ -9,7 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
@@ -21,7 +21,8 @@ type execution struct {
 	beginStream beginning
 	timeout     time.Duration
 	tokenLimit  int
-	quotas      *quotas
+	quotas      *quota.Users
+	metrics     *limitMetrics
 	origins     *origins
 }
 
@@ -29,27 +30,38 @@ type execution struct {
 // of the operation; nil for nothing.
 type beginning func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error)
 
-// single executes an operation with one response, within the deadline. Without a
-// response, the error says why.
-func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, opCtx *graphql.OperationContext, headers http.Header) (*graphql.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+// single executes an operation with one response, within the deadline and what was let
+// in of its user. Without a response, the error says why.
+func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext, headers http.Header) (*graphql.Response, error) {
+	if limited := entered.Reserve(billOf(opCtx).Cost); limited != nil {
+		entered.Settle(0)
+		return nil, limited
+	}
+	ctx, cancel := context.WithTimeout(quota.With(ctx, entered), e.timeout)
 	defer cancel()
 	if e.begin != nil {
 		begun, err := e.begin(ctx, headers, opCtx.Extensions)
 		if err != nil {
+			entered.Settle(0)
 			return nil, err
 		}
 		ctx = begun
 	}
-	user, _ := authz.UserFrom(ctx)
 	responses, ctx := exec.DispatchOperation(ctx, opCtx)
 	resp := responses(ctx)
+	answered := 0
+	if resp != nil {
+		answered = len(resp.Data)
+	}
+	entered.Settle(spent(answered, upstream.From(ctx)))
+	if refusal := entered.Refusal(); refusal != nil && isQuery(ctx) {
+		// Most of the answer is missing: the refusal alone says what to do.
+		return nil, refusal
+	}
 	if resp == nil {
-		e.quotas.charge(user.Name, spent(0, upstream.From(ctx)))
 		// gqlgen gives no response when the context ended before execution began.
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "the deadline of the request passed before it was begun")
 	}
-	e.quotas.charge(user.Name, spent(len(resp.Data), upstream.From(ctx)))
 	requestFrom(ctx).noteResult(resp.Data)
 	return resp, nil
 }

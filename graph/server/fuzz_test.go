@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // FuzzBody sends arbitrary bodies: whatever they are, the answer is a GraphQL
@@ -27,7 +28,7 @@ func FuzzBody(f *testing.F) {
 	h, err := server.New(server.Config{
 		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{}}),
 		Authenticator: fakeAuth{}, Authorizer: fakeAuth{}, Introspection: true,
-		Quotas: server.Quotas{OperationsPerSecond: math.MaxInt32, OperationsBurst: math.MaxInt32, CostPerSecond: math.MaxInt32, CostBurst: math.MaxInt32},
+		Quotas: quota.New(quota.Limits{OperationsPerSecond: math.MaxInt32, OperationsBurst: math.MaxInt32, CostPerSecond: math.MaxInt32, CostBurst: math.MaxInt32}, nil),
 		Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // TestLimitsOfShape goes beside TestLimits: what is neither deep nor wide may be too much too.
@@ -93,7 +94,7 @@ func TestQuotaOfOperations(t *testing.T) {
 	now := &clock{time.Unix(1000, 0)}
 	s := start(t, nil, func(c *server.Config) {
 		c.Now = now.now
-		c.Quotas = server.Quotas{OperationsPerSecond: 2, OperationsBurst: 4}
+		c.Quotas = quota.New(quota.Limits{OperationsPerSecond: 2, OperationsBurst: 4}, c.Now)
 	})
 	ask := func() reply { return s.do(t, call{body: `{"query":"{hello}"}`}) }
 	for range 4 {
@@ -122,7 +123,7 @@ func TestQuotaOfCost(t *testing.T) {
 	now := &clock{time.Unix(1000, 0)}
 	s := start(t, nil, func(c *server.Config) {
 		c.Now = now.now
-		c.Quotas = server.Quotas{CostPerSecond: 100, CostBurst: 500}
+		c.Quotas = quota.New(quota.Limits{CostPerSecond: 100, CostBurst: 500}, c.Now)
 	})
 	large := operation(t, `{items(first:500){name}}`, nil) // 9 kB, which is some 560 values.
 	if r := s.do(t, call{body: large}); r.status != http.StatusOK {
@@ -138,8 +139,80 @@ func TestQuotaOfCost(t *testing.T) {
 	}
 }
 
+// What an operation may cost is taken before it is executed.
+func TestCostIsReserved(t *testing.T) {
+	now := &clock{time.Unix(1000, 0)}
+	users := quota.New(quota.Limits{CostPerSecond: 100, CostBurst: 1500}, now.now)
+	s := start(t, nil, func(c *server.Config) { c.Now, c.Quotas = now.now, users })
+	other, limited := users.Enter("admin")
+	if limited != nil {
+		t.Fatal(limited)
+	}
+	if limited := other.Reserve(600); limited != nil {
+		t.Fatal(limited)
+	}
+	large := operation(t, `{items(first:500){name}}`, nil)
+	r := s.do(t, call{body: large})
+	if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") == "" || !strings.Contains(r.body, "may cost") {
+		t.Errorf("beside another operation: %d %s", r.status, r.body)
+	}
+	other.Settle(10)
+	if r := s.do(t, call{body: large}); r.status != http.StatusOK {
+		t.Errorf("once that one has cost little: %d %s", r.status, r.body)
+	}
+}
+
+// An answer that outgrows what an operation may hold is refused as a whole, and what
+// it held is given back.
+func TestMemoryOfAnswers(t *testing.T) {
+	users := quota.New(quota.Limits{OperationMemory: 1 << 20}, nil)
+	s := start(t, nil, func(c *server.Config) { c.Quotas = users })
+	for _, tt := range []struct {
+		query  string
+		status int
+		why    string
+	}{
+		{`{items(first:500){name}}`, 200, "a thousand fields"},
+		{`{items(first:500){a:name b:name c:name d:name e:name f:name g:name h:name i:name j:name}}`, 400, "the same texts ten times"},
+		{`{hello}`, 200, "the next operation begins anew"},
+	} {
+		r := s.do(t, call{body: operation(t, tt.query, nil)})
+		code := ""
+		if tt.status != 200 {
+			code = "QUERY_TOO_COMPLEX"
+		}
+		body := decode(t, r.body)
+		if r.status != tt.status || codeOf(body) != code {
+			t.Errorf("%s: got %d %.300s", tt.why, r.status, r.body)
+		}
+		if _, has := body["data"]; has == (code != "") {
+			t.Errorf("%s: data beside a refusal: %.300s", tt.why, r.body)
+		}
+	}
+	if held := users.Held(); held != 0 {
+		t.Errorf("%d bytes are held after the last answer", held)
+	}
+}
+
+// One user cannot take the memory of all others.
+func TestMemoryOfAUser(t *testing.T) {
+	users := quota.New(quota.Limits{Memory: 4 << 20, OperationMemory: 4 << 20}, nil)
+	s := start(t, nil, func(c *server.Config) { c.Quotas = users })
+	other, limited := users.Enter("admin")
+	if limited != nil {
+		t.Fatal(limited)
+	}
+	if err := other.Hold(3 << 19); err != nil {
+		t.Fatal(err)
+	}
+	r := s.do(t, call{body: operation(t, `{items(first:500){a:name b:name c:name d:name e:name f:name g:name h:name i:name j:name}}`, nil)})
+	if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" || codeOf(decode(t, r.body)) != "RATE_LIMITED" {
+		t.Errorf("got %d, Retry-After %q, %.300s", r.status, r.header.Get("Retry-After"), r.body)
+	}
+}
+
 func TestQuotaOfMistakes(t *testing.T) {
-	s := start(t, nil, func(c *server.Config) { c.Quotas = server.Quotas{CostPerSecond: 1, CostBurst: 35} })
+	s := start(t, nil, func(c *server.Config) { c.Quotas = quota.New(quota.Limits{CostPerSecond: 1, CostBurst: 35}, c.Now) })
 	for i, body := range []string{`{`, `{"query":"{"}`, `{"query":"{nope}"}`, `[]`} {
 		if r := s.do(t, call{body: body}); r.status == http.StatusTooManyRequests {
 			t.Fatalf("the %dth is refused: %s", i, r.body)
@@ -162,7 +235,7 @@ func request(t *testing.T, s testServer, body string) *http.Request {
 
 // Streams are counted among the subscriptions, whose users keep them open.
 func TestStreamsAreNotUnderWay(t *testing.T) {
-	s := start(t, nil, func(c *server.Config) { c.Quotas = server.Quotas{MaxConcurrent: 1} })
+	s := start(t, nil, func(c *server.Config) { c.Quotas = quota.New(quota.Limits{MaxConcurrent: 1}, c.Now) })
 	stream := s.openEvents(t)
 	defer stream.Body.Close()
 	if r := s.do0(t, `{"query":"{hello}"}`); r != http.StatusOK {

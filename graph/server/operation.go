@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
@@ -110,27 +111,26 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 		}
 	}()
 	user, _ := authz.UserFrom(ctx)
-	leave, limited := c.quotas.enter(user.Name)
+	entered, limited := c.quotas.Enter(user.Name)
 	if limited != nil {
 		o.fail(gqlerror.List{c.present(ctx, limited)})
 		return
 	}
-	defer leave()
+	defer entered.Leave()
 	opCtx, errs := c.exec.CreateOperationContext(ctx, params)
 	req.setOperation(opCtx)
 	if len(errs) > 0 {
-		c.quotas.charge(user.Name, leastCharge)
 		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)
 		return
 	}
 	req.noteVia(viaWebSocket, connection)
 	if opCtx.Operation.Operation != ast.Subscription {
-		o.single(ctx, opCtx)
+		o.single(ctx, entered, opCtx)
 		return
 	}
-	leave() // It lasts, and is counted among the subscriptions.
-	c.quotas.charge(user.Name, billOf(opCtx).Cost)
-	o.settle() // It can be resumed elsewhere, so nobody waits for its end.
+	entered.Settle(billOf(opCtx).Cost)
+	entered.Leave() // It lasts, and is counted among the subscriptions.
+	o.settle()      // It can be resumed elsewhere, so nobody waits for its end.
 	req.noteStream()
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
@@ -160,9 +160,9 @@ func (c *socket) ends(out outcome) bool {
 func (o *operation) settle() { o.settled.Do(func() { o.socket.settle(-1) }) }
 
 // single answers a query or a mutation.
-func (o *operation) single(ctx context.Context, opCtx *graphql.OperationContext) {
+func (o *operation) single(ctx context.Context, entered *quota.Operation, opCtx *graphql.OperationContext) {
 	c := o.socket
-	resp, err := c.execution.single(ctx, c.exec, opCtx, c.headers)
+	resp, err := c.execution.single(ctx, c.exec, entered, opCtx, c.headers)
 	if resp == nil {
 		o.fail(gqlerror.List{c.present(ctx, err)})
 		return

@@ -14,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // argumentKey is the extension that names the input at fault.
@@ -39,6 +40,12 @@ type presenter struct {
 // present implements graphql.ErrorPresenterFunc. Nothing of the original error
 // is passed on but what classify takes out of it.
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
+	if held := quota.From(ctx); held != nil {
+		_ = held.Hold(errorMemory) // A refusal is met by the next field.
+		if held.Refusal() != nil && isQuery(ctx) {
+			return nil // The refusal will be the whole answer.
+		}
+	}
 	e := classify(ctx, err)
 	out := &gqlerror.Error{Message: e.Message, Path: responsePath(ctx, err), Locations: locations(ctx, err)}
 	out.Extensions = map[string]any{"code": string(e.Code)}

@@ -90,6 +90,7 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 		origins:    newOrigins(cfg.AllowedOrigins),
 		session:    &session{keys: cfg.SessionKeys, now: cfg.Now},
 	}
+	cfg.Quotas.OnRefusal(e.limits.refuse)
 	e.graphql = newExecutor(cfg, e, streams)
 	return e
 }
@@ -99,7 +100,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	p := e.presenter
 	shared := execution{
 		present: p.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
-		quotas: newQuotas(cfg, e.limits), origins: e.origins,
+		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins,
 	}
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, journal: e.journal, newTraceID: e.newTraceID})
@@ -128,14 +129,19 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		}
 		return next(scoped)
 	})
+	srv.AroundFields(holdFields)
 	srv.AroundRootFields(aroundRootField(e.journal.metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv
 }
 
-func isSubscription(ctx context.Context) bool {
+func isSubscription(ctx context.Context) bool { return isKind(ctx, ast.Subscription) }
+
+func isQuery(ctx context.Context) bool { return isKind(ctx, ast.Query) }
+
+func isKind(ctx context.Context, kind ast.Operation) bool {
 	op := graphql.GetOperationContext(ctx).Operation
-	return op != nil && op.Operation == ast.Subscription
+	return op != nil && op.Operation == kind
 }
 
 // aroundResponses is what goes around every result.

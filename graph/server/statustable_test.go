@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // documentedStatuses are the rows of the table of docs/graphql.md.
@@ -77,7 +78,9 @@ func TestDocumentedStatusesAreSent(t *testing.T) {
 		{call{method: http.MethodGet, path: "/graphql?" + url.Values{"query": {"{hello}"}, "x": {strings.Repeat("x", 2000)}}.Encode()}, nil, apierror.CodeInvalid, 414},
 		{call{contentType: "application/x-www-form-urlencoded", body: "query={hello}"}, nil, apierror.CodeInvalid, 415},
 		{call{body: `{"query":"{` + aliases(51) + `}"}`}, nil, apierror.CodeQueryTooComplex, 400},
-		{query, func(c *server.Config) { c.Quotas.OperationsBurst, c.Quotas.OperationsPerSecond = 1, 1 }, apierror.CodeRateLimited, 429},
+		{query, func(c *server.Config) {
+			c.Quotas = quota.New(quota.Limits{OperationsBurst: 1, OperationsPerSecond: 1}, c.Now)
+		}, apierror.CodeRateLimited, 429},
 		{persisted, nil, apierror.CodePersistedQueryNotFound, 400},
 		{persisted, func(c *server.Config) { c.PersistedDocuments = -1 }, apierror.CodePersistedQueryNotSupported, 400},
 		{query, begin(apierror.New(apierror.CodeTimeout, "the deadline passed")), apierror.CodeTimeout, 504},

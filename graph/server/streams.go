@@ -173,7 +173,7 @@ func (s *streams) await() (done func(), ok bool) {
 
 // connect counts a connection of a user.
 func (s *streams) connect(via, user string) (leave func(), err *apierror.Error) {
-	return s.count(via, user, quota{
+	return s.count(via, user, streamLimit{
 		what: "connections", gauge: s.metrics.connections, of: func(u *usage) *int { return &u.connections },
 		total: s.limits.MaxConnections, own: s.limits.MaxConnectionsPerUser,
 	})
@@ -181,21 +181,21 @@ func (s *streams) connect(via, user string) (leave func(), err *apierror.Error) 
 
 // subscribe counts a subscription of a user.
 func (s *streams) subscribe(via, user string) (leave func(), err *apierror.Error) {
-	return s.count(via, user, quota{
+	return s.count(via, user, streamLimit{
 		what: "subscriptions", gauge: s.metrics.subscriptions, of: func(u *usage) *int { return &u.subscriptions },
 		total: s.limits.MaxSubscriptions, own: s.limits.MaxSubscriptionsPerUser,
 	})
 }
 
-// quota is a limit of something.
-type quota struct {
+// streamLimit is a limit of something.
+type streamLimit struct {
 	what       string
 	gauge      *prometheus.GaugeVec
 	of         func(*usage) *int
 	total, own int
 }
 
-func (s *streams) count(via, user string, q quota) (func(), *apierror.Error) {
+func (s *streams) count(via, user string, q streamLimit) (func(), *apierror.Error) {
 	giveBack, err := s.take(user, q)
 	if err != nil {
 		s.metrics.refused.WithLabelValues(via, q.what).Inc()
@@ -210,7 +210,7 @@ func (s *streams) count(via, user string, q quota) (func(), *apierror.Error) {
 	}, nil
 }
 
-func (s *streams) take(user string, q quota) (func(), *apierror.Error) {
+func (s *streams) take(user string, q streamLimit) (func(), *apierror.Error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	u := s.users[user]

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // maxRequestErrors is how many errors a document gets at once. Nobody mends
@@ -51,7 +53,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	if simple(r) && !requestFrom(r.Context()).credentials.Session() {
-		t.quotas.metrics.refuse("preflight")
+		t.metrics.refuse("preflight")
 		if refused := contentRefusal(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
 			return
@@ -60,15 +62,14 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	user, _ := authz.UserFrom(r.Context())
-	leave, limited := t.quotas.enter(user.Name)
+	entered, limited := t.quotas.Enter(user.Name)
 	if limited != nil {
 		t.limited(w, r, mediaType, limited)
 		return
 	}
-	defer leave()
+	defer entered.Leave()
 	params, refused := t.params(w, r)
 	if refused != nil {
-		t.quotas.charge(user.Name, leastCharge)
 		t.refuse(w, r, mediaType, refused)
 		return
 	}
@@ -76,15 +77,15 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if events.accepted && !acceptable {
 		events.preferred = true
 	}
-	t.execute(w, r, exec, answer{mediaType: mediaType, events: events, leave: leave}, params)
+	t.execute(w, r, exec, answer{mediaType: mediaType, events: events, entered: entered}, params)
 }
 
 // answer is what the client accepts.
 type answer struct {
 	mediaType string
 	events    eventsWanted
-	// leave gives back the user's place among the operations under way.
-	leave func()
+	// entered is the operation among those of its user.
+	entered *quota.Operation
 }
 
 func (t httpTransport) params(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, *refusal) {
@@ -102,16 +103,14 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	r = r.WithContext(ctx)
 	opCtx, errs := exec.CreateOperationContext(ctx, params)
 	requestFrom(ctx).setOperation(opCtx)
-	user, _ := authz.UserFrom(ctx)
 	if len(errs) > 0 {
-		t.quotas.charge(user.Name, leastCharge)
 		t.refuseOperation(w, r, exec, as, opCtx, errs)
 		return
 	}
 	switch kind := opCtx.Operation.Operation; {
 	case kind == ast.Subscription && as.events.accepted:
-		as.leave() // It lasts, and is counted among the subscriptions.
-		t.quotas.charge(user.Name, billOf(opCtx).Cost)
+		as.entered.Settle(billOf(opCtx).Cost)
+		as.entered.Leave() // It lasts, and is counted among the subscriptions.
 		t.serveEvents(w, r, exec, as.mediaType, opCtx)
 		return
 	case kind == ast.Subscription:
@@ -126,8 +125,11 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		t.fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
 		return
 	}
-	resp, err := t.single(ctx, exec, opCtx, r.Header)
+	resp, err := t.single(ctx, exec, as.entered, opCtx, r.Header)
+	limited, _ := errors.AsType[*apierror.Error](err)
 	switch {
+	case limited != nil && limited.RetryAfter > 0:
+		t.limited(w, r, as.mediaType, limited)
 	case err != nil && resp == nil:
 		t.fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
 	case as.events.preferred:

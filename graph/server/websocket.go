@@ -100,7 +100,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		writeErrors(w, mediaJSON, status, gqlerror.List{t.present(r.Context(), err)})
 	}
 	if !t.origins.permits(r) {
-		t.quotas.metrics.refuse("origin")
+		t.metrics.refuse("origin")
 		fail(http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open WebSockets"))
 		return
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/clusterpedia-io/client-go/constants"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/tracing"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
@@ -129,6 +130,9 @@ func (c *Client) get(ctx context.Context, params url.Values) ([]byte, error) {
 func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([]byte, error) {
 	callerCtx := ctx
 	failed := func(err error, message string) error {
+		if refusal := quota.From(callerCtx).Refusal(); refusal != nil {
+			return refusal
+		}
 		if callerCtx.Err() != nil {
 			return apierror.Wrap(callerCtx.Err(), apierror.CodeTimeout, "The index did not answer before the request's deadline")
 		}
@@ -164,7 +168,7 @@ func (c *Client) exchange(req *http.Request, failed func(error, string) error) (
 		return nil, failed(err, "The index does not answer")
 	}
 	defer func() { _ = resp.Body.Close() }()
-	body, err := readBody(io.LimitReader(resp.Body, c.maxResponse+1))
+	body, err := readBody(io.LimitReader(quota.Body(req.Context(), resp.Body), c.maxResponse+1))
 	switch {
 	case err != nil:
 		return nil, failed(err, "The index broke off its answer")
@@ -185,11 +189,12 @@ func readBody(from io.Reader) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer) //nolint:forcetypeassert // There is nothing else in the pool.
 	b.Reset()
 	_, err := b.ReadFrom(from)
-	body := bytes.Clone(b.Bytes())
 	const keep = 4 << 20
-	if b.Cap() <= keep {
-		buffers.Put(b)
+	if b.Cap() > keep {
+		return b.Bytes(), err
 	}
+	body := bytes.Clone(b.Bytes())
+	buffers.Put(b)
 	return body, err
 }
 

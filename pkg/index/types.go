@@ -97,6 +97,16 @@ func (o *Object) Manifest() (map[string]any, error) {
 	return m, nil
 }
 
+// Text is the manifest as JSON. It takes the memory of its text alone, where a decoded
+// manifest takes many times as much.
+func (o *Object) Text() (json.RawMessage, error) {
+	m, err := o.Manifest()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(m)
+}
+
 // Without is the object without the field at a path, for those who may not read
 // it. The object itself stays as it is. Of the metadata, only annotations can be
 // taken away.

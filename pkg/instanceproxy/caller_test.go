@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // anybody knows everybody as alice, and lets her do everything.
@@ -47,6 +48,7 @@ func front(t *testing.T, c *instanceproxy.Collection, logged io.Writer) (address
 		Clients: c, Authenticator: anybody{}, Permissions: authz.NewResolver(anybody{}, reviews, nil, nil), Reviews: reviews,
 		Audit:  &audit.Log{Logger: slog.New(slog.DiscardHandler), Exists: func(context.Context, string) bool { return true }},
 		Logger: slog.New(slog.DiscardHandler),
+		Quotas: quota.New(quota.Limits{}, nil),
 	})
 	if err != nil {
 		t.Fatal(err)

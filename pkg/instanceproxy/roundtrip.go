@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/tracing"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
@@ -33,6 +34,9 @@ func (i *instance) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := i.roundTrip(r)
 	if err != nil && r.Body != nil {
 		r.Body.Close() // http.RoundTripper demands it.
+	}
+	if err == nil && response.StatusCode != http.StatusSwitchingProtocols {
+		response.Body = quota.Body(r.Context(), response.Body)
 	}
 	return response, err
 }

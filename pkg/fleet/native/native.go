@@ -4,10 +4,10 @@ package native
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"strconv"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 const (
@@ -24,6 +25,9 @@ const (
 	// maxItems is how many objects a list without a limit has; the rest follows with
 	// its continue token.
 	maxItems = 5000
+	// textCopies is how many copies of an object's text there are while a list is written:
+	// its own, and those in the buffer of the answer, which doubles.
+	textCopies = 4
 )
 
 // Service reads from the index what the user of the context may see.
@@ -50,8 +54,11 @@ func (s *Service) Get(ctx context.Context, instance string, of schema.GroupVersi
 	if len(c.Nodes) == 0 {
 		return nil, nil, apierror.NotFound(of.GroupResource().String(), name)
 	}
-	object, err := c.Nodes[0].Manifest()
-	return object, describe(c.Freshness), err
+	text, err := c.Nodes[0].Manifest()
+	if err == nil {
+		err = quota.From(ctx).Hold(textCopies * int64(len(text)))
+	}
+	return text, describe(c.Freshness), err
 }
 
 // List reads a list; namespace is empty for all of them. The query is that of
@@ -67,7 +74,7 @@ func (s *Service) List(ctx context.Context, instance string, of schema.GroupVers
 		return nil, nil, err
 	}
 	ctx = s.scope(ctx)
-	items, after := []any{}, query.Get("continue")
+	itemKind, items, after := "", []json.RawMessage{}, query.Get("continue")
 	for {
 		size := min(pageSize, limit-len(items))
 		args := page.Args{First: &size}
@@ -79,33 +86,31 @@ func (s *Service) List(ctx context.Context, instance string, of schema.GroupVers
 			return nil, nil, err
 		}
 		for _, node := range c.Nodes {
-			object, err := node.Manifest()
+			text, err := node.Manifest()
 			if err != nil {
 				return nil, nil, err
 			}
-			items = append(items, object)
+			if err := quota.From(ctx).Hold(textCopies * int64(len(text))); err != nil {
+				return nil, nil, err
+			}
+			itemKind, items = node.ObjectKind(), append(items, text)
 		}
 		after = ""
 		if c.PageInfo.HasNextPage && c.PageInfo.EndCursor != nil {
 			after = *c.PageInfo.EndCursor
 		}
 		if after == "" || len(items) >= limit {
-			return list(of, items, after), describe(c.Freshness), nil
+			return list(of, itemKind, items, after), describe(c.Freshness), nil
 		}
 	}
 }
 
 // list is a list as an API server writes it. Its kind is guessed where it is
 // empty: the index has no names of kinds.
-func list(of schema.GroupVersionResource, items []any, after string) map[string]any {
-	listKind := "List"
-	if len(items) > 0 {
-		if first, ok := items[0].(map[string]any); ok {
-			listKind = (&unstructured.Unstructured{Object: first}).GetKind() + listKind
-		}
-	}
+func list(of schema.GroupVersionResource, itemKind string, items []json.RawMessage, after string) map[string]any {
+	listKind := itemKind + "List"
 	version := of.GroupVersion().String()
-	if listKind == "List" {
+	if itemKind == "" {
 		version = "v1"
 	}
 	metadata := map[string]any{"resourceVersion": ""}

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"encoding/json"
 	"time"
 
 	"sigs.k8s.io/yaml"
@@ -70,8 +71,8 @@ func (o *Object) Deleting() bool { return o.Indexed.Meta.DeletionTimestamp != ni
 // Freshness tells how old it may be.
 func (o *Object) Freshness() freshness.Freshness { return o.Fresh }
 
-// Manifest is the whole object as generic JSON.
-func (o *Object) Manifest() (map[string]any, error) { return o.Indexed.Manifest() }
+// Manifest is the whole object as JSON.
+func (o *Object) Manifest() (json.RawMessage, error) { return o.Indexed.Text() }
 
 // Yaml is the whole object as YAML.
 func (o *Object) Yaml() (string, error) {

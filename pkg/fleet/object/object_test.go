@@ -1,6 +1,7 @@
 package object_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -96,8 +97,12 @@ func TestObject(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	manifest, err := o.Manifest()
+	whole, err := o.Manifest()
 	if err != nil {
+		t.Fatal(err)
+	}
+	var manifest map[string]any
+	if err := json.Unmarshal(whole, &manifest); err != nil {
 		t.Fatal(err)
 	}
 	text, err := o.Yaml()

@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
+	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
@@ -23,6 +24,8 @@ type call struct {
 	what     request
 	// caller is who sent it, and as is who it is for: the same, but for impersonation.
 	caller, as authz.User
+	// entered is the request among those of its user.
+	entered *quota.Operation
 	// ended is set when the permission was lost.
 	ended atomic.Bool
 }
@@ -53,6 +56,10 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.as = user
+	if err := c.enter(r); err != nil {
+		c.fail(w, r, err)
+		return
+	}
 	fromIndex, err := c.wantsIndex(r)
 	if err != nil {
 		c.fail(w, r, err)
@@ -66,12 +73,18 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 	tracing.At(r.Context()).Text(tracing.Instance, c.instance)
 	ctx, cancel := context.WithCancel(instanceproxy.Via(authz.WithUser(r.Context(), user), instanceproxy.ViaPassthrough))
 	defer cancel()
-	if fromIndex {
+	switch {
+	case fromIndex:
+		ctx, stop := context.WithTimeout(quota.With(ctx, c.entered), h.IndexTimeout)
+		defer stop()
 		c.indexed(w, r.WithContext(ctx))
 		return
-	}
-	if c.what.lasts(r) {
+	case c.what.lasts(r):
 		stop := context.AfterFunc(h.Stopping, cancel) //nolint:contextcheck // It is the process that ends.
+		defer stop()
+	default:
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeout(ctx, h.Timeout)
 		defer stop()
 	}
 	// Most are over long before that.

@@ -1,6 +1,7 @@
 package passthrough
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -17,10 +18,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // Prefix begins the paths that are served.
 const Prefix = "/instances/"
+
+// DefaultTimeout is how long a request may take that has an end of its own. API servers
+// end such requests after the same time.
+const DefaultTimeout = time.Minute
 
 // DefaultRecheck is the time between two decisions about a request that lasts.
 const DefaultRecheck = 5 * time.Second
@@ -30,8 +36,8 @@ type Permissions interface {
 	Visibility(ctx context.Context, u authz.User, instances ...string) (*authz.Visibility, error)
 }
 
-// Config is what a Handler needs. All but Index, Registerer,
-// Recheck and Stopping are required.
+// Config is what a Handler needs. Index, Registerer, Recheck, Stopping and the timeouts
+// may be zero.
 type Config struct {
 	Clients       instanceproxy.Clients
 	Authenticator authz.Authenticator
@@ -41,6 +47,12 @@ type Config struct {
 	Reviews authorizationclient.SubjectAccessReviewInterface
 	Audit   *audit.Log
 	Logger  *slog.Logger
+	// Quotas limit what one user may ask for, together with GraphQL.
+	Quotas *quota.Users
+	// Timeout is how long a request may take that has an end of its own; zero means
+	// DefaultTimeout. IndexTimeout is the same for one that the index answers; zero means
+	// Timeout.
+	Timeout, IndexTimeout time.Duration
 	// Index answers reads that ask for it; nil where there is none.
 	Index Index
 	// Registerer takes the metrics of the passthrough; nil for none.
@@ -66,12 +78,14 @@ var _ http.Handler = (*Handler)(nil)
 
 // New makes a Handler.
 func New(config Config) (*Handler, error) {
-	if config.Clients == nil || config.Authenticator == nil || config.Permissions == nil || config.Reviews == nil || config.Audit == nil || config.Logger == nil {
+	if config.Clients == nil || config.Authenticator == nil || config.Permissions == nil || config.Reviews == nil || config.Quotas == nil || config.Audit == nil || config.Logger == nil {
 		return nil, errors.New("passthrough: Config misses something")
 	}
 	if config.Recheck <= 0 {
 		config.Recheck = DefaultRecheck
 	}
+	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
+	config.IndexTimeout = cmp.Or(config.IndexTimeout, config.Timeout)
 	if config.Stopping == nil {
 		config.Stopping = context.Background()
 	}
@@ -144,6 +158,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}})
 		}
 	}()
+	defer func() { c.entered.Settle(recorder.spent()); c.entered.Leave() }()
 	c.serve(recorder, r.WithContext(ctx))
 }
 
@@ -214,6 +229,8 @@ func (b *bufferPool) Put(buffer []byte) { b.pool.Put(&buffer) }
 type statusRecorder struct {
 	http.ResponseWriter
 	status int
+	// written is how many bytes the answer has so far.
+	written int64
 }
 
 func (s *statusRecorder) code() int {
@@ -229,6 +246,13 @@ func (s *statusRecorder) WriteHeader(status int) {
 		s.status = status
 	}
 	s.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements io.Writer.
+func (s *statusRecorder) Write(p []byte) (int, error) {
+	n, err := s.ResponseWriter.Write(p)
+	s.written += int64(n)
+	return n, err
 }
 
 // Unwrap gives http.ResponseController the connection.

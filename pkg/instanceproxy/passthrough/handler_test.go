@@ -26,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/fake"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // global is a global cluster that knows some people by their tokens.
@@ -124,6 +125,7 @@ func newScene(t *testing.T, instance http.HandlerFunc, tune func(*passthrough.Co
 		Reviews:       s.global,
 		Audit:         &audit.Log{Logger: slog.New(slog.NewJSONHandler(s.log, nil)), Exists: func(_ context.Context, name string) bool { return name == "alpha" }},
 		Logger:        slog.New(slog.DiscardHandler),
+		Quotas:        quota.New(quota.Limits{}, nil),
 	}
 	if tune != nil {
 		tune(&config)

@@ -2,8 +2,12 @@ package passthrough
 
 import (
 	"encoding/json"
+	"errors"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,11 +40,11 @@ func statusOf(instance string, err error) *metav1.Status {
 		s.Reason = metav1.StatusReasonForbidden
 	case apierror.CodeNotFound:
 		s.Reason = metav1.StatusReasonNotFound
-	case apierror.CodeInvalid:
+	case apierror.CodeInvalid, apierror.CodeQueryTooComplex:
 		s.Reason = metav1.StatusReasonBadRequest
 	case apierror.CodeRateLimited:
 		s.Reason = metav1.StatusReasonTooManyRequests
-		s.Details.RetryAfterSeconds = 1
+		s.Details.RetryAfterSeconds = retryAfter(err)
 	case apierror.CodeInstanceUnavailable:
 		// Without RetryAfterSeconds, after which kubectl would try again and again
 		// before it says a word.
@@ -54,6 +58,15 @@ func statusOf(instance string, err error) *metav1.Status {
 		s.Details.Causes[0].Message = s.Message
 	}
 	return s
+}
+
+// retryAfter is when a caller may try again, in whole seconds.
+func retryAfter(err error) int32 {
+	var after time.Duration
+	if limited, ok := errors.AsType[*apierror.Error](err); ok {
+		after = limited.RetryAfter
+	}
+	return max(1, int32(math.Ceil(min(after.Seconds(), math.MaxInt32))))
 }
 
 func writeError(w http.ResponseWriter, r *http.Request, instance string, err error) {
@@ -72,7 +85,7 @@ func writeError(w http.ResponseWriter, r *http.Request, instance string, err err
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if s.Details.RetryAfterSeconds > 0 {
-		w.Header().Set("Retry-After", "1")
+		w.Header().Set("Retry-After", strconv.Itoa(int(s.Details.RetryAfterSeconds)))
 	}
 	w.WriteHeader(int(s.Code))
 	w.Write(append(body, '\n')) //nolint:errcheck // The caller went away.

@@ -79,6 +79,7 @@ func (e Error) String() string {
 // Result is a response.
 type Result struct {
 	Status      int
+	Header      http.Header
 	ContentType string
 	TraceID     string
 	Took        time.Duration
@@ -129,7 +130,7 @@ func (c *Client) Send(ctx context.Context, body []byte, accept string) (*Result,
 		return nil, err
 	}
 	result := &Result{
-		Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), TraceID: resp.Header.Get("Kairship-Trace-Id"),
+		Status: resp.StatusCode, Header: resp.Header, ContentType: resp.Header.Get("Content-Type"), TraceID: resp.Header.Get("Kairship-Trace-Id"),
 		Took: time.Since(begun), Body: raw, IndexRequests: -1,
 	}
 	var parsed struct {
