@@ -26,6 +26,8 @@ func (o *streamOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&l.MaxConnectionsPerUser, "max-stream-connections-per-user", server.DefaultMaxConnectionsPerUser, "WebSockets and streams of server-sent events of one user that may be open")
 	f.IntVar(&l.MaxSubscriptions, "max-subscriptions", server.DefaultMaxSubscriptions, "subscriptions that may be open")
 	f.IntVar(&l.MaxSubscriptionsPerUser, "max-subscriptions-per-user", server.DefaultMaxSubscriptionsPerUser, "subscriptions of one user that may be open")
+	f.IntVar(&l.MaxNewcomers, "max-unauthenticated-websockets", server.DefaultMaxNewcomers, "WebSockets that may be open whose callers are not known yet; one address has half of them at most")
+	f.DurationVar(&l.InitTimeout, "websocket-init-timeout", server.DefaultInitTimeout, "how long a WebSocket may take to say whose it is")
 	f.DurationVar(&l.MaxLife, "stream-max-life", server.DefaultMaxLife, "how long a WebSocket or a stream may last until its client has to connect again; each lasts up to a tenth shorter")
 	f.DurationVar(&l.KeepAlive, "stream-keep-alive", server.DefaultStreamKeepAlive, "longest silence on a WebSocket or a stream; less than the idle timeout of every proxy on the way")
 	f.DurationVar(&o.permissionsCheck, "stream-permissions-check", authz.DefaultRecheckInterval, "time between two checks that a subscriber's token is valid and their permissions are what they were; each costs two requests to the global cluster for a user, however many subscriptions they have")
@@ -38,11 +40,13 @@ func (o *streamOptions) validate(problems *flags.Problems) {
 	}{
 		{"--max-stream-connections", o.limits.MaxConnections},
 		{"--max-stream-connections-per-user", o.limits.MaxConnectionsPerUser},
+		{"--max-unauthenticated-websockets", o.limits.MaxNewcomers},
 		{"--max-subscriptions", o.limits.MaxSubscriptions},
 		{"--max-subscriptions-per-user", o.limits.MaxSubscriptionsPerUser},
 	} {
 		problems.Checkf(f.value >= 1, "%s: must be at least 1, not %d", f.flag, f.value)
 	}
+	problems.Checkf(o.limits.InitTimeout > 0, "--websocket-init-timeout: must be more than 0, not %s", o.limits.InitTimeout)
 	problems.Checkf(o.limits.MaxLife > 0, "--stream-max-life: must be more than 0, not %s", o.limits.MaxLife)
 	problems.Checkf(o.limits.KeepAlive > 0, "--stream-keep-alive: must be more than 0, not %s", o.limits.KeepAlive)
 	problems.Checkf(o.permissionsCheck >= 100*time.Millisecond && o.permissionsCheck <= maxPermissionsCheck,

@@ -31,8 +31,10 @@ type socket struct {
 	credentials authz.Credentials
 	limiter     *rate.Limiter
 	begun       time.Time
-	// identified gives back the place of those who have not said who they are.
+	// identified gives back the place of those who have not said who they are; nil where
+	// the handshake did. user is then who it is.
 	identified func()
+	user       *authz.User
 	ctx        context.Context //nolint:containedctx // It is the life of the connection.
 	cancel     context.CancelCauseFunc
 
@@ -264,10 +266,7 @@ func (c *socket) finish() {
 	c.cancel(errClientGone)
 	_ = c.conn.Close()
 	c.running.Wait()
-	c.identified()
-	if c.disconnect != nil {
-		c.disconnect()
-	}
+	c.giveUp()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.journal.logger.LogAttrs(c.ctx, slog.LevelInfo, "websocket closed",
@@ -335,6 +334,10 @@ func (c *socket) initialise(payload []byte) {
 		c.shut(closeBadRequest, "INVALID: connection_init has other credentials than the request", errProtocol)
 		return
 	}
+	if c.user != nil {
+		c.welcome(*c.user)
+		return
+	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.streams.limits.InitTimeout)
 	defer cancel()
 	known, err := c.who.identify(ctx, c.credentials)
@@ -349,6 +352,7 @@ func (c *socket) initialise(payload []byte) {
 		return
 	}
 	c.disconnect = disconnect
+	c.identified()
 	c.welcome(user)
 }
 
@@ -369,7 +373,6 @@ func (c *socket) refuseIdentity(err error) {
 
 // welcome lets the client send operations, and has its credentials checked from now on.
 func (c *socket) welcome(user authz.User) {
-	c.identified()
 	ctx, standing := c.streams.sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
 	context.AfterFunc(ctx, func() {
 		defer standing.Leave()

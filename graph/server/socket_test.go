@@ -315,3 +315,31 @@ func limited(t *testing.T, c client, message string) {
 		t.Errorf("got %s, %v, want RATE_LIMITED with %q", got, closed, message)
 	}
 }
+
+// Connections without a token take no places of those with one.
+func TestNewcomersTakeNoPlaces(t *testing.T) {
+	s := start(t, nil, func(c *server.Config) {
+		c.Streams.MaxNewcomers = 1
+		c.Streams.MaxConnectionsPerUser = 2
+	})
+	silent := s.dial(t, nil)
+	if _, status, err := s.tryDial(t, nil); err == nil || status != http.StatusTooManyRequests {
+		t.Errorf("a second one that says nothing: HTTP %d, %v", status, err)
+	}
+	if _, status, err := s.tryDial(t, http.Header{"Authorization": {"Bearer wrong"}}); err == nil || status != http.StatusTooManyRequests {
+		t.Errorf("one with a wrong token: HTTP %d, %v", status, err)
+	}
+	header := http.Header{"Authorization": {"Bearer admin"}}
+	first := s.dial(t, header)
+	first.send(t, `{"type":"connection_init"}`)
+	first.want(t, `{"type":"connection_ack"}`)
+	s.dial(t, header)
+	if _, status, err := s.tryDial(t, header); err == nil || status != http.StatusTooManyRequests {
+		t.Errorf("a third one of the same user: HTTP %d, %v", status, err)
+	}
+	_ = silent.Close()
+	waitFor(t, "the place of the one that said nothing", func() bool {
+		_, _, err := s.tryDial(t, nil)
+		return err == nil
+	})
+}

@@ -29,15 +29,14 @@ const (
 	DefaultMaxMessageBytes         = 256 << 10
 	DefaultMessagesPerSecond       = 100
 	DefaultStreamKeepAlive         = 15 * time.Second
-	DefaultInitTimeout             = 5 * time.Second
+	DefaultMaxNewcomers            = 400
+	DefaultInitTimeout             = 3 * time.Second
 	DefaultWriteTimeout            = 10 * time.Second
 	DefaultMaxLife                 = time.Hour
 	DefaultReconnectAfter          = 2 * time.Second
 )
 
 const (
-	// maxWaiting is how many WebSockets may be open that have not said whose they are.
-	maxWaiting = 1_000
 	// lifeSpread: a connection lives up to a tenth shorter, so that those that began
 	// together do not end together.
 	lifeSpread = 10
@@ -64,6 +63,8 @@ type StreamLimits struct {
 	MessagesPerSecond int
 	// KeepAlive is the longest silence on a connection.
 	KeepAlive time.Duration
+	// MaxNewcomers is how many WebSockets may be open whose callers are not known yet.
+	MaxNewcomers int
 	// InitTimeout is how long a WebSocket may take until it says who it is.
 	InitTimeout time.Duration
 	// WriteTimeout is how long a client may take to receive one message.
@@ -85,6 +86,7 @@ func (l *StreamLimits) setDefaults() {
 	setDefault(&l.MaxMessageBytes, DefaultMaxMessageBytes)
 	setDefault(&l.MessagesPerSecond, DefaultMessagesPerSecond)
 	setDefault(&l.KeepAlive, DefaultStreamKeepAlive)
+	setDefault(&l.MaxNewcomers, DefaultMaxNewcomers)
 	setDefault(&l.InitTimeout, DefaultInitTimeout)
 	setDefault(&l.WriteTimeout, DefaultWriteTimeout)
 	setDefault(&l.MaxLife, DefaultMaxLife)
@@ -105,16 +107,16 @@ func (l *StreamLimits) reconnect() time.Duration {
 // streams is what the transports of subscriptions have in common: who has how
 // many, how they are told to end, and the count of it all.
 type streams struct {
-	limits  StreamLimits
-	sentry  *authz.Sentry
-	metrics *streamMetrics
-	results results
-	crew    *crew
+	limits    StreamLimits
+	newcomers *newcomers
+	sentry    *authz.Sentry
+	metrics   *streamMetrics
+	results   results
+	crew      *crew
 
 	mu       sync.Mutex
 	users    map[string]*usage
 	total    usage
-	waiting  int
 	open     map[*connection]struct{}
 	draining bool
 	// stopping is set when the process is about to stop, draining when nothing may
@@ -135,7 +137,7 @@ type connection struct {
 
 func newStreams(cfg Config) *streams {
 	return &streams{
-		limits: cfg.Streams, sentry: cfg.Sentry, metrics: newStreamMetrics(cfg.Registerer),
+		limits: cfg.Streams, newcomers: newNewcomers(cfg.Streams.MaxNewcomers), sentry: cfg.Sentry, metrics: newStreamMetrics(cfg.Registerer),
 		users: map[string]*usage{}, open: map[*connection]struct{}{}, crew: newCrew(),
 	}
 }
@@ -153,22 +155,6 @@ func (s *streams) enter(c *connection) (leave func(), ok bool) {
 		defer s.mu.Unlock()
 		delete(s.open, c)
 	}, true
-}
-
-// await notes a connection that has not said yet whose it is. They have a bound of
-// their own, so that nobody can take the places of those who are known.
-func (s *streams) await() (done func(), ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.waiting >= maxWaiting {
-		return nil, false
-	}
-	s.waiting++
-	return sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.waiting--
-	}), true
 }
 
 // connect counts a connection of a user.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -104,16 +105,8 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		fail(http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open WebSockets"))
 		return
 	}
-	done, ok := t.streams.await()
-	if !ok {
-		w.Header().Set("Retry-After", "1")
-		limited := apierror.New(apierror.CodeRateLimited, "too many WebSockets are waiting to say who they are: try again")
-		limited.RetryAfter = time.Second
-		fail(http.StatusTooManyRequests, limited)
-		return
-	}
 	c := &socket{
-		socketTransport: t, exec: exec, headers: keptHeaders(r.Header), identified: done,
+		socketTransport: t, exec: exec, headers: keptHeaders(r.Header),
 		limiter:    rate.NewLimiter(rate.Limit(t.streams.limits.MessagesPerSecond), 4*t.streams.limits.MessagesPerSecond),
 		operations: map[string]*operation{},
 		begun:      time.Now(),
@@ -121,9 +114,14 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 	c.credentials = authz.RequestCredentials(r)
 	// Nothing of the request but its values is kept, and not its end.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
+	if limited := c.admit(r.RemoteAddr); limited != nil {
+		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
+		fail(http.StatusTooManyRequests, limited)
+		return
+	}
 	leave, ok := t.streams.enter(&connection{drain: c.drain, cut: c.cut})
 	if !ok {
-		done()
+		c.giveUp()
 		w.Header().Set("Retry-After", "1")
 		fail(http.StatusServiceUnavailable, apierror.New(apierror.CodeTimeout, "the server is stopping: connect again, to another replica"))
 		return
@@ -141,7 +139,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 	conn, err := upgrader.Upgrade(w, r, http.Header{TraceHeader: w.Header()[TraceHeader]})
 	if err != nil {
 		leave()
-		done()
+		c.giveUp()
 		return
 	}
 	c.mu.Lock()
@@ -152,6 +150,50 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		defer leave()
 		c.serve()
 	}()
+}
+
+// admit gives the connection its place: among those of its user where the request has
+// credentials that are good, and else among those of its address whose callers are not
+// known. What is wrong with credentials is said after the handshake, as a close code.
+func (c *socket) admit(address string) *apierror.Error {
+	if user, ok := c.knownAtOnce(); ok {
+		disconnect, limited := c.streams.connect(viaWebSocket, user.Name)
+		c.disconnect, c.user = disconnect, &user
+		return limited
+	}
+	leave, ok := c.streams.newcomers.enter(address)
+	if !ok {
+		c.streams.metrics.refused.WithLabelValues(viaWebSocket, "newcomers").Inc()
+		limited := apierror.New(apierror.CodeRateLimited, "too many WebSockets from your address are waiting to say who they are: try again, or send the Authorization header with the request")
+		limited.RetryAfter = time.Second
+		return limited
+	}
+	c.identified = leave
+	return nil
+}
+
+// knownAtOnce returns the user of credentials that came with the request.
+func (c *socket) knownAtOnce() (authz.User, bool) {
+	if c.credentials.Empty() {
+		return authz.User{}, false
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.streams.limits.InitTimeout)
+	defer cancel()
+	known, err := c.who.identify(ctx, c.credentials)
+	if err != nil {
+		return authz.User{}, false
+	}
+	return authz.UserFrom(known)
+}
+
+// giveUp gives back the places of the connection.
+func (c *socket) giveUp() {
+	if c.identified != nil {
+		c.identified()
+	}
+	if c.disconnect != nil {
+		c.disconnect()
+	}
 }
 
 // keptHeaders are those that say something about operations.
