@@ -39,6 +39,7 @@ type TokenReviewAuthenticator struct {
 	// replaced, where it is, before the first request.
 	Strangers *Strangers
 
+	clock   func() time.Time
 	reviews authenticationclient.TokenReviewInterface
 	fresh   fresh
 	key     [32]byte
@@ -57,6 +58,7 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 	}
 	a := &TokenReviewAuthenticator{
 		Strangers: &Strangers{Reviews: reviews},
+		clock:     now,
 		reviews:   reviews,
 		tokens:    newDecisions[User]("your token", usualMemory, now),
 		lately:    newTTLCache[[32]byte, struct{}](lateMemory.positive, lateMemory.size, now),
@@ -68,6 +70,9 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 // Authenticate implements Authenticator. A verified client certificate goes
 // before a token, as in the Kubernetes apiserver.
 func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentials) (User, error) {
+	if at := c.Expires(); !at.IsZero() && !a.clock().Before(at) {
+		return User{}, expired(c)
+	}
 	if c.certificate != nil {
 		if a.Authorities != nil && !a.Authorities(c.connection.VerifiedChains) {
 			return User{}, apierror.New(apierror.CodeUnauthenticated,
@@ -98,7 +103,8 @@ func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentia
 // let in, and counts them among no strangers. A certificate proves the same as before
 // while its authority is accepted and until it expires.
 func (a *TokenReviewAuthenticator) Recheck(ctx context.Context, c Credentials) (User, error) {
-	if c.certificate != nil || c.token == "" {
+	at := c.Expires()
+	if c.certificate != nil || c.token == "" || !at.IsZero() && !a.clock().Before(at) {
 		return a.Authenticate(ctx, c)
 	}
 	key := a.hash(c.token)
@@ -134,6 +140,15 @@ func (a *TokenReviewAuthenticator) review(ctx context.Context, reviews authentic
 		}
 	}
 	return answer[User]{value: user}, nil
+}
+
+// expired is the error of credentials that have expired since they were accepted: a
+// certificate is verified once for each connection, and a token is remembered.
+func expired(c Credentials) *apierror.Error {
+	if c.certificate != nil {
+		return apierror.New(apierror.CodeUnauthenticated, "the client certificate has expired: connect again with a new one, or with a token")
+	}
+	return apierror.New(apierror.CodeUnauthenticated, "the token has expired: send a new one")
 }
 
 // certificateUser reads the subject as Kubernetes does: the common name is the

@@ -46,7 +46,7 @@ func RequestCredentials(r *http.Request) Credentials {
 // has found it valid.
 func (c Credentials) Expires() time.Time {
 	if c.certificate != nil {
-		return c.certificate.NotAfter
+		return c.certificateExpires()
 	}
 	var claims struct {
 		Exp float64 `json:"exp"`
@@ -55,6 +55,27 @@ func (c Credentials) Expires() time.Time {
 		return time.Time{}
 	}
 	return time.Unix(int64(claims.Exp), 0)
+}
+
+// certificateExpires is when the last of the verified chains ends: a chain ends with
+// the first of its certificates.
+func (c Credentials) certificateExpires() time.Time {
+	if c.connection == nil {
+		return c.certificate.NotAfter
+	}
+	var last time.Time
+	for _, chain := range c.connection.VerifiedChains {
+		end := c.certificate.NotAfter
+		for _, certificate := range chain {
+			if certificate.NotAfter.Before(end) {
+				end = certificate.NotAfter
+			}
+		}
+		if end.After(last) {
+			last = end
+		}
+	}
+	return last
 }
 
 // claims reads what a token says that is a JWT; false where it is none. Nobody has

@@ -26,8 +26,8 @@ type call struct {
 	caller, as authz.User
 	// entered is the request among those of its user.
 	entered *quota.Operation
-	// ended is set when the permission was lost.
-	ended atomic.Bool
+	// ended says why Kairship ended the request; nil where it did not.
+	ended atomic.Pointer[apierror.Error]
 }
 
 func (c *call) serve(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +88,15 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 		defer stop()
 	}
 	// Most are over long before that.
-	recheck := time.AfterFunc(h.Recheck, func() { c.recheck(ctx, cancel, credentials, asked, r.Method) })
+	end := func(why *apierror.Error) {
+		c.ended.CompareAndSwap(nil, why)
+		cancel()
+	}
+	if at := credentials.Expires(); !at.IsZero() {
+		expiry := time.AfterFunc(time.Until(at), func() { end(expired()) })
+		defer expiry.Stop()
+	}
+	recheck := time.AfterFunc(h.Recheck, func() { c.recheck(ctx, end, credentials, asked, r.Method) })
 	defer recheck.Stop()
 	c.proxy(w, r.WithContext(ctx), client)
 }
@@ -130,18 +138,25 @@ func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *
 	return user, nil
 }
 
-// recheck decides again, until the request is over or not permitted any more.
-// That nothing can be decided now ends nothing.
-func (c *call) recheck(ctx context.Context, cancel context.CancelFunc, credentials authz.Credentials, asked *impersonation, method string) {
-	again := &call{handler: c.handler, instance: c.instance}
-	tick := time.NewTicker(c.handler.Recheck)
+// recheck decides again, until the request is over or not permitted any more, or until
+// there was no answer for too long.
+func (c *call) recheck(ctx context.Context, end func(*apierror.Error), credentials authz.Credentials, asked *impersonation, method string) {
+	h := c.handler
+	undecided := time.AfterFunc(h.GiveUp-h.Recheck, func() { end(undecided()) })
+	defer undecided.Stop()
+	again := &call{handler: h, instance: c.instance}
+	tick := time.NewTicker(h.Recheck)
 	defer tick.Stop()
 	for ctx.Err() == nil {
 		_, err := again.admit(ctx, credentials, asked, method)
-		switch apierror.CodeOf(err) {
-		case apierror.CodeUnauthenticated, apierror.CodeForbidden, apierror.CodeNotFound:
-			c.ended.Store(true)
-			cancel()
+		switch {
+		case err == nil:
+			undecided.Reset(h.GiveUp)
+		case apierror.Is(err, apierror.CodeUnauthenticated):
+			end(expired())
+			return
+		case apierror.Is(err, apierror.CodeForbidden), apierror.Is(err, apierror.CodeNotFound):
+			end(apierror.New(apierror.CodeForbidden, "the permission to use instance %q was taken away", c.instance))
 			return
 		default:
 		}
@@ -150,6 +165,14 @@ func (c *call) recheck(ctx context.Context, cancel context.CancelFunc, credentia
 		case <-tick.C:
 		}
 	}
+}
+
+func expired() *apierror.Error {
+	return apierror.New(apierror.CodeUnauthenticated, "your token or certificate is no longer valid: try again with a new one")
+}
+
+func undecided() *apierror.Error {
+	return apierror.New(apierror.CodeTimeout, "the global cluster does not say whether you may go on; try again later")
 }
 
 // sameOrigin refuses what a page of another site has a browser send: the browser
@@ -173,9 +196,9 @@ const statusClientGone = 499
 // fail answers with an error. Nobody reads it when the caller went away.
 func (c *call) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		switch {
-		case c.ended.Load():
-			err = apierror.New(apierror.CodeForbidden, "the permission to use instance %q was taken away", c.instance)
+		switch ended := c.ended.Load(); {
+		case ended != nil:
+			err = ended
 		case c.handler.Stopping.Err() != nil:
 			err = apierror.New(apierror.CodeInstanceUnavailable, "Kairship is being stopped; try again")
 		default:

@@ -36,8 +36,8 @@ type Permissions interface {
 	Visibility(ctx context.Context, u authz.User, instances ...string) (*authz.Visibility, error)
 }
 
-// Config is what a Handler needs. Index, Registerer, Recheck, Stopping and the timeouts
-// may be zero.
+// Config is what a Handler needs. Index, Registerer, Recheck, GiveUp, Stopping and the
+// timeouts may be zero.
 type Config struct {
 	Clients       instanceproxy.Clients
 	Authenticator authz.Authenticator
@@ -60,6 +60,9 @@ type Config struct {
 	// Recheck is the time between two decisions about a request that lasts; zero
 	// means DefaultRecheck.
 	Recheck time.Duration
+	// GiveUp is how long a request that lasts may go on without an answer about it; zero
+	// means authz.DefaultGiveUpAfter.
+	GiveUp time.Duration
 	// Stopping ends what would last, when the process is about to end: clients go on
 	// with another replica. nil means never.
 	Stopping context.Context //nolint:containedctx // It is the process's, not a request's.
@@ -84,6 +87,7 @@ func New(config Config) (*Handler, error) {
 	if config.Recheck <= 0 {
 		config.Recheck = DefaultRecheck
 	}
+	config.GiveUp = cmp.Or(config.GiveUp, authz.DefaultGiveUpAfter)
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
 	config.IndexTimeout = cmp.Or(config.IndexTimeout, config.Timeout)
 	if config.Stopping == nil {

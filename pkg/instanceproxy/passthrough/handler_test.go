@@ -39,11 +39,19 @@ type global struct {
 	verbs map[string][]string
 	// impersonates are "caller resource/name".
 	impersonates map[string]bool
+	// asked is how often somebody's credentials were asked about.
+	asked int
+	// away: nothing is answered.
+	away bool
 }
 
 func (g *global) Authenticate(_ context.Context, c authz.Credentials) (authz.User, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.asked++
+	if g.away {
+		return authz.User{}, apierror.New(apierror.CodeTimeout, "no answer")
+	}
 	for token, user := range g.people {
 		if c == authz.TokenCredentials(token) {
 			return user, nil
@@ -82,6 +90,29 @@ func (g *global) Create(_ context.Context, review *authorizationv1.SubjectAccess
 }
 
 // revoke takes everything from a user.
+// set changes what is answered.
+func (g *global) set(change func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	change()
+}
+
+// wait returns after so many questions more.
+func (g *global) wait(t *testing.T, questions int) {
+	t.Helper()
+	count := func() int {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.asked
+	}
+	until := count() + questions
+	for deadline := time.Now().Add(15 * time.Second); count() < until; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d questions, want %d", count(), until)
+		}
+	}
+}
+
 func (g *global) revoke(user string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -338,6 +369,65 @@ func TestRevokedWhileItRuns(t *testing.T) {
 		}
 	case <-time.After(15 * time.Second):
 		t.Error("it goes on without permission")
+	}
+}
+
+// expiring is a token that says when it ends.
+func expiring(at time.Time) string {
+	return "h." + base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"exp":%d}`, at.Unix())) + ".s"
+}
+
+// A stream ends once there was no answer for too long whether it may go on, and goes on
+// over a shorter outage. It ends when its token does, whatever is answered.
+func TestEndOfStreams(t *testing.T) {
+	const never, soon = time.Hour, 100 * time.Millisecond
+	for _, tt := range []struct {
+		name            string
+		giveUp, recheck time.Duration
+		away, outage    bool
+		token           string
+		ends            bool
+		why             string
+	}{
+		{"no answer", soon, soon / 5, true, false, "t-alice", true, "nobody may go on for ever because nobody decides"},
+		{"an outage", never, soon / 5, false, true, "t-alice", false, "the global cluster answers again in time"},
+		{"an expired token", never, never, false, false, expiring(time.Now().Add(2 * time.Second)), true, "the token said so itself"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			asked := make(chan struct{}, 1)
+			finish := make(chan struct{})
+			s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
+				_ = http.NewResponseController(w).Flush()
+				asked <- struct{}{}
+				select {
+				case <-r.Context().Done():
+				case <-finish:
+					_, _ = io.WriteString(w, "to its end")
+				}
+			}, func(c *passthrough.Config) { c.GiveUp, c.Recheck = tt.giveUp, tt.recheck })
+			s.set(func() { s.people[tt.token] = authz.User{Name: "alice"} })
+			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/instances/alpha/proxy/api/v1/pods?watch=1", http.NoBody)
+			r.Header.Set("Authorization", "Bearer "+tt.token)
+			response, err := http.DefaultTransport.RoundTrip(r)
+			if err != nil || response.StatusCode != http.StatusOK {
+				t.Fatalf("%+v %v", response, err)
+			}
+			defer response.Body.Close()
+			<-asked
+			s.set(func() { s.away = tt.away || tt.outage })
+			if tt.outage {
+				s.wait(t, 3)
+				s.set(func() { s.away = false })
+				s.wait(t, 3)
+			}
+			if !tt.ends {
+				close(finish)
+			}
+			raw, err := io.ReadAll(response.Body)
+			if cut := err != nil; cut != tt.ends || !tt.ends && string(raw) != "to its end" {
+				t.Errorf("%q, %v: %s", raw, err, tt.why)
+			}
+		})
 	}
 }
 
