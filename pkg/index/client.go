@@ -138,6 +138,11 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 		}
 		return unavailable(withoutURL(err), "%s", message)
 	}
+	done, err := quota.Turn(ctx)
+	if err != nil {
+		return nil, failed(err, "The index is overloaded: the request waited too long for its turn")
+	}
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	if err := c.limiter.Wait(ctx); err != nil {

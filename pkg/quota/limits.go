@@ -6,6 +6,7 @@ import "cmp"
 const (
 	DefaultMaxConcurrent       = 100
 	DefaultMaxStreams          = 500
+	DefaultMaxIndexRequests    = 8
 	DefaultOperationsPerSecond = 1_000
 	DefaultOperationsBurst     = 5_000
 	DefaultCostPerSecond       = 2_000_000
@@ -22,6 +23,9 @@ type Limits struct {
 	// MaxStreams is how many native requests of a user without an end of their own may be
 	// under way: watches, followed logs, exec sessions.
 	MaxStreams int
+	// MaxIndexRequests is how many requests to the index a user may have under way: more
+	// wait for their turn.
+	MaxIndexRequests int
 	// OperationsPerSecond is how many operations of any kind a user may begin, on
 	// average; OperationsBurst how many in one go.
 	OperationsPerSecond, OperationsBurst int
@@ -35,6 +39,7 @@ type Limits struct {
 func (l *Limits) setDefaults() {
 	l.MaxConcurrent = cmp.Or(l.MaxConcurrent, DefaultMaxConcurrent)
 	l.MaxStreams = cmp.Or(l.MaxStreams, DefaultMaxStreams)
+	l.MaxIndexRequests = cmp.Or(l.MaxIndexRequests, DefaultMaxIndexRequests)
 	l.OperationsPerSecond = cmp.Or(l.OperationsPerSecond, DefaultOperationsPerSecond)
 	l.OperationsBurst = cmp.Or(l.OperationsBurst, DefaultOperationsBurst)
 	l.CostPerSecond = cmp.Or(l.CostPerSecond, DefaultCostPerSecond)

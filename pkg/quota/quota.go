@@ -37,6 +37,8 @@ type account struct {
 	running, streams int
 	operations, cost bucket
 	held             int64
+	// turns has a place for each request to the index that may be under way.
+	turns chan struct{}
 }
 
 // New makes Users; now nil means time.Now.
@@ -75,6 +77,7 @@ func (u *Users) of(user string) *account {
 	a := &account{
 		operations: newBucket(u.limits.OperationsPerSecond, u.limits.OperationsBurst, now),
 		cost:       newBucket(u.limits.CostPerSecond, u.limits.CostBurst, now),
+		turns:      make(chan struct{}, u.limits.MaxIndexRequests),
 	}
 	u.accounts.Add(user, a)
 	return a

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -204,4 +205,48 @@ func TestNoOperation(t *testing.T) {
 	}
 	o.Settle(1)
 	o.Leave()
+}
+
+// The requests of one user wait for each other, and those of another one do not.
+func TestTurn(t *testing.T) {
+	u := New(Limits{MaxIndexRequests: 1}, nil)
+	o := enter(t, u, "alice")
+	ctx := With(t.Context(), o)
+	done, err := Turn(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if done, err := Turn(With(t.Context(), enter(t, u, "bob"))); err != nil {
+		t.Errorf("another user: %v", err)
+	} else {
+		done()
+	}
+	gone, cancel := context.WithCancel(With(t.Context(), enter(t, u, "alice")))
+	cancel()
+	if _, err := Turn(gone); !errors.Is(err, context.Canceled) {
+		t.Errorf("a caller who went away: %v", err)
+	}
+	turn, next := make(chan error, 1), With(t.Context(), enter(t, u, "alice"))
+	go func() {
+		done, err := Turn(next)
+		if err == nil {
+			done()
+		}
+		turn <- err
+	}()
+	done()
+	if err := <-turn; err != nil {
+		t.Errorf("once the place was given back: %v", err)
+	}
+	if done, err = Turn(ctx); err != nil {
+		t.Fatal(err)
+	}
+	defer done()
+	waiting := enter(t, u, "alice")
+	if _, err := Turn(With(t.Context(), waiting)); !apierror.Is(err, apierror.CodeRateLimited) || waiting.Refusal() == nil {
+		t.Errorf("after waiting in vain: %v", err)
+	}
+	if _, err := Turn(t.Context()); err != nil {
+		t.Errorf("without an operation: %v", err)
+	}
 }
