@@ -37,7 +37,8 @@ func (n *newcomers) enter(address string) (leave func(), ok bool) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.all--
-		if n.by[from]--; n.by[from] == 0 {
+		n.by[from]--
+		if n.by[from] == 0 {
 			delete(n.by, from)
 		}
 	}), true
@@ -47,5 +48,5 @@ func (n *newcomers) enter(address string) (leave func(), ok bool) {
 // as are left for all others afterwards. One address has half of all at most, two have
 // a third each, and some are always left for the next one.
 func mayWait(places, taken, own int) bool {
-	return own+1 <= max(1, places-taken-1) && taken < places
+	return own < max(1, places-taken-1) && taken < places
 }

@@ -114,7 +114,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 	c.credentials = authz.RequestCredentials(r)
 	// Nothing of the request but its values is kept, and not its end.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
-	if limited := c.admit(r.RemoteAddr); limited != nil {
+	if limited := c.admit(r.RemoteAddr); limited != nil { //nolint:contextcheck // The connection has its own, made of the request's.
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
 		fail(http.StatusTooManyRequests, limited)
 		return

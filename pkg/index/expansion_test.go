@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"runtime"
 	"strings"
 	"testing"
@@ -27,9 +28,7 @@ func answerOf(t *testing.T, n int, object map[string]any) []byte {
 			"annotations": map[string]any{constants.ShadowAnnotationClusterName: "k-alpha", "note": fmt.Sprint("number ", i)},
 		}
 		o := map[string]any{"metadata": metadata}
-		for k, v := range object {
-			o[k] = v
-		}
+		maps.Copy(o, object)
 		items[i] = o
 	}
 	raw, err := json.Marshal(map[string]any{"items": items})
@@ -45,7 +44,7 @@ func inUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // It fits.
+	return int64(m.HeapAlloc)
 }
 
 // TestExpansion measures what an operation holds for each byte that it reads of the

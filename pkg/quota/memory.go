@@ -56,6 +56,7 @@ func (o *Operation) Refusal() *apierror.Error {
 func (o *Operation) grant(bytes int64) *apierror.Error {
 	u := o.users
 	switch permits(u.limits, shares{operation: o.granted.Load(), user: o.account.held, all: u.held}, bytes) {
+	case permitted:
 	case tooMuchForOne:
 		u.refused("operation_memory")
 		return apierror.New(apierror.CodeQueryTooComplex,

@@ -96,7 +96,7 @@ func TestCertificateThatExpires(t *testing.T) {
 			r.Header.Set("Accept", "text/event-stream")
 			r.Header.Set("Apollo-Require-Preflight", "1")
 		}
-		resp, err := streams.RoundTrip(r)
+		resp, err := streams.RoundTrip(r) //nolint:bodyclose // The goroutine below closes it.
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %+v, %v", name, resp, err)
 		}

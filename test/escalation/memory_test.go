@@ -30,7 +30,7 @@ const (
 	// atOnce is how many operations one user has under way, and rounds how often.
 	atOnce, rounds = 64, 3
 	// bigObjects of bigText bytes are what there is to read in each instance.
-	bigObjects, bigText = 64, 50 << 10
+	bigObjects, bigText = 64, 20 << 10
 	// toSpare is how much of the memory limit must be left, in percent.
 	toSpare = 30
 )
@@ -216,7 +216,7 @@ func TestManifestsOfOneViewer(t *testing.T) {
 		served bool
 	}{
 		{"one list", 1, 1, true},
-		{"one list, each object many times", 1, 8, true},
+		{"one list, each object many times", 1, 20, true},
 		{"one list, each object too many times", 1, 200, false},
 		{"many lists", 240, 1, false},
 	} {

@@ -52,7 +52,9 @@ func subscribed(c *websocket.Conn, init string) error {
 		if err != nil {
 			return err
 		}
-		var got struct{ Type string }
+		var got struct {
+			Type string `json:"type"`
+		}
 		if err := json.Unmarshal(text, &got); err != nil || got.Type != step.want {
 			return fmt.Errorf("got %s, want %s", text, step.want)
 		}

@@ -94,7 +94,9 @@ func TestIndexHasLimits(t *testing.T) {
 		t.Errorf("HTTP %d %s", response.StatusCode, body)
 	}
 	response, body = s.do(t, "t-alice", "GET", path+"?source=index", nil) //nolint:bodyclose // do closes it.
-	var status struct{ Message string }
+	var status struct {
+		Message string `json:"message"`
+	}
 	if err := json.Unmarshal([]byte(body), &status); err != nil || response.StatusCode != http.StatusBadRequest ||
 		response.Header.Get(passthrough.CodeHeader) != "QUERY_TOO_COMPLEX" || !strings.Contains(status.Message, "128 MiB") {
 		t.Errorf("HTTP %d %s", response.StatusCode, body)
