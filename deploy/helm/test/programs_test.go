@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -33,7 +34,7 @@ func TestProgramsTakeWhatTheChartGives(t *testing.T) {
 		maps := configMaps(t, values)
 		for _, d := range deployments(t, values) {
 			spec := pod(t, d).Spec
-			container := spec.Containers[0]
+			container := &spec.Containers[0]
 			dir := emptyRoot(t, binaries[d.GetName()])
 			for _, mount := range container.VolumeMounts {
 				mounted(t, filepath.Join(dir, mount.MountPath), volume(t, spec, mount.Name), maps)
@@ -41,7 +42,7 @@ func TestProgramsTakeWhatTheChartGives(t *testing.T) {
 			if out, err := inRoot(t, dir, nil, "--version"); err != nil || !strings.Contains(out, d.GetName()+" "+builtVersion) {
 				t.Errorf("%s: %s --version: %v, %q", name, d.GetName(), err, out)
 			}
-			environ := environment(container)
+			environ := environment(t, container)
 			out, err := inRoot(t, dir, environ, append(container.Args, "--kubeconfig=/missing")...)
 			if err == nil || !strings.Contains(out, ": one setting is wrong:\n") || !strings.Contains(out, "--kubeconfig: stat /missing") {
 				t.Errorf("%s: %s %s: got %v and\n%s\nwant nothing but the complaint about --kubeconfig", name, d.GetName(), strings.Join(container.Args, " "), err, out)
@@ -165,11 +166,18 @@ func mounted(t *testing.T, dir string, v corev1.Volume, maps map[string]map[stri
 }
 
 // environment is what the container's process finds; what a Secret would say is made up.
-func environment(container corev1.Container) []string {
+func environment(t *testing.T, container *corev1.Container) []string {
+	t.Helper()
 	environ := make([]string, 0, len(container.Env))
 	for _, variable := range container.Env {
 		value := variable.Value
-		if variable.ValueFrom != nil {
+		switch from := variable.ValueFrom; {
+		case from != nil && from.ResourceFieldRef != nil:
+			if from.ResourceFieldRef.Resource != "limits.memory" {
+				t.Fatalf("%s: %s is not known here", variable.Name, from.ResourceFieldRef.Resource)
+			}
+			value = strconv.FormatInt(container.Resources.Limits.Memory().Value(), 10)
+		case from != nil:
 			value = "from=elsewhere"
 		}
 		environ = append(environ, variable.Name+"="+value)
