@@ -44,6 +44,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		req.log(r.Context(), recorder.status)
 		endHTTP(span, recorder.status)
 	}()
+	if err := refusedImpersonation(r.Header); err != nil {
+		e.refuse(recorder, r, http.StatusBadRequest, err)
+		return
+	}
 	if r.URL.Path == SessionPath {
 		e.serveSession(recorder, r)
 		return

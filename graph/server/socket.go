@@ -325,7 +325,7 @@ func (c *socket) initialise(payload []byte) {
 	own := authz.TokenCredentials(token)
 	switch {
 	case !ok:
-		c.shut(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string`, errProtocol)
+		c.shut(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string and no Impersonate fields`, errProtocol)
 		return
 	case token != "" && c.credentials.Empty():
 		c.credentials = own

@@ -208,7 +208,8 @@ func keptHeaders(h http.Header) http.Header {
 }
 
 // bearer finds the token in the payload of connection_init, under the name that
-// it has as a header. Anything else in there is somebody else's.
+// it has as a header. ok is false for what is no such payload, or asks for
+// impersonation. Other fields are left to other readers.
 func bearer(payload []byte) (token string, ok bool) {
 	if len(bytes.TrimSpace(payload)) == 0 {
 		return "", true
@@ -218,15 +219,16 @@ func bearer(payload []byte) (token string, ok bool) {
 		return "", false
 	}
 	for name, value := range fields {
-		if !strings.EqualFold(name, "Authorization") {
-			continue
-		}
-		text, isText := value.(string)
-		if !isText {
+		switch text, isText := value.(string); {
+		case impersonates(name):
 			return "", false
+		case !strings.EqualFold(name, "Authorization"):
+		case !isText:
+			return "", false
+		default:
+			header := http.Header{"Authorization": {text}}
+			token = authz.RequestCredentials(&http.Request{Header: header}).Token()
 		}
-		header := http.Header{"Authorization": {text}}
-		return authz.RequestCredentials(&http.Request{Header: header}).Token(), true
 	}
-	return "", true
+	return token, true
 }
