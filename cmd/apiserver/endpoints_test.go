@@ -3,11 +3,13 @@ package main
 import (
 	"bytes"
 	"crypto/tls"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -108,5 +110,37 @@ func TestConnectionsAreLeftInTime(t *testing.T) {
 			t.Errorf("%s: the next request was sent over the same connection: %t, want %t", tt.reason, got, tt.stays)
 		}
 		s.Close()
+	}
+}
+
+// TestNoAnswerIsSniffed asks every server at every kind of address, its errors included.
+func TestNoAnswerIsSniffed(t *testing.T) {
+	everything := newPeople(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) })
+	metrics := http.NewServeMux()
+	metrics.Handle("GET /metrics", http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for name, tt := range map[string]struct {
+		server *http.Server
+		lines  []string
+	}{
+		"api": {everything, []string{
+			"GET /", "GET /nothing", "GET /healthz", "POST /healthz", "GET /readyz", "GET /graphiql", "GET /graphiql/nothing",
+			"GET /graphql", "POST /graphql", "PUT /graphql", "POST /graphql/session", "PUT /graphql/session",
+			"GET /instances/alpha/proxy/api", "GET /instances/omega/proxy/api", "GET /instances/alpha/proxy/a/../b", "GET /instances/alpha",
+		}},
+		"metrics": {newMetricsServer(metrics, slog.New(slog.DiscardHandler)), []string{"GET /metrics", "POST /metrics", "GET /nothing"}},
+		"pprof":   {newPprofServer(), []string{"GET /debug/pprof/", "GET /debug/pprof/nothing", "GET /nothing"}},
+	} {
+		for _, line := range tt.lines {
+			for _, token := range []string{"alice", ""} {
+				method, path, _ := strings.Cut(line, " ")
+				r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+				r.Header.Set("Authorization", "Bearer "+token)
+				w := httptest.NewRecorder()
+				tt.server.Handler.ServeHTTP(w, r)
+				if got := w.Header().Values("X-Content-Type-Options"); len(got) != 1 || got[0] != "nosniff" {
+					t.Errorf("%s: %s by %q: HTTP %d has X-Content-Type-Options %q, want nosniff", name, line, token, w.Code, got)
+				}
+			}
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/cmd/internal/readers"
+	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
@@ -62,7 +63,7 @@ func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving 
 // because it also reads those that it refuses to their end.
 func newMetricsServer(metrics http.Handler, logger *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: metrics, ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: server.NoSniff(metrics), ReadTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 }

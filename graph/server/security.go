@@ -12,6 +12,15 @@ const DefaultHSTS = 180 * 24 * time.Hour
 // apiPolicy lets a browser that shows an answer as a page do nothing with it.
 const apiPolicy = "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
+// NoSniff has browsers take what a handler answers for what its media type says. It is for
+// handlers that are served beside the API, which sets the header itself.
+func NoSniff(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		next.ServeHTTP(w, r)
+	})
+}
+
 // secured sets the headers that tell browsers what not to do with an answer, and
 // bounds the time for bodies, at every address. The page's own handler sets the headers
 // that differ for it.

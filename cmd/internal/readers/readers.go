@@ -21,6 +21,7 @@ const MetricsPath = "/metrics"
 // own components do. Each scrape is a review; who a token is of, is remembered.
 func Only(next http.Handler, authenticator authz.Authenticator, reviews authorizationclient.SubjectAccessReviewInterface) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Content-Type-Options", "nosniff")
 		ctx, cancel := context.WithTimeout(r.Context(), 5*time.Second)
 		defer cancel()
 		user, err := authenticator.Authenticate(ctx, authz.RequestCredentials(r))

@@ -62,5 +62,8 @@ func TestOnly(t *testing.T) {
 		if w.Code != tt.want || served != (tt.want == http.StatusOK) {
 			t.Errorf("%s: got %d, served is %v; want %d", tt.reason, w.Code, served, tt.want)
 		}
+		if got := w.Header().Get("X-Content-Type-Options"); got != "nosniff" {
+			t.Errorf("%s: X-Content-Type-Options is %q, want nosniff", tt.reason, got)
+		}
 	}
 }

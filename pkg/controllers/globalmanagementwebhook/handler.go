@@ -216,6 +216,7 @@ func (h *handler) tell(r *http.Request, refused *refusal) {
 func (h *handler) answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	if err := json.NewEncoder(w).Encode(body); err != nil {
 		h.log.V(1).Info("The answer was not read to its end", "cause", err.Error())

@@ -126,6 +126,9 @@ func (w *world) send(to *handler, s sent) got {
 	}
 	recorder := httptest.NewRecorder()
 	to.ServeHTTP(recorder, r)
+	if sniff := recorder.Header().Get("X-Content-Type-Options"); sniff != "nosniff" {
+		w.Errorf("X-Content-Type-Options is %q, want nosniff", sniff)
+	}
 	g := got{status: recorder.Code, retryAfter: recorder.Header().Get("Retry-After")}
 	for _, into := range []any{&g.refusal, &g.receipt, &g.report} {
 		if err := json.Unmarshal(recorder.Body.Bytes(), into); err != nil {

@@ -18,8 +18,12 @@ import (
 
 // spokenForOrigin are headers by which an answer speaks for all of its origin.
 var spokenForOrigin = []string{
-	"Alt-Svc", "Clear-Site-Data", "Refresh", "Service-Worker-Allowed", "Set-Cookie", "Strict-Transport-Security",
+	"Alt-Svc", "Clear-Site-Data", "Refresh", "Service-Worker-Allowed", "Set-Cookie", "Strict-Transport-Security", noSniff,
 }
+
+// noSniff is the header by which a browser takes an answer for what its media type says,
+// and for nothing else. Kairship sends it with every answer, so an instance's own is dropped.
+const noSniff = "X-Content-Type-Options"
 
 // ofKairship begin headers that Kairship alone answers with: its own, and those
 // that let pages of other sites read an answer.
@@ -42,7 +46,6 @@ func (c *call) confine(response *http.Response) error {
 	if response.StatusCode != http.StatusSwitchingProtocols && !isInert(h.Values("Content-Type")) {
 		// Through an instance's own proxies any server of a member answers.
 		h.Set("Content-Security-Policy", "sandbox")
-		h.Set("X-Content-Type-Options", "nosniff")
 	}
 	c.nameRefuser(response)
 	return c.confineRedirect(response)

@@ -143,6 +143,7 @@ func split(escaped string) (instance, rest string, ok bool) {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set(noSniff, "nosniff")
 	instance, rest, ok := split(r.URL.EscapedPath())
 	target, err := parseTarget(rest, r.URL.RawQuery)
 	if !ok || err != nil {

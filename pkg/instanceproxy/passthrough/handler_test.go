@@ -260,6 +260,9 @@ func TestAdmission(t *testing.T) {
 			t.Errorf("%s %s %s %v: HTTP %d %s, want %d %q: %s", tt.token, tt.method, tt.path, tt.header, response.StatusCode, body, tt.status, tt.says, tt.why)
 			continue
 		}
+		if got := response.Header.Get("X-Content-Type-Options"); got != "nosniff" && tt.status != http.StatusTeapot {
+			t.Errorf("%s %s: X-Content-Type-Options is %q, want nosniff", tt.method, tt.path, got)
+		}
 		if tt.status == 200 {
 			if response.Header.Get("Set-Cookie") != "" || response.Header.Get("Audit-Id") == "" {
 				t.Errorf("headers %v: cookies must not pass, others must", response.Header)

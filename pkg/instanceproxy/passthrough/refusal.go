@@ -32,7 +32,6 @@ func (c *call) nameRefuser(response *http.Response) {
 	if message != "" && response.Request != nil && asksDiscovery(response.Request) {
 		named = []byte(message + "\n")
 		response.Header.Set("Content-Type", "text/plain; charset=utf-8")
-		response.Header.Set("X-Content-Type-Options", "nosniff")
 	}
 	response.Body = &prefixed{bytes.NewReader(named), response.Body}
 	response.ContentLength = int64(len(named))

@@ -73,7 +73,6 @@ func writeError(w http.ResponseWriter, r *http.Request, instance string, err err
 	s := statusOf(instance, err)
 	w.Header().Set(CodeHeader, string(s.Details.Causes[0].Type))
 	w.Header().Set("Cache-Control", "no-cache, private")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if s.Code == http.StatusForbidden && asksDiscovery(r) {
 		http.Error(w, s.Message, int(s.Code))
 		return
