@@ -34,7 +34,7 @@ type endpoint struct {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, span, traceID := beginHTTP(r, routeOf(r), e.newTraceID)
 	w.Header().Set(TraceHeader, traceID)
-	req := e.journal.request(traceID)
+	req := e.journal.request(traceID, r.RemoteAddr)
 	req.http = span
 	r = r.WithContext(withRequest(ctx, req)) //nolint:contextcheck // beginHTTP makes it of the request's.
 

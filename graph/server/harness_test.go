@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -24,6 +25,9 @@ import (
 )
 
 const traceID = "0af7651916cd43dd8448eb211c80319c"
+
+// loopback is where the requests of tests come from.
+const loopback = "127.0.0.1"
 
 // fakeAuth knows the tokens "admin", "mallory" (who is not served) and "undecided".
 type fakeAuth struct{}
@@ -180,7 +184,8 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// lines are the log lines so far, as JSON objects without their time.
+// lines are the log lines so far, as JSON objects without their time. Of the addresses
+// that requests came from, which have any port, the host stays.
 func (l *logBuffer) lines(t *testing.T) []map[string]any {
 	t.Helper()
 	l.mu.Lock()
@@ -192,6 +197,13 @@ func (l *logBuffer) lines(t *testing.T) []map[string]any {
 			t.Fatalf("log line %q: %v", line, err)
 		}
 		delete(m, "time")
+		if from, ok := m["from"].(string); ok {
+			host, _, err := net.SplitHostPort(from)
+			if err != nil {
+				t.Errorf("log line %q: the address: %v", line, err)
+			}
+			m["from"] = host
+		}
 		lines = append(lines, m)
 	}
 	return lines

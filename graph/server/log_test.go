@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func TestOneLinePerRequest(t *testing.T) {
 			if len(lines) != 1 {
 				t.Fatalf("got %d lines, want 1:\n%s", len(lines), s.log)
 			}
-			tt.want["level"], tt.want["durationMs"], tt.want["traceId"] = "INFO", 0.0, traceID
+			tt.want["level"], tt.want["durationMs"], tt.want["traceId"], tt.want["from"] = "INFO", 0.0, traceID, loopback
 			tt.want["msg"] = "graphql request"
 			if _, known := tt.want["user"]; known {
 				tt.want["msg"], tt.want["via"], tt.want["instances"], tt.want["instanceCount"] = "audit", "graphql", []any{}, 0.0
@@ -191,6 +192,24 @@ func TestLogHandlerAddsTheTraceOnce(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 2 || strings.Count(lines[0], traceID) != 1 || strings.Contains(lines[1], "traceId") {
 		t.Errorf("want the trace id once inside of a request, and not outside:\n%s", out.String())
+	}
+}
+
+// TestAddressOfOtherHandlers says where a request to a handler beside the API comes from,
+// whatever address its client claims.
+func TestAddressOfOtherHandlers(t *testing.T) {
+	var out bytes.Buffer
+	logger := slog.New(server.LogHandler(slog.NewTextHandler(&out, nil)))
+	handler := server.Traced(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		logger.InfoContext(r.Context(), "inside")
+	}), "/things", func(*http.Request) bool { return false })
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/things", http.NoBody)
+	r.RemoteAddr = "192.0.2.7:51334"
+	r.Header.Set("X-Forwarded-For", "198.51.100.1")
+	r.Header.Set("Forwarded", "for=198.51.100.1")
+	handler.ServeHTTP(httptest.NewRecorder(), r)
+	if line := out.String(); !strings.Contains(line, "from=192.0.2.7:51334 ") || strings.Contains(line, "198.51.100.1") {
+		t.Errorf("want the address of the peer: %s", line)
 	}
 }
 

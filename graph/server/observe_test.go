@@ -33,7 +33,7 @@ func TestSlowOperationLog(t *testing.T) {
 			name: "slow", body: `{"query":"query Slow($n: String = \"` + secret + `\") { ` + secret + `: hello(name: $n) items(first: 2) { name } }","variables":{"n":"` + secret + `"}}`, took: 3 * time.Second, threshold: 2 * time.Second,
 			want: map[string]any{
 				"level": "WARN", "msg": "slow operation", "user": "admin", "operation": "Slow", "type": "query", "outcome": "ok", "durationMs": 3000.0,
-				"document": "query($n:String){hello(name) items(first){name}}", "indexRequests": 5.0, "traceId": traceID,
+				"document": "query($n:String){hello(name) items(first){name}}", "indexRequests": 5.0, "traceId": traceID, "from": loopback,
 			},
 		},
 		{name: "fast", body: `{"query":"{hello}"}`, took: time.Second, threshold: 2 * time.Second},

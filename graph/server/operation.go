@@ -87,10 +87,10 @@ func (c *socket) subscribe(m message) {
 // the audit log.
 func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	c := o.socket
-	connection := TraceIDFrom(ctx)
+	connection := requestFrom(ctx)
 	// It has a trace of its own: that of the WebSocket ended when it was open.
 	ctx, span := tracing.Root(ctx, unknownOperationSpan, tracing.Server)
-	req := c.journal.request(cmp.Or(span.TraceID(), c.newTraceID()))
+	req := c.journal.request(cmp.Or(span.TraceID(), c.newTraceID()), connection.from)
 	req.span = span
 	ctx, record := audit.With(graphql.StartOperationTrace(withRequest(ctx, req)))
 	req.setUser(requestFrom(c.ctx).userName(), c.credentials, record) //nolint:contextcheck // That of the connection.
@@ -123,7 +123,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)
 		return
 	}
-	req.noteVia(viaWebSocket, connection)
+	req.noteVia(viaWebSocket, connection.traceID)
 	if opCtx.Operation.Operation != ast.Subscription {
 		o.single(ctx, entered, opCtx)
 		return

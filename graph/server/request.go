@@ -20,6 +20,9 @@ import (
 // Resolvers run at once and report their errors here, so it has a lock.
 type request struct {
 	traceID string
+	// from is the address of the peer: that of the client, or of the proxy that is last
+	// before Kairship. No header says it, because any client can send one.
+	from string
 	// credentials are those that the user was found by; streams check them again.
 	credentials authz.Credentials
 	// journal is where its lines go.
@@ -64,8 +67,8 @@ type journal struct {
 }
 
 // request begins a request.
-func (j *journal) request(traceID string) *request {
-	r := newRequest(traceID)
+func (j *journal) request(traceID, from string) *request {
+	r := newRequest(traceID, from)
 	r.journal, r.started = j, j.now()
 	return r
 }
@@ -89,8 +92,8 @@ func requestFrom(ctx context.Context) *request {
 	return req
 }
 
-func newRequest(traceID string) *request {
-	return &request{traceID: traceID, codes: map[apierror.Code]int{}, logged: map[failure]bool{}}
+func newRequest(traceID, from string) *request {
+	return &request{traceID: traceID, from: from, codes: map[apierror.Code]int{}, logged: map[failure]bool{}}
 }
 
 // failed tells whether the response has an error by now.

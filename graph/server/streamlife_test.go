@@ -218,7 +218,7 @@ func TestLinesOfSubscriptions(t *testing.T) {
 	line := func(more map[string]any) map[string]any {
 		l := map[string]any{
 			"level": "INFO", "msg": "audit", "user": "admin", "via": "graphql-sse", "operation": "S", "type": "subscription", "decision": "allowed",
-			"instances": []any{}, "instanceCount": 0.0, "status": 200.0, "durationMs": 0.0, "traceId": traceID,
+			"instances": []any{}, "instanceCount": 0.0, "status": 200.0, "durationMs": 0.0, "traceId": traceID, "from": loopback,
 		}
 		maps.Copy(l, more)
 		return l
@@ -251,7 +251,7 @@ func TestLinesOfSubscriptions(t *testing.T) {
 			"via": "graphql-websocket", "operation": "", "status": 101.0, "phase": "end", "reason": "REFUSED", "events": 0.0, "outcome": "refused",
 			"errors": map[string]any{"NOT_FOUND": 1.0}, "traceId": fmt.Sprintf("%032d", 2), "connection": fmt.Sprintf("%032d", 1),
 		}),
-		{"level": "INFO", "msg": "websocket closed", "code": 1006.0, "reason": "CLIENT_GONE", "operations": 1.0, "traceId": fmt.Sprintf("%032d", 1)},
+		{"level": "INFO", "msg": "websocket closed", "code": 1006.0, "reason": "CLIENT_GONE", "operations": 1.0, "traceId": fmt.Sprintf("%032d", 1), "from": loopback},
 	}, lines); d != "" {
 		t.Errorf("lines (-want +got):\n%s", d)
 	}

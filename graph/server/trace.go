@@ -18,8 +18,8 @@ func TraceIDFrom(ctx context.Context) string {
 	return ""
 }
 
-// LogHandler returns a handler that adds the trace id of the request to every
-// record that is logged with the request's context.
+// LogHandler returns a handler that adds the trace id of the request, and the address
+// that it came from, to every record that is logged with the request's context.
 func LogHandler(next slog.Handler) slog.Handler {
 	if h, ok := next.(traceHandler); ok {
 		return h
@@ -31,9 +31,9 @@ type traceHandler struct{ slog.Handler }
 
 // Handle implements slog.Handler.
 func (h traceHandler) Handle(ctx context.Context, r slog.Record) error {
-	if id := TraceIDFrom(ctx); id != "" {
+	if req := requestFrom(ctx); req != nil && req.traceID != "" {
 		r = r.Clone()
-		r.AddAttrs(slog.String("traceId", id))
+		r.AddAttrs(slog.String("from", req.from), slog.String("traceId", req.traceID))
 		if span := tracing.SpanID(ctx); span != "" {
 			r.AddAttrs(slog.String("spanId", span))
 		}

@@ -13,7 +13,7 @@ func Traced(next http.Handler, route string, lasts func(*http.Request) bool) htt
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, span, traceID := beginHTTP(r, route, randomTraceID)
 		w.Header().Set(TraceHeader, traceID)
-		r = r.WithContext(withRequest(ctx, newRequest(traceID))) //nolint:contextcheck // beginHTTP makes it of the request's.
+		r = r.WithContext(withRequest(ctx, newRequest(traceID, r.RemoteAddr))) //nolint:contextcheck // beginHTTP makes it of the request's.
 		if !span.Recording() {
 			next.ServeHTTP(w, r)
 			return

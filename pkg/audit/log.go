@@ -75,8 +75,8 @@ func (s *Stream) attrs() []slog.Attr {
 	return attrs
 }
 
-// Write writes the line of an operation. The trace id is that of the context, and
-// is added by the logger's handler.
+// Write writes the line of an operation. The trace id and the address of the
+// caller are those of the context, and are added by the logger's handler.
 func (l *Log) Write(ctx context.Context, r *Record, op Operation) {
 	now, exists := l.Now, l.Exists
 	if now == nil {

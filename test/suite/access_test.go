@@ -469,7 +469,7 @@ func TestEveryOperationIsAudited(t *testing.T) {
 			if len(lines) != 1 {
 				return fmt.Errorf("%d lines", len(lines))
 			}
-			for _, changes := range []string{"time", "durationMs"} {
+			for _, changes := range []string{"time", "durationMs", "from"} {
 				if lines[0][changes] == nil {
 					return fmt.Errorf("the line has no %s", changes)
 				}

@@ -60,6 +60,8 @@ func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), no
 type request struct {
 	body     []byte
 	delivery gm.Delivery
+	// from is the address of the peer.
+	from string
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -155,12 +157,12 @@ func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *
 		return decideEvent(stored, event, r.delivery)
 	})
 	if refused != nil {
-		h.logger(ctx).Info("Event refused", "binding", event.BindingID, "event", event.EventID, "code", refused.Code)
+		h.logger(ctx).Info("Event refused", "binding", event.BindingID, "event", event.EventID, "code", refused.Code, "from", r.from)
 		return refused
 	}
 	tracing.At(ctx).Text(tracing.Result, string(done.result))
 	h.logger(ctx).Info("Event received", "result", done.result, "binding", event.BindingID, "event", event.EventID, "sequence", event.Sequence,
-		"type", event.Type, "instance", event.Instance, "role", event.Role, "object", name)
+		"type", event.Type, "instance", event.Instance, "role", event.Role, "object", name, "from", r.from)
 	count(gm.EventsPath, done.result)
 	h.answer(w, http.StatusOK, gm.Receipt{Result: done.result, BindingID: event.BindingID, Sequence: done.sequence, Object: name})
 	return nil
@@ -182,7 +184,7 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 	if err != nil && report.Bindings == nil {
 		return unavailable(err)
 	}
-	h.logger(ctx).Info("Resync received", "bindings", len(all.Bindings), "asOf", time.UnixMilli(all.AsOf).UTC(), "counts", report.Counts)
+	h.logger(ctx).Info("Resync received", "bindings", len(all.Bindings), "asOf", time.UnixMilli(all.AsOf).UTC(), "counts", report.Counts, "from", r.from)
 	status, result := http.StatusOK, gm.Stored
 	if report.Counts[gm.Failed] > 0 {
 		h.logger(ctx).Error(err, "Bindings of a resync could not be stored", "failed", report.Counts[gm.Failed])
@@ -200,7 +202,7 @@ func (h *handler) tell(r *http.Request, refused *refusal) {
 	switch refused.Code {
 	case gm.Unavailable:
 		if now, missed := h.strangers.now(h.now()); now {
-			h.logger(r.Context()).Error(refused.cause, "A request cannot be served", "path", r.URL.Path, "moreBefore", missed)
+			h.logger(r.Context()).Error(refused.cause, "A request cannot be served", "path", r.URL.Path, "from", r.RemoteAddr, "moreBefore", missed)
 		}
 	case gm.WrongSignature, gm.StaleTimestamp, gm.TooLarge, gm.UnknownPath, gm.MethodNotAllowed:
 		if now, missed := h.strangers.now(h.now()); now {

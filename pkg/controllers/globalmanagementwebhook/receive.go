@@ -79,7 +79,7 @@ func (h *handler) receive(w http.ResponseWriter, r *http.Request, l lane, secret
 	case err != nil:
 		return request{}, refuse(gm.WrongSignature, "", "%v", err)
 	}
-	return request{body, delivery}, nil
+	return request{body, delivery, r.RemoteAddr}, nil
 }
 
 // setReadDeadline ends the reading of a body at some time. Only where there is no

@@ -154,9 +154,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, record := audit.With(r.Context())
 	recorder := &statusRecorder{ResponseWriter: w}
 	c := call{handler: h, instance: instance, target: target, what: what(r.Method, target.Path)}
-	defer func() { // It is written for a connection that broke, too.
+	defer func() { //nolint:contextcheck // The request carries it. The line is written for a connection that broke, too.
 		h.metrics.done(c.what, c.what.lasts(r), recorder.code(), time.Since(begun))
-		if c.caller.Name != "" {
+		if c.caller.Name == "" {
+			h.Logger.LogAttrs(r.Context(), slog.LevelInfo, "passthrough request", slog.Int("status", recorder.code()),
+				slog.String("outcome", outcomeOf(recorder.code())), slog.Float64("durationMs", float64(time.Since(begun).Microseconds())/1000))
+		} else {
 			h.journal.add(entry{r.Context(), record, audit.Operation{
 				User: c.caller.Name, Via: "passthrough", Name: c.operation(recorder.code()), Type: r.Method,
 				Status: recorder.code(), Duration: time.Since(begun), Outcome: outcomeOf(recorder.code()),

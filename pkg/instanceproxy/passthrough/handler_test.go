@@ -312,6 +312,24 @@ func TestAuditLine(t *testing.T) {
 }
 
 // What comes in pieces goes out in pieces, in both directions.
+// TestLineOfUnknownCallers has a line for what is refused before the caller is known.
+func TestLineOfUnknownCallers(t *testing.T) {
+	log := make(lines, 10)
+	s := newScene(t, mirror, func(c *passthrough.Config) { c.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+	s.do(t, "hunter2", http.MethodGet, "/instances/alpha/proxy/api/v1/hunter2", nil) //nolint:bodyclose // do closes it.
+	written := <-log
+	var line map[string]any
+	if err := json.Unmarshal([]byte(written), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line["msg"] != "passthrough request" || line["status"] != 401.0 || line["outcome"] != "refused" || strings.Contains(written, "hunter2") {
+		t.Errorf("want the refusal, and nothing that the caller sent: %s", written)
+	}
+	if len(s.log) != 0 {
+		t.Errorf("the audit has a line about a caller who is not known: %s", <-s.log)
+	}
+}
+
 func TestStreams(t *testing.T) {
 	received := make(chan string, 10)
 	s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
