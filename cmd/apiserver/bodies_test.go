@@ -98,7 +98,7 @@ func newPeople(t *testing.T, instance http.HandlerFunc) *http.Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newServer(endpoint{}, &service{Handler: beside(native, api), graphql: api}, slog.New(slog.DiscardHandler))
+	return newServer(endpoint{}, &service{Handler: beside(native, api, people{}), graphql: api}, slog.New(slog.DiscardHandler))
 }
 
 // send begins a request.

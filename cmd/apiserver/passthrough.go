@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
@@ -51,12 +52,12 @@ func withPassthrough(ctx context.Context, api http.Handler, config passthrough.C
 	if err != nil {
 		return nil, nil, err
 	}
-	return beside(native, api), native.Flush, nil
+	return beside(native, api, config.Authenticator), native.Flush, nil
 }
 
 // beside serves the passthrough at its addresses, and the API at all others.
-func beside(native, api http.Handler) http.Handler {
-	native = server.BoundBodies(server.Traced(native, passthrough.Route, passthrough.Lasts))
+func beside(native, api http.Handler, known authz.Authenticator) http.Handler {
+	native = server.BoundBodies(server.Traced(native, passthrough.Route, passthrough.Lasts, known))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if passthrough.Serves(r) {
 			native.ServeHTTP(w, r)

@@ -32,7 +32,7 @@ type endpoint struct {
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, span, traceID := beginHTTP(r, routeOf(r), e.newTraceID)
+	ctx, span, traceID := beginHTTP(r, routeOf(r), e.newTraceID, e.who.authenticator)
 	w.Header().Set(TraceHeader, traceID)
 	req := e.journal.request(traceID, r.RemoteAddr)
 	req.http = span

@@ -202,7 +202,7 @@ func TestAddressOfOtherHandlers(t *testing.T) {
 	logger := slog.New(server.LogHandler(slog.NewTextHandler(&out, nil)))
 	handler := server.Traced(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		logger.InfoContext(r.Context(), "inside")
-	}), "/things", func(*http.Request) bool { return false })
+	}), "/things", func(*http.Request) bool { return false }, fakeAuth{})
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/things", http.NoBody)
 	r.RemoteAddr = "192.0.2.7:51334"
 	r.Header.Set("X-Forwarded-For", "198.51.100.1")

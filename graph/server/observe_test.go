@@ -144,6 +144,37 @@ func TestSpansOfRequests(t *testing.T) {
 	}
 }
 
+// TestStrangersKeepNoTraces sends a traceparent that wants its trace kept to a server that
+// keeps none of its own.
+func TestStrangersKeepNoTraces(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	tracing.Use(sdktrace.NewTracerProvider(sdktrace.WithSyncer(memory), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample()))))
+	t.Cleanup(func() { tracing.Use(nil) })
+	const parent, callers = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "4bf92f3577b34da6a3ce929d0e0e4736"
+	s := start(t, nil, nil)
+	traced := server.Traced(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), "/things", func(*http.Request) bool { return false }, fakeAuth{})
+	for token, kept := range map[string]bool{"admin": true, "mallory": true, "wrong": false, "undecided": false, "none": false} {
+		memory.Reset()
+		r := s.do(t, call{token: token, header: http.Header{"Traceparent": {parent}}, body: `{"query":"{hello}"}`})
+		if got := len(memory.GetSpans()) > 0; got != kept {
+			t.Errorf("/graphql: the trace of the token %q is kept: %t, want %t", token, got, kept)
+		}
+		if got := r.header.Get(server.TraceHeader) == callers; got != kept {
+			t.Errorf("/graphql: the trace of the token %q is continued: %t, want %t", token, got, kept)
+		}
+		memory.Reset()
+		native := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/things", http.NoBody)
+		native.Header.Set("Traceparent", parent)
+		if token != "none" {
+			native.Header.Set("Authorization", "Bearer "+token)
+		}
+		traced.ServeHTTP(httptest.NewRecorder(), native)
+		if got := len(memory.GetSpans()) > 0; got != kept {
+			t.Errorf("beside it: the trace of the token %q is kept: %t, want %t", token, got, kept)
+		}
+	}
+}
+
 // TestTracedHandlers ends the span of what lasts when its answer begins.
 func TestTracedHandlers(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
@@ -155,7 +186,7 @@ func TestTracedHandlers(t *testing.T) {
 		handler := server.Traced(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusAccepted)
 			ended = len(memory.GetSpans()) == 1
-		}), "/things/{thing}", func(*http.Request) bool { return lasts })
+		}), "/things/{thing}", func(*http.Request) bool { return lasts }, fakeAuth{})
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/things/hunter2?x=hunter2", http.NoBody))
 		spans := memory.GetSpans()

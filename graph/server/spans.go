@@ -7,12 +7,15 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/graph/server/normal"
+	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // beginHTTP begins the span of a request to an address, and finds its trace id:
-// that of the span, and without tracing that of the caller or a new one.
-func beginHTTP(r *http.Request, route string, newTraceID func() string) (context.Context, tracing.Span, string) {
+// that of the span, and without tracing that of the caller or a new one. Callers whose
+// credentials are valid may have their traces kept. The authenticator remembers what it
+// finds, so that the global cluster is not asked twice.
+func beginHTTP(r *http.Request, route string, newTraceID func() string, known authz.Authenticator) (context.Context, tracing.Span, string) {
 	ctx := r.Context()
 	if !tracing.On() {
 		traceID := tracing.CallersTraceID(r.Header)
@@ -22,7 +25,14 @@ func beginHTTP(r *http.Request, route string, newTraceID func() string) (context
 		return ctx, tracing.Span{}, traceID
 	}
 	method := tracing.MethodOf(r)
-	ctx, span := tracing.Serve(ctx, r.Header, method+" "+route)
+	ctx, span := tracing.Serve(ctx, r.Header, method+" "+route, func() bool {
+		credentials := authz.RequestCredentials(r)
+		if credentials.Empty() {
+			return false
+		}
+		_, err := known.Authenticate(r.Context(), credentials)
+		return err == nil
+	})
 	span.Text(tracing.Method, method)
 	span.Text(tracing.Route, route)
 	return ctx, span, span.TraceID()

@@ -69,12 +69,20 @@ func Root(ctx context.Context, name string, kind trace.SpanKind) (context.Contex
 
 // Serve begins the step of a request that came over HTTP, in the trace that its
 // caller names in the header traceparent, or in a new one.
-func Serve(ctx context.Context, header http.Header, name string) (context.Context, Span) {
+//
+// A caller who has its trace kept has ours kept too, which costs us and the collector.
+// trusted reports whether it may, and is asked about such callers alone; nil means that
+// none may. The step of any other begins a trace of its own, which is kept as often as
+// all that begin here and is linked to the caller's.
+func Serve(ctx context.Context, header http.Header, name string, trusted func() bool) (context.Context, Span) {
 	t := tracer.Load()
 	if t == nil {
 		return ctx, Span{}
 	}
 	ctx = traceContext.Extract(ctx, propagation.HeaderCarrier(header))
+	if trace.SpanContextFromContext(ctx).IsSampled() && (trusted == nil || !trusted()) {
+		return Root(ctx, name, Server)
+	}
 	ctx, span := (*t).Start(ctx, name, trace.WithSpanKind(Server))
 	return ctx, Span{span}
 }

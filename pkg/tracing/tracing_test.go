@@ -37,7 +37,7 @@ func TestOffCostsNothing(t *testing.T) {
 	header := http.Header{"Traceparent": {traceparent + "01"}}
 	ctx := t.Context()
 	if n := testing.AllocsPerRun(100, func() {
-		ctx, span := tracing.Serve(ctx, header, "POST /graphql")
+		ctx, span := tracing.Serve(ctx, header, "POST /graphql", nil)
 		ctx, inner := tracing.Start(ctx, "query", tracing.Internal)
 		inner.Text(tracing.Instance, "alpha")
 		inner.Number(tracing.BatchSize, 1)
@@ -66,7 +66,7 @@ func TestTheCallersTraceGoesOn(t *testing.T) {
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			memory := recording(t, sdktrace.ParentBased(sdktrace.AlwaysSample()))
-			ctx, span := tracing.Serve(t.Context(), http.Header{"Traceparent": {traceparent + tt.flags}, "Tracestate": {"a=b"}, "Baggage": {"secret=hunter2"}}, "serve")
+			ctx, span := tracing.Serve(t.Context(), http.Header{"Traceparent": {traceparent + tt.flags}, "Tracestate": {"a=b"}, "Baggage": {"secret=hunter2"}}, "serve", func() bool { return true })
 			out := http.Header{"Tracestate": {"of=another"}}
 			ctx, sent := tracing.Request(ctx, http.MethodGet, tracing.ToIndex, out)
 			parts := strings.Split(out.Get("Traceparent"), "-")
@@ -83,6 +83,45 @@ func TestTheCallersTraceGoesOn(t *testing.T) {
 			}
 			if span.TraceID() != callersTrace {
 				t.Errorf("the trace is %s", span.TraceID())
+			}
+		})
+	}
+}
+
+// TestStrangersKeepNoTraces has only those callers decide which traces are kept who may.
+func TestStrangersKeepNoTraces(t *testing.T) {
+	yes, no := func() bool { return true }, func() bool { return false }
+	for _, tt := range []struct {
+		reason, header string
+		trusted        func() bool
+		keepOurs       bool
+		continued      bool
+		spans          int
+	}{
+		{"who may have traces kept", traceparent + "01", yes, false, true, 1},
+		{"who may not does not fill the collector", traceparent + "01", no, false, false, 0},
+		{"nor where no caller may", traceparent + "01", nil, false, false, 0},
+		{"such a trace is kept as often as any other", traceparent + "01", no, true, false, 1},
+		{"who does not ask for it is not asked about", traceparent + "00", nil, true, true, 0},
+		{"no trace of the caller's", "", nil, true, false, 1},
+	} {
+		t.Run(tt.reason, func(t *testing.T) {
+			ours := sdktrace.NeverSample()
+			if tt.keepOurs {
+				ours = sdktrace.AlwaysSample()
+			}
+			memory := recording(t, sdktrace.ParentBased(ours))
+			_, span := tracing.Serve(t.Context(), http.Header{"Traceparent": {tt.header}}, "serve", tt.trusted)
+			span.End()
+			if got := span.TraceID() == callersTrace; got != tt.continued {
+				t.Errorf("the caller's trace is continued: %t, want %t", got, tt.continued)
+			}
+			kept := memory.GetSpans()
+			if len(kept) != tt.spans {
+				t.Fatalf("%d spans, want %d", len(kept), tt.spans)
+			}
+			if linked := len(kept) == 1 && len(kept[0].Links) == 1; linked != (len(kept) == 1 && tt.header != "" && !tt.continued) {
+				t.Errorf("linked to the caller's trace: %t", linked)
 			}
 		})
 	}

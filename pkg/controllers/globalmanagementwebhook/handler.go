@@ -65,7 +65,8 @@ type request struct {
 }
 
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, span := tracing.Serve(r.Context(), r.Header, "webhook "+routeOf(r))
+	// The platform is known by a signature of the body, which is not read yet.
+	ctx, span := tracing.Serve(r.Context(), r.Header, "webhook "+routeOf(r), nil)
 	defer span.End()
 	r = r.WithContext(ctx)
 	var refused *refusal
