@@ -23,8 +23,11 @@ import (
 const SessionPath = "/graphql/session"
 
 const (
-	// sessionCookie is the name of the cookie.
+	// sessionCookie is the name of the cookie, after hostPrefix where it is for TLS alone.
 	sessionCookie = "kairship_stream"
+	// hostPrefix begins the names of cookies that browsers take from this host alone and
+	// over TLS alone: no other host of the domain can put its own in the place of ours.
+	hostPrefix = "__Host-"
 	// sessionLife is how long the cookie is good for; the token in it may end sooner.
 	sessionLife = 12 * time.Hour
 	// maxCookie is what browsers keep of one cookie.
@@ -122,7 +125,7 @@ func (s *session) credentials(r *http.Request) authz.Credentials {
 	if s.keys == nil || r.Method != http.MethodGet || !ownPage(r) || !negotiateEvents(r).accepted {
 		return authz.Credentials{}
 	}
-	cookie, err := r.Cookie(sessionCookie)
+	cookie, err := r.Cookie(emptyCookie(r).Name)
 	if err != nil {
 		return authz.Credentials{}
 	}
@@ -131,6 +134,17 @@ func (s *session) credentials(r *http.Request) authz.Credentials {
 		return authz.Credentials{}
 	}
 	return authz.TokenCredentials(token).FromSession()
+}
+
+// emptyCookie returns the cookie without a value, as the request's connection needs it.
+// Without TLS, which is for loopback only, browsers keep no Secure cookie.
+func emptyCookie(r *http.Request) *http.Cookie {
+	cookie := &http.Cookie{Name: sessionCookie, Path: "/graphql", HttpOnly: true, SameSite: http.SameSiteStrictMode}
+	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
+		// The prefix is for the path of the whole host.
+		cookie.Name, cookie.Path, cookie.Secure = hostPrefix+sessionCookie, "/", true
+	}
+	return cookie
 }
 
 // ownPage tells that no page of another site sends the request. What browsers
@@ -150,11 +164,7 @@ func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	secure := r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https")
-	cookie := &http.Cookie{ //nolint:gosec // See Secure.
-		Name: sessionCookie, Path: "/graphql", HttpOnly: true, SameSite: http.SameSiteStrictMode,
-		Secure: secure, // Without TLS it is served on loopback only.
-	}
+	cookie := emptyCookie(r) //nolint:gosec // It is Secure where there is TLS.
 	if r.Method == http.MethodDelete {
 		cookie.MaxAge = -1
 		http.SetCookie(w, cookie)

@@ -159,14 +159,50 @@ func TestSessionIsGivenOut(t *testing.T) {
 			t.Errorf("%s: Set-Cookie: %q", tt.name, set)
 		}
 	}
-	secure := s.do(t, call{path: server.SessionPath, header: http.Header{"X-Forwarded-Proto": {"https"}}})
-	if !strings.Contains(secure.header.Get("Set-Cookie"), "Secure") {
-		t.Error("behind TLS the cookie is for TLS alone")
-	}
 	broken := start(t, nil, func(c *server.Config) {
 		c.SessionKeys = &sessionKeys{err: errors.New("no such Secret")}
 	})
 	if r := broken.do(t, call{path: server.SessionPath}); r.status != http.StatusServiceUnavailable || strings.Contains(r.body, "no such Secret") {
 		t.Errorf("without its secret: HTTP %d %s", r.status, r.body)
+	}
+}
+
+// TestSessionBehindTLS gives out a cookie that no other host of the domain can replace.
+func TestSessionBehindTLS(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	s := withSession(t, &now)
+	encrypted := http.Header{"X-Forwarded-Proto": {"https"}}
+	for _, method := range []string{http.MethodPost, http.MethodDelete} {
+		set := s.do(t, call{method: method, path: server.SessionPath, header: encrypted}).header.Get("Set-Cookie")
+		for _, want := range []string{"__Host-kairship_stream=", "; Path=/;", "; Secure", "; HttpOnly", "; SameSite=Strict"} {
+			if !strings.Contains(set, want) {
+				t.Errorf("%s: Set-Cookie %q has no %q, without which browsers refuse the prefix", method, set, want)
+			}
+		}
+		if strings.Contains(set, "Domain") {
+			t.Errorf("%s: Set-Cookie %q has a domain, with which browsers refuse the prefix", method, set)
+		}
+	}
+	set := s.do(t, call{path: server.SessionPath, header: encrypted}).header.Get("Set-Cookie")
+	cookie, _, _ := strings.Cut(set, ";")
+	bare := strings.TrimPrefix(cookie, "__Host-")
+	for _, tt := range []struct {
+		cookie string
+		header http.Header
+		status int
+		why    string
+	}{
+		{cookie, encrypted, 200, "it is the cookie that was given out"},
+		{bare, encrypted, 401, "any host of the domain can set this name, and over plain HTTP"},
+		{bare + "; " + cookie, encrypted, 200, "one that another host adds does not count"},
+		{cookie, nil, 401, "without TLS no browser would have taken it"},
+	} {
+		header := http.Header{"Cookie": {tt.cookie}}
+		maps.Copy(header, tt.header)
+		subscription := get(url.Values{"query": {threeEvents}})
+		subscription.header, subscription.token = header, "none"
+		if open := s.open(t, subscription); open.StatusCode != tt.status {
+			t.Errorf("%q: HTTP %d, want %d: %s", tt.cookie, open.StatusCode, tt.status, tt.why)
+		}
 	}
 }
