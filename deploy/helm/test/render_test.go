@@ -90,6 +90,8 @@ func TestRefusals(t *testing.T) {
 		{"one namespace twice", "instanceSecrets.in[0].namespace=team-a,instanceSecrets.in[1].namespace=team-a", "instanceSecrets.in: the namespace team-a is there twice"},
 		{"more replicas at least than at most", "apiserver.autoscaling.enabled=true,apiserver.autoscaling.minReplicas=12", "apiserver.autoscaling: minReplicas is 12, which is more than maxReplicas, 10"},
 		{"two authorities", "metrics.serviceMonitor.caSecretName=a,metrics.serviceMonitor.caConfigMapName=b", "metrics.serviceMonitor: give caSecretName or caConfigMapName, not both"},
+		{"a token for whatever answers", "metrics.serviceMonitor.enabled=true", "metrics.serviceMonitor.controllerManager: Prometheus sends its token"},
+		{"an authority that is not used", "metrics.serviceMonitor.controllerManager.insecureSkipVerify=true,metrics.serviceMonitor.controllerManager.serverName=a", "insecureSkipVerify is not for a certificate"},
 		{"an authority under no key", "metrics.serviceMonitor.controllerManager.caSecretName=a,metrics.serviceMonitor.controllerManager.caKey=", "metrics.serviceMonitor.controllerManager.caKey: must be given"},
 	} {
 		_, problems, err := helm(t, "template", "kairship", chart, "--namespace", namespace, "--kube-version", kubeVersion, "--set", tt.set)
@@ -190,17 +192,21 @@ func TestMonitorsVerify(t *testing.T) {
 			"a ConfigMap", "caConfigMapName: internal, caKey: bundle.pem", apiserver,
 			map[string]any{"serverName": "kairship-apiserver.kairship-system.svc", "ca": map[string]any{"configMap": map[string]any{"name": "internal", "key": "bundle.pem"}}},
 		},
-		{"one that signs itself", "", controllers, map[string]any{"insecureSkipVerify": true}},
+		{"one that signs itself", "controllerManager: {insecureSkipVerify: true}", controllers, map[string]any{"insecureSkipVerify": true}},
 		{
 			"one that flags give", "controllerManager: {caSecretName: internal}", controllers,
 			map[string]any{"serverName": "kairship-controller-manager-metrics.kairship-system.svc", "ca": secret("internal")},
 		},
 		{"one of a public authority", "controllerManager: {serverName: metrics.example.com}", controllers, map[string]any{"serverName": "metrics.example.com"}},
 	} {
-		values := "metrics: {serviceMonitor: {enabled: true}}"
+		values := "metrics: {serviceMonitor: {enabled: true"
 		if tt.values != "" {
-			values = "metrics: {serviceMonitor: {enabled: true, " + tt.values + "}}"
+			values += ", " + tt.values
 		}
+		if !strings.Contains(tt.values, "controllerManager") {
+			values += ", controllerManager: {caSecretName: unused}"
+		}
+		values += "}}"
 		for _, o := range objects(t, rendered(t, values)) {
 			if o.GetKind() != "ServiceMonitor" || o.GetName() != tt.monitor {
 				continue
