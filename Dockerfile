@@ -1,10 +1,13 @@
-# syntax=docker/dockerfile:1
-
 # One file for both programs: docker build --build-arg PROGRAM=apiserver --build-arg VERSION=v1.2.3 .
 # PROGRAM is the folder in cmd. What runs is a static binary, the world's certificate authorities (an
-# instance may use one) and nothing else: no shell, no libc, nobody to log in as.
+# instance may use one) and nothing else: no shell, no libc, nobody to log in as. Beside it are the
+# licences of all that is in it.
 
-FROM --platform=$BUILDPLATFORM node:22-bookworm-slim AS ui
+# The images that build it, for releases by digest: --build-arg GO_IMAGE=golang:1.26-bookworm@sha256:…
+# docs/operations.md says why no digest stands here.
+ARG NODE_IMAGE=node:22-bookworm-slim GO_IMAGE=golang:1.26-bookworm
+
+FROM --platform=$BUILDPLATFORM $NODE_IMAGE AS ui
 WORKDIR /src/ui/graphiql
 COPY ui/graphiql/package.json ui/graphiql/package-lock.json ./
 RUN npm ci --no-audit --no-fund
@@ -13,7 +16,7 @@ COPY ui/graphiql ./
 RUN mkdir -p /src/graph/server/graphiql/dist
 RUN npm run build
 
-FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+FROM --platform=$BUILDPLATFORM $GO_IMAGE AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
@@ -22,9 +25,13 @@ COPY --from=ui /src/graph/server/graphiql/dist graph/server/graphiql/dist
 ARG PROGRAM=apiserver VERSION TARGETOS TARGETARCH
 # The same flags as hack/static.sh, which builds the same bytes without a container engine.
 RUN GOOS=$TARGETOS GOARCH=$TARGETARCH hack/static.sh "$PROGRAM" "$VERSION" /kairship
+# The texts of the modules are in Go's cache, those of the page's packages in npm's folder.
+COPY --from=ui /src/ui/graphiql/node_modules ui/graphiql/node_modules
+RUN mkdir /licenses && cp LICENSE /licenses/LICENSE && go run ./hack/licenses -texts /licenses/third-party.txt
 
 FROM scratch
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=build /licenses /licenses
 COPY --from=build /kairship /kairship
 USER 65532:65532
 ENTRYPOINT ["/kairship"]

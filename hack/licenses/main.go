@@ -12,6 +12,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,7 +55,7 @@ func run(root, list, texts string) error {
 		return nil
 	}
 	var licences bytes.Buffer
-	writeTexts(&licences, modules)
+	writeTexts(&licences, all)
 	return os.WriteFile(texts, licences.Bytes(), 0o644)
 }
 
@@ -124,7 +125,7 @@ func linked(root string) ([]part, error) {
 }
 
 // bundled are the npm packages that the GraphiQL page may be made of. What their
-// licences are, they say themselves.
+// licences are, they say themselves. Their texts are there once the page was built.
 func bundled(lock string) ([]part, error) {
 	raw, err := os.ReadFile(lock)
 	if err != nil {
@@ -149,9 +150,27 @@ func bundled(lock string) ([]part, error) {
 			if p.License != "" {
 				found.Licences = []string{p.License}
 			}
+			if found.texts, err = packageTexts(filepath.Join(filepath.Dir(lock), path), p.License); err != nil {
+				return nil, err
+			}
 			parts = append(parts, found)
 		}
 	}
 	slices.SortFunc(parts, func(a, b part) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version)) })
 	return slices.CompactFunc(parts, func(a, b part) bool { return a.Name == b.Name && a.Version == b.Version }), nil
+}
+
+// packageTexts are the licences and notices in a package's folder; none where the folder
+// is not there. Of a package without a file it is what its package.json says.
+func packageTexts(dir, licence string) ([][]byte, error) {
+	found, err := inFolder(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case len(found.texts) == 0:
+		return [][]byte{[]byte(licence + ": its package.json says so, and there is no file with the licence.\n")}, nil
+	}
+	return found.texts, nil
 }

@@ -17,7 +17,7 @@ func write(w io.Writer, modules, packages []part) {
 
 Kairship is under the [Apache License 2.0](../LICENSE). This page lists what others wrote and what is in its programs, and is
 made by `+"`make generate`"+`, which fails on a licence that the policy (hack/licenses/policy.go) does not know. The licences
-themselves are in `+"`bin/static/licenses.txt`"+` after `+"`make static`"+`.
+themselves are in `+"`bin/static/licenses.txt`"+` after `+"`make static`"+`, and in `+"`/licenses`"+` of the images.
 
 | licence | parts | what it asks for |
 | --- | --- | --- |
