@@ -15,12 +15,15 @@ import (
 )
 
 // PermitSecrets refuses what would tell the caller values of Secrets in a namespace
-// of the instance.
+// of the instance; in any of them where it is empty.
 func (s *Site) PermitSecrets(ctx context.Context, namespace string) error {
 	if s.grant.Can(authz.VerbReadSecrets, namespace) {
 		return nil
 	}
 	audit.From(ctx).Refuse(s.Instance)
+	if namespace == "" {
+		return apierror.In(apierror.New(apierror.CodeForbidden, "your roles do not let you read the values of all Secrets of instance %q", s.Instance), s.Instance)
+	}
 	return apierror.In(apierror.New(apierror.CodeForbidden, "your roles do not let you read the values of Secrets in namespace %q of instance %q",
 		namespace, s.Instance), s.Instance)
 }

@@ -72,6 +72,9 @@ func (s *Service) Patch(ctx context.Context, in PatchInput) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := in.permitReading(ctx, site, k, namespace); err != nil {
+		return nil, err
+	}
 	o := write.Options{DryRun: in.DryRun, Paths: write.Paths{
 		"": "input.patch", "metadata.name": "input.name", "metadata.namespace": "input.namespace",
 	}}

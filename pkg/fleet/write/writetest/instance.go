@@ -89,12 +89,23 @@ func As(ctx context.Context) context.Context {
 	return authz.WithUser(ctx, authz.User{Name: "editor"})
 }
 
+// AsWithoutSecrets is a context of a user who may do everything in the instance but
+// read the values of Secrets.
+func AsWithoutSecrets(ctx context.Context) context.Context {
+	return authz.WithUser(ctx, authz.User{Name: withoutSecrets})
+}
+
+const withoutSecrets = "editor without Secrets"
+
 type everything struct{}
 
 // Rules implements authz.RulesReviewer.
-func (everything) Rules(context.Context, authz.User) (*authorizationv1.SubjectRulesReviewStatus, error) {
+func (everything) Rules(_ context.Context, u authz.User) (*authorizationv1.SubjectRulesReviewStatus, error) {
 	status := &authorizationv1.SubjectRulesReviewStatus{}
 	for _, resource := range []string{"instances", "instances/resources", "instances/secrets", "instances/management"} {
+		if resource == "instances/secrets" && u.Name == withoutSecrets {
+			continue
+		}
 		status.ResourceRules = append(status.ResourceRules, authorizationv1.ResourceRule{
 			APIGroups: []string{"kairship.io"}, Resources: []string{resource}, Verbs: []string{"*"}, ResourceNames: []string{Name},
 		})
