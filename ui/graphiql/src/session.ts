@@ -2,6 +2,8 @@
 // knows by it. The token lives in sessionStorage alone, so it goes when the tab
 // goes, and no other tab or later visitor of this browser finds it.
 
+import { forgetSecrets } from './storage';
+
 const TOKEN_KEY = 'kairship.token';
 
 export interface Session {
@@ -91,7 +93,9 @@ export async function signIn(token: string): Promise<boolean> {
   return true;
 }
 
+// signOut forgets the token, and what was entered with it.
 export function signOut() {
   sessionStorage.removeItem(TOKEN_KEY);
+  forgetSecrets();
   update({ token: '', username: null, error: null });
 }

@@ -79,6 +79,10 @@ try {
     await page.getByRole('tab', { name }).waitFor();
   }
 
+  // kept returns what the browser keeps for the page, in which storage.
+  const kept = (of) => page.evaluate((of) => JSON.stringify(window[of]), of);
+  const canary = 'kubeconfig-canary';
+
   await step('the page loads without internet', async () => {
     const response = await page.goto(`${base}/graphiql`);
     assert.equal(response.status(), 200);
@@ -311,9 +315,37 @@ try {
     assert.ok(!kept.includes(token));
   });
 
+  await step('variables and headers are kept for this browser tab alone', async () => {
+    await enter('Secret', 'query Secret($name: String!) { instance(name: $name) { name } }');
+    for (const [tool, text] of [['Variables', `{ "name": "${canary}" }`], ['Headers', `{ "X-Canary": "${canary}" }`]]) {
+      await page.getByRole('button', { name: tool, exact: true }).click();
+      await page.locator('.graphiql-editor-tool .monaco-editor:visible').click();
+      await page.keyboard.press('ControlOrMeta+A');
+      await page.keyboard.insertText(text);
+    }
+    const answered = page.waitForResponse(isGraphQL);
+    await run();
+    const request = (await answered).request();
+    assert.equal(request.postDataJSON().variables.name, canary);
+    assert.equal(await request.headerValue('x-canary'), canary);
+    // GraphiQL writes a moment after it was typed.
+    await page.waitForFunction((canary) => ['tabState', 'variables', 'queries'].every((key) =>
+      (sessionStorage.getItem(`graphiql:${key}`) ?? '').includes(canary)), canary);
+    await page.waitForFunction(() => (localStorage.getItem('graphiql:tabState') ?? '').includes('query Secret'));
+    assert.ok(!(await kept('localStorage')).includes(canary));
+  });
+
   await step('a reload keeps the session, a new tab does not get it', async () => {
+    // As an earlier version of the page left it.
+    await page.evaluate((canary) => localStorage.setItem('graphiql:favorites', JSON.stringify({
+      favorites: [{ query: '{ old: viewer { username } }', variables: canary, headers: canary }],
+    })), canary);
     await page.reload();
     await page.getByText(/^Signed in as /).waitFor();
+    await page.getByRole('button', { name: 'Variables', exact: true }).click();
+    await page.locator('.graphiql-editor-tool .view-lines:visible').getByText(canary).waitFor();
+    const local = await kept('localStorage');
+    assert.ok(local.includes('old: viewer') && !local.includes(canary), local);
     const other = await context.newPage();
     await other.goto(`${base}/graphiql`);
     await other.getByText('Not signed in').waitFor();
@@ -324,6 +356,14 @@ try {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('Not signed in').waitFor();
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  });
+
+  await step('signing out forgets variables and headers, and keeps documents', async () => {
+    await page.getByRole('tab', { name: 'Secret' }).waitFor();
+    const local = await kept('localStorage');
+    assert.ok(local.includes('query Secret'), local);
+    assert.ok(!(local + (await kept('sessionStorage'))).includes(canary));
+    assert.ok(!(await page.content()).includes(canary));
   });
 
   await step('no request left this machine, and the browser has nothing to complain about', async () => {
