@@ -108,10 +108,12 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {
 		return nil, err
 	}
-	fleet.Write = newWrites(fleet, inventory, kube, clients, tokens, logger)
-	if fleet.Write.Instances, err = newInstanceWrites(config, fleet, inventory, kube, o.instances.addresses.Limits()); err != nil {
+	own, err := newGlobalClient(config)
+	if err != nil {
 		return nil, err
 	}
+	fleet.Write = newWrites(own, fleet, inventory, kube, clients, tokens, logger)
+	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
 		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access), Observed: resolvers.Observed},

@@ -68,7 +68,7 @@ func collectedIn(inventory client.Reader) consistency.Collected {
 }
 
 // newWrites makes the services of all mutations.
-func newWrites(fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
+func newWrites(global client.Client, fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.Interface, clients instanceproxy.Clients, tokens *consistency.Tokens, logger *slog.Logger) resolvers.Write {
 	writer := &write.Writer{Access: fleet.Access, Clients: clients, Tokens: tokens, Logger: logger, Now: time.Now}
 	anyKind, policies := &resources.Service{Writer: writer, Operations: fleet.Operations}, policy.NewWrites(writer)
 	return resolvers.Write{
@@ -78,8 +78,10 @@ func newWrites(fleet resolvers.Fleet, inventory client.Reader, kube kubernetes.I
 		Namespaces:   &namespaces.Service{Writer: writer},
 		Members: &members.Service{
 			Writer: writer, Instances: fleet.Instances, Operations: fleet.Operations,
-			// Any client of the global cluster sends requests to any of its paths.
-			Inventory: &members.Inventory{Global: kube.AuthorizationV1().RESTClient(), Watched: inventory, Visible: fleet.Clusters, Now: time.Now},
+			Inventory: &members.Inventory{
+				Rights: write.Rights{Reviews: kube.AuthorizationV1().SubjectAccessReviews()},
+				Global: global, Watched: inventory, Visible: fleet.Clusters, Now: time.Now,
+			},
 		},
 		Policies:  policies,
 		Workloads: &workloads.Service{Writer: writer, Workloads: fleet.Workloads, Now: time.Now},

@@ -16,32 +16,44 @@ import (
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 // What Kairship itself writes to the global cluster, for people who may have it do so.
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;create;patch;delete
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;patch
 // +kubebuilder:rbac:groups="",resources=secrets,namespace=kairship-system,verbs=get;create;update
 
-// newInstanceWrites makes the service of the mutations of instances themselves.
-func newInstanceWrites(config *rest.Config, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface, permitted *connection.Addresses) (*instances.Service, error) {
+// What the admission policy for Clusters asks for of everybody who writes where a cluster is joined.
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters/membership;instances/management,verbs=update
+
+// newGlobalClient makes the client with which Kairship itself writes to the global cluster.
+func newGlobalClient(config *rest.Config) (client.Client, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(corev1.AddToScheme(scheme))
-	// The two kinds are known, so nothing has to be discovered first.
+	// The kinds are known, so nothing has to be discovered first.
 	mapper := meta.NewDefaultRESTMapper(nil)
-	mapper.Add(v1alpha1.GroupVersion.WithKind("Instance"), meta.RESTScopeRoot)
+	for _, kind := range []string{"Instance", "Cluster"} {
+		mapper.Add(v1alpha1.GroupVersion.WithKind(kind), meta.RESTScopeRoot)
+	}
 	mapper.Add(corev1.SchemeGroupVersion.WithKind("Secret"), meta.RESTScopeNamespace)
 	global, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
-		return nil, fmt.Errorf("making the client that writes instances: %w", err)
+		return nil, fmt.Errorf("making the client that writes to the global cluster: %w", err)
 	}
+	return global, nil
+}
+
+// newInstanceWrites makes the service of the mutations of instances themselves.
+func newInstanceWrites(global client.Client, fleet resolvers.Fleet, watched client.Reader, kube kubernetes.Interface, permitted *connection.Addresses) *instances.Service {
 	return &instances.Service{
 		Access: fleet.Access, Global: global, Watched: watched, Operations: fleet.Operations, Now: time.Now,
 		Identify: func(ctx context.Context, to connection.Connection) (string, error) {
 			return instanceproxy.Identify(ctx, to, permitted)
 		},
-		Hosts: instances.Hosts{Reviews: kube.AuthorizationV1().SubjectAccessReviews(), Visible: fleet.Clusters},
-	}, nil
+		Hosts: instances.Hosts{Rights: write.Rights{Reviews: kube.AuthorizationV1().SubjectAccessReviews()}, Visible: fleet.Clusters},
+	}
 }

@@ -9585,8 +9585,8 @@ type MemberCluster implements Node {
   so from then on, and Kairship joins it: how far that is, the cluster's condition
   ` + "`" + `Joined` + "`" + ` says, and it is among the instance's ` + "`" + `memberClusters` + "`" + ` when it is done. A
   cluster that is joined to another instance has to leave that one first. It takes
-  the right to change the instance, and that to change this cluster in the global
-  cluster.
+  the right to change the instance, and ` + "`" + `update` + "`" + ` on ` + "`" + `clusters/membership` + "`" + ` for this
+  cluster in the global cluster.
   """
   joinCluster(
     "Which cluster."

@@ -92,6 +92,10 @@ var unused = []struct {
 		"asked by admission (OwnerReferencesPermissionEnforcement, on in the fleet) when something is made that goes with its owner; such questions are not in the log",
 	},
 	{
+		regexp.MustCompile(`: update (clusters\.kairship\.io/membership|instances\.kairship\.io/management)$`),
+		"asked by the chart's admission policy when a Cluster is written that is joined; such questions are not in the log",
+	},
+	{
 		regexp.MustCompile(`: create karmadas\.operator\.karmada\.io$`),
 		"an object that is made by applying it needs this; the log calls it patch",
 	},

@@ -16,6 +16,7 @@ import (
 
 	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
+	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -102,6 +103,7 @@ func (w *world) auditTells() {
 		"kairship-apiserver: impersonate serviceaccounts",
 		"kairship-apiserver-collector-lease: watch leases.coordination.k8s.io clusterpedia-clustersynchro-manager in clusterpedia-system",
 		"kairship-apiserver-instance-secrets: watch secrets in kairship-system",
+		"kairship-apiserver: patch clusters.kairship.io",
 		"kairship-controller-manager: patch karmadas.operator.karmada.io",
 		"kairship-controller-manager: create pediaclusters.cluster.clusterpedia.io",
 		"kairship-controller-manager: create clusterroles.rbac.authorization.k8s.io",
@@ -164,18 +166,19 @@ func (w *world) gone(o client.Object) {
 	})
 }
 
-// installRoles makes the chart's ServiceAccounts, roles and bindings.
+// installRoles makes the chart's ServiceAccounts, roles and admission policies.
 func (w *world) installRoles() {
 	w.Helper()
 	made := 0
 	for _, o := range objects(w.T, render(w.T, matrix(w.T)["default"])) {
-		if o.GetKind() == "ServiceAccount" || o.GroupVersionKind().Group == rbacv1.GroupName {
+		switch group := o.GroupVersionKind().Group; {
+		case o.GetKind() == "ServiceAccount", group == rbacv1.GroupName, group == admissionv1.GroupName:
 			w.create(o)
 			made++
 		}
 	}
-	if made < 12 {
-		w.Fatalf("only %d accounts, roles and bindings are rendered", made)
+	if made < 14 {
+		w.Fatalf("only %d accounts, roles, admission policies and bindings are rendered", made)
 	}
 }
 
@@ -307,6 +310,9 @@ func (w *world) apiWorks() {
 	beta := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "beta"}}
 	w.there(beta, func() bool { return meta.IsStatusConditionTrue(beta.Status.Conditions, v1alpha1.ConditionReachable) })
 	w.there(secretOf("kairship-consistency-tokens", "", nil))
+	for _, name := range []string{"unjoinCluster", "joinCluster"} {
+		w.boss.send(w.T, `mutation { `+name+`(input: {instance: "alpha", cluster: "m1"}) { requested } }`, noIndex)
+	}
 	w.boss.send(w.T, `mutation { createInstance(input: {instance: "delta", hostCluster: "m1", dryRun: true}) { instance { name } } }`, noIndex)
 }
 

@@ -67,6 +67,7 @@ func instanceOf(_ context.Context, cluster client.Object) []reconcile.Request {
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/status,verbs=patch
 // +kubebuilder:rbac:groups=kairship.io,resources=instances/finalizers,verbs=update
 // +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=kairship.io,resources=clusters/membership;instances/management,verbs=update
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

@@ -21,8 +21,8 @@ import (
 // Managed instances need.
 var chartValues = []string{"instanceSecrets.allNamespaces=true"}
 
-// renderChart asks Helm for the chart's service accounts and roles. Kairship's programs run with these
-// and with nothing else, so that whatever is tried or tested here also works where the chart installs it.
+// renderChart asks Helm for the chart's service accounts, roles and admission policies. Kairship's programs run
+// with these and with nothing else, so that whatever is tried or tested here also works where the chart installs it.
 func (f *Fleet) renderChart(ctx context.Context) error {
 	helm, err := build.Helm(ctx, f.repository)
 	if err != nil {
@@ -52,7 +52,8 @@ func (f *Fleet) renderChart(ctx context.Context) error {
 		return fmt.Errorf("reading what the chart renders: %w", err)
 	}
 	for _, object := range rendered {
-		if object.GetKind() == "ServiceAccount" || object.GroupVersionKind().Group == "rbac.authorization.k8s.io" {
+		switch group := object.GroupVersionKind().Group; {
+		case object.GetKind() == "ServiceAccount", group == "rbac.authorization.k8s.io", group == "admissionregistration.k8s.io":
 			f.chart = append(f.chart, object)
 		}
 	}
@@ -62,7 +63,8 @@ func (f *Fleet) renderChart(ctx context.Context) error {
 	return writeFile(f.paths.Roles(), out, 0o644)
 }
 
-// setUpKairshipAccounts makes the service accounts of Kairship's programs and their kubeconfigs.
+// setUpKairshipAccounts makes the service accounts of Kairship's programs, their kubeconfigs, and the
+// admission policies.
 func (f *Fleet) setUpKairshipAccounts(ctx context.Context) error {
 	if err := f.applyOnce(ctx, "global/accounts", "global", f.chart); err != nil {
 		return err

@@ -2,6 +2,10 @@ package v1alpha1
 
 import "strings"
 
+// MembershipSubresource is the virtual resource of Clusters under which RBAC says who
+// may change spec.instanceRef and spec.join. Nothing is stored under it.
+const MembershipSubresource = "membership"
+
 // InstanceOfVirtualCluster is the name of the Instance that a virtual Cluster
 // stands for; empty for a name that no virtual Cluster can have.
 func InstanceOfVirtualCluster(cluster string) string {

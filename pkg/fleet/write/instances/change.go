@@ -129,7 +129,7 @@ func (s *Service) mayInstall(ctx context.Context, before, i *v1alpha1.Instance) 
 	if argument == "" || i.Spec.Mode != v1alpha1.InstanceModeManaged {
 		return nil
 	}
-	return s.Hosts.permitChange(ctx, i.Spec.HostCluster, argument)
+	return s.Hosts.Rights.ChangeMembership(ctx, i.Spec.HostCluster, argument)
 }
 
 func (in *UpdateInput) apply(i *v1alpha1.Instance) error {

@@ -112,6 +112,9 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 	if err := write.CheckName(in.Cluster, clusterArgument); err != nil {
 		return nil, err
 	}
+	if err := s.Inventory.permit(ctx, in.Cluster); err != nil {
+		return nil, err
+	}
 	for try := 1; ; try++ {
 		c, err := s.Inventory.get(ctx, in.Cluster)
 		switch {
@@ -175,7 +178,7 @@ func policy(c *v1alpha1.Cluster, join, force bool) *v1alpha1.RemovalPolicy {
 }
 
 // permit lets those change the members of an instance who may change the instance
-// itself. Whether they may change the cluster, the global cluster decides.
+// itself. The right to the membership of the cluster is Inventory's to check.
 func (s *Service) permit(ctx context.Context, name string, join bool) error {
 	grant, visible, err := s.Writer.Access.Instance(ctx, name)
 	if err != nil {
