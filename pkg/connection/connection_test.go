@@ -88,9 +88,54 @@ func TestParse(t *testing.T) {
 		},
 		{
 			reason: "endpoint and proxy of the object go before the kubeconfig's",
-			data:   kubeconfig(server+", proxy-url: 'http://proxy:3128'", token),
+			data:   kubeconfig(server+", proxy-url: 'http://proxy:3128', certificate-authority-data: "+b64(certificate), token),
 			source: connection.Source{Endpoint: "https://other:6443/", ProxyURL: "socks5://other:1080"},
-			want:   connection.Connection{Endpoint: "https://other:6443", Token: secretWord, ProxyURL: "socks5://other:1080"},
+			want:   connection.Connection{Endpoint: "https://other:6443", Token: secretWord, CAData: certificate, ProxyURL: "socks5://other:1080"},
+		},
+		{
+			reason: "without a CA the token of a kubeconfig is for its own server",
+			data:   kubeconfig(server, token), source: connection.Source{Endpoint: "https://10.0.0.1:6443/", ProxyURL: "http://proxy:3128"},
+			want: connection.Connection{Endpoint: "https://10.0.0.1:6443", Token: secretWord, ProxyURL: "http://proxy:3128"},
+		},
+		{
+			reason: "and for no other", is: connection.ErrInvalid, says: []string{"it has no CA", "apiEndpoint"},
+			data: kubeconfig(server, token), source: connection.Source{Endpoint: "https://10.0.0.2:6443"},
+		},
+		{
+			reason: "a kubeconfig without check has no CA either", is: connection.ErrInvalid, says: []string{"it has no CA"},
+			data: kubeconfig(server+", insecure-skip-tls-verify: true", token), source: connection.Source{Endpoint: "https://10.0.0.2:6443"},
+		},
+		{
+			reason: "a proxy could read what is sent without check", is: connection.ErrInvalid, says: []string{"proxyURL"},
+			data: kubeconfig(server+", insecure-skip-tls-verify: true", token), source: connection.Source{Endpoint: "https://10.0.0.1:6443", ProxyURL: "http://proxy:3128"},
+		},
+		{
+			reason: "unless it is the kubeconfig's own",
+			data:   kubeconfig(server+", insecure-skip-tls-verify: true, proxy-url: 'http://proxy:3128'", token), source: connection.Source{ProxyURL: "http://proxy:3128"},
+			want: connection.Connection{Endpoint: "https://10.0.0.1:6443", Insecure: true, Token: secretWord, ProxyURL: "http://proxy:3128"},
+		},
+		{
+			reason: "a client certificate tells a foreign server nothing",
+			data:   map[string][]byte{"tls.crt": certificate, "tls.key": key}, source: connection.Source{Endpoint: "https://m1"},
+			want: connection.Connection{Endpoint: "https://m1", CertData: certificate, KeyData: key},
+		},
+		{
+			reason: "a token without CA is sent nowhere", is: connection.ErrInvalid, says: []string{`the token in key "token": it has no CA`, `"caBundle"`, `"server"`},
+			data: map[string][]byte{"token": []byte(secretWord)}, source: connection.Source{Endpoint: "https://m1"},
+		},
+		{
+			reason: "unless the Secret says where to",
+			data:   map[string][]byte{"token": []byte(secretWord), "server": []byte("https://m1\n")}, source: connection.Source{Endpoint: "https://m1"},
+			want: connection.Connection{Endpoint: "https://m1", Token: secretWord},
+		},
+		{
+			reason: "which is then the only server", is: connection.ErrInvalid, says: []string{"it has no CA"},
+			data: map[string][]byte{"token": []byte(secretWord), "server": []byte("https://m1")}, source: connection.Source{Endpoint: "https://m1.example.com"},
+		},
+		{
+			reason: "with a CA the server may be found at another address",
+			data:   map[string][]byte{"token": []byte(secretWord), "caBundle": certificate, "server": []byte("https://m1")}, source: connection.Source{Endpoint: "https://m1.example.com"},
+			want: connection.Connection{Endpoint: "https://m1.example.com", Token: secretWord, CAData: certificate},
 		},
 		{
 			reason: "a kubeconfig may have a key of its own",

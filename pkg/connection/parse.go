@@ -26,8 +26,9 @@ type Source struct {
 	// KubeconfigKey is the key that holds a kubeconfig. When it is empty the keys
 	// kubeconfig, token and tls.crt with tls.key are tried, in this order.
 	KubeconfigKey string
-	// Endpoint is the apiserver's URL; it goes before the kubeconfig's. It is
-	// required with a token or a client certificate.
+	// Endpoint is the apiserver's URL; it goes before the Secret's. It is required with
+	// a client certificate, and with a token unless the Secret names its server. A token
+	// without a CA is refused for another server than that of the Secret.
 	Endpoint string
 	// ProxyURL goes before the kubeconfig's.
 	ProxyURL string
@@ -41,18 +42,40 @@ func Parse(data map[string][]byte, source Source) (Connection, error) {
 	if err != nil {
 		return Connection{}, err
 	}
+	problems := unpinned(connection, source)
 	if source.Endpoint != "" {
 		connection.Endpoint = source.Endpoint
 	}
 	if source.ProxyURL != "" {
 		connection.ProxyURL = source.ProxyURL
 	}
-	connection.Endpoint = strings.TrimRight(connection.Endpoint, "/")
-	if problems := connection.problems(); len(problems) > 0 {
+	connection.Endpoint = trimmed(connection.Endpoint)
+	if problems = append(problems, connection.problems()...); len(problems) > 0 {
 		return Connection{}, invalid(what, problems)
 	}
 	return connection, nil
 }
+
+// unpinned returns why the token of a Secret may not be sent where the source
+// says. Without a CA in the Secret any server with a certificate of a public authority is
+// taken for the right one, so the Secret has to name the server itself: who writes the
+// object that refers to the Secret need not be the one whose token it is.
+func unpinned(found Connection, source Source) []string {
+	switch {
+	case found.Token == "" || len(found.CAData) > 0 && !found.Insecure:
+		return nil
+	case source.Endpoint != "" && trimmed(source.Endpoint) != trimmed(found.Endpoint):
+		return []string{fmt.Sprintf("it has no CA, so its token is sent to the server alone that the Secret names, which apiEndpoint is not: add the CA "+
+			"(key %q, or certificate-authority-data in a kubeconfig), or name the server (key %q, or server in a kubeconfig)",
+			v1alpha1.CABundleSecretKey, v1alpha1.ServerSecretKey)}
+	case found.Insecure && source.ProxyURL != "" && source.ProxyURL != found.ProxyURL:
+		return []string{"it switches the check of the serving certificate off, so its token is not sent through proxyURL: " +
+			"add certificate-authority-data instead, or the proxy-url to the kubeconfig"}
+	}
+	return nil
+}
+
+func trimmed(endpoint string) string { return strings.TrimRight(endpoint, "/") }
 
 // read finds the credentials; what names their place for a person.
 func read(data map[string][]byte, source Source) (connection Connection, what string, err error) {
@@ -73,8 +96,9 @@ func read(data map[string][]byte, source Source) (connection Connection, what st
 	case len(data[v1alpha1.TokenSecretKey]) > 0:
 		return Connection{
 			// Tokens are often written with the newline of the file they came from.
-			Token:  strings.TrimSpace(string(data[v1alpha1.TokenSecretKey])),
-			CAData: data[v1alpha1.CABundleSecretKey],
+			Token:    strings.TrimSpace(string(data[v1alpha1.TokenSecretKey])),
+			CAData:   data[v1alpha1.CABundleSecretKey],
+			Endpoint: strings.TrimSpace(string(data[v1alpha1.ServerSecretKey])),
 		}, fmt.Sprintf("the token in key %q", v1alpha1.TokenSecretKey), nil
 	case len(data[v1alpha1.TLSCertSecretKey]) > 0 || len(data[v1alpha1.TLSKeySecretKey]) > 0:
 		return Connection{

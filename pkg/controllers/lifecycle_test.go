@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/pkg/apis/apitest"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 )
@@ -161,11 +162,12 @@ func TestManagedInstanceWaitsForItsInstallation(t *testing.T) {
 
 func TestPhysicalClusterIsCollectedAndRemoved(t *testing.T) {
 	w := newWorld(t)
-	w.secretData("phys", map[string][]byte{"token": []byte("t\n")})
+	ca := apitest.Config(t).CAData
+	w.secretData("phys", map[string][]byte{"token": []byte("t\n"), "caBundle": ca})
 	cluster := w.physical("phys", "https://10.0.0.3:6443")
 	w.indexCluster("phys")
 	pedia := get(w, "phys", &pediav1alpha2.PediaCluster{})
-	if diff := cmp.Diff(connection.Connection{Endpoint: "https://10.0.0.3:6443", Token: "t"}, w.reads(pedia)); diff != "" {
+	if diff := cmp.Diff(connection.Connection{Endpoint: "https://10.0.0.3:6443", Token: "t", CAData: ca}, w.reads(pedia)); diff != "" {
 		t.Errorf("connection of the PediaCluster (-want +got):\n%s", diff)
 	}
 	w.takeUp("phys")
@@ -177,7 +179,7 @@ func TestPhysicalClusterIsCollectedAndRemoved(t *testing.T) {
 		cluster.Spec.APIEndpoint, cluster.Spec.ProxyURL = "https://m1.example.com", "socks5://proxy:1080"
 		w.must(w.kube.Patch(t.Context(), cluster, patch))
 		w.indexCluster("phys")
-		want := connection.Connection{Endpoint: "https://m1.example.com", Token: "t", ProxyURL: "socks5://proxy:1080"}
+		want := connection.Connection{Endpoint: "https://m1.example.com", Token: "t", CAData: ca, ProxyURL: "socks5://proxy:1080"}
 		if diff := cmp.Diff(want, w.reads(get(w, "phys", &pediav1alpha2.PediaCluster{}))); diff != "" {
 			t.Errorf("connection of the PediaCluster (-want +got):\n%s", diff)
 		}
@@ -186,7 +188,7 @@ func TestPhysicalClusterIsCollectedAndRemoved(t *testing.T) {
 	t.Run("settings that are not ours survive", func(t *testing.T) {
 		sharding := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"shardingName":"s1"},"metadata":{"labels":{"team":"x"}}}`))
 		w.must(w.kube.Patch(t.Context(), pedia, sharding))
-		w.secretData("phys", map[string][]byte{"token": []byte("rotated")})
+		w.secretData("phys", map[string][]byte{"token": []byte("rotated"), "caBundle": ca})
 		w.indexCluster("phys")
 		stored := &unstructured.Unstructured{}
 		stored.SetGroupVersionKind(pediav1alpha2.SchemeGroupVersion.WithKind("PediaCluster"))

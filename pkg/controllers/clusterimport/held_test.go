@@ -59,6 +59,7 @@ func TestADeletedClusterThatIsHeldIsKeptTrue(t *testing.T) {
 				t.Fatal(err)
 			}
 			secret.Data[v1alpha1.TokenSecretKey] = []byte("rotated")
+			secret.Data[v1alpha1.ServerSecretKey] = []byte("https://moved")
 			if err := w.global.Update(t.Context(), secret); err != nil {
 				t.Fatal(err)
 			}

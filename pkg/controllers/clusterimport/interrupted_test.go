@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 			CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Namespace: v1alpha1.SystemNamespace, Name: "m1"}},
 			InstanceRef:          &v1alpha1.InstanceReference{Name: "alpha"},
 		}},
-		secret("m1", map[string][]byte{v1alpha1.TokenSecretKey: []byte("given")}),
+		secret("m1", map[string][]byte{v1alpha1.TokenSecretKey: []byte("given"), v1alpha1.ServerSecretKey: []byte("https://m1")}),
 	}
 	for _, name := range []string{"alpha", "beta"} {
 		objects = append(objects, secret(name, map[string][]byte{v1alpha1.KubeconfigSecretKey: []byte(

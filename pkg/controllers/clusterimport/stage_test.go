@@ -153,7 +153,9 @@ func (w *stage) furnish() {
 	for _, where := range []string{"alpha", "beta", "member"} {
 		have(w.others[where], namespace(joinNamespace))
 	}
-	have(w.global, secret("member", v1alpha1.TokenSecretKey, "given"))
+	given := secret("member", v1alpha1.TokenSecretKey, "given").(*corev1.Secret)
+	given.Data[v1alpha1.ServerSecretKey] = []byte("https://member")
+	have(w.global, given)
 	for _, name := range []string{"alpha", "beta"} {
 		have(w.global, secret(name, v1alpha1.KubeconfigSecretKey,
 			"apiVersion: v1\nkind: Config\ncurrent-context: c\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n"+

@@ -203,7 +203,7 @@ func (w *world) hostToken(name, value string) {
 	w.Helper()
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: name}}
 	_, err := controllerutil.CreateOrUpdate(w.Context(), w.kube, secret, func() error {
-		secret.Data = map[string][]byte{"token": []byte(value)}
+		secret.Data = map[string][]byte{"token": []byte(value), "caBundle": apitest.Config(w.T).CAData}
 		return nil
 	})
 	w.must(err)

@@ -41,6 +41,8 @@ type ClusterSpec struct {
 	// CredentialsSecretRef is where the credentials are. The Secret has the key
 	// `kubeconfig`; or `token`; or `tls.crt` and `tls.key`. With the last two,
 	// the key `caBundle` holds the CA; the host's trust store counts without it.
+	// Without a CA a token is sent to the server alone that the Secret itself names:
+	// by its key `server`, or in the kubeconfig. apiEndpoint has to be the same.
 	// +optional
 	CredentialsSecretRef *ClusterCredentialsReference `json:"credentialsSecretRef,omitempty"`
 

@@ -15,6 +15,9 @@ const (
 	// CABundleSecretKey holds the PEM certificates that the apiserver's serving
 	// certificate is checked against; the host's trust store when it is absent.
 	CABundleSecretKey = "caBundle"
+	// ServerSecretKey holds the URL of the only server that the token may be sent to
+	// without a CABundleSecretKey.
+	ServerSecretKey = "server"
 	// TLSCertSecretKey holds a PEM client certificate.
 	TLSCertSecretKey = "tls.crt"
 	// TLSKeySecretKey holds the PEM private key of TLSCertSecretKey.

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	certutil "k8s.io/client-go/util/cert"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -36,6 +37,16 @@ func cluster(name, namespace, secret string) *v1alpha1.Cluster {
 
 func secret(namespace, name string, data map[string][]byte) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}, Data: data}
+}
+
+// authority is a CA with which a token may be sent to any endpoint.
+func authority(t *testing.T) []byte {
+	t.Helper()
+	certificate, _, err := certutil.GenerateSelfSignedCertKey("authority", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return certificate
 }
 
 func newClient(t *testing.T, objects ...client.Object) client.Client {
@@ -91,7 +102,8 @@ func TestASecretWakesItsUsersOnly(t *testing.T) {
 }
 
 func TestReader(t *testing.T) {
-	kubeconfig, err := connection.Connection{Endpoint: "https://own", Token: "t"}.Kubeconfig()
+	ca := authority(t)
+	kubeconfig, err := connection.Connection{Endpoint: "https://own", Token: "t", CAData: ca}.Kubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +129,7 @@ func TestReader(t *testing.T) {
 			read: func() (connection.Connection, error) {
 				return reader.OfInstance(t.Context(), instance("x", "a", "kubeconfig"))
 			},
-			want: connection.Connection{Endpoint: "https://own", Token: "t"},
+			want: connection.Connection{Endpoint: "https://own", Token: "t", CAData: ca},
 		},
 		{
 			reason: "an instance needs a kubeconfig",
@@ -147,19 +159,19 @@ func TestReader(t *testing.T) {
 				narrow.Namespaces = []string{"a", "c"}
 				return narrow.OfInstance(t.Context(), instance("x", "a", "kubeconfig"))
 			},
-			want: connection.Connection{Endpoint: "https://own", Token: "t"},
+			want: connection.Connection{Endpoint: "https://own", Token: "t", CAData: ca},
 		},
 		{
 			reason: "a cluster's endpoint is in its spec",
 			read: func() (connection.Connection, error) {
 				return reader.OfCluster(t.Context(), cluster("m1", "a", "kubeconfig"))
 			},
-			want: connection.Connection{Endpoint: "https://m1", Token: "t"},
+			want: connection.Connection{Endpoint: "https://m1", Token: "t", CAData: ca},
 		},
 		{
 			reason: "a cluster's proxy is in its spec",
 			read:   func() (connection.Connection, error) { return reader.OfCluster(t.Context(), proxied) },
-			want:   connection.Connection{Endpoint: "https://m1", Token: "t", ProxyURL: "http://proxy:1"},
+			want:   connection.Connection{Endpoint: "https://m1", Token: "t", CAData: ca, ProxyURL: "http://proxy:1"},
 		},
 		{
 			reason: "a cluster may name its key", read: func() (connection.Connection, error) { return reader.OfCluster(t.Context(), keyed) },

@@ -17,7 +17,7 @@ import (
 )
 
 func TestAVersionOfASecretIsReadOnce(t *testing.T) {
-	stored := secret("kairship-system", "m1", map[string][]byte{"token": []byte("one")})
+	stored := secret("kairship-system", "m1", map[string][]byte{"token": []byte("one"), "caBundle": authority(t)})
 	kube, ok := newClient(t, stored).(client.WithWatch)
 	if !ok {
 		t.Fatal("the fake client cannot be counted")
@@ -112,8 +112,9 @@ func TestReadTogether(t *testing.T) {
 		{reason: "who leaves takes nobody along", leaves: true, reads: 2},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
+			ca := authority(t)
 			synctest.Test(t, func(t *testing.T) {
-				data := map[string][]byte{"token": []byte("one")}
+				data := map[string][]byte{"token": []byte("one"), "caBundle": ca}
 				if c.large {
 					data["other"] = make([]byte, mostData)
 				}
