@@ -73,6 +73,12 @@ func TestInformer(t *testing.T) {
 	knows("informer-third", true)
 	knows("informer-first", false)
 
+	// An API server that was started again looks once a minute whether an aggregated one serves.
+	poll.Until(t, 2*time.Minute, "alpha lists the kinds of Karmada's API server again", func(context.Context) error {
+		_, _, err := w.Kubernetes(t, "alpha").Discovery().ServerGroupsAndResources()
+		return err
+	})
+
 	w.restart(t)
 	create("informer-fourth")
 	knows("informer-fourth", true)
