@@ -95,7 +95,7 @@ func record(ctx context.Context, t *testing.T, f *fleet.Fleet, c *clock, namespa
 	return r
 }
 
-// event is what etcd tells of one change.
+// event is one change in etcd.
 type event struct {
 	Type string `json:"type"` // DELETE, or empty for a version of an object.
 	KV   struct {

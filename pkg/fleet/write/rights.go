@@ -48,7 +48,7 @@ func (r Rights) Permit(ctx context.Context, what authorizationv1.ResourceAttribu
 }
 
 // ChangeMembership returns nil when the caller may join a cluster of the inventory to
-// instances, take it out, and have instances installed on it. Whoever may do one of these
+// instances, take it out, and have instances installed on it. A person who may do one of these
 // may run anything on the cluster, so it is one right. It is not the right to change where
 // the cluster's entry leads, and not contained in it.
 func (r Rights) ChangeMembership(ctx context.Context, cluster, argument string) error {

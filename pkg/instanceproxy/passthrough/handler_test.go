@@ -39,7 +39,7 @@ type global struct {
 	verbs map[string][]string
 	// impersonates are "caller resource/name".
 	impersonates map[string]bool
-	// asked is how often somebody's credentials were asked about.
+	// asked is how often credentials were asked about.
 	asked int
 	// away: nothing is answered.
 	away bool
@@ -410,7 +410,7 @@ func TestEndOfStreams(t *testing.T) {
 		ends            bool
 		why             string
 	}{
-		{"no answer", soon, soon / 5, true, false, "t-alice", true, "nobody may go on for ever because nobody decides"},
+		{"no answer", soon, soon / 5, true, false, "t-alice", true, "no stream goes on for ever because no answer comes"},
 		{"an outage", never, soon / 5, false, true, "t-alice", false, "the global cluster answers again in time"},
 		{"an expired token", never, never, false, false, expiring(time.Now().Add(2 * time.Second)), true, "the token said so itself"},
 	} {
