@@ -138,13 +138,13 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 		}
 		return unavailable(withoutURL(err), "%s", message)
 	}
-	done, err := quota.Turn(ctx)
-	if err != nil {
-		return nil, failed(err, "The index is overloaded: the request waited too long for its turn")
-	}
-	defer done()
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	done, err := quota.Turn(ctx)
+	if err != nil {
+		return nil, failed(err, "The index is overloaded, or you ask for much at once: the request waited too long for its turn")
+	}
+	defer done()
 	if err := c.limiter.Wait(ctx); err != nil {
 		return nil, failed(err, "The index is overloaded: the request waited too long for its turn")
 	}

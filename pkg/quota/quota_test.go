@@ -243,8 +243,10 @@ func TestTurn(t *testing.T) {
 	}
 	defer done()
 	waiting := enter(t, u, "alice")
-	if _, err := Turn(With(t.Context(), waiting)); !apierror.Is(err, apierror.CodeRateLimited) || waiting.Refusal() == nil {
-		t.Errorf("after waiting in vain: %v", err)
+	short, end := context.WithTimeout(With(t.Context(), waiting), time.Millisecond)
+	defer end()
+	if _, err := Turn(short); !errors.Is(err, context.DeadlineExceeded) || waiting.Refusal() != nil {
+		t.Errorf("after waiting in vain, which concerns this request alone: %v", err)
 	}
 	if _, err := Turn(t.Context()); err != nil {
 		t.Errorf("without an operation: %v", err)
