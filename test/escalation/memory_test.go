@@ -226,10 +226,12 @@ func TestManifestsOfOneViewer(t *testing.T) {
 				t.Fatalf("one operation alone: %q", code)
 			}
 			codes := attack(t, on, send(query), admin)
-			if n := sum(codes, "", "QUERY_TOO_COMPLEX", "RATE_LIMITED"); n != atOnce*rounds {
+			// INDEX_UNAVAILABLE is for what waited in vain for its turn at the index.
+			refused := sum(codes, "QUERY_TOO_COMPLEX", "RATE_LIMITED", "INDEX_UNAVAILABLE")
+			if refused+codes[""] != atOnce*rounds {
 				t.Errorf("refused otherwise than with a code of a limit: %v", codes)
 			}
-			if refused := sum(codes, "QUERY_TOO_COMPLEX", "RATE_LIMITED"); refused == 0 || !tt.served && refused != atOnce*rounds {
+			if tt.copies > 1 && refused == 0 || !tt.served && refused != atOnce*rounds {
 				t.Errorf("%d of %d were refused", refused, atOnce*rounds)
 			}
 			if code := send(`{ viewer { username } }`)(t.Context()); code != "" {
@@ -273,7 +275,7 @@ func TestListsOfTheIndex(t *testing.T) {
 		return nil
 	})
 	codes := attack(t, on, send, gql.New(on.KairshipURL, on.Token(t, "bob")))
-	if codes[""] == 0 || codes["RATE_LIMITED"] == 0 || sum(codes, "", "RATE_LIMITED") != atOnce*rounds {
-		t.Errorf("want some served and the others refused with RATE_LIMITED: %v", codes)
+	if codes[""] == 0 || sum(codes, "", "RATE_LIMITED", "INDEX_UNAVAILABLE") != atOnce*rounds {
+		t.Errorf("want some served and the others refused with the code of a limit: %v", codes)
 	}
 }
