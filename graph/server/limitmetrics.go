@@ -23,7 +23,7 @@ func newLimitMetrics(registerer prometheus.Registerer) *limitMetrics {
 	if registerer != nil {
 		registerer.MustRegister(m.refused, m.persisted)
 	}
-	for _, limit := range []string{"concurrency", "streams", "index", "rate", "cost", "memory", "operation_memory", "depth", "fields", "aliases", "root_fields", "complexity", "document", "input", "origin", "preflight", "trusted"} {
+	for _, limit := range []string{"concurrency", "streams", "rate", "cost", "memory", "operation_memory", "depth", "fields", "aliases", "root_fields", "complexity", "document", "input", "origin", "preflight", "trusted"} {
 		m.refused.WithLabelValues(limit)
 	}
 	return m
