@@ -19,7 +19,7 @@ import (
 )
 
 // TestATokenWithoutCAGoesNowhereElse points an entry of the inventory, with the token of
-// somebody's Secret, at a server of the attacker's. It is not even connected to, until the
+// another person's Secret, at a server of the attacker's. It is not even connected to, until the
 // Secret names it.
 func TestATokenWithoutCAGoesNowhereElse(t *testing.T) {
 	global := fleet.Open(t).Client(t, "global")

@@ -206,7 +206,7 @@ func TestFreshnessOfADeadInstance(t *testing.T) {
 	// Each holds to the latest moment that it claimed, and that depends on when it was asked.
 	const apart = time.Second
 	if one, other := servers[0].last["beta's workloads"], servers[1].last["beta's workloads"]; one.Sub(other).Abs() > apart {
-		t.Errorf("one server says that beta's workloads were observed at %s, another one at %s", one, other)
+		t.Errorf("one server has it that beta's workloads were observed at %s, another one at %s", one, other)
 	}
 
 	s.Start(t, "beta-apiserver")
