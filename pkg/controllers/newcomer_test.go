@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -38,6 +39,36 @@ type ledger struct {
 
 	mu   sync.Mutex
 	sent map[string]int
+	// said are the patches of statuses, without what differs each time.
+	said []string
+}
+
+// everyTime is what differs between two patches that say the same.
+var everyTime = regexp.MustCompile(`"(resourceVersion|lastTransitionTime)":"[^"]*"`)
+
+// patch returns what a patch of a status says, and "" for other requests.
+func patch(request *http.Request, what string) string {
+	if request.Method != http.MethodPatch || !strings.HasSuffix(what, "/status") {
+		return ""
+	}
+	return what + " " + everyTime.ReplaceAllString(string(sentBody(request)), "")
+}
+
+// sentBody returns the body of a request that was sent, and nothing when it has none.
+func sentBody(request *http.Request) []byte {
+	if request.GetBody == nil {
+		return nil
+	}
+	body, err := request.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer body.Close()
+	content, err := io.ReadAll(body)
+	if err != nil {
+		return nil
+	}
+	return content
 }
 
 func (l *ledger) RoundTrip(request *http.Request) (*http.Response, error) {
@@ -73,6 +104,9 @@ func (l *ledger) RoundTrip(request *http.Request) (*http.Response, error) {
 		what += fmt.Sprintf(": HTTP %d", response.StatusCode)
 	}
 	l.sent[request.Method+" "+what]++
+	if said := patch(request, what); said != "" {
+		l.said = append(l.said, said)
+	}
 	return response, nil
 }
 
@@ -82,16 +116,7 @@ func (l *ledger) concerns(request *http.Request) bool {
 	if strings.Contains(request.URL.Path, l.of) {
 		return true
 	}
-	if request.GetBody == nil || request.Method != http.MethodPost {
-		return false
-	}
-	body, err := request.GetBody()
-	if err != nil {
-		return false
-	}
-	defer body.Close()
-	content, err := io.ReadAll(body)
-	return err == nil && bytes.Contains(content, []byte(l.of))
+	return request.Method == http.MethodPost && bytes.Contains(sentBody(request), []byte(l.of))
 }
 
 // late is a stream of which everything comes late.
@@ -123,7 +148,7 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 		return mgr.GetCache().Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "newcomer"}, credentials.Metadata()) == nil
 	})
 	sent.mu.Lock()
-	sent.sent = nil
+	sent.sent, sent.said = nil, nil
 	sent.mu.Unlock()
 
 	instance, begun := w.instance("newcomer", "kubeconfig"), time.Now()
@@ -145,7 +170,7 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 	time.Sleep(2 * sent.by) // What comes late has come, and leads to nothing more.
 
 	sent.mu.Lock()
-	got := maps.Clone(sent.sent)
+	got, said := maps.Clone(sent.sent), slices.Clone(sent.said)
 	sent.mu.Unlock()
 	t.Logf("requests within %s: %v", took, got)
 	want := map[string]int{
@@ -156,9 +181,12 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 	// PediaClusters have credentials in them, and are not remembered: that one was made shows
 	// when it is to be made once more.
 	delete(got, "POST pediaclusters: HTTP 409")
-	// What is said in several parts of a status may be said in one more.
+	// A status is written once for each of its parts and for each step that is seen on the
+	// way to it. Of an instance these are which control plane it is, its health, that it is
+	// registered, and of its collection what it waits for: to be identified, for its Cluster
+	// to say something, and for Clusterpedia.
 	several := func(what string) bool {
-		return what == "PATCH instances/status" && got[what] <= 5 || what == "PATCH clusters/status" && got[what] <= 4
+		return what == "PATCH instances/status" && got[what] <= 6 || what == "PATCH clusters/status" && got[what] <= 4
 	}
 	if took > 15*time.Second {
 		t.Logf("it took %s: on a machine that is so slow looks fail, which is told too", took)
@@ -168,7 +196,13 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 		maps.DeleteFunc(requests, func(what string, _ int) bool { return several(what) })
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("requests (-want +got):\n%s", diff)
+		t.Errorf("requests (-want +got):\n%s\nstatuses that were written:\n%s", diff, strings.Join(said, "\n"))
+	}
+	slices.Sort(said)
+	for i, one := range said[1:] {
+		if one == said[i] && took <= 15*time.Second {
+			t.Errorf("this was written twice: %s", one)
+		}
 	}
 
 	made := get(w, "newcomer", &v1alpha1.InstanceRegistration{})
