@@ -206,7 +206,11 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 	if err != nil {
 		return nil, s.translate(ctx, c, err)
 	}
-	return s.outcome(c, raw, status == http.StatusCreated)
+	created := status == http.StatusCreated
+	if created && !c.options.DryRun && c.kind.Group == "" && c.kind.Resource == "namespaces" {
+		s.awaitRights(ctx, c.name)
+	}
+	return s.outcome(c, raw, created)
 }
 
 // outcome reads what the instance answered to a write.
