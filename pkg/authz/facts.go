@@ -67,6 +67,8 @@ const (
 	namespacedFacts = objectFacts | getSecrets
 	accessFacts     = getAccess | createAccess | updateAccess | patchAccess | deleteAccess
 	readFacts       = getObjects | listObjects | getSecrets
+	// beyondReading are those about objects that a viewer never has.
+	beyondReading = createObjects | updateObjects | patchObjects | deleteObjects | getSecrets
 )
 
 func (f facts) has(all facts) bool { return f&all == all }

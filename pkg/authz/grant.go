@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"maps"
 	"slices"
+
+	"github.com/kairship-io/kairship/pkg/authz/roles"
 )
 
 // Verb is something that a user may do with an instance or with what is in it.
@@ -88,7 +90,8 @@ func (g Grant) visible() bool { return g.whole.has(seeInstance) }
 
 // Can tells whether the user may do something in a namespace of the instance;
 // namespace "" stands for objects that have none. It plays no part for the verbs
-// that are about the instance as a whole.
+// that are about the instance as a whole. In a reserved namespace nobody but who
+// manages the access to the instance does more than read, and reads Secrets.
 func (g Grant) Can(verb Verb, namespace string) bool {
 	need, known := needs[verb]
 	if !known || !g.visible() {
@@ -98,6 +101,10 @@ func (g Grant) Can(verb Verb, namespace string) bool {
 	if namespace != "" {
 		// These hold object facts only, so they add nothing to verbs about the whole.
 		have |= g.every | g.namespaces[namespace]
+	}
+	if need&beyondReading != 0 && roles.Reserved(namespace) {
+		// The instance decides so too: see package roles.
+		need |= accessFacts
 	}
 	return have.has(need)
 }

@@ -218,3 +218,36 @@ func TestVisibilityReadingKey(t *testing.T) {
 		t.Error("nothing and something have the same key")
 	}
 }
+
+func TestGrantInReservedNamespaces(t *testing.T) {
+	viewer, editor := viewerRules("alpha"), append(viewerRules("alpha"), rule(writes, "instances/resources", "alpha"), rule("get", "instances/secrets", "alpha"))
+	manages := append(slices.Clone(editor), rule("get create update patch delete", "instances/access", "alpha"))
+	named := []authorizationv1.ResourceRule{rule("get", "instances", "alpha"), rule(reads+" "+writes, "instances/namespaces", "alpha:karmada-cluster"), rule("get", "instances/secrets", "alpha:karmada-cluster")}
+	for _, tt := range []struct {
+		why       string
+		rules     []authorizationv1.ResourceRule
+		namespace string
+		reads     bool
+		beyond    bool
+	}{
+		{"an editor has everything where nothing is reserved", editor, "shop", true, true},
+		{"the credentials of the members", editor, "karmada-cluster", true, false},
+		{"what is applied in a member", editor, "karmada-es-m1", true, false},
+		{"Karmada's own", editor, "karmada-system", true, false},
+		{"Kubernetes' own", editor, "kube-system", true, false},
+		{"a name that only begins in a similar way", editor, "karmada-essentials", true, true},
+		{"a viewer reads, as everywhere", viewer, "karmada-cluster", true, false},
+		{"who manages access could give any right away", manages, "karmada-cluster", true, true},
+		{"a rule that names the namespace is no way around", named, "karmada-cluster", true, false},
+	} {
+		g := grantOf(t, tt.rules...)
+		if got := g.CanRead(tt.namespace); got != tt.reads {
+			t.Errorf("%s: CanRead(%q) = %v", tt.why, tt.namespace, got)
+		}
+		for _, verb := range []Verb{VerbCreate, VerbUpdate, VerbDelete, VerbReadSecrets} {
+			if got := g.Can(verb, tt.namespace); got != tt.beyond {
+				t.Errorf("%s: Can(%s, %q) = %v", tt.why, verb, tt.namespace, got)
+			}
+		}
+	}
+}

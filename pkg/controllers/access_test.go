@@ -83,7 +83,7 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		}
 	}
 
-	t.Run("what is settled is not written again, and looked at with five requests", func(t *testing.T) {
+	t.Run("what is settled is not written again, and looked at with six requests", func(t *testing.T) {
 		writes, reads := w.writes.Load()+w.door.writes.Load(), w.door.reads.Load()
 		for range 3 {
 			w.lookInside("bound")
@@ -92,8 +92,8 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		if now := w.writes.Load() + w.door.writes.Load(); now != writes {
 			t.Errorf("%d writes, want none", now-writes)
 		}
-		if now := w.door.reads.Load() - reads; now != 15 {
-			t.Errorf("%d reads, want 5 for each look", now)
+		if now := w.door.reads.Load() - reads; now != 18 {
+			t.Errorf("%d reads, want 6 for each look: the namespaces for editors of the instance", now)
 		}
 	})
 

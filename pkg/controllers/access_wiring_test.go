@@ -78,7 +78,16 @@ func TestBindingsTogether(t *testing.T) {
 		t.Errorf("the instance has %v", got)
 	}
 	w.drop("alice-live")
-	w.eventually("a deleted binding goes", func(ctx context.Context) bool { return word(ctx, "alice-live") == "" })
+	w.give("erin-live", "live", v1alpha1.RoleEditor)
+	becomes("erin-live", "True/Bound")
+	w.namespace("live-new")
+	w.eventually("an editor of the instance is bound in a namespace that was added", func(ctx context.Context) bool {
+		found := &rbacv1.RoleBindingList{}
+		w.must(w.inside.List(ctx, found, client.InNamespace("live-new")))
+		return len(found.Items) == 1 && found.Items[0].RoleRef.Name == "kairship:namespace-editor"
+	})
+	w.drop("erin-live")
+	w.eventually("a deleted binding goes", func(ctx context.Context) bool { return word(ctx, "alice-live") == "" && word(ctx, "erin-live") == "" })
 }
 
 // TestTheRolesCanBeGivenAwayByWhoHoldsThem runs the reconciler as somebody who

@@ -321,7 +321,7 @@ stringData: {password: hunter2}`)
 		{"a kind that is not served", "INVALID", "input.resource", but(web, "resource", "deploys")},
 		{"no namespace", "INVALID", "input.namespace", but(web, "namespace", nil)},
 		{"a name that is none", "INVALID", "input.policyName", but(web, "policyName", "Not_A_Name")},
-		{"a namespace that the instance does not have", "NOT_FOUND", "input.name", but(web, "namespace", "kube-node-lease-none")},
+		{"a namespace that the instance does not have", "NOT_FOUND", "input.name", but(web, "namespace", "not-there")},
 		{"what a controller makes", "INVALID", "input.name", s.input("apps", "replicasets", replicaSetOf(t, s.namespace))},
 	} {
 		for _, dryRun := range []bool{true, false} {

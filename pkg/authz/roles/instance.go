@@ -59,7 +59,8 @@ func ClusterRoles(overridesLimited bool) []rbacv1.ClusterRole {
 		piece(admin, "instance-admin", wholeAdminRules(), intoWhole(admin)),
 
 		aggregated(viewer, false, labelled(into(viewer))),
-		aggregated(editor, false, slices.Concat(toEdit, []metav1.LabelSelector{labelled(intoWhole(editor))})...),
+		// What is in namespaces comes from the role in each that is not reserved.
+		aggregated(editor, false, others(aggregateToView), labelled(into(viewer)), labelled(intoWhole(editor))),
 		// Karmada's own rules for admins are right for those of the whole instance.
 		aggregated(admin, false, slices.Concat([]metav1.LabelSelector{labelled(aggregateToAdmin)}, toAdmin,
 			[]metav1.LabelSelector{labelled(intoWhole(editor)), labelled(intoWhole(admin))})...),
@@ -67,9 +68,18 @@ func ClusterRoles(overridesLimited bool) []rbacv1.ClusterRole {
 		aggregated(admin, true, toAdmin...),
 	}
 	if overridesLimited {
-		all = append(all, piece(editor, "override-editor", overrideRules(), into(editor)))
+		all = append(all,
+			piece(editor, "override-editor", overrideRules(), into(editor)),
+			piece(editor, "instance-override-editor", wideOverrideRules(), intoWhole(editor)))
 	}
 	return all
+}
+
+// InEveryNamespace reports whether a role on the whole instance has its rights on what
+// is in namespaces by a binding in each of them that is not reserved. RBAC cannot take
+// anything away, and the Secrets in the reserved ones are the keys of the members.
+func InEveryNamespace(role v1alpha1.Role, namespaced bool) bool {
+	return role == v1alpha1.RoleEditor && !namespaced
 }
 
 // WritesOverrides reports whether a role gets the right to write override policies only

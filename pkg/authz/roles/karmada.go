@@ -30,21 +30,27 @@ func rules(verbs []string, of ...kinds) []rbacv1.PolicyRule {
 }
 
 var (
-	// shared are Karmada's kinds that viewers read and editors write. Editors write
-	// overriding, too, and admins of the instance the rest.
+	// shared are Karmada's kinds in namespaces that viewers read and editors write.
+	// Editors write overriding, too, and admins of the instance the rest.
 	shared = []kinds{
-		{"apps.karmada.io", []string{"workloadrebalancers"}},
 		{"autoscaling.karmada.io", []string{"cronfederatedhpas", "federatedhpas"}},
-		{"cluster.karmada.io", []string{"clusters"}},
 		{"multicluster.x-k8s.io", []string{"serviceexports", "serviceimports"}},
 		{"networking.karmada.io", []string{"multiclusteringresses", "multiclusterservices"}},
-		{"policy.karmada.io", []string{
-			"propagationpolicies", "clusterpropagationpolicies", "clustertaintpolicies",
-		}},
+		{"policy.karmada.io", []string{"propagationpolicies"}},
+	}
+	// sharedWide are the same without a namespace.
+	sharedWide = []kinds{
+		{"apps.karmada.io", []string{"workloadrebalancers"}},
+		{"policy.karmada.io", []string{"clusterpropagationpolicies", "clustertaintpolicies"}},
 		{"remedy.karmada.io", []string{"remedies"}},
 	}
-	// overriding may only be written where package overrides limits it.
-	overriding = []kinds{{"policy.karmada.io", []string{"overridepolicies", "clusteroverridepolicies"}}}
+	// members are the member clusters. What an editor may change in one, Kairship writes:
+	// Karmada's API server for them knows no admission, and whoever writes a Cluster
+	// chooses where it leads, and with which Secret of the instance.
+	members = []kinds{{"cluster.karmada.io", []string{"clusters"}}}
+	// overriding and overridingWide may only be written where package overrides limits it.
+	overriding     = []kinds{{"policy.karmada.io", []string{"overridepolicies"}}}
+	overridingWide = []kinds{{"policy.karmada.io", []string{"clusteroverridepolicies"}}}
 	// limiting are limits over all members.
 	limiting = []kinds{{"policy.karmada.io", []string{"federatedresourcequotas"}}}
 	// derived are what Karmada makes of the policies. A Work is missing: it holds
@@ -65,35 +71,34 @@ var (
 
 // viewerRules are what a viewer reads beside Kubernetes' own view.
 func viewerRules() []rbacv1.PolicyRule {
-	return rules(read, slices.Concat(withStatus(slices.Concat(shared, overriding, limiting, derived)), surroundings)...)
+	return rules(read, slices.Concat(
+		withStatus(slices.Concat(shared, sharedWide, members, overriding, overridingWide, limiting, derived)), surroundings)...)
 }
 
-// editorRules are what an editor writes beside Kubernetes' own edit. What Karmada makes
-// of the policies is not among it: it applies what a ResourceBinding or a Work says in
-// the members with rights of its own.
-func editorRules() []rbacv1.PolicyRule {
-	return slices.Concat(
-		rules(write, shared...),
-		rules(read, kinds{"work.karmada.io", []string{"works", "works/status"}}),
-	)
-}
+// editorRules are what an editor writes in a namespace beside Kubernetes' own edit.
+// What Karmada makes of the policies is not among it: it applies what a ResourceBinding
+// or a Work says in the members with rights of its own.
+func editorRules() []rbacv1.PolicyRule { return rules(write, shared...) }
 
-// overrideRules are what an editor writes where the admission policy of package
-// overrides is in force.
-func overrideRules() []rbacv1.PolicyRule { return rules(write, overriding...) }
+// overrideRules are what an editor writes in a namespace where the admission policy of
+// package overrides is in force, and wideOverrideRules what one of a whole instance
+// writes without a namespace.
+func overrideRules() []rbacv1.PolicyRule     { return rules(write, overriding...) }
+func wideOverrideRules() []rbacv1.PolicyRule { return rules(write, overridingWide...) }
 
-// wholeEditorRules are what an editor of a whole instance writes beside that.
+// wholeEditorRules are what an editor of a whole instance writes without a namespace.
 func wholeEditorRules() []rbacv1.PolicyRule {
-	return rules(write, kinds{"", []string{"namespaces"}})
+	return rules(write, slices.Concat([]kinds{{"", []string{"namespaces"}}}, sharedWide)...)
 }
 
-// wholeAdminRules are what an admin of a whole instance writes beside
-// Kubernetes' own admin: what changes the instance itself, its limits, and who
+// wholeAdminRules are what an admin of a whole instance may beside Kubernetes' own
+// admin: what changes the instance itself, its members, its limits, and who
 // may do what in it. RBAC lets nobody give away what they do not have. Through
 // clusters/proxy a member is asked as the admin, and decides by its own rules.
 func wholeAdminRules() []rbacv1.PolicyRule {
 	return slices.Concat(
-		rules(write, slices.Concat(surroundings, overriding, limiting, derived)...),
+		rules(write, slices.Concat(surroundings, members, overriding, overridingWide, limiting, derived)...),
+		rules(slices.Concat(read, write), kinds{"work.karmada.io", []string{"works", "works/status"}}),
 		rules([]string{overrides.Bypass}, kinds{v1alpha1.GroupName, []string{overrides.Resource}}),
 		rules(write, kinds{"", []string{"resourcequotas", "limitranges"}}),
 		rules(slices.Concat(read, write),

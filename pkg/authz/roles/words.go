@@ -28,11 +28,14 @@ var words = map[v1alpha1.Role]struct {
 		description: "Sees everything in the instance, changes it, and works on it with kubectl.",
 		permissions: []string{
 			"Everything that a viewer may",
-			"Create, change and delete workloads, policies, namespaces, member clusters and all other objects of everyday work",
-			"See the values of Secrets",
+			"Create, change and delete workloads, policies, namespaces and all other objects of everyday work, outside of the namespaces that Kubernetes and Karmada reserve",
+			"Cordon, taint and label member clusters",
+			"See the values of Secrets outside of those namespaces",
 			"Use the native passthrough, with kubectl for example",
 		},
-		rules: func() []rbacv1.PolicyRule { return slices.Concat(editorRules(), overrideRules(), wholeEditorRules()) },
+		rules: func() []rbacv1.PolicyRule {
+			return slices.Concat(editorRules(), overrideRules(), wideOverrideRules(), wholeEditorRules())
+		},
 	},
 	v1alpha1.RoleAdmin: {
 		description: "Does everything on the instance, and says who may do what on it.",
@@ -41,7 +44,7 @@ var words = map[v1alpha1.Role]struct {
 			"Say who has which role on the instance",
 			"Change the instance's own settings, and delete it",
 			"Write custom resource definitions, storage and priority classes, resource interpreters and access rules in the instance",
-			"Write quotas, overrides of any field, and the bindings and Works that Karmada makes of policies",
+			"Write member clusters, quotas, overrides of any field, and the bindings and Works that Karmada makes of policies",
 		},
 		rules: wholeAdminRules,
 	},

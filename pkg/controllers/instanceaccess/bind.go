@@ -25,13 +25,8 @@ type failures struct {
 // bind writes the grants of all bindings. What the instance refuses for one of
 // them does not keep the others from theirs.
 func (r *Reconciler) bind(ctx context.Context, s *scope) error {
-	var wanted []*grant
-	for _, b := range s.bindings {
-		if s.wanted(b) && b.said == nil {
-			wanted = append(wanted, wantedGrants(b, s.global)...)
-		}
-	}
-	plan := planGrants(wanted, s.grants)
+	plan := planGrants(s.wantedGrants(func(b *binding) bool { return s.wanted(b) && b.said == nil }), s.grants)
+	// Under nil is what concerns all editors of the instance.
 	failed := map[*binding]*failures{}
 	of := func(g *grant) *failures {
 		if failed[g.binding] == nil {
@@ -67,13 +62,30 @@ func (r *Reconciler) bind(ctx context.Context, s *scope) error {
 
 	r.pauses.forget(s.name)
 	for _, b := range s.bindings {
-		if b.said == nil {
-			said := s.verdict(b, failed[b])
-			b.said = &said
-			s.unsettled = s.unsettled || (s.wanted(b) && said.Status != metav1.ConditionTrue)
+		if b.said != nil {
+			continue
 		}
+		trouble := failed[b]
+		if trouble == nil && s.everywhere(b) {
+			trouble = s.inNamespaces(failed[nil])
+		}
+		said := s.verdict(b, trouble)
+		b.said = &said
+		s.unsettled = s.unsettled || (s.wanted(b) && said.Status != metav1.ConditionTrue)
 	}
 	return nil
+}
+
+// inNamespaces is why the editors of the whole instance do not have their rights in its
+// namespaces; nil when they have. A namespace that went meanwhile is none.
+func (s *scope) inNamespaces(failed *failures) *failures {
+	switch {
+	case s.namespacesRefused != nil:
+		return &failures{refused: fmt.Errorf("in its namespaces, which it does not list: %w", s.namespacesRefused)}
+	case failed == nil || (failed.refused == nil && len(failed.taken) == 0):
+		return nil
+	}
+	return &failures{refused: failed.refused, taken: failed.taken}
 }
 
 // verdict is how it is with a binding after everything was tried.
@@ -107,6 +119,9 @@ func (s *scope) verdict(b *binding, failed *failures) metav1.Condition {
 	}
 	if places > 0 {
 		return v1alpha1.InstanceBound(fmt.Sprintf("The role is bound in %d namespaces of the instance.", places))
+	}
+	if s.everywhere(b) {
+		return v1alpha1.InstanceBound("The role is bound in the instance, and in each of its namespaces that is not reserved.")
 	}
 	return v1alpha1.InstanceBound("The role is bound in the instance.")
 }

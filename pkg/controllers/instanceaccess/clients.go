@@ -7,6 +7,7 @@ import (
 	"time"
 
 	admissionclient "k8s.io/client-go/kubernetes/typed/admissionregistration/v1"
+	coreclient "k8s.io/client-go/kubernetes/typed/core/v1"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/flowcontrol"
@@ -36,6 +37,7 @@ type cachedClient struct {
 // inside is the client of an instance.
 type inside struct {
 	rbac      rbacclient.RbacV1Interface
+	core      coreclient.CoreV1Interface
 	admission admissionclient.AdmissionregistrationV1Interface
 }
 
@@ -63,6 +65,9 @@ func (c *clients) of(instance string, conn *connections.Conn, timeout time.Durat
 
 func newInside(config *rest.Config, over *http.Client) (made inside, err error) {
 	if made.rbac, err = rbacclient.NewForConfigAndClient(config, over); err != nil {
+		return made, err
+	}
+	if made.core, err = coreclient.NewForConfigAndClient(config, over); err != nil {
 		return made, err
 	}
 	made.admission, err = admissionclient.NewForConfigAndClient(config, over)

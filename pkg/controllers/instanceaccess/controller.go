@@ -5,7 +5,7 @@
 // the same in the global cluster.
 //
 // One reconciliation is about one instance and all of its bindings: the instance
-// is read with three lists and two gets however many bindings there are, one that
+// is read with four lists and two gets at most however many bindings there are, one that
 // does not answer costs one worker one timeout, and rules whose binding is gone are
 // found.
 package instanceaccess
@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
@@ -73,6 +74,7 @@ type Reconciler struct {
 	instances clients
 	pauses    pauses
 	farewells farewells
+	newcomers *newcomers
 
 	mu sync.Mutex
 	// global is how objects inside instances say where they come from.
@@ -102,6 +104,10 @@ func instanceOf(object client.Object) string {
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	r.newcomers = newNewcomers()
+	if err := mgr.Add(r.newcomers); err != nil {
+		return fmt.Errorf("set up %s: %w", Name, err)
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(
@@ -112,6 +118,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: instanceOf(binding)}}}
 			}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
+		WatchesRawSource(source.Channel(r.newcomers.news, &handler.EnqueueRequestForObject{})).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
 		Complete(outcome.Patient(Name, r))
 }
@@ -136,7 +143,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	// A Stop carries no condition here: every binding has been told its own.
 	_, result, err := outcome.Of(ctx, outcome.Run(ctx, s,
-		r.standForInstance, r.connect, r.hold, r.look, r.clean, r.limitOverrides, r.writeRoles, r.bind, r.releaseInstance))
+		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limitOverrides, r.writeRoles, r.bind, r.releaseInstance))
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.next(s)
 	}

@@ -33,6 +33,7 @@ func (r *Reconciler) standForInstance(_ context.Context, s *scope) error {
 		return nil
 	}
 	r.instances.forget(s.name)
+	r.newcomers.forget(s.name)
 	s.letGo()
 	return stop(0)
 }
@@ -59,7 +60,7 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	if s.inside, err = r.instances.of(s.name, conn, r.Timeout); err != nil {
 		return err
 	}
-	s.to = to
+	s.to, s.conn = to, conn
 	s.global, err = r.globalCluster(ctx)
 	return err
 }
@@ -144,19 +145,14 @@ func (s *scope) add(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rba
 // clean removes the grants that nobody wants, before anything else is done: what
 // was taken away is not to wait for what is given.
 func (r *Reconciler) clean(ctx context.Context, s *scope) error {
-	var wanted []*grant
-	for _, b := range s.bindings {
-		if s.wanted(b) {
-			wanted = append(wanted, wantedGrants(b, s.global)...)
-		}
-	}
+	wanted := s.wantedGrants(s.wanted)
 	left := map[string]error{}
 	for _, g := range planGrants(wanted, s.grants).remove {
 		if err := s.removeGrant(ctx, g); err != nil {
 			if !refusal(err) {
 				return r.unreached(ctx, s, err)
 			}
-			left[g.labels[v1alpha1.RoleBindingLabel]] = err
+			left[g.labels[v1alpha1.RoleBindingLabel]], s.unsettled = err, true
 			continue
 		}
 		delete(s.grants, g.place)
@@ -254,6 +250,7 @@ func (r *Reconciler) releaseInstance(ctx context.Context, s *scope) error {
 	}
 	s.looked = false // There is nothing to look at any more.
 	r.instances.forget(s.name)
+	r.newcomers.forget(s.name)
 	return r.letInstanceGo(ctx, s)
 }
 

@@ -26,7 +26,7 @@ type grant struct {
 	uid      types.UID
 	version  string
 	// binding is the InstanceRoleBinding that it is to be made for; nil in what
-	// was found.
+	// was found, and for those of all editors of the instance in a namespace.
 	binding *binding
 }
 
@@ -56,6 +56,39 @@ func wantedGrants(b *binding, global string) []*grant {
 			role:     role,
 			subjects: []rbacv1.Subject{roles.Subject(b.Spec.Subject)},
 			binding:  b,
+		})
+	}
+	return out
+}
+
+// wantedGrants are those that some of the bindings are to have. In a namespace the
+// editors of the whole instance have one together: there are many of both.
+func (s *scope) wantedGrants(of func(*binding) bool) []*grant {
+	var out []*grant
+	var editors []rbacv1.Subject
+	for _, b := range s.bindings {
+		if !of(b) {
+			continue
+		}
+		out = append(out, wantedGrants(b, s.global)...)
+		if subject := roles.Subject(b.Spec.Subject); s.everywhere(b) && !slices.Contains(editors, subject) {
+			editors = append(editors, subject)
+		}
+	}
+	if len(editors) == 0 {
+		return out
+	}
+	for _, namespace := range s.namespaces {
+		out = append(out, &grant{
+			place: place{namespace: namespace, name: roles.EditorsName(s.global, s.name)},
+			labels: map[string]string{
+				v1alpha1.ManagedByLabel:     v1alpha1.ManagedByValue,
+				v1alpha1.InstanceLabel:      s.name,
+				v1alpha1.RoleBindingLabel:   "", // Of all of them.
+				v1alpha1.GlobalClusterLabel: s.global,
+			},
+			role:     rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: roles.ClusterRoleName(v1alpha1.RoleEditor, true)},
+			subjects: editors,
 		})
 	}
 	return out

@@ -53,6 +53,46 @@ func TestWantedGrants(t *testing.T) {
 	}
 }
 
+// All editors of the instance have one RoleBinding together in each namespace.
+func TestWantedGrantsOfEditorsOfTheInstance(t *testing.T) {
+	other := named("c", v1alpha1.RoleEditor)
+	other.Spec.Subject.Name = "ops team"
+	revoked := named("r", v1alpha1.RoleEditor)
+	revoked.Spec.Revoked = true
+	for _, c := range []struct {
+		reason   string
+		bindings []*binding
+		want     map[string][]string // the subjects by namespace
+	}{
+		{"two of them", []*binding{named("b", v1alpha1.RoleEditor), other}, map[string][]string{"shop": {"shop team", "ops team"}, "ops": {"shop team", "ops team"}}},
+		{"one that has two bindings", []*binding{named("b", v1alpha1.RoleEditor), named("d", v1alpha1.RoleEditor)}, map[string][]string{"shop": {"shop team"}, "ops": {"shop team"}}},
+		{"one whose role was taken away", []*binding{revoked, other}, map[string][]string{"shop": {"ops team"}, "ops": {"ops team"}}},
+		{"an admin has the whole instance", []*binding{named("b", v1alpha1.RoleAdmin)}, nil},
+		{"a viewer reads the whole instance", []*binding{named("b", v1alpha1.RoleViewer)}, nil},
+		{"an editor of a namespace has one there", []*binding{named("b", v1alpha1.RoleEditor, "shop")}, nil},
+	} {
+		s := &scope{name: "alpha", global: "here", instance: &v1alpha1.Instance{}, bindings: c.bindings, namespaces: []string{"shop", "ops"}}
+		var got map[string][]string
+		for _, g := range s.wantedGrants(s.wanted) {
+			if g.name != roles.EditorsName("here", "alpha") {
+				continue
+			}
+			if got == nil {
+				got = map[string][]string{}
+			}
+			for _, subject := range g.subjects {
+				got[g.namespace] = append(got[g.namespace], subject.Name)
+			}
+			if g.role.Name != "kairship:namespace-editor" || g.binding != nil {
+				t.Errorf("%s: %+v", c.reason, g)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
+		}
+	}
+}
+
 func TestPlanGrants(t *testing.T) {
 	stored := func(change func(*grant), of ...*binding) map[place]*grant {
 		found := map[place]*grant{}

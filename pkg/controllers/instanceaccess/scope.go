@@ -10,6 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
 )
 
@@ -23,6 +24,7 @@ type scope struct {
 	// to is how the instance is reached, and inside its client; set by connect.
 	to connection.Connection
 	inside
+	conn *connections.Conn
 	// global is what marks our objects inside; set by connect.
 	global string
 
@@ -33,6 +35,11 @@ type scope struct {
 	// strangers is how many grants are there that were made for another Instance,
 	// or from another global cluster.
 	strangers int
+	// namespaces are those in which editors of the whole instance are bound, and
+	// namespacesRefused why the instance does not say which there are; set by
+	// readNamespaces.
+	namespaces        []string
+	namespacesRefused error
 
 	// overrides is how it is with the admission policy for overrides; set by limit.
 	overrides limitation

@@ -108,7 +108,7 @@ func viewOf(g authz.Grant, k index.Key) view {
 
 func viewOfWork(g authz.Grant, namespace string) view {
 	switch {
-	case g.Can(authz.VerbReadSecrets, ""):
+	case g.Can(authz.VerbReadSecrets, namespace):
 		return whole
 	case g.CanRead(namespace):
 		return withoutManifests

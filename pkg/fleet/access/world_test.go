@@ -49,6 +49,7 @@ var keys = func() []index.Key {
 		}
 		all = append(all,
 			index.Key{Cluster: cluster, Type: index.Works, Namespace: "karmada-es-m1", Name: "of-none"},
+			index.Key{Cluster: cluster, Type: secrets, Namespace: "karmada-cluster", Name: "m1"},
 			index.Key{Cluster: cluster, Type: index.ClusterPropagationPolicies, Name: "shop"},
 			index.Key{Cluster: cluster, Type: index.MemberClusters, Name: "m1"},
 			index.Key{Cluster: cluster, Type: nodes, Name: "shop"})
@@ -126,14 +127,14 @@ func sees(person string, k index.Key, listed bool) (visible, body bool) {
 		return false, false
 	case k.Type == secrets:
 		visible = covers(s.objects, k.Namespace)
-		return visible, visible && covers(s.secrets, k.Namespace)
+		return visible, visible && covers(s.secrets, k.Namespace) && (person == "admin" || k.Namespace != "karmada-cluster")
 	case k.Type == index.Namespaces:
 		visible = covers(s.objects, k.Name)
 		return visible, visible
 	case k.Type == index.Works:
 		made := strings.TrimPrefix(k.Name, "of-")
 		visible = covers(s.objects, k.Namespace) || (!listed && made != "none" && covers(s.objects, made))
-		return visible, visible && s.secrets == "*"
+		return visible, visible && person == "admin"
 	}
 	visible = covers(s.objects, k.Namespace)
 	return visible, visible

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -197,20 +198,28 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 	if contentType == "" {
 		contentType = "application/json"
 	}
-	request := s.rest().Verb(c.verb).AbsPath(path(c.kind, c.namespace, name)...).SetHeader("Content-Type", contentType).Body(c.body)
-	for key, values := range c.params {
-		request = request.Param(key, values[0])
-	}
 	var status int
-	raw, err := answer(request.Do(ctx).StatusCode(&status))
+	try := func() ([]byte, error) {
+		request := s.rest().Verb(c.verb).AbsPath(path(c.kind, c.namespace, name)...).SetHeader("Content-Type", contentType).Body(c.body)
+		for key, values := range c.params {
+			request = request.Param(key, values[0])
+		}
+		return answer(request.Do(ctx).StatusCode(&status))
+	}
+	raw, err := try()
+	// Nothing is deleted in a namespace before something was made there.
+	if apierrors.IsForbidden(err) && c.kind.Namespaced && c.verb != http.MethodDelete {
+		switch came, missing := s.rightsCame(ctx, c.namespace); {
+		case missing != nil:
+			err = missing
+		case came:
+			raw, err = try()
+		}
+	}
 	if err != nil {
 		return nil, s.translate(ctx, c, err)
 	}
-	created := status == http.StatusCreated
-	if created && !c.options.DryRun && c.kind.Group == "" && c.kind.Resource == "namespaces" {
-		s.awaitRights(ctx, c.name)
-	}
-	return s.outcome(c, raw, created)
+	return s.outcome(c, raw, status == http.StatusCreated)
 }
 
 // outcome reads what the instance answered to a write.

@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 // kind is Karmada's Cluster.
@@ -153,7 +154,8 @@ func (s *Service) cordon(ctx context.Context, in CordonInput, want bool) (*Paylo
 	})
 }
 
-// change changes a member cluster from what it is. Without a version that the
+// change changes a member cluster from what it is, for those who may update what is in
+// the instance: what edit changes is all that they may change of it. Without a version that the
 // change is based on, it is made anew of what is there when something else came
 // between.
 func (s *Service) change(ctx context.Context, instance, name string, version *string, dryRun bool, edit func(*unstructured.Unstructured) error) (*Payload, error) {
@@ -182,7 +184,8 @@ func (s *Service) change(ctx context.Context, instance, name string, version *st
 			u.SetResourceVersion(*version)
 		}
 		u.SetManagedFields(nil)
-		out, err := site.Update(ctx, kind, u, write.Options{DryRun: dryRun, Paths: paths})
+		// Sent as Kairship: whoever may write a Cluster may have Karmada use any Secret for it.
+		out, err := site.Update(instanceproxy.AsKairship(ctx), kind, u, write.Options{DryRun: dryRun, Paths: paths})
 		if version == nil && try < attempts && apierror.Is(err, apierror.CodeConflict) {
 			continue
 		}

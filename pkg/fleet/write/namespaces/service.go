@@ -70,8 +70,11 @@ func (s *Service) site(ctx context.Context, instance string, verb authz.Verb, na
 	if err != nil {
 		return nil, err
 	}
-	if err := site.Permit(ctx, verb, ""); err != nil {
-		return nil, err
+	// Once more for the name: some namespaces are reserved.
+	for _, of := range []string{"", name} {
+		if err := site.Permit(ctx, verb, of); err != nil {
+			return nil, err
+		}
 	}
 	if name == "" {
 		return nil, apierror.Invalid("input.name", "a namespace has a name")

@@ -366,9 +366,8 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 				st.before = out.Version.ResourceVersion
 				st.done(site.Instance, out, ActionConfigured)
 				return nil
-			case st.waitsFor != "" && (apierror.Is(err, apierror.CodeNotFound) || apierror.Is(err, apierror.CodeForbidden)):
-				// What it needs is not there yet, nor the caller's rights in a new namespace, so
-				// nobody can say more.
+			case st.waitsFor != "" && apierror.Is(err, apierror.CodeNotFound):
+				// What it needs is not there yet, so nobody can say more.
 				st.result.Action = ActionUnverified
 				st.result.Message = text("it could not be tried: %s comes with another document of this call", st.waitsFor)
 				return nil
