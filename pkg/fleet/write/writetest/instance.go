@@ -39,6 +39,8 @@ type Instance struct {
 	// lock being held; it may change Objects, and an answer other than nil is sent
 	// instead. Panicking with http.ErrAbortHandler leaves the request without answer.
 	Before func(r *http.Request, path string) error
+	// Allowed answers SelfSubjectAccessReviews, without the lock.
+	Allowed func() bool
 
 	mu      sync.Mutex
 	version int
@@ -77,6 +79,9 @@ func New(t testing.TB, kinds ...metav1.APIResource) (*Instance, *write.Writer) {
 		})
 	}
 	mux.HandleFunc("/apis", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, list) })
+	mux.HandleFunc("POST /apis/authorization.k8s.io/v1/selfsubjectaccessreviews", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, http.StatusCreated, authorizationv1.SelfSubjectAccessReview{Status: authorizationv1.SubjectAccessReviewStatus{Allowed: i.Allowed()}})
+	})
 	mux.Handle("/", i)
 	return i, &write.Writer{
 		Access:  access.New(authz.NewResolver(everything{}, nil, nil, nil)),
