@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -57,6 +58,21 @@ func TestKubectl(t *testing.T) {
 	k.refused(t, []string{"get", "configmap", name, "-n", "shop"}, "NotFound")
 	// What the instance refuses to an editor, it says itself.
 	k.refused(t, []string{"create", "clusterrole", "proxy-x", "--verb=get", "--resource=pods"}, "Forbidden", `User "alice"`)
+}
+
+// An editor writes into a namespace in the same breath in which they make it.
+func TestKubectlInANewNamespace(t *testing.T) {
+	w := open(t)
+	k, alpha := w.kubectl(t, "alice", "alpha"), w.Client(t, "alpha")
+	for n, form := range [][]string{{"apply", "-f", "-"}, {"apply", "--server-side", "-f", "-"}} {
+		namespace := fmt.Sprintf("proxy-new-%d-%d", n, time.Now().UnixNano())
+		t.Cleanup(func() {
+			_ = alpha.Delete(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}})
+		})
+		both := fmt.Sprintf("apiVersion: v1\nkind: Namespace\nmetadata: {name: %s}\n---\n", namespace) +
+			strings.Replace(configMap("settings", "one"), "namespace: shop", "namespace: "+namespace, 1)
+		k.run(t, both, form, "configmap/settings")
+	}
 }
 
 // TestKubectlWatch has kubectl print changes as they happen.

@@ -24,6 +24,8 @@ type call struct {
 	what     request
 	// caller is who sent it, and as is who it is for: the same, but for impersonation.
 	caller, as authz.User
+	// grant is what the latter may do in the instance; set by admit.
+	grant authz.Grant
 	// entered is the request among those of its user.
 	entered *quota.Operation
 	// ended says why Kairship ended the request; nil where it did not.
@@ -98,7 +100,7 @@ func (c *call) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	recheck := time.AfterFunc(h.Recheck, func() { c.recheck(ctx, end, credentials, asked, r.Method) })
 	defer recheck.Stop()
-	c.proxy(w, r.WithContext(ctx), client)
+	c.proxy(w, r.WithContext(ctx), client) //nolint:contextcheck // The request carries it.
 }
 
 // operation names the call for the audit.
@@ -135,6 +137,7 @@ func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *
 		return authz.User{}, apierror.New(apierror.CodeForbidden,
 			"user %q cannot %s instances/proxy of instance %q: the native API is for editors and admins; read through GraphQL instead", user.Name, verb, c.instance)
 	}
+	c.grant = grant
 	return user, nil
 }
 

@@ -204,6 +204,9 @@ func (c *call) proxy(w http.ResponseWriter, r *http.Request, client instanceprox
 			if response.StatusCode != http.StatusSwitchingProtocols {
 				body.closeBehind(response.Header)
 			}
+			if err := c.newNamespace(r.Context(), response, client); err != nil {
+				return err
+			}
 			return c.confine(response)
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {

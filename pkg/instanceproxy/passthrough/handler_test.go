@@ -70,6 +70,10 @@ func (g *global) Rules(_ context.Context, u authz.User) (*authorizationv1.Subjec
 			{APIGroups: []string{"kairship.io"}, Resources: []string{"instances"}, ResourceNames: []string{"alpha"}, Verbs: []string{"get"}},
 			{APIGroups: []string{"kairship.io"}, Resources: []string{"instances/proxy"}, ResourceNames: []string{"alpha"}, Verbs: verbs},
 		}
+		if u.Name == "editor" {
+			status.ResourceRules = append(status.ResourceRules,
+				authorizationv1.ResourceRule{APIGroups: []string{"kairship.io"}, Resources: []string{"instances/resources"}, ResourceNames: []string{"alpha"}, Verbs: verbs})
+		}
 	}
 	return status, nil
 }
@@ -141,9 +145,9 @@ func newScene(t *testing.T, instance http.HandlerFunc, tune func(*passthrough.Co
 	s := &scene{log: make(lines, 1000), global: &global{
 		people: map[string]authz.User{
 			"t-alice": {Name: "alice", Groups: []string{"dev"}}, "t-reader": {Name: "reader"}, "t-viewer": {Name: "viewer"},
-			"t-mallory": {Name: "mallory"}, "t-admin": {Name: "admin"},
+			"t-mallory": {Name: "mallory"}, "t-admin": {Name: "admin"}, "t-editor": {Name: "editor"},
 		},
-		verbs: map[string][]string{"alice": everything, "reader": {"get"}, "viewer": nil, "admin": everything, "system:serviceaccount:ci:bot": everything},
+		verbs: map[string][]string{"alice": everything, "reader": {"get"}, "viewer": nil, "admin": everything, "editor": everything, "system:serviceaccount:ci:bot": everything},
 		impersonates: map[string]bool{
 			"admin users alice": true, "admin users mallory": true, "admin groups dev": true, "admin serviceaccounts ci bot": true,
 			"admin uids u-1": true, "admin userextras/scopes all": true,
