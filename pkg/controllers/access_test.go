@@ -288,8 +288,8 @@ func TestDriftIsRepaired(t *testing.T) {
 		return found
 	}
 	want := snapshot()
-	if len(want) != 2*2+13+2+2 {
-		t.Fatalf("%d objects, want two in the global cluster for each binding, thirteen roles, two bindings, an admission policy and its binding inside", len(want))
+	if len(want) != 2*2+14+2+2 {
+		t.Fatalf("%d objects, want two in the global cluster for each binding, fourteen roles, two bindings, an admission policy and its binding inside", len(want))
 	}
 
 	const role, shop = "kairship:binding:alice-drift", "kairship:binding:alice-drift-shop"
