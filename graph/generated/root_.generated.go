@@ -8350,7 +8350,12 @@ type Cluster implements Node {
   conditions: [Condition!]!
   "Version of its Kubernetes API server; null when it was never reached."
   kubernetesVersion: String
-  "UID of its ` + "`" + `kube-system` + "`" + ` namespace, which identifies a cluster whatever it is called; null when it was never reached."
+  """
+  UID of its ` + "`" + `kube-system` + "`" + ` namespace, which identifies a cluster whatever it is called;
+  null when it was never reached. A cluster keeps the first one: while its endpoint
+  leads to another cluster, condition ` + "`" + `Identified` + "`" + ` is False with reason ` + "`" + `OtherCluster` + "`" + `,
+  and it is neither indexed nor joined.
+  """
   kubeSystemID: String
   "When the credentials for it expire; null when they do not, or when that is not known."
   credentialsExpireTime: Time

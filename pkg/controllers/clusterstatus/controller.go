@@ -1,5 +1,5 @@
 // Package clusterstatus keeps the versions, the identity and the conditions
-// Reachable and Ready of every Cluster of the inventory true. A Physical one is
+// Identified, Reachable and Ready of every Cluster of the inventory true. A Physical one is
 // looked at again and again. A Virtual one is an instance's own apiserver, which
 // package instancestatus looks at already: its status repeats that.
 package clusterstatus
@@ -121,12 +121,11 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	if cluster.Spec.Type == v1alpha1.ClusterTypeVirtual && cluster.DeletionTimestamp.IsZero() {
 		return r.observeVirtual(ctx, cluster, to, credentialsErr)
 	}
-	key, began := connections.Cluster(cluster.Name), r.Judge.Time()
+	key, began, look := connections.Cluster(cluster.Name), r.Judge.Time(), asked{}
 	f, err := probe.Find(ctx, cluster, to, credentialsErr, func() probe.Observation {
-		depth := r.depth(cluster, began)
-		id := ""
-		seen := r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, ask probe.Asker) { id, _ = probe.KubeSystemID(ctx, ask) })
-		seen.KubeSystemID = id
+		depth := r.depth(cluster, to.Fingerprint(), began)
+		seen := r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, ask probe.Asker) { look.id, look.refused = probe.KubeSystemID(ctx, ask) })
+		look.fingerprint = to.Fingerprint()
 		return seen
 	})
 	if err != nil {
@@ -135,7 +134,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	if f.Seen == nil {
 		r.forget(cluster.Name)
 	}
-	after, pending := decide(cluster, f, began, r.Judge)
+	after, pending := decide(cluster, f, look, began, r.Judge)
 	switch {
 	case f.Deleting:
 		return after, 0, nil // No instance has it any more, so nothing can change that anybody would look at.
@@ -179,11 +178,12 @@ func (r *Reconciler) observeVirtual(ctx context.Context, cluster *v1alpha1.Clust
 	return repeat(cluster, instance, id, to.ExpireTime()), next, nil
 }
 
-// depth is how much the next look has to ask.
-func (r *Reconciler) depth(cluster *v1alpha1.Cluster, now time.Time) probe.Depth {
+// depth is how much the next look has to ask: everything of an endpoint and credentials
+// that were not seen to lead to the cluster yet.
+func (r *Reconciler) depth(cluster *v1alpha1.Cluster, fingerprint string, now time.Time) probe.Depth {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Before(r.whole[cluster.Name]) && cluster.Status.ObservedGeneration == cluster.Generation &&
+	if now.Before(r.whole[cluster.Name]) && cluster.ProvenBy(fingerprint) && cluster.Status.ObservedGeneration == cluster.Generation &&
 		meta.IsStatusConditionTrue(cluster.Status.Conditions, v1alpha1.ConditionReady) {
 		return probe.Glance
 	}

@@ -15,27 +15,26 @@ import (
 // own is the part of the status that this controller writes.
 func own(all v1alpha1.ClusterStatus) v1alpha1.ClusterStatus {
 	return v1alpha1.ClusterStatus{
-		Conditions:            status.Pick(all.Conditions, v1alpha1.ConditionReachable, v1alpha1.ConditionReady),
-		ObservedGeneration:    all.ObservedGeneration,
-		KubernetesVersion:     all.KubernetesVersion,
-		KubeSystemID:          all.KubeSystemID,
-		CredentialsExpireTime: all.CredentialsExpireTime,
+		Conditions:             status.Pick(all.Conditions, v1alpha1.ConditionIdentified, v1alpha1.ConditionReachable, v1alpha1.ConditionReady),
+		ObservedGeneration:     all.ObservedGeneration,
+		KubernetesVersion:      all.KubernetesVersion,
+		KubeSystemID:           all.KubeSystemID,
+		CredentialsFingerprint: all.CredentialsFingerprint,
+		CredentialsExpireTime:  all.CredentialsExpireTime,
 	}
 }
 
 // decide turns a finding into the status. What was true at the last successful
 // look and is not known any better now, such as the version, is kept.
 // It is pending when more looks have to tell whether something changed.
-func decide(cluster *v1alpha1.Cluster, found probe.Finding, began time.Time, judge *steady.Judge) (next v1alpha1.ClusterStatus, pending bool) {
+func decide(cluster *v1alpha1.Cluster, found probe.Finding, look asked, began time.Time, judge *steady.Judge) (next v1alpha1.ClusterStatus, pending bool) {
 	next = own(cluster.Status)
 	next.ObservedGeneration = cluster.Generation
 	if found.Seen != nil {
 		if found.Seen.Version != "" {
 			next.KubernetesVersion = found.Seen.Version
 		}
-		if found.Seen.KubeSystemID != "" {
-			next.KubeSystemID = found.Seen.KubeSystemID
-		}
+		pin(&next, look)
 		next.CredentialsExpireTime = nil
 		if !found.Expires.IsZero() {
 			// The API keeps whole seconds: anything finer would look like a change.
@@ -45,8 +44,14 @@ func decide(cluster *v1alpha1.Cluster, found probe.Finding, began time.Time, jud
 	}
 	reachable, ready := found.Judge()
 	shown, known := []metav1.Condition{reachable, ready}, []metav1.Condition(nil)
-	if !cluster.DeletionTimestamp.IsZero() { // No look has to tell that, whatever it shows.
-		shown, known = shown[:1], []metav1.Condition{v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted.")}
+	if cluster.Spec.Type != v1alpha1.ClusterTypeVirtual { // A Virtual one is identified by its Instance.
+		known = append(known, identified(&next, meta.FindStatusCondition(cluster.Status.Conditions, v1alpha1.ConditionIdentified), look, reachable))
+	}
+	switch { // No look has to tell that, whatever it shows.
+	case !cluster.DeletionTimestamp.IsZero():
+		shown, known = shown[:1], append(known, v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted."))
+	case meta.IsStatusConditionFalse(known, v1alpha1.ConditionIdentified):
+		shown, known = shown[:1], append(known, v1alpha1.NotReady(v1alpha1.ReasonOtherCluster, "It is another cluster than the one that was registered, see condition Identified."))
 	}
 	settled, pending := judge.Settle(cluster.Name, began, cluster.Status.Conditions, shown...)
 	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, append(settled, known...)...)

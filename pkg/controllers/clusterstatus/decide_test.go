@@ -19,45 +19,56 @@ import (
 func TestDecide(t *testing.T) {
 	end := metav1.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
 	known := v1alpha1.ClusterStatus{
-		KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsExpireTime: &end,
-		Conditions: []metav1.Condition{v1alpha1.Indexed("not ours")},
+		KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsFingerprint: "former", CredentialsExpireTime: &end,
+		Conditions: []metav1.Condition{v1alpha1.Indexed("not ours"), v1alpha1.Identified("as before")},
 		Summary:    &v1alpha1.ClusterSummary{},
 	}
 	for _, c := range []struct {
 		reason string
 		found  probe.Finding
+		look   asked
 		want   v1alpha1.ClusterStatus
 	}{
 		{
 			reason: "all is well, and what others own is not in it",
-			found:  probe.Finding{Seen: &probe.Observation{Version: "v1.35.4", KubeSystemID: "new"}},
+			found:  probe.Finding{Seen: &probe.Observation{Version: "v1.35.4"}},
+			look:   asked{id: "old", fingerprint: "now"},
 			want: v1alpha1.ClusterStatus{
-				KubernetesVersion: "v1.35.4", KubeSystemID: "new",
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "True", Reason: "Available"}},
+				KubernetesVersion: "v1.35.4", KubeSystemID: "old", CredentialsFingerprint: "now",
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "True", Reason: "Available"}, {Type: "Identified", Status: "True", Reason: "Identified"}},
+			},
+		},
+		{
+			reason: "another cluster is not ready, whatever it says",
+			found:  probe.Finding{Seen: &probe.Observation{Version: "v1.35.4"}},
+			look:   asked{id: "another", fingerprint: "now"},
+			want: v1alpha1.ClusterStatus{
+				KubernetesVersion: "v1.35.4", KubeSystemID: "old", CredentialsFingerprint: "former",
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Identified", Status: "False", Reason: "OtherCluster"}, {Type: "Ready", Status: "False", Reason: "OtherCluster"}},
 			},
 		},
 		{
 			reason: "the end of the credentials is kept to the second, which is what the API stores",
 			found:  probe.Finding{Seen: &probe.Observation{Version: "v1.35.4"}, Expires: end.Add(123 * time.Millisecond)},
 			want: v1alpha1.ClusterStatus{
-				KubernetesVersion: "v1.35.4", KubeSystemID: "old", CredentialsExpireTime: &end,
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "True", Reason: "Available"}},
+				KubernetesVersion: "v1.35.4", KubeSystemID: "old", CredentialsFingerprint: "former", CredentialsExpireTime: &end,
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "True", Reason: "Answering"}, {Type: "Ready", Status: "True", Reason: "Available"}, {Type: "Identified", Status: "True", Reason: "Identified"}},
 			},
 		},
 		{
 			reason: "a cluster that is down keeps what was known",
 			found:  probe.Finding{Seen: &probe.Observation{Err: errors.New("down")}, Expires: end.Time},
 			want: v1alpha1.ClusterStatus{
-				KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsExpireTime: &end,
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "False", Reason: "NotAnswering"}, {Type: "Ready", Status: "False", Reason: "Unreachable"}},
+				KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsFingerprint: "former", CredentialsExpireTime: &end,
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "False", Reason: "NotAnswering"}, {Type: "Ready", Status: "False", Reason: "Unreachable"}, {Type: "Identified", Status: "True", Reason: "Identified"}},
 			},
 		},
 		{
 			reason: "credentials that cannot be used are told",
 			found:  probe.Finding{Credentials: connection.ErrInvalid},
 			want: v1alpha1.ClusterStatus{
-				KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsExpireTime: &end,
-				Conditions: []metav1.Condition{{Type: "Reachable", Status: "Unknown", Reason: "CredentialsInvalid"}, {Type: "Ready", Status: "Unknown", Reason: "CredentialsInvalid"}},
+				KubernetesVersion: "v1.34.0", KubeSystemID: "old", CredentialsFingerprint: "former", CredentialsExpireTime: &end,
+				Conditions: []metav1.Condition{{Type: "Reachable", Status: "Unknown", Reason: "CredentialsInvalid"}, {Type: "Ready", Status: "Unknown", Reason: "CredentialsInvalid"}, {Type: "Identified", Status: "True", Reason: "Identified"}},
 			},
 		},
 	} {
@@ -67,7 +78,7 @@ func TestDecide(t *testing.T) {
 			for i := range c.want.Conditions {
 				c.want.Conditions[i].ObservedGeneration = 3
 			}
-			got, _ := decide(cluster, c.found, time.Time{}, &steady.Judge{Limits: steady.Default})
+			got, _ := decide(cluster, c.found, c.look, time.Time{}, &steady.Judge{Limits: steady.Default})
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime")); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}

@@ -78,12 +78,12 @@ func TestADeletingClusterIsLookedAtWhileItIsAMember(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		change func(*v1alpha1.Cluster)
-		want   string // Reachable Ready
+		want   string // Reachable Identified Ready
 		again  bool
 	}{
-		{"its instance still has it", func(*v1alpha1.Cluster) {}, "True/Answering, False/Deleting", true},
-		{"and may be told when it answers again", func(c *v1alpha1.Cluster) { c.Spec.APIEndpoint = "https://127.0.0.1:1" }, "False/NotAnswering, False/Deleting", true},
-		{"nobody has it any more", func(c *v1alpha1.Cluster) { c.Status.Membership = nil }, "Unknown/Deleting, False/Deleting", false},
+		{"its instance still has it", func(*v1alpha1.Cluster) {}, "True/Answering, True/Identified, False/Deleting", true},
+		{"and may be told when it answers again", func(c *v1alpha1.Cluster) { c.Spec.APIEndpoint = "https://127.0.0.1:1" }, "False/NotAnswering, Unknown/Pending, False/Deleting", true},
+		{"nobody has it any more", func(c *v1alpha1.Cluster) { c.Status.Membership = nil }, "Unknown/Deleting, Unknown/Pending, False/Deleting", false},
 	} {
 		for _, write := range []func(cluster *v1alpha1.Cluster) error{
 			func(cluster *v1alpha1.Cluster) error { return kube.Update(t.Context(), cluster) },

@@ -133,7 +133,7 @@ type ClusterSummary struct {
 
 // ClusterStatus is what was observed of an inventory cluster.
 type ClusterStatus struct {
-	// Conditions say how the cluster is: Reachable, Ready, Indexed and Joined.
+	// Conditions say how the cluster is: Identified, Reachable, Ready, Indexed and Joined.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -148,10 +148,19 @@ type ClusterStatus struct {
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// KubeSystemID is the UID of the namespace kube-system: it tells whether two
-	// endpoints are the same cluster.
+	// KubeSystemID is the UID of the namespace kube-system: two endpoints with the same
+	// one are the same cluster. A Physical Cluster keeps the first one that was seen
+	// until it is deleted: an endpoint with another one is not used.
 	// +optional
 	KubeSystemID string `json:"kubeSystemID,omitempty"`
+
+	// CredentialsFingerprint is a hash of the endpoint and the credentials that were last
+	// seen to lead to the cluster with this kubeSystemID. Changed ones are used once they
+	// have been seen to lead there. It is absent when the same endpoint and credentials
+	// have led to another cluster since.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	CredentialsFingerprint string `json:"credentialsFingerprint,omitempty"`
 
 	// Membership is the instance in which something was made for the cluster, or
 	// is about to be: it is written before anything is, and removed after

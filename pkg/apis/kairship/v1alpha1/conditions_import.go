@@ -30,7 +30,8 @@ const (
 	// by whatever name.
 	ReasonJoinedElsewhere = "JoinedElsewhere"
 	// ReasonOtherCluster means that the endpoint leads to another cluster than the
-	// one that was joined.
+	// one that was registered or joined. It is a reason of ConditionIdentified,
+	// ConditionReady and ConditionIndexed, too.
 	ReasonOtherCluster = "OtherCluster"
 	// ReasonInstanceUnreachable means that the instance does not answer.
 	ReasonInstanceUnreachable = "InstanceUnreachable"

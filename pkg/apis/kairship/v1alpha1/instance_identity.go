@@ -41,13 +41,15 @@ type InstanceControlPlane struct {
 }
 
 // ConditionIdentified says whether it is known which control plane an Instance is,
-// and whether that is this Instance's alone.
+// and whether that is this Instance's alone; of a Physical Cluster, whether its endpoint
+// leads to the cluster that was registered.
 const ConditionIdentified = "Identified"
 
 // Reasons of ConditionIdentified, besides ReasonPending, ReasonCredentialsMissing,
 // ReasonCredentialsInvalid and ReasonDeleting.
 const (
-	// ReasonIdentified means that the control plane is registered once.
+	// ReasonIdentified means that the control plane is registered once, or that the
+	// cluster is the one that was registered.
 	ReasonIdentified = "Identified"
 	// ReasonDuplicate means that another Instance holds the same control plane.
 	ReasonDuplicate = "Duplicate"
@@ -59,17 +61,19 @@ const (
 	ReasonIdentityUnreadable = "IdentityUnreadable"
 )
 
-// Identified reports that the control plane is known and registered once.
+// Identified reports that the control plane is known and registered once, or that the
+// cluster is the one that was registered.
 func Identified(message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionTrue, ReasonIdentified, message)
 }
 
-// NotIdentified reports that the control plane is not this Instance's.
+// NotIdentified reports that the control plane is not this Instance's, or that the
+// cluster is another one than was registered.
 func NotIdentified(reason, message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionFalse, reason, message)
 }
 
-// IdentifiedUnknown reports that it is not known which control plane it is.
+// IdentifiedUnknown reports that it is not known which control plane or cluster it is.
 func IdentifiedUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionUnknown, reason, message)
 }

@@ -31,9 +31,6 @@ const (
 type Observation struct {
 	// Version is what /version says; empty when it was not asked, or Err is set.
 	Version string
-	// KubeSystemID is the UID of the namespace kube-system, as far as it was asked
-	// for and may be read.
-	KubeSystemID string
 	// Err is why it does not answer as an apiserver: a transport error, or an *HTTPError.
 	Err error
 	// Health is why /readyz is not content; nil as well when we may not ask.
