@@ -85,7 +85,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(cluster)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	phases := []outcome.Phase[*scope]{r.standForInstance, r.connect, r.holdCluster, r.collect, r.report}
+	phases := []outcome.Phase[*scope]{r.standForInstance, r.leaveOut, r.connect, r.holdCluster, r.collect, r.report}
 	if !cluster.DeletionTimestamp.IsZero() {
 		phases = []outcome.Phase[*scope]{r.clean, r.releaseCluster}
 	}

@@ -66,10 +66,7 @@ func standsForInstance(ctx context.Context, reader client.Reader, cluster *v1alp
 // with those that it has: a Secret that is replaced by deleting it first must
 // not cost the rows that are indexed.
 func (r *Reconciler) connect(ctx context.Context, s *scope) error {
-	to, err := r.Credentials.OfCluster(ctx, s.cluster)
-	if s.instance != nil {
-		to, err = r.Credentials.OfVirtual(ctx, s.cluster, s.instance)
-	}
+	to, err := r.reach(ctx, s)
 	switch {
 	case credentials.Unproven(err):
 		s.unproven = err
@@ -83,6 +80,33 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	}
 	s.to = to
 	return nil
+}
+
+// reach reads the credentials of a cluster that may be collected.
+func (r *Reconciler) reach(ctx context.Context, s *scope) (connection.Connection, error) {
+	if s.instance != nil {
+		return r.Credentials.OfVirtual(ctx, s.cluster, s.instance)
+	}
+	return r.Credentials.OfRegistered(ctx, s.cluster)
+}
+
+// leaveOut stops collecting a Physical cluster whose endpoint has another cluster now
+// than when the collection began: its rows would be shown under the name of the former.
+// Where the endpoint or the credentials were changed, the collection has the former
+// ones and goes on.
+func (r *Reconciler) leaveOut(ctx context.Context, s *scope) error {
+	if s.instance != nil || !s.cluster.LeadsElsewhere() || s.cluster.Status.CredentialsFingerprint != "" {
+		return nil
+	}
+	if err := r.clean(ctx, s); err != nil {
+		return err
+	}
+	return s.isAnother()
+}
+
+// isAnother stops because nothing is collected of another cluster than was registered.
+func (s *scope) isAnother() error {
+	return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonOtherCluster, "Nothing is collected, see condition "+v1alpha1.ConditionIdentified+".")}
 }
 
 // holdCluster keeps the Cluster from vanishing before its rows.
@@ -146,13 +170,16 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 }
 
 // collectOn leaves a collection that runs with the credentials that it has, and begins
-// none: those that there are may lead to a control plane that is collected already.
+// none: those that there are may lead to a control plane that is collected already, or to
+// another cluster.
 func (r *Reconciler) collectOn(ctx context.Context, s *scope) error {
 	stored := &pediav1alpha2.PediaCluster{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.cluster), stored)
 	switch {
 	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("read PediaCluster %q: %w", s.cluster.Name, err)
+	case (err != nil || !s.owner.Owns(stored) || !stored.DeletionTimestamp.IsZero()) && s.instance == nil && s.cluster.LeadsElsewhere():
+		return s.isAnother()
 	case err != nil || !s.owner.Owns(stored) || !stored.DeletionTimestamp.IsZero():
 		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
 	}

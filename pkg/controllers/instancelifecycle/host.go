@@ -193,7 +193,7 @@ func (r *Reconciler) prepareCredentials(ctx context.Context, s *scope) error {
 	if s.host.Local || s.cluster == nil {
 		return nil
 	}
-	to, err := r.Credentials.OfCluster(ctx, s.cluster)
+	to, err := r.Credentials.OfRegistered(ctx, s.cluster)
 	switch {
 	case errors.Is(err, connection.ErrMissing), errors.Is(err, connection.ErrInvalid):
 		return s.withoutHost(v1alpha1.ReasonHostClusterNotReady, fmt.Sprintf("Cluster %q cannot be installed on: %v.", s.cluster.Name, err))

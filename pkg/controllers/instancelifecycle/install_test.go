@@ -198,6 +198,26 @@ func TestHost(t *testing.T) {
 		}
 		w.installed("hosted", "True/Installed")
 	})
+	t.Run("credentials that may lead to another cluster wait", func(t *testing.T) {
+		w.reconciler.Credentials.ProvenOnly = true
+		w.hostToken("h3", "unproven-"+token)
+		w.settle("hosted")
+		operators := func() string { return string(get(w, hostSecretOf("hosted"), &corev1.Secret{}).Data["kubeconfig"]) }
+		if !strings.Contains(operators(), "rotated-"+token) {
+			t.Error("the operator has credentials that may lead to another cluster")
+		}
+		w.installed("hosted", "True/Installed", "condition Identified")
+		w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster))
+		to, err := w.reconciler.Credentials.OfCluster(t.Context(), cluster)
+		w.must(err)
+		cluster.Status.CredentialsFingerprint = to.Fingerprint()
+		w.must(w.kube.Status().Update(t.Context(), cluster))
+		w.settle("hosted")
+		if !strings.Contains(operators(), "unproven-"+token) {
+			t.Error("the operator still has the old token")
+		}
+		w.reconciler.Credentials.ProvenOnly = false
+	})
 	t.Run("a copy that somebody changed is put right", func(t *testing.T) {
 		secret := get(w, hostSecretOf("hosted"), &corev1.Secret{})
 		secret.Data["kubeconfig"] = []byte("nonsense")

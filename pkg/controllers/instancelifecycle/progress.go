@@ -24,7 +24,7 @@ func (r *Reconciler) progress(ctx context.Context, s *scope) string {
 	if s.cluster == nil || r.Connections == nil {
 		return ""
 	}
-	to, err := r.Credentials.OfCluster(ctx, s.cluster)
+	to, err := r.Credentials.OfRegistered(ctx, s.cluster)
 	if err != nil {
 		return ""
 	}

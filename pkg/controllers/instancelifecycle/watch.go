@@ -53,7 +53,7 @@ func otherCluster() predicate.Predicate {
 		}
 		now, ok := e.ObjectNew.(*v1alpha1.Cluster)
 		return !ok || before.Generation != now.Generation || before.DeletionTimestamp.IsZero() != now.DeletionTimestamp.IsZero() ||
-			before.Status.KubeSystemID != now.Status.KubeSystemID ||
+			before.Status.KubeSystemID != now.Status.KubeSystemID || before.Status.CredentialsFingerprint != now.Status.CredentialsFingerprint ||
 			!equality.Semantic.DeepEqual(before.Status.Membership, now.Status.Membership)
 	}}
 }

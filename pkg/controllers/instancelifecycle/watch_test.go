@@ -22,6 +22,7 @@ func TestOtherCluster(t *testing.T) {
 		}, false},
 		{"its endpoint or credentials", func(c *v1alpha1.Cluster) { c.Generation = 2 }, true},
 		{"which cluster it is", func(c *v1alpha1.Cluster) { c.Status.KubeSystemID = "uid" }, true},
+		{"its new credentials are known to lead to it", func(c *v1alpha1.Cluster) { c.Status.CredentialsFingerprint = "new" }, true},
 		{"it has left an instance", func(c *v1alpha1.Cluster) { c.Status.Membership = nil }, true},
 		{"it is being deleted", func(c *v1alpha1.Cluster) { c.DeletionTimestamp = &metav1.Time{Time: time.Now()} }, true},
 	} {

@@ -33,9 +33,9 @@ type Reader struct {
 	Memory *Memory
 	// Namespaces are those whose Secrets may be read; all when there are none.
 	Namespaces []string
-	// ProvenOnly has OfInstance and OfVirtual refuse credentials that have not been
-	// seen to lead to the instance's own control plane. Only the controller that
-	// looks whether they do works without it.
+	// ProvenOnly has OfInstance, OfVirtual and OfRegistered refuse credentials that have
+	// not been seen to lead to the instance's own control plane, or to the cluster that
+	// was registered. Only the controllers that look whether they do work without it.
 	ProvenOnly bool
 }
 
@@ -46,8 +46,7 @@ type unproven struct{ message string }
 func (e *unproven) Error() string        { return e.message }
 func (e *unproven) Is(target error) bool { return target == connection.ErrMissing }
 
-// Unproven reports whether an error of OfInstance or OfVirtual is about credentials
-// that have not been seen to lead to the instance's own control plane.
+// Unproven reports whether an error is about credentials that ProvenOnly refuses.
 func Unproven(err error) bool {
 	_, is := errors.AsType[*unproven](err)
 	return is
@@ -93,7 +92,20 @@ func (r Reader) OfVirtual(ctx context.Context, cluster *v1alpha1.Cluster, instan
 	return r.prove(instance, to)
 }
 
-// OfCluster is how the cluster is reached, with the same errors as OfInstance.
+// OfRegistered is how a Physical cluster is reached, provided that this is the cluster
+// that was registered, with the same errors as OfInstance.
+func (r Reader) OfRegistered(ctx context.Context, cluster *v1alpha1.Cluster) (connection.Connection, error) {
+	to, err := r.OfCluster(ctx, cluster)
+	if err != nil || !r.ProvenOnly || cluster.ProvenBy(to.Fingerprint()) {
+		return to, err
+	}
+	return connection.Connection{}, &unproven{fmt.Sprintf(
+		"the endpoint and the credentials of cluster %q have not been seen to lead to the cluster that was registered, see its condition %s",
+		cluster.Name, v1alpha1.ConditionIdentified)}
+}
+
+// OfCluster is how the endpoint of a cluster is reached, whichever cluster is there, with
+// the same errors as OfInstance. It is for those who find that out themselves.
 func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (connection.Connection, error) {
 	ref := cluster.Spec.CredentialsSecretRef
 	if ref == nil {

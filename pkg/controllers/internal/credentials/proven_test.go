@@ -4,7 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
@@ -49,6 +51,44 @@ func TestProve(t *testing.T) {
 		}
 		if _, err := (Reader{}).prove(instance, to); err != nil {
 			t.Errorf("%s: who finds out is refused: %v", c.reason, err)
+		}
+	}
+}
+
+// A cluster is used through what was seen to lead to the one that was registered.
+func TestOfRegistered(t *testing.T) {
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.SystemNamespace, Name: "m1"},
+		Data:       map[string][]byte{v1alpha1.TokenSecretKey: []byte("t"), v1alpha1.ServerSecretKey: []byte("https://m1")},
+	}
+	reader := Reader{Secrets: fake.NewClientBuilder().WithObjects(secret).Build()}
+	cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: v1alpha1.ClusterSpec{
+		APIEndpoint:          "https://m1",
+		CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Namespace: v1alpha1.SystemNamespace, Name: "m1"}},
+	}}
+	to, err := reader.OfCluster(t.Context(), cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		reason  string
+		status  v1alpha1.ClusterStatus
+		refused bool
+	}{
+		{"it was never reached", v1alpha1.ClusterStatus{}, true},
+		{"it led to the cluster", v1alpha1.ClusterStatus{KubeSystemID: "id", CredentialsFingerprint: to.Fingerprint()}, false},
+		{"something else led to the cluster", v1alpha1.ClusterStatus{KubeSystemID: "id", CredentialsFingerprint: "other"}, true},
+		{"the same leads elsewhere now", v1alpha1.ClusterStatus{KubeSystemID: "id"}, true},
+	} {
+		cluster.Status = c.status
+		reader.ProvenOnly = true
+		got, err := reader.OfRegistered(t.Context(), cluster)
+		if refused := Unproven(err); refused != c.refused || refused != errors.Is(err, connection.ErrMissing) || refused != (got.Token == "") {
+			t.Errorf("%s: got %+v and %v, want it refused: %t", c.reason, got, err, c.refused)
+		}
+		reader.ProvenOnly = false
+		if _, err := reader.OfRegistered(t.Context(), cluster); err != nil {
+			t.Errorf("%s: it is refused without ProvenOnly, too: %v", c.reason, err)
 		}
 	}
 }
