@@ -95,6 +95,10 @@ func TestDeletedWithADeadMember(t *testing.T) {
 	if err := w.global.Create(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
+	again.Status.KubeSystemID = was.Status.KubeSystemID
+	if err := w.global.Status().Update(t.Context(), again); err != nil {
+		t.Fatal(err)
+	}
 	w.start()
 	w.settle()
 	text = strings.Join(w.picture(), "\n")

@@ -72,7 +72,7 @@ func TestMembershipThatVanishedIsNotFoundAgain(t *testing.T) {
 	if err := w.global.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
 		t.Fatal(err)
 	}
-	cluster.Status = v1alpha1.ClusterStatus{}
+	cluster.Status = v1alpha1.ClusterStatus{KubeSystemID: cluster.Status.KubeSystemID} // It is looked at first.
 	if err := w.global.Status().Update(t.Context(), cluster); err != nil {
 		t.Fatal(err)
 	}

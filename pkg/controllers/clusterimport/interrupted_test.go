@@ -62,7 +62,7 @@ func newWorld(t *testing.T) *world {
 			Type: v1alpha1.ClusterTypePhysical, APIEndpoint: "https://m1",
 			CredentialsSecretRef: &v1alpha1.ClusterCredentialsReference{SecretReference: v1alpha1.SecretReference{Namespace: v1alpha1.SystemNamespace, Name: "m1"}},
 			InstanceRef:          &v1alpha1.InstanceReference{Name: "alpha"},
-		}},
+		}, Status: v1alpha1.ClusterStatus{KubeSystemID: "system-m1"}},
 		secret("m1", map[string][]byte{v1alpha1.TokenSecretKey: []byte("given"), v1alpha1.ServerSecretKey: []byte("https://m1")}),
 	}
 	for _, name := range []string{"alpha", "beta"} {

@@ -111,13 +111,22 @@ func unfit(to connection.Connection, credentials v1alpha1.JoinCredentials) strin
 	return ""
 }
 
-// identify asks the cluster which one it is.
+// identify asks the cluster which one it is: nothing is made in another one than was
+// registered, and no instance is given its address.
 func (r *Reconciler) identify(ctx context.Context, s *scope) error {
 	id, err := r.systemIDOf(ctx, s.member)
 	if err != nil {
 		return err
 	}
 	s.systemID = id
+	switch pinned := s.cluster.Status.KubeSystemID; {
+	case pinned == "":
+		return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
+			"It is not known yet which cluster it is, see condition Identified.")}
+	case pinned != id:
+		return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonOtherCluster, fmt.Sprintf(
+			"%s is another cluster (%s) than the one that was registered (%s), so it is not joined, see condition Identified.", s.to.Endpoint, id, pinned))}
+	}
 	if s.membership != nil && s.membership.KubeSystemID == "" {
 		s.membership.KubeSystemID = s.systemID
 	}

@@ -185,13 +185,25 @@ func (w *stage) want(name, instance string) {
 		cluster.Spec.InstanceRef = &v1alpha1.InstanceReference{Name: instance}
 	}
 	if apierrors.IsNotFound(err) {
-		err = w.global.Create(w.Context(), cluster)
+		if err = w.global.Create(w.Context(), cluster); err == nil {
+			err = w.identify(cluster)
+		}
 	} else if err == nil {
 		err = w.global.Update(w.Context(), cluster)
 	}
 	if err != nil {
 		w.Fatal(err)
 	}
+}
+
+// identify does what cluster-status does: it says which cluster it is.
+func (w *stage) identify(cluster *v1alpha1.Cluster) error {
+	system := &corev1.Namespace{}
+	if err := w.others["member"].Get(w.Context(), client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
+		return err
+	}
+	cluster.Status.KubeSystemID = string(system.UID)
+	return w.global.Status().Update(w.Context(), cluster)
 }
 
 // remove deletes a Cluster; it goes when it has left.
