@@ -275,7 +275,11 @@ func (w *accessWorld) aggregate() {
 	}
 	for i := range all.Items {
 		if changed[i] {
-			w.must(w.inside.Update(w.Context(), &all.Items[i]))
+			err := w.inside.Update(w.Context(), &all.Items[i])
+			if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+				continue // It was changed or deleted meanwhile, which is for the next time.
+			}
+			w.must(err)
 		}
 	}
 }
