@@ -97,7 +97,7 @@ ui: ## Build the GraphiQL page when its sources changed (without npm the page sa
 	@hack/ui.sh
 
 .PHONY: generate
-generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs, roles
+generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs, roles, the role reference
 	@echo "==> GraphQL server"
 	go tool gqlgen generate
 	go generate ./...
@@ -108,6 +108,8 @@ generate: ## Generate code and manifests: GraphQL server, deep copies, CRDs, rol
 		paths=./cmd/apiserver/... output:rbac:dir=deploy/helm/kairship/files
 	$(TOOL) controller-gen rbac:roleName=kairship-controller-manager,fileName=rbac-controller-manager.yaml \
 		"paths=./pkg/controllers/...;./cmd/controller-manager/..." output:rbac:dir=deploy/helm/kairship/files
+	@echo "==> the role reference"
+	go run ./hack/rolereference
 
 ##@ Check
 

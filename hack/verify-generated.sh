@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 # The folders that generators write to, by content.
-snapshot() { git ls-files -z --cached --others --exclude-standard graph pkg/apis cmd/*/testdata docs/configuration.md docs/licenses.md docs/schema.graphql deploy/helm/kairship/crds deploy/helm/kairship/files | LC_ALL=C sort -zu | xargs -0 sha256sum 2>/dev/null || true; }
+snapshot() { git ls-files -z --cached --others --exclude-standard graph pkg/apis cmd/*/testdata docs/configuration.md docs/licenses.md docs/role-reference.md docs/schema.graphql deploy/helm/kairship/crds deploy/helm/kairship/files | LC_ALL=C sort -zu | xargs -0 sha256sum 2>/dev/null || true; }
 
 log=$(mktemp) before=$(mktemp) after=$(mktemp)
 trap 'rm -f "$log" "$before" "$after"' EXIT

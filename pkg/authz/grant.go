@@ -53,6 +53,23 @@ var verbNames = map[Verb]string{
 // String names the verb for logs.
 func (v Verb) String() string { return verbNames[v] }
 
+// Verbs returns all verbs, in order.
+func Verbs() []Verb { return slices.Sorted(maps.Keys(verbNames)) }
+
+// Needed is a verb on a virtual resource of the global cluster.
+type Needed struct{ Verb, Resource string }
+
+// Needs returns what a verb takes in the global cluster on an instance as a whole.
+func (v Verb) Needs() []Needed {
+	var out []Needed
+	for _, q := range questions {
+		if needs[v].has(q.fact) {
+			out = append(out, Needed{q.verb, instanceResource + "/" + q.subresource})
+		}
+	}
+	return out
+}
+
 // needs are the facts that have to hold for a verb, each by itself.
 var needs = map[Verb]facts{
 	VerbView:           getObjects | listObjects,

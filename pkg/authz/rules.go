@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 )
 
 // rules are what RBAC says about instances, for one user.
@@ -45,6 +46,17 @@ func parseRules(status *authorizationv1.SubjectRulesReviewStatus) *rules {
 		}
 	}
 	return r
+}
+
+// GrantOf returns what rules of RBAC permit on an instance.
+func GrantOf(of []rbacv1.PolicyRule, instance string) Grant {
+	var status authorizationv1.SubjectRulesReviewStatus
+	for i := range of {
+		status.ResourceRules = append(status.ResourceRules, authorizationv1.ResourceRule{
+			Verbs: of[i].Verbs, APIGroups: of[i].APIGroups, Resources: of[i].Resources, ResourceNames: of[i].ResourceNames,
+		})
+	}
+	return parseRules(&status).grant(instance)
 }
 
 func permitted(rule *authorizationv1.ResourceRule, about []question) facts {

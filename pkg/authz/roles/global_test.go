@@ -109,21 +109,11 @@ func TestWhoHoldsGrantableMayGiveEveryRole(t *testing.T) {
 		for _, namespaces := range [][]string{nil, {"shop"}} {
 			for _, r := range Global(role, "alpha", namespaces) {
 				for _, verb := range r.Verbs {
-					if !allows(held, verb, "kairship.io", r.Resources[0]) {
+					if !Allow(held, verb, "kairship.io", r.Resources[0]) {
 						t.Errorf("%s in %v: nobody holds %s on %s", role, namespaces, verb, r.Resources[0])
 					}
 				}
 			}
 		}
 	}
-}
-
-// allows tells what rules permit on objects of any name.
-func allows(rules []rbacv1.PolicyRule, verb, group, resource string) bool {
-	has := func(list []string, value string) bool {
-		return slices.Contains(list, value) || slices.Contains(list, "*")
-	}
-	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
-		return len(r.ResourceNames) == 0 && has(r.APIGroups, group) && has(r.Resources, resource) && has(r.Verbs, verb)
-	})
 }

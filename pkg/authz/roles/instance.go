@@ -42,6 +42,35 @@ func Subject(subject v1alpha1.BindingSubject) rbacv1.Subject {
 	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: string(subject.Kind), Name: subject.Name}
 }
 
+// part is a ClusterRole with rules, which goes into every role that takes in what has the
+// label.
+type part struct {
+	role  v1alpha1.Role
+	name  string
+	rules []Rule
+	label string
+}
+
+// parts returns all of them. Editors write override policies only where these are limited.
+func parts(overridesLimited bool) []part {
+	const viewer, editor, admin = v1alpha1.RoleViewer, v1alpha1.RoleEditor, v1alpha1.RoleAdmin
+	all := []part{
+		{viewer, "kubernetes-viewer", kubernetesViewer, into(viewer)},
+		{editor, "kubernetes-editor", kubernetesEditor, into(editor)},
+		{admin, "kubernetes-admin", kubernetesAdmin, into(admin)},
+		{viewer, "karmada-viewer", viewerRules(), into(viewer)},
+		{editor, "karmada-editor", editorRules(), into(editor)},
+		{editor, "instance-editor", wholeEditorRules(), intoWhole(editor)},
+		{admin, "instance-admin", wholeAdminRules(), intoWhole(admin)},
+	}
+	if overridesLimited {
+		all = append(all,
+			part{editor, "override-editor", overrideRules(), into(editor)},
+			part{editor, "instance-override-editor", wideOverrideRules(), intoWhole(editor)})
+	}
+	return all
+}
+
 // ClusterRoles are the ClusterRoles that an instance needs before anybody can
 // be bound there. Those with an aggregation rule have no rules of their own: the
 // instance fills them in. Editors write override policies only where these are limited.
@@ -49,15 +78,11 @@ func ClusterRoles(overridesLimited bool) []rbacv1.ClusterRole {
 	const viewer, editor, admin = v1alpha1.RoleViewer, v1alpha1.RoleEditor, v1alpha1.RoleAdmin
 	toEdit := []metav1.LabelSelector{others(aggregateToView), others(aggregateToEdit), labelled(into(viewer)), labelled(into(editor))}
 	toAdmin := slices.Concat(toEdit, []metav1.LabelSelector{others(aggregateToAdmin), labelled(into(admin))})
-	all := []rbacv1.ClusterRole{
-		piece(viewer, "kubernetes-viewer", kubernetesViewer, into(viewer)),
-		piece(editor, "kubernetes-editor", kubernetesEditor, into(editor)),
-		piece(admin, "kubernetes-admin", kubernetesAdmin, into(admin)),
-		piece(viewer, "karmada-viewer", viewerRules(), into(viewer)),
-		piece(editor, "karmada-editor", editorRules(), into(editor)),
-		piece(editor, "instance-editor", wholeEditorRules(), intoWhole(editor)),
-		piece(admin, "instance-admin", wholeAdminRules(), intoWhole(admin)),
-
+	var all []rbacv1.ClusterRole
+	for _, p := range parts(overridesLimited) {
+		all = append(all, p.clusterRole())
+	}
+	return append(all,
 		aggregated(viewer, false, labelled(into(viewer))),
 		// What is in namespaces comes from the role in each that is not reserved.
 		aggregated(editor, false, others(aggregateToView), labelled(into(viewer)), labelled(intoWhole(editor))),
@@ -66,13 +91,7 @@ func ClusterRoles(overridesLimited bool) []rbacv1.ClusterRole {
 			[]metav1.LabelSelector{labelled(intoWhole(editor)), labelled(intoWhole(admin))})...),
 		aggregated(editor, true, toEdit...),
 		aggregated(admin, true, toAdmin...),
-	}
-	if overridesLimited {
-		all = append(all,
-			piece(editor, "override-editor", overrideRules(), into(editor)),
-			piece(editor, "instance-override-editor", wideOverrideRules(), intoWhole(editor)))
-	}
-	return all
+	)
 }
 
 // InEveryNamespace reports whether a role on the whole instance has its rights on what
@@ -95,12 +114,10 @@ func into(role v1alpha1.Role) string { return aggregateTo + string(role) }
 // a whole instance.
 func intoWhole(role v1alpha1.Role) string { return aggregateTo + "instance-" + string(role) }
 
-// piece is a ClusterRole with rules, which goes into every role that takes in
-// what has the label.
-func piece(role v1alpha1.Role, name string, rules []rbacv1.PolicyRule, label string) rbacv1.ClusterRole {
-	labels := ownLabels(role)
-	labels[label] = "true"
-	return rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: prefix + name, Labels: labels}, Rules: rules}
+func (p part) clusterRole() rbacv1.ClusterRole {
+	labels := ownLabels(p.role)
+	labels[p.label] = "true"
+	return rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: prefix + p.name, Labels: labels}, Rules: policyRules(p.rules)}
 }
 
 // aggregated is a ClusterRole that is put together by labels.

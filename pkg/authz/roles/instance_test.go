@@ -141,7 +141,7 @@ func TestClusterRolesInAnInstance(t *testing.T) {
 			got := ""
 			for i, name := range names {
 				letter := "-"
-				if allows((*found)[name], c.verb, c.group, c.resource) {
+				if Allow((*found)[name], c.verb, c.group, c.resource) {
 					letter = "veaEA"[i : i+1]
 				}
 				got += letter
@@ -221,7 +221,7 @@ func TestBindableSaysMoreWithEveryRole(t *testing.T) {
 			t.Errorf("%s has no rules of its own in the instance", role.Name)
 		}
 		for _, r := range before {
-			if !allows(role.Instance, r.Verbs[0], r.APIGroups[0], r.Resources[0]) {
+			if !Allow(role.Instance, r.Verbs[0], r.APIGroups[0], r.Resources[0]) {
 				t.Errorf("%s may not do what the role before may: %v", role.Name, r)
 			}
 		}

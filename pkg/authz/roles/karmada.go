@@ -19,31 +19,51 @@ type kinds struct {
 	resources []string
 }
 
-func rules(verbs []string, of ...kinds) []rbacv1.PolicyRule {
-	var out []rbacv1.PolicyRule
+// Rule is a rule of a role in an instance.
+type Rule struct {
+	rbacv1.PolicyRule
+
+	// Members says what follows from the rule in the members, for the role reference.
+	Members string
+}
+
+// rules returns a rule for each group of kinds. members says what follows from each of
+// them in the members.
+func rules(members string, verbs []string, of ...kinds) []Rule {
+	var out []Rule
 	for _, k := range of {
-		out = append(out, rbacv1.PolicyRule{
+		out = append(out, Rule{Members: members, PolicyRule: rbacv1.PolicyRule{
 			APIGroups: []string{k.group}, Resources: slices.Clone(k.resources), Verbs: slices.Clone(verbs),
-		})
+		}})
+	}
+	return out
+}
+
+// policyRules returns the rules as RBAC has them.
+func policyRules(of []Rule) []rbacv1.PolicyRule {
+	out := make([]rbacv1.PolicyRule, 0, len(of))
+	for i := range of {
+		out = append(out, of[i].PolicyRule)
 	}
 	return out
 }
 
 var (
-	// shared are Karmada's kinds in namespaces that viewers read and editors write.
-	// Editors write overriding, too, and admins of the instance the rest.
-	shared = []kinds{
-		{"autoscaling.karmada.io", []string{"cronfederatedhpas", "federatedhpas"}},
+	// scaling, exposing and propagating are Karmada's kinds in namespaces that viewers
+	// read and editors write. Editors write overriding, too, and admins of the instance
+	// the rest.
+	scaling  = []kinds{{"autoscaling.karmada.io", []string{"cronfederatedhpas", "federatedhpas"}}}
+	exposing = []kinds{
 		{"multicluster.x-k8s.io", []string{"serviceexports", "serviceimports"}},
 		{"networking.karmada.io", []string{"multiclusteringresses", "multiclusterservices"}},
-		{"policy.karmada.io", []string{"propagationpolicies"}},
 	}
-	// sharedWide are the same without a namespace.
-	sharedWide = []kinds{
-		{"apps.karmada.io", []string{"workloadrebalancers"}},
-		{"policy.karmada.io", []string{"clusterpropagationpolicies", "clustertaintpolicies"}},
-		{"remedy.karmada.io", []string{"remedies"}},
-	}
+	propagating = []kinds{{"policy.karmada.io", []string{"propagationpolicies"}}}
+	// rebalancing, propagatingWide, tainting and remedying are the same without a
+	// namespace.
+	rebalancing     = []kinds{{"apps.karmada.io", []string{"workloadrebalancers"}}}
+	propagatingWide = []kinds{{"policy.karmada.io", []string{"clusterpropagationpolicies"}}}
+	tainting        = []kinds{{"policy.karmada.io", []string{"clustertaintpolicies"}}}
+	remedying       = []kinds{{"remedy.karmada.io", []string{"remedies"}}}
 	// members are the member clusters. What an editor may change in one, Kairship writes:
 	// Karmada's API server for them knows no admission, and whoever writes a Cluster
 	// chooses where it leads, and with which Secret of the instance.
@@ -56,12 +76,13 @@ var (
 	// derived are what Karmada makes of the policies. A Work is missing: it holds
 	// what it propagates, Secrets too.
 	derived = []kinds{{"work.karmada.io", []string{"resourcebindings", "clusterresourcebindings"}}}
+	// interpreting are how Karmada reads and changes objects of the members.
+	interpreting = []kinds{{"config.karmada.io", []string{"resourceinterpretercustomizations"}}}
 	// surroundings are what objects refer to, and what Kubernetes' own view leaves
 	// out because it is in no namespace.
 	surroundings = []kinds{
 		{"", []string{"persistentvolumes"}},
 		{"apiextensions.k8s.io", []string{"customresourcedefinitions"}},
-		{"config.karmada.io", []string{"resourceinterpretercustomizations"}},
 		{"events.k8s.io", []string{"events"}},
 		{"networking.k8s.io", []string{"ingressclasses"}},
 		{"scheduling.k8s.io", []string{"priorityclasses"}},
@@ -70,40 +91,77 @@ var (
 )
 
 // viewerRules are what a viewer reads beside Kubernetes' own view.
-func viewerRules() []rbacv1.PolicyRule {
-	return rules(read, slices.Concat(
-		withStatus(slices.Concat(shared, sharedWide, members, overriding, overridingWide, limiting, derived)), surroundings)...)
+func viewerRules() []Rule {
+	return slices.Concat(
+		rules("No access. They show in which members objects are, and in which state.", read, withStatus(slices.Concat(
+			scaling, exposing, propagating, rebalancing, propagatingWide, tainting, remedying, overriding, overridingWide, limiting, derived))...),
+		rules("No access. They show the address, version and health of each member, and the name of the Secret with its credentials.",
+			read, withStatus(members)...),
+		rules("No access.", read, slices.Concat(interpreting, surroundings)...),
+	)
 }
 
 // editorRules are what an editor writes in a namespace beside Kubernetes' own edit.
 // What Karmada makes of the policies is not among it: it applies what a ResourceBinding
 // or a Work says in the members with rights of its own.
-func editorRules() []rbacv1.PolicyRule { return rules(write, shared...) }
+func editorRules() []Rule {
+	return slices.Concat(
+		rules("How many replicas a workload of the namespace has in the members.", write, scaling...),
+		rules("Services of the namespace can be reached from other members and through shared ingresses.", write, exposing...),
+		rules("Which objects of the namespace are in which members. Karmada creates, changes and deletes them there with its own credentials.",
+			write, propagating...),
+	)
+}
 
 // overrideRules are what an editor writes in a namespace where the admission policy of
 // package overrides is in force, and wideOverrideRules what one of a whole instance
 // writes without a namespace.
-func overrideRules() []rbacv1.PolicyRule     { return rules(write, overriding...) }
-func wideOverrideRules() []rbacv1.PolicyRule { return rules(write, overridingWide...) }
+func overrideRules() []Rule {
+	return rules("What differs between the members in objects of the namespace, within the limits of the admission policy "+overrides.Name+".",
+		write, overriding...)
+}
+
+func wideOverrideRules() []Rule {
+	return rules("What differs between the members in objects of every namespace, within the limits of the admission policy "+overrides.Name+".",
+		write, overridingWide...)
+}
 
 // wholeEditorRules are what an editor of a whole instance writes without a namespace.
-func wholeEditorRules() []rbacv1.PolicyRule {
-	return rules(write, slices.Concat([]kinds{{"", []string{"namespaces"}}}, sharedWide)...)
+func wholeEditorRules() []Rule {
+	return slices.Concat(
+		rules("Karmada creates each namespace in every member, and deletes it there with all that is in it.",
+			write, kinds{"", []string{"namespaces"}}),
+		rules("Replicas move between members, because Karmada schedules workloads anew.", write, rebalancing...),
+		rules("Which objects, of any namespace that is not reserved and without namespace, are in which members. "+
+			"Access rules that an admin wrote in the instance can be sent to members.", write, propagatingWide...),
+		rules("Which members are tainted, so that nothing new is placed there or what is there moves away.", write, tainting...),
+		rules("Which members are taken out of the traffic of shared ingresses.", write, remedying...),
+	)
 }
 
 // wholeAdminRules are what an admin of a whole instance may beside Kubernetes' own
 // admin: what changes the instance itself, its members, its limits, and who
 // may do what in it. RBAC lets nobody give away what they do not have. Through
 // clusters/proxy a member is asked as the admin, and decides by its own rules.
-func wholeAdminRules() []rbacv1.PolicyRule {
+func wholeAdminRules() []Rule {
+	const administrator = " This makes its holder an administrator of the members."
 	return slices.Concat(
-		rules(write, slices.Concat(surroundings, members, overriding, overridingWide, limiting, derived)...),
-		rules(slices.Concat(read, write), kinds{"work.karmada.io", []string{"works", "works/status"}}),
-		rules([]string{overrides.Bypass}, kinds{v1alpha1.GroupName, []string{overrides.Resource}}),
-		rules(write, kinds{"", []string{"resourcequotas", "limitranges"}}),
-		rules(slices.Concat(read, write),
-			kinds{"cluster.karmada.io", []string{"clusters/proxy"}},
-			kinds{rbacv1.GroupName, []string{"clusterroles", "clusterrolebindings"}}),
+		rules("None, unless a policy selects them: then Karmada creates, changes and deletes them in the members.", write, surroundings...),
+		rules("What Karmada applies in the members for a kind, by scripts that run inside Karmada."+administrator, write, interpreting...),
+		rules("Where Karmada connects to for a member, and with which credentials."+administrator, write, members...),
+		rules("Any field of any object that is sent to a member, without the limits of the admission policy "+overrides.Name+"."+administrator,
+			write, slices.Concat(overriding, overridingWide)...),
+		rules("How much a namespace may use in all members.", write, limiting...),
+		rules("Karmada applies in a member what a binding names, with its own credentials, whichever namespace it is in."+administrator, write, derived...),
+		rules("Karmada applies a Work in a member as it is, with its own credentials. A Work shows the Secrets that it sends."+administrator,
+			slices.Concat(read, write), kinds{"work.karmada.io", []string{"works", "works/status"}}),
+		rules("Exempts from the admission policy "+overrides.Name+"."+administrator,
+			[]string{overrides.Bypass}, kinds{v1alpha1.GroupName, []string{overrides.Resource}}),
+		rules("None, unless a policy selects them: then the same limits in the members.", write, kinds{"", []string{"resourcequotas", "limitranges"}}),
+		rules("Requests reach a member under the admin's own name, and the member's own access rules decide.",
+			slices.Concat(read, write), kinds{"cluster.karmada.io", []string{"clusters/proxy"}}),
+		rules("None, unless a policy selects them: then the same access in the members.",
+			slices.Concat(read, write), kinds{rbacv1.GroupName, []string{"clusterroles", "clusterrolebindings"}}),
 	)
 }
 

@@ -13,7 +13,7 @@ import (
 var words = map[v1alpha1.Role]struct {
 	description string
 	permissions []string
-	rules       func() []rbacv1.PolicyRule
+	rules       func() []Rule
 }{
 	v1alpha1.RoleViewer: {
 		description: "Sees the instance and everything in it, except the values of Secrets.",
@@ -33,7 +33,7 @@ var words = map[v1alpha1.Role]struct {
 			"See the values of Secrets outside of those namespaces",
 			"Use the native passthrough, with kubectl for example",
 		},
-		rules: func() []rbacv1.PolicyRule {
+		rules: func() []Rule {
 			return slices.Concat(editorRules(), overrideRules(), wideOverrideRules(), wholeEditorRules())
 		},
 	},
@@ -57,7 +57,7 @@ func Bindable(instance string) []v1alpha1.BindableRole {
 	var inside []rbacv1.PolicyRule
 	for _, role := range v1alpha1.Roles() {
 		said := words[role]
-		inside = slices.Concat(inside, said.rules())
+		inside = slices.Concat(inside, policyRules(said.rules()))
 		out = append(out, v1alpha1.BindableRole{
 			Name:        role,
 			Description: said.description,

@@ -38,7 +38,7 @@ func accounts(cluster string) []client.Object {
 		&corev1.ServiceAccount{ObjectMeta: within(impersonator)},
 		tokenOf(within(impersonator)),
 		&corev1.ServiceAccount{ObjectMeta: within(account)},
-		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role, Labels: system}, Rules: karmadautil.ClusterPolicyRules},
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role, Labels: system}, Rules: MemberRules()},
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: role, Labels: system},
 			Subjects:   karmadautil.BuildRoleBindingSubjects(account, joinNamespace),
@@ -47,6 +47,9 @@ func accounts(cluster string) []client.Object {
 		tokenOf(within(account)),
 	}
 }
+
+// MemberRules returns the rules of the ClusterRole with which Karmada works in a member.
+func MemberRules() []rbacv1.PolicyRule { return karmadautil.ClusterPolicyRules }
 
 // tokenOf is the Secret that the member fills with a token of the service account
 // of the same name; it does not expire.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/roles"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -42,7 +43,7 @@ func (h Hosts) permitProxy(ctx context.Context, instance string, to connection.C
 		return nil
 	}
 	return h.Rights.Permit(ctx, authorizationv1.ResourceAttributes{
-		Resource: v1alpha1.InstanceResource.Resource, Subresource: "outboundproxy", Verb: "create", Name: instance,
+		Resource: v1alpha1.InstanceResource.Resource, Subresource: roles.OutboundProxy, Verb: "create", Name: instance,
 	}, instance, kubeconfigArgument,
 		"the kubeconfig has a proxy-url, and the roles that you have in the global cluster do not let you have instance %q reached through a proxy: it takes create on instances/outboundproxy of kairship.io", instance)
 }

@@ -1,0 +1,112 @@
+package permission
+
+import (
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/authz/roles"
+)
+
+const (
+	karmadaPolicies = "policy.karmada.io"
+	karmadaClusters = "cluster.karmada.io"
+
+	secretsOfPatch  = "`readSecrets` for a JSON patch that reads a Secret or a Work"
+	secretsPromoted = "`readSecrets` for Secrets"
+	proxyURL        = "create on `instances/" + roles.OutboundProxy + "` for a kubeconfig with a `proxy-url`"
+	freeClusters    = "a cluster that no instance has joined is for those who see all instances"
+	instancesSeen   = "the result holds only what the caller may see"
+	ofResult        = "asked about each object; the result holds no other"
+	concealed       = "`readSecrets` for the values of Secrets and the manifests of Works"
+	rollback        = "`delete` with `rollback`; no `update` with `create`"
+)
+
+var (
+	membership = []Right{{"update", "", "clusters/membership"}}
+	memberRead = []Right{{"get", karmadaClusters, "clusters"}}
+	memberGate = []Right{{"get", karmadaClusters, "clusters/proxy"}}
+)
+
+func verbs(of ...authz.Verb) []authz.Verb { return of }
+
+// policy is the line of a mutation of policies.
+func policy(in Place, verb authz.Verb, right, resource string) Field {
+	return Field{In: in, Verbs: verbs(verb), Inside: []Right{{right, karmadaPolicies, resource}}}
+}
+
+// workload is the line of a mutation that changes a workload.
+func workload() Field { return Field{In: Namespaced, Verbs: verbs(authz.VerbUpdate)} }
+
+// member is the line of a mutation of a member cluster.
+func member() Field {
+	return Field{In: Wide, Verbs: verbs(authz.VerbUpdate), Inside: memberRead, Depends: "the instance receives the change under Kairship's name"}
+}
+
+// namespaceOf is the line of a mutation of a Namespace.
+func namespaceOf(verb authz.Verb, right string) Field {
+	return Field{In: NamespaceItself, Verbs: verbs(verb), Inside: []Right{{right, "", "namespaces"}}}
+}
+
+// Fields are the root fields, as Type.field.
+var Fields = map[string]Field{
+	"Query._entities": {In: Object, Verbs: verbs(authz.VerbView), Depends: ofResult + "; " + concealed},
+	"Query._service":  {In: Nowhere},
+	"Query.cluster":   {In: Instance, Depends: freeClusters},
+	"Query.clusters":  {In: Instance, Depends: freeClusters},
+	"Query.instance":  {In: Instance},
+	"Query.instances": {In: Instance, Depends: instancesSeen},
+	"Query.node":      {In: Object, Verbs: verbs(authz.VerbView), Depends: concealed},
+	"Query.viewer":    {In: Nowhere},
+	"Query.workloads": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},
+
+	"Subscription.clusterChanged":       {In: Instance, Depends: freeClusters},
+	"Subscription.instanceChanged":      {In: Instance, Depends: instancesSeen},
+	"Subscription.memberClusterChanged": {In: Wide, Verbs: verbs(authz.VerbWatch), Depends: ofResult},
+	"Subscription.operationProgress":    {In: Object, Verbs: verbs(authz.VerbWatch), Depends: "asked about each object that the operation wrote; joining and leaving are without namespace, creating an instance asks only to see it"},
+	"Subscription.policyChanged":        {In: Object, Verbs: verbs(authz.VerbWatch), Depends: ofResult},
+	"Subscription.resourceChanged":      {In: Object, Verbs: verbs(authz.VerbWatch), Depends: ofResult + "; " + concealed},
+	"Subscription.workloadChanged":      {In: Namespaced, Verbs: verbs(authz.VerbWatch), Depends: ofResult},
+
+	"Mutation.registerInstance": {In: Instance, Verbs: verbs(authz.VerbCreateInstance), Depends: proxyURL},
+	"Mutation.createInstance":   {In: Instance, Verbs: verbs(authz.VerbCreateInstance), Global: membership},
+	"Mutation.updateInstance": {
+		In: Instance, Verbs: verbs(authz.VerbUpdateInstance),
+		Depends: "update on `clusters/membership` of the host for `components` or `karmadaVersion` of a Managed instance; " + proxyURL,
+	},
+	"Mutation.deleteInstance": {In: Instance, Verbs: verbs(authz.VerbDeleteInstance)},
+
+	"Mutation.joinCluster":           {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},
+	"Mutation.unjoinCluster":         {In: Instance, Verbs: verbs(authz.VerbUpdateInstance), Global: membership},
+	"Mutation.updateMemberCluster":   member(),
+	"Mutation.cordonMemberCluster":   member(),
+	"Mutation.uncordonMemberCluster": member(),
+
+	"Mutation.applyManifests":    {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
+	"Mutation.deployApplication": {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
+	"Mutation.patchResource":     {In: Object, Verbs: verbs(authz.VerbUpdate), Depends: "`create` for a patch of type `APPLY`; " + secretsOfPatch},
+	"Mutation.deleteResource":    {In: Object, Verbs: verbs(authz.VerbDelete)},
+	"Mutation.promoteResource":   {In: Object, Verbs: verbs(authz.VerbCreate), Inside: memberGate, Depends: secretsPromoted},
+
+	"Mutation.createNamespace": namespaceOf(authz.VerbCreate, "create"),
+	"Mutation.updateNamespace": namespaceOf(authz.VerbUpdate, "patch"),
+	"Mutation.deleteNamespace": namespaceOf(authz.VerbDelete, "delete"),
+
+	"Mutation.scaleWorkload":    workload(),
+	"Mutation.restartWorkload":  workload(),
+	"Mutation.pauseWorkload":    workload(),
+	"Mutation.resumeWorkload":   workload(),
+	"Mutation.setImage":         workload(),
+	"Mutation.rollbackWorkload": workload(),
+	"Mutation.triggerCronJob":   {In: Namespaced, Verbs: verbs(authz.VerbCreate), Inside: []Right{{"create", "batch", "jobs"}}},
+
+	"Mutation.createPropagationPolicy":        policy(Namespaced, authz.VerbCreate, "create", "propagationpolicies"),
+	"Mutation.updatePropagationPolicy":        policy(Namespaced, authz.VerbUpdate, "update", "propagationpolicies"),
+	"Mutation.deletePropagationPolicy":        policy(Namespaced, authz.VerbDelete, "delete", "propagationpolicies"),
+	"Mutation.createClusterPropagationPolicy": policy(Wide, authz.VerbCreate, "create", "clusterpropagationpolicies"),
+	"Mutation.updateClusterPropagationPolicy": policy(Wide, authz.VerbUpdate, "update", "clusterpropagationpolicies"),
+	"Mutation.deleteClusterPropagationPolicy": policy(Wide, authz.VerbDelete, "delete", "clusterpropagationpolicies"),
+	"Mutation.createOverridePolicy":           policy(Namespaced, authz.VerbCreate, "create", "overridepolicies"),
+	"Mutation.updateOverridePolicy":           policy(Namespaced, authz.VerbUpdate, "update", "overridepolicies"),
+	"Mutation.deleteOverridePolicy":           policy(Namespaced, authz.VerbDelete, "delete", "overridepolicies"),
+	"Mutation.createClusterOverridePolicy":    policy(Wide, authz.VerbCreate, "create", "clusteroverridepolicies"),
+	"Mutation.updateClusterOverridePolicy":    policy(Wide, authz.VerbUpdate, "update", "clusteroverridepolicies"),
+	"Mutation.deleteClusterOverridePolicy":    policy(Wide, authz.VerbDelete, "delete", "clusteroverridepolicies"),
+}
