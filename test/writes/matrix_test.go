@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/vektah/gqlparser/v2/ast"
-
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/schema"
@@ -31,7 +29,7 @@ func TestEveryMutationIsRefusedToOthers(t *testing.T) {
 			}
 			query := "mutation($input: " + input.Name + "!) { " + m.Name + "(input: $input) { " + selection + " } }"
 			ask := func(who, instance string) gql.Error {
-				given := least(s, input)
+				given := schema.Least(s, input, "billing")
 				given["instance"] = instance
 				r := gql.New(f.KairshipURL, f.Token(t, who)).Must(t, gql.Request{Query: query, Variables: map[string]any{"input": given}})
 				if len(r.Errors) == 0 && strings.Contains(string(r.Data), `{"results":[{"error":{"code":"FORBIDDEN"}}]}`) {
@@ -68,42 +66,4 @@ func TestEveryMutationIsRefusedToOthers(t *testing.T) {
 	if count < 12 {
 		t.Errorf("only %d mutations were tried", count)
 	}
-}
-
-// least is an input that holds what it has to, and a namespace where it may.
-func least(s *ast.Schema, def *ast.Definition) map[string]any {
-	out := map[string]any{}
-	for _, f := range def.Fields {
-		if (f.Type.NonNull && f.DefaultValue == nil) || f.Name == "namespace" || f.Name == "manifests" {
-			out[f.Name] = something(s, f)
-		}
-	}
-	return out
-}
-
-func something(s *ast.Schema, f *ast.FieldDefinition) any {
-	if f.Type.Elem != nil {
-		return []any{}
-	}
-	switch def := s.Types[f.Type.Name()]; {
-	case def.Kind == ast.InputObject:
-		return least(s, def)
-	case def.Kind == ast.Enum:
-		return def.EnumValues[0].Name
-	case def.Name == "Boolean":
-		return false
-	case def.Name == "Int" || def.Name == "Int64":
-		return 1
-	case def.Name == "JSON":
-		return map[string]any{}
-	case f.Name == "manifests":
-		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: matrix, namespace: billing}\n"
-	case f.Name == "namespace":
-		return "billing"
-	case f.Name == "version":
-		return "v1"
-	case f.Name == "resource":
-		return "configmaps"
-	}
-	return "matrix"
 }
