@@ -12,7 +12,6 @@ import (
 	"github.com/kairship-io/kairship/deploy/helm/privilege"
 	"github.com/kairship-io/kairship/graph/permission"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/authz/overrides"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterimport"
 )
@@ -122,7 +121,7 @@ func inInstances(w io.Writer) error {
 
 	fmt.Fprint(w, "\nThe instance puts each together from the ClusterRoles with one of its labels:\n\n")
 	rows = nil
-	clusterRoles := roles.ClusterRoles(true)
+	clusterRoles := roles.ClusterRoles()
 	for i := range clusterRoles {
 		if role := &clusterRoles[i]; role.AggregationRule != nil {
 			var labels []string
@@ -138,18 +137,11 @@ func inInstances(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	withheld := map[string]bool{}
-	for i := range clusterRoles {
-		withheld[clusterRoles[i].Name] = true
-	}
-	for _, role := range roles.ClusterRoles(false) {
-		delete(withheld, role.Name)
-	}
 	for i := range parts {
 		part := &parts[i]
 		fmt.Fprintf(w, "\n### %s\n\nIn %s, by the label `%s`.", part.Name, code(part.In), part.Label)
-		if withheld[part.Name] {
-			fmt.Fprintf(w, " It is there only while the admission policy [%s](#%s) is in force.", overrides.Name, anchor(overrides.Name))
+		if part.Limit != "" {
+			fmt.Fprintf(w, " It is there only while the admission policy [%s](#%s) is in force.", part.Limit, anchor(part.Limit))
 		}
 		fmt.Fprint(w, "\n\n")
 		rows = nil

@@ -1,109 +1,130 @@
 package controllers_test
 
 import (
-	"fmt"
+	"context"
+	"net/http"
+	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/pkg/apis/apitest"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/roles"
+	"github.com/kairship-io/kairship/pkg/controllers"
 )
 
-// TestEditorsOfAnInstanceReachNoReservedNamespace asks the RBAC of an instance what an
-// editor of it may do, where, and when a namespace is added.
-func TestEditorsOfAnInstanceReachNoReservedNamespace(t *testing.T) {
+// TestReservedNamespacesAreForAdmins has an editor and an admin of an instance write
+// Namespaces there.
+func TestReservedNamespacesAreForAdmins(t *testing.T) {
 	w := newAccessWorld(t)
 	w.registered("reserved")
 	defer w.leaveNothing("reserved")
-	for _, name := range []string{"reserved-shop", "karmada-cluster", "karmada-system", "karmada-es-m1"} {
-		w.namespace(name)
-	}
 	w.give("alice-reserved", "reserved", v1alpha1.RoleEditor)
-	w.settleAccess("reserved")
-	w.wantBinding("alice-reserved", ready, "True/Bound")
-	w.wantBinding("alice-reserved", instanceReady, "True/Bound", "in each of its namespaces that is not reserved")
-
-	everything := []struct{ verb, group, resource, subresource string }{
-		{"get", "", "secrets", ""},
-		{"list", "", "secrets", ""},
-		{"watch", "", "secrets", ""},
-		{"patch", "", "secrets", ""},
-		{"create", "", "serviceaccounts", "token"},
-		{"create", "", "configmaps", ""},
-		{"delete", "apps", "deployments", ""},
-		{"create", "policy.karmada.io", "propagationpolicies", ""},
-	}
-	check := func(namespace string, want bool) {
-		t.Helper()
-		for _, a := range everything {
-			w.settlesOn(fmt.Sprintf("may alice %s %s/%s in %q?", a.verb, a.resource, a.subresource, namespace), want, func() bool {
-				return w.may(w.inside, a.verb, a.group, a.resource, a.subresource, namespace, "")
-			})
-		}
-	}
-	check("reserved-shop", true)
-	for _, namespace := range []string{"", "karmada-cluster", "karmada-system", "karmada-es-m1", "kube-system"} {
-		check(namespace, false) // "" is all namespaces at once.
-	}
-	for what, may := range map[string]bool{
-		"Works":                w.may(w.inside, "get", "work.karmada.io", "works", "", "karmada-es-m1", ""),
-		"what a Cluster holds": w.may(w.inside, "patch", "cluster.karmada.io", "clusters", "", "", "m1"),
-		"a member as Karmada":  w.may(w.inside, "get", "cluster.karmada.io", "clusters", "proxy", "", "m1"),
-	} {
-		if may {
-			t.Errorf("an editor may reach %s", what)
-		}
-	}
-	if !w.may(w.inside, "list", "apps", "deployments", "", "", "") {
-		t.Error("an editor does not list the workloads of all namespaces any more")
-	}
-
-	// A namespace is closed until the controller has come.
-	w.namespace("reserved-new")
-	check("reserved-new", false)
-	w.settleAccess("reserved")
-	check("reserved-new", true)
-
-	// What others make of the common RoleBinding is put right.
-	shared := &rbacv1.RoleBindingList{}
-	w.must(w.inside.List(t.Context(), shared, client.InNamespace("reserved-new"), client.MatchingLabels{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue}))
-	if len(shared.Items) != 1 {
-		t.Fatalf("%d RoleBindings", len(shared.Items))
-	}
-	other := shared.Items[0].DeepCopy()
-	other.Subjects = append(other.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "mallory"})
-	w.must(w.inside.Update(t.Context(), other))
-	stray := shared.Items[0].DeepCopy()
-	stray.ObjectMeta = metav1.ObjectMeta{Namespace: "karmada-cluster", Name: stray.Name, Labels: stray.Labels}
-	w.must(w.inside.Create(t.Context(), stray))
-	check("karmada-cluster", true) // As who wrote that has it.
-	w.settleAccess("reserved")
-	check("karmada-cluster", false)
-	w.must(w.inside.Get(t.Context(), client.ObjectKeyFromObject(other), other))
-	if len(other.Subjects) != 1 {
-		t.Errorf("the RoleBinding has the subjects %v", other.Subjects)
-	}
-
-	// A second editor comes, and the first one goes.
 	w.must(w.kube.Create(t.Context(), &v1alpha1.InstanceRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "bob-reserved"},
+		ObjectMeta: metav1.ObjectMeta{Name: "dave-reserved"},
 		Spec: v1alpha1.InstanceRoleBindingSpec{
-			InstanceRef: v1alpha1.InstanceReference{Name: "reserved"}, Role: v1alpha1.RoleEditor,
-			Subject: v1alpha1.BindingSubject{Kind: v1alpha1.SubjectUser, Name: "bob"},
+			InstanceRef: v1alpha1.InstanceReference{Name: "reserved"}, Role: v1alpha1.RoleAdmin,
+			Subject: v1alpha1.BindingSubject{Kind: v1alpha1.SubjectUser, Name: "dave"},
 		},
 	}))
-	w.settleAccess("reserved")
-	w.change("alice-reserved", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = true })
-	w.settleAccess("reserved")
-	check("reserved-shop", false)
-	w.must(w.inside.Get(t.Context(), client.ObjectKeyFromObject(other), other))
-	if len(other.Subjects) != 1 || other.Subjects[0].Name != "bob" {
-		t.Errorf("the RoleBinding has the subjects %v", other.Subjects)
+	w.namespace("reserved-shop")
+	for _, name := range []string{"karmada-cluster", "karmada-es-m1", "kube-lease"} {
+		w.namespace(name)
 	}
-	w.must(w.inside.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "reserved-new"}}))
-	w.settleAccess("reserved") // A namespace that goes is no trouble.
-	w.wantBinding("bob-reserved", ready, "True/Bound")
+	w.settleAccess("reserved")
+	w.wantBinding("alice-reserved", ready, "True/Bound")
+
+	as := func(user string) client.Client {
+		config := rest.CopyConfig(apitest.OtherConfig(t))
+		config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:authenticated"}}
+		made, err := client.New(config, client.Options{Scheme: controllers.Scheme()})
+		w.must(err)
+		return made
+	}
+	alice, dave := as("alice"), as("dave")
+	named := func(name string) *corev1.Namespace {
+		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
+	label := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"a": "b"}}}`))
+	apply := client.RawPatch(types.ApplyPatchType, []byte(`{"apiVersion": "v1", "kind": "Namespace", "metadata": {"labels": {"a": "b"}}}`))
+	writes := map[string]func(as client.Client, name string) error{
+		"patch": func(as client.Client, name string) error {
+			return as.Patch(t.Context(), named(name), label, client.DryRunAll)
+		},
+		"apply": func(as client.Client, name string) error {
+			return as.Patch(t.Context(), named(name), apply, client.DryRunAll, client.FieldOwner("test"))
+		},
+		"update": func(as client.Client, name string) error {
+			stored := named(name)
+			w.must(w.inside.Get(t.Context(), client.ObjectKeyFromObject(stored), stored))
+			stored.Labels["a"] = "b"
+			return as.Update(t.Context(), stored, client.DryRunAll)
+		},
+		"delete": func(as client.Client, name string) error {
+			return as.Delete(t.Context(), named(name), client.DryRunAll)
+		},
+	}
+	byPolicy := func(err error) bool {
+		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), roles.ReservedPolicyName)
+	}
+	w.settlesOn("the policy is in force", true, func() bool { return byPolicy(writes["patch"](alice, "kube-system")) })
+	w.settlesOn("the admin is exempt", true, func() bool { return writes["patch"](dave, "kube-system") == nil })
+	for what, write := range writes {
+		for _, name := range []string{"kube-system", "kube-lease", "karmada-cluster", "karmada-es-m1"} {
+			// The API server itself keeps kube-system from being deleted.
+			lifecycle := what == "delete" && name == "kube-system"
+			if err := write(alice, name); !byPolicy(err) && (!lifecycle || !apierrors.IsForbidden(err)) {
+				t.Errorf("an editor: %s %s: got %v, want the refusal of %s", what, name, err, roles.ReservedPolicyName)
+			}
+			if err := write(dave, name); err != nil && !lifecycle {
+				t.Errorf("an admin: %s %s: %v", what, name, err)
+			}
+		}
+		if err := write(alice, "reserved-shop"); err != nil {
+			t.Errorf("an editor: %s another namespace: %v", what, err)
+		}
+	}
+	if err := alice.Create(t.Context(), named("karmada-es-new"), client.DryRunAll); !byPolicy(err) {
+		t.Errorf("an editor makes a reserved namespace: %v", err)
+	}
+	if err := alice.Create(t.Context(), named("reserved-new"), client.DryRunAll); err != nil {
+		t.Errorf("an editor makes another one: %v", err)
+	}
+}
+
+// TestNamespacesAreWrittenOnlyWhereTheyAreLimited takes the admission policy away.
+func TestNamespacesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
+	w := newAccessWorld(t)
+	w.registered("unlimited")
+	defer w.leaveNothing("unlimited")
+	w.door.refuseWith(func(r *http.Request) int {
+		if strings.HasSuffix(r.URL.Path, "/"+roles.ReservedPolicyName) {
+			return http.StatusForbidden
+		}
+		return 0
+	})
+	w.give("alice-unlimited", "unlimited", v1alpha1.RoleEditor)
+	w.settleAccess("unlimited")
+	w.wantBinding("alice-unlimited", instanceReady, "False/NamespacesWithheld", "without the right to write Namespaces", "does not let its credentials write")
+	may := func(resource, group string) func() bool {
+		return func() bool { return w.may(w.inside, "delete", group, resource, "", "", "kube-system") }
+	}
+	w.settlesOn("an editor deletes Namespaces", false, may("namespaces", ""))
+	w.settlesOn("an editor writes what another policy limits", true, may("clusteroverridepolicies", "policy.karmada.io"))
+
+	w.door.open()
+	again := w.lookInside("unlimited").RequeueAfter
+	if err := w.inside.Get(context.Background(), client.ObjectKey{Name: "kairship:instance-namespace-editor"}, &rbacv1.ClusterRole{}); !apierrors.IsNotFound(err) || again <= 0 {
+		t.Errorf("editors write Namespaces, which may not be limited yet: %v; the next look is after %v", err, again)
+	}
+	w.settleAccess("unlimited")
+	w.wantBinding("alice-unlimited", ready, "True/Bound")
+	w.settlesOn("an editor deletes Namespaces", true, may("namespaces", ""))
 }

@@ -83,7 +83,7 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		}
 	}
 
-	t.Run("what is settled is not written again, and looked at with six requests", func(t *testing.T) {
+	t.Run("what is settled is not written again, and looked at with eight requests", func(t *testing.T) {
 		writes, reads := w.writes.Load()+w.door.writes.Load(), w.door.reads.Load()
 		for range 3 {
 			w.lookInside("bound")
@@ -92,8 +92,8 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 		if now := w.writes.Load() + w.door.writes.Load(); now != writes {
 			t.Errorf("%d writes, want none", now-writes)
 		}
-		if now := w.door.reads.Load() - reads; now != 18 {
-			t.Errorf("%d reads, want 6 for each look: the namespaces for editors of the instance", now)
+		if now := w.door.reads.Load() - reads; now != 24 {
+			t.Errorf("%d reads, want 8 for each look: the namespaces for editors of the instance", now)
 		}
 	})
 
@@ -243,8 +243,8 @@ func TestFiftyBindingsCostAsManyReadsAsOne(t *testing.T) {
 	w.wantBinding("many-49", ready, "True/Bound")
 	reads := w.door.reads.Load()
 	w.lookInside("many")
-	if now := w.door.reads.Load() - reads; now != 5 {
-		t.Errorf("a look cost %d reads, want 5", now)
+	if now := w.door.reads.Load() - reads; now != 7 {
+		t.Errorf("a look cost %d reads, want 7", now)
 	}
 }
 
@@ -288,8 +288,8 @@ func TestDriftIsRepaired(t *testing.T) {
 		return found
 	}
 	want := snapshot()
-	if len(want) != 2*2+14+2+2 {
-		t.Fatalf("%d objects, want two in the global cluster for each binding, fourteen roles, two bindings, an admission policy and its binding inside", len(want))
+	if len(want) != 2*2+15+2+2*2 {
+		t.Fatalf("%d objects, want two in the global cluster for each binding, fifteen roles, two bindings, and two admission policies with their bindings inside", len(want))
 	}
 
 	const role, shop = "kairship:binding:alice-drift", "kairship:binding:alice-drift-shop"

@@ -59,12 +59,20 @@ func TestEditorsReachNoReservedNamespace(t *testing.T) {
 			nothing := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 			refused("patch m1's credentials with nothing", reached.Patch(t.Context(), nothing, client.RawPatch(types.MergePatchType, []byte(`{}`))))
 			for _, namespace := range reserved {
+				object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+				label := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}}}`))
+				refused("delete the Namespace "+namespace, reached.Delete(t.Context(), object.DeepCopy(), client.DryRunAll))
+				refused("change the Namespace "+namespace, reached.Patch(t.Context(), object.DeepCopy(), label, client.DryRunAll))
 				refused("list the Secrets of "+namespace, reached.List(t.Context(), &corev1.SecretList{}, client.InNamespace(namespace)))
 				refused("write into "+namespace, reached.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "x"}}, client.DryRunAll))
 				refused("be a ServiceAccount of "+namespace, reached.SubResource("token").Create(t.Context(),
 					&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "default"}}, &authenticationv1.TokenRequest{}))
 			}
 			refused("list the Works of m1", reached.List(t.Context(), &workv1alpha1.WorkList{}, client.InNamespace("karmada-es-m1")))
+			label := client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"team": "shop"}}}`))
+			if err := reached.Patch(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, label, client.DryRunAll); err != nil {
+				t.Errorf("an editor does not change another Namespace any more: %v", err)
+			}
 			// Karmada would connect there with that Secret.
 			elsewhere := client.RawPatch(types.MergePatchType, []byte(`{"spec": {"apiEndpoint": "https://192.0.2.1"}}`))
 			refused("lead m1 elsewhere", reached.Patch(t.Context(), member.DeepCopy(), elsewhere, client.DryRunAll))
@@ -93,6 +101,10 @@ func TestEditorsReachNoReservedNamespace(t *testing.T) {
 		t.Error("Kairship's API shows an editor the credentials of the members")
 	}
 	for route, reached := range admin.routes() {
+		settled(t, "an admin changes their Namespace "+route, func(ctx context.Context) error {
+			object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}
+			return reached.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"team": "shop"}}}`)), client.DryRunAll)
+		})
 		settled(t, "an admin reads them "+route, func(ctx context.Context) error { return reached.Get(ctx, key, &corev1.Secret{}) })
 	}
 

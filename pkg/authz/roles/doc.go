@@ -26,5 +26,6 @@
 // write Namespaces and quotas: whoever edits what is in a namespace may neither
 // delete the namespace itself, nor change its labels and limits, as in Kubernetes.
 //
-// Editors write override policies only where package overrides limits these.
+// Editors write override policies only where package overrides limits these, and
+// Namespaces only where ReservedPolicy leaves out the reserved ones.
 package roles

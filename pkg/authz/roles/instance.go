@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/overrides"
 )
 
 // prefix begins the name of everything that is written into RBAC.
@@ -49,38 +50,41 @@ type part struct {
 	name  string
 	rules []Rule
 	label string
+	// limit is the admission policy without which an instance does not have the rules;
+	// empty for none.
+	limit string
 }
 
-// parts returns all of them. Editors write override policies only where these are limited.
-func parts(overridesLimited bool) []part {
+// parts returns all of them.
+func parts() []part {
 	const viewer, editor, admin = v1alpha1.RoleViewer, v1alpha1.RoleEditor, v1alpha1.RoleAdmin
-	all := []part{
-		{viewer, "kubernetes-viewer", kubernetesViewer, into(viewer)},
-		{editor, "kubernetes-editor", kubernetesEditor, into(editor)},
-		{admin, "kubernetes-admin", kubernetesAdmin, into(admin)},
-		{viewer, "karmada-viewer", viewerRules(), into(viewer)},
-		{editor, "karmada-editor", editorRules(), into(editor)},
-		{editor, "instance-editor", wholeEditorRules(), intoWhole(editor)},
-		{admin, "instance-admin", wholeAdminRules(), intoWhole(admin)},
+	return []part{
+		{viewer, "kubernetes-viewer", kubernetesViewer, into(viewer), ""},
+		{editor, "kubernetes-editor", kubernetesEditor, into(editor), ""},
+		{admin, "kubernetes-admin", kubernetesAdmin, into(admin), ""},
+		{viewer, "karmada-viewer", viewerRules(), into(viewer), ""},
+		{editor, "karmada-editor", editorRules(), into(editor), ""},
+		{editor, "instance-editor", wholeEditorRules(), intoWhole(editor), ""},
+		{admin, "instance-admin", wholeAdminRules(), intoWhole(admin), ""},
+		{editor, "override-editor", overrideRules(), into(editor), overrides.Name},
+		{editor, "instance-override-editor", wideOverrideRules(), intoWhole(editor), overrides.Name},
+		{editor, "instance-namespace-editor", namespaceRules(), intoWhole(editor), ReservedPolicyName},
 	}
-	if overridesLimited {
-		all = append(all,
-			part{editor, "override-editor", overrideRules(), into(editor)},
-			part{editor, "instance-override-editor", wideOverrideRules(), intoWhole(editor)})
-	}
-	return all
 }
 
 // ClusterRoles are the ClusterRoles that an instance needs before anybody can
 // be bound there. Those with an aggregation rule have no rules of their own: the
-// instance fills them in. Editors write override policies only where these are limited.
-func ClusterRoles(overridesLimited bool) []rbacv1.ClusterRole {
+// instance fills them in. Without an admission policy that is named, the instance does not
+// have the rules that it limits.
+func ClusterRoles(without ...string) []rbacv1.ClusterRole {
 	const viewer, editor, admin = v1alpha1.RoleViewer, v1alpha1.RoleEditor, v1alpha1.RoleAdmin
 	toEdit := []metav1.LabelSelector{others(aggregateToView), others(aggregateToEdit), labelled(into(viewer)), labelled(into(editor))}
 	toAdmin := slices.Concat(toEdit, []metav1.LabelSelector{others(aggregateToAdmin), labelled(into(admin))})
 	var all []rbacv1.ClusterRole
-	for _, p := range parts(overridesLimited) {
-		all = append(all, p.clusterRole())
+	for _, p := range parts() {
+		if !slices.Contains(without, p.limit) {
+			all = append(all, p.clusterRole())
+		}
 	}
 	return append(all,
 		aggregated(viewer, false, labelled(into(viewer))),
@@ -101,10 +105,16 @@ func InEveryNamespace(role v1alpha1.Role, namespaced bool) bool {
 	return role == v1alpha1.RoleEditor && !namespaced
 }
 
-// WritesOverrides reports whether a role gets the right to write override policies only
-// where these are limited.
-func WritesOverrides(role v1alpha1.Role, namespaced bool) bool {
-	return role == v1alpha1.RoleEditor || (role == v1alpha1.RoleAdmin && namespaced)
+// LimitedBy reports whether a role gets rights only where an instance has the admission
+// policy of this name.
+func LimitedBy(policy string, role v1alpha1.Role, namespaced bool) bool {
+	switch policy {
+	case overrides.Name:
+		return role == v1alpha1.RoleEditor || (role == v1alpha1.RoleAdmin && namespaced)
+	case ReservedPolicyName:
+		return role == v1alpha1.RoleEditor && !namespaced
+	}
+	return false
 }
 
 // into is the label of what belongs into a role, wherever that is bound.

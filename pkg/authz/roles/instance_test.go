@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz/overrides"
 )
 
 func foreign(name string, labels map[string]string, verbs []string, group string, resources ...string) rbacv1.ClusterRole {
@@ -86,8 +87,8 @@ func aggregate(t *testing.T, all []rbacv1.ClusterRole) map[string][]rbacv1.Polic
 }
 
 func TestClusterRolesInAnInstance(t *testing.T) {
-	limited := aggregate(t, append(surrounding(), ClusterRoles(true)...))
-	unlimited := aggregate(t, append(surrounding(), ClusterRoles(false)...))
+	limited := aggregate(t, append(surrounding(), ClusterRoles()...))
+	unlimited := aggregate(t, append(surrounding(), ClusterRoles(overrides.Name, ReservedPolicyName)...))
 	// Who may, in this order: viewer, then editor and admin of a namespace, then of the instance.
 	// The editor of the instance has the role of a namespace in each that is not reserved;
 	// here is what is left elsewhere.
@@ -124,6 +125,7 @@ func TestClusterRolesInAnInstance(t *testing.T) {
 		{"editors of the instance send what is in no namespace", "create", "policy.karmada.io", "clusterpropagationpolicies", "---EA"},
 		{"editors of the instance make namespaces", "create", "", "namespaces", "---EA"},
 		{"editors of a namespace do not delete it", "delete", "", "namespaces", "---EA"},
+		{"reserved namespaces are the instance's admin's", "bypass", "kairship.io", "reservednamespaces", "----A"},
 		{"limits of a namespace are the instance's admin's", "update", "", "resourcequotas", "----A"},
 		{"kinds are the instance's admin's", "create", "apiextensions.k8s.io", "customresourcedefinitions", "----A"},
 		{"resource interpreters run inside Karmada", "create", "config.karmada.io", "resourceinterpretercustomizations", "----A"},
@@ -153,16 +155,16 @@ func TestClusterRolesInAnInstance(t *testing.T) {
 	}
 }
 
-// withoutLimits is who may do something where override policies are not limited.
+// withoutLimits is who may do something where no admission policy is in force.
 func withoutLimits(resource, verb, who string) string {
-	if strings.HasSuffix(resource, "overridepolicies") && slices.Contains(write, verb) {
+	if (strings.HasSuffix(resource, "overridepolicies") || resource == "namespaces") && slices.Contains(write, verb) {
 		return "----A"
 	}
 	return who
 }
 
 func TestClusterRolesStayTogether(t *testing.T) {
-	all := ClusterRoles(true)
+	all := ClusterRoles()
 	byName := map[string]rbacv1.ClusterRole{}
 	for _, role := range all {
 		byName[role.Name] = role

@@ -71,6 +71,8 @@ var (
 	// overriding and overridingWide may only be written where package overrides limits it.
 	overriding     = []kinds{{"policy.karmada.io", []string{"overridepolicies"}}}
 	overridingWide = []kinds{{"policy.karmada.io", []string{"clusteroverridepolicies"}}}
+	// namespaces may only be written where ReservedPolicy limits it.
+	namespaces = []kinds{{"", []string{"namespaces"}}}
 	// limiting are limits over all members.
 	limiting = []kinds{{"policy.karmada.io", []string{"federatedresourcequotas"}}}
 	// derived are what Karmada makes of the policies. A Work is missing: it holds
@@ -126,11 +128,15 @@ func wideOverrideRules() []Rule {
 		write, overridingWide...)
 }
 
+// namespaceRules are what an editor of a whole instance writes where the admission policy
+// about reserved namespaces is in force.
+func namespaceRules() []Rule {
+	return rules("Karmada creates each namespace but the reserved ones in every member, and deletes it there with all that is in it.", write, namespaces...)
+}
+
 // wholeEditorRules are what an editor of a whole instance writes without a namespace.
 func wholeEditorRules() []Rule {
 	return slices.Concat(
-		rules("Karmada creates each namespace in every member, and deletes it there with all that is in it.",
-			write, kinds{"", []string{"namespaces"}}),
 		rules("Replicas move between members, because Karmada schedules workloads anew.", write, rebalancing...),
 		rules("Which objects, of any namespace that is not reserved and without namespace, are in which members. "+
 			"Access rules that an admin wrote in the instance can be sent to members.", write, propagatingWide...),
@@ -151,6 +157,9 @@ func wholeAdminRules() []Rule {
 		rules("Where Karmada connects to for a member, and with which credentials."+administrator, write, members...),
 		rules("Any field of any object that is sent to a member, without the limits of the admission policy "+overrides.Name+"."+administrator,
 			write, slices.Concat(overriding, overridingWide)...),
+		rules("Karmada creates each namespace but the reserved ones in every member, and deletes it there with all that is in it.", write, namespaces...),
+		rules("Exempts from the admission policy "+ReservedPolicyName+". In the reserved namespaces are the credentials of the members."+administrator,
+			[]string{ReservedBypass}, kinds{v1alpha1.GroupName, []string{ReservedResource}}),
 		rules("How much a namespace may use in all members.", write, limiting...),
 		rules("Karmada applies in a member what a binding names, with its own credentials, whichever namespace it is in."+administrator, write, derived...),
 		rules("Karmada applies a Work in a member as it is, with its own credentials. A Work shows the Secrets that it sends."+administrator,

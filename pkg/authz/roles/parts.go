@@ -20,15 +20,17 @@ type Part struct {
 	Rules []Rule
 	// In are the ClusterRoles that it is taken into.
 	In []string
+	// Limit is the admission policy without which an instance does not have it.
+	Limit string
 }
 
-// Parts returns all of them, as in an instance that limits overrides.
+// Parts returns all of them, as in an instance with all admission policies.
 func Parts() ([]Part, error) {
-	all := ClusterRoles(true)
+	all := ClusterRoles()
 	var out []Part
-	for _, p := range parts(true) {
+	for _, p := range parts() {
 		role := p.clusterRole()
-		found := Part{Name: role.Name, Label: p.label, Rules: p.rules}
+		found := Part{Name: role.Name, Label: p.label, Rules: p.rules, Limit: p.limit}
 		for i := range all {
 			takes, err := takesIn(&all[i], role.Labels)
 			if err != nil {

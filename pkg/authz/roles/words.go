@@ -34,7 +34,7 @@ var words = map[v1alpha1.Role]struct {
 			"Use the native passthrough, with kubectl for example",
 		},
 		rules: func() []Rule {
-			return slices.Concat(editorRules(), overrideRules(), wideOverrideRules(), wholeEditorRules())
+			return slices.Concat(editorRules(), overrideRules(), wideOverrideRules(), namespaceRules(), wholeEditorRules())
 		},
 	},
 	v1alpha1.RoleAdmin: {

@@ -13,7 +13,7 @@ import (
 
 func TestRolesThatArePutTogetherGoFirst(t *testing.T) {
 	found := map[string]*rbacv1.ClusterRole{}
-	for _, role := range roles.ClusterRoles(true) {
+	for _, role := range roles.ClusterRoles() {
 		found[role.Name] = role.DeepCopy()
 	}
 	pieces := 0

@@ -114,7 +114,7 @@ func (s *scope) verdict(b *binding, failed *failures) metav1.Condition {
 		return v1alpha1.InstanceNotBound(v1alpha1.ReasonRolesEmpty,
 			fmt.Sprintf("The instance has not put together its ClusterRole %q, so the role permits nothing there. The controller clusterrole-aggregation of its kube-controller-manager does that: is it running?", target))
 	}
-	if said := s.overridesOf(b); said != nil {
+	if said := s.withheldFrom(b); said != nil {
 		return *said
 	}
 	if places > 0 {

@@ -1,11 +1,11 @@
 // Package instanceaccess keeps the access rules inside every instance: the
-// ClusterRoles that the roles are, the admission policy of package overrides, and
+// ClusterRoles that the roles are, the admission policies that limit these, and
 // for each InstanceRoleBinding a ClusterRoleBinding, or a RoleBinding in each of its
 // namespaces, all called kairship:binding:<name>. Package instancerolebinding does
 // the same in the global cluster.
 //
 // One reconciliation is about one instance and all of its bindings: the instance
-// is read with four lists and two gets at most however many bindings there are, one that
+// is read with four lists and four gets at most however many bindings there are, one that
 // does not answer costs one worker one timeout, and rules whose binding is gone are
 // found.
 package instanceaccess
@@ -143,7 +143,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	}
 	// A Stop carries no condition here: every binding has been told its own.
 	_, result, err := outcome.Of(ctx, outcome.Run(ctx, s,
-		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limitOverrides, r.writeRoles, r.bind, r.releaseInstance))
+		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limit, r.writeRoles, r.bind, r.releaseInstance))
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.next(s)
 	}
@@ -157,7 +157,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 // next is when to look again after everything was done that could be.
 func (r *Reconciler) next(s *scope) time.Duration {
 	switch {
-	case s.rolesAreNew || s.overrides.isNew:
+	case s.rolesAreNew || s.anyLimitNew():
 		return afterNewRoles
 	case s.unsettled:
 		return afterUnsettled

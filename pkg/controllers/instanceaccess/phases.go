@@ -174,7 +174,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 // writeRoles keeps the ClusterRoles that bindings refer to. When nobody is bound
 // any more, not from another global cluster either, they go.
 func (r *Reconciler) writeRoles(ctx context.Context, s *scope) error {
-	wanted := roles.ClusterRoles(s.overrides.inForce)
+	wanted := roles.ClusterRoles(s.notLimited()...)
 	if !s.anybodyWanted() {
 		wanted = nil
 		if s.strangers > 0 || len(s.grants) > 0 {

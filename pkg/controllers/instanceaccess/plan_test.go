@@ -178,7 +178,7 @@ func TestPlanGrants(t *testing.T) {
 func TestPlanRoles(t *testing.T) {
 	stored := func(change func(name string, role *rbacv1.ClusterRole)) map[string]*rbacv1.ClusterRole {
 		found := map[string]*rbacv1.ClusterRole{}
-		all := roles.ClusterRoles(true)
+		all := roles.ClusterRoles()
 		for i := range all {
 			if all[i].AggregationRule != nil {
 				all[i].Rules = []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}
@@ -196,21 +196,21 @@ func TestPlanRoles(t *testing.T) {
 		}
 	}
 	type plan struct{ Create, Update, Remove int }
-	all := len(roles.ClusterRoles(true))
+	all := len(roles.ClusterRoles())
 	for _, c := range []struct {
 		reason string
 		wanted []rbacv1.ClusterRole
 		found  map[string]*rbacv1.ClusterRole
 		want   plan
 	}{
-		{"an instance that knows none gets all", roles.ClusterRoles(true), nil, plan{Create: all}},
-		{"what an instance has put together is left to it", roles.ClusterRoles(true), stored(func(string, *rbacv1.ClusterRole) {}), plan{}},
+		{"an instance that knows none gets all", roles.ClusterRoles(), nil, plan{Create: all}},
+		{"what an instance has put together is left to it", roles.ClusterRoles(), stored(func(string, *rbacv1.ClusterRole) {}), plan{}},
 		{"where nobody is bound any more they all go", nil, stored(func(string, *rbacv1.ClusterRole) {}), plan{Remove: all}},
-		{"other rules are put right", roles.ClusterRoles(true), stored(only("kairship:karmada-viewer", func(r *rbacv1.ClusterRole) { r.Rules[0].Verbs = []string{"*"} })), plan{Update: 1}},
-		{"rules that are put together from too much are put right", roles.ClusterRoles(true), stored(only("kairship:editor", func(r *rbacv1.ClusterRole) {
+		{"other rules are put right", roles.ClusterRoles(), stored(only("kairship:karmada-viewer", func(r *rbacv1.ClusterRole) { r.Rules[0].Verbs = []string{"*"} })), plan{Update: 1}},
+		{"rules that are put together from too much are put right", roles.ClusterRoles(), stored(only("kairship:editor", func(r *rbacv1.ClusterRole) {
 			r.AggregationRule.ClusterRoleSelectors = r.AggregationRule.ClusterRoleSelectors[:1]
 		})), plan{Update: 1}},
-		{"a missing label is put back", roles.ClusterRoles(true), stored(only("kairship:karmada-viewer", func(r *rbacv1.ClusterRole) {
+		{"a missing label is put back", roles.ClusterRoles(), stored(only("kairship:karmada-viewer", func(r *rbacv1.ClusterRole) {
 			delete(r.Labels, "kairship.io/aggregate-to-viewer")
 		})), plan{Update: 1}},
 	} {

@@ -41,8 +41,8 @@ type scope struct {
 	namespaces        []string
 	namespacesRefused error
 
-	// overrides is how it is with the admission policy for overrides; set by limit.
-	overrides limitation
+	// limits are how it is with the admission policies; set by limit.
+	limits []limitation
 
 	// rolesAreNew says that roles were written just now; unsettled, that the
 	// instance has not done its part yet.

@@ -29,6 +29,9 @@ const (
 	// ReasonOverridesWithheld means that the role has taken effect without the right to
 	// write override policies, because the instance cannot limit these.
 	ReasonOverridesWithheld = "OverridesWithheld"
+	// ReasonNamespacesWithheld means that the role has taken effect without the right to
+	// write Namespaces, because the instance cannot leave out the reserved ones.
+	ReasonNamespacesWithheld = "NamespacesWithheld"
 )
 
 // GlobalBound says that the rules in the global cluster are there.

@@ -3,6 +3,7 @@ package instanceaccess
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -10,14 +11,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/authz/overrides"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
 )
 
-// limitation is how it is with the admission policy for overrides in an instance.
+// limitation is how it is with an admission policy in an instance.
 type limitation struct {
+	roles.Admission
+
 	// inForce means that the policy and its binding were found as they are to be, so
-	// that editors may write override policies.
+	// that editors may have what it limits.
 	inForce bool
 	// isNew means that one of them was written just now. An API server enforces a policy
 	// a moment after it is stored, so editors get the right at the next look.
@@ -26,67 +28,102 @@ type limitation struct {
 	problem string
 }
 
-// limitOverrides keeps the admission policy that limits what editors may override. It
-// goes with the ClusterRoles, with the last binding.
-func (r *Reconciler) limitOverrides(ctx context.Context, s *scope) error {
+// limit keeps the admission policies that limit what editors may write. They go with the
+// ClusterRoles, with the last binding.
+func (r *Reconciler) limit(ctx context.Context, s *scope) error {
+	s.limits = nil
+	for _, a := range roles.Admissions() {
+		l := limitation{Admission: a}
+		if err := l.keep(ctx, s); err != nil {
+			return r.unreached(ctx, s, err)
+		}
+		s.limits = append(s.limits, l)
+	}
+	return nil
+}
+
+// keep brings the policy and its binding to what they should be, and finds out how it is
+// with them. The error is that of an instance that does not answer.
+func (l *limitation) keep(ctx context.Context, s *scope) error {
 	policies, bindings := s.admission.ValidatingAdmissionPolicies(), s.admission.ValidatingAdmissionPolicyBindings()
 	if !s.anybodyWanted() {
 		if s.strangers > 0 || len(s.grants) > 0 {
 			return nil
 		}
-		err := remove(ctx, bindings, overrides.Name)
+		err := remove(ctx, bindings, l.Binding.Name)
 		if err == nil {
-			err = remove(ctx, policies, overrides.Name)
+			err = remove(ctx, policies, l.Policy.Name)
 		}
-		if err == nil || refusal(err) {
+		if refusal(err) {
 			return nil
 		}
-		return r.unreached(ctx, s, err)
+		return err
 	}
-	wrote, err := keep(ctx, policies, overrides.Policy(), func(have, want *admissionv1.ValidatingAdmissionPolicy) bool {
+	wrote, err := keep(ctx, policies, l.Policy, func(have, want *admissionv1.ValidatingAdmissionPolicy) bool {
 		same := equality.Semantic.DeepEqual(have.Spec, want.Spec)
 		have.Spec = want.Spec
 		return same
 	})
 	if err == nil {
-		s.overrides.isNew = wrote
-		wrote, err = keep(ctx, bindings, overrides.Binding(), func(have, want *admissionv1.ValidatingAdmissionPolicyBinding) bool {
+		l.isNew = wrote
+		wrote, err = keep(ctx, bindings, l.Binding, func(have, want *admissionv1.ValidatingAdmissionPolicyBinding) bool {
 			same := equality.Semantic.DeepEqual(have.Spec, want.Spec)
 			have.Spec = want.Spec
 			return same
 		})
-		s.overrides.isNew = s.overrides.isNew || wrote
+		l.isNew = l.isNew || wrote
 	}
 	switch {
 	case err == nil:
-		s.overrides.inForce = !s.overrides.isNew
+		l.inForce = !l.isNew
 	case apierrors.IsAlreadyExists(err):
-		s.overrides.problem = fmt.Sprintf("it has a ValidatingAdmissionPolicy or ValidatingAdmissionPolicyBinding %q that was not made by Kairship. It is left alone; delete it to go on.", overrides.Name)
+		l.problem = fmt.Sprintf("it has a ValidatingAdmissionPolicy or ValidatingAdmissionPolicyBinding %q that was not made by Kairship. It is left alone; delete it to go on.", l.Policy.Name)
 	case apierrors.IsNotFound(err):
-		s.overrides.problem = "it does not serve ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1, which Kubernetes has since version 1.30."
+		l.problem = "it does not serve ValidatingAdmissionPolicy of admissionregistration.k8s.io/v1, which Kubernetes has since version 1.30."
 	case refusal(err):
-		s.overrides.problem = fmt.Sprintf("it does not let its credentials write ValidatingAdmissionPolicies and their bindings: %v", err)
+		l.problem = fmt.Sprintf("it does not let its credentials write ValidatingAdmissionPolicies and their bindings: %v", err)
 	default:
-		return r.unreached(ctx, s, err)
+		return err
 	}
-	if s.overrides.problem != "" {
-		s.overrides.isNew = false
+	if l.problem != "" {
+		l.isNew = false
 	}
 	return nil
 }
 
-// overridesOf is the condition of a role that is bound without the right to write
-// override policies; nil for the others.
-func (s *scope) overridesOf(b *binding) *metav1.Condition {
-	if s.overrides.inForce || !roles.WritesOverrides(b.Spec.Role, len(b.Spec.Namespaces) > 0) {
-		return nil
+// anyLimitNew reports whether an admission policy was written just now.
+func (s *scope) anyLimitNew() bool {
+	return slices.ContainsFunc(s.limits, func(l limitation) bool { return l.isNew })
+}
+
+// notLimited are the names of the admission policies that are not in force.
+func (s *scope) notLimited() []string {
+	var names []string
+	for i := range s.limits {
+		if !s.limits[i].inForce {
+			names = append(names, s.limits[i].Policy.Name)
+		}
 	}
-	said := v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonPending, "The instance is taking over the admission policy that limits overrides.")
-	if s.overrides.problem != "" {
-		said = v1alpha1.InstanceNotBound(v1alpha1.ReasonOverridesWithheld,
-			"The role has taken effect without the right to write override policies, because the instance cannot limit these: "+s.overrides.problem)
+	return names
+}
+
+// withheldFrom is the condition of a role that is bound without a right, because the
+// admission policy that limits it is not in force; nil for the others.
+func (s *scope) withheldFrom(b *binding) *metav1.Condition {
+	for i := range s.limits {
+		l := &s.limits[i]
+		if l.inForce || !roles.LimitedBy(l.Policy.Name, b.Spec.Role, len(b.Spec.Namespaces) > 0) {
+			continue
+		}
+		said := v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonPending,
+			fmt.Sprintf("The instance is taking over the admission policy %s, without which the role has no right to %s.", l.Policy.Name, l.Limits))
+		if l.problem != "" {
+			said = v1alpha1.InstanceNotBound(l.Withheld,
+				fmt.Sprintf("The role has taken effect without the right to %s, because the instance cannot limit these: %s", l.Limits, l.problem))
+		}
+		return &said
 	}
-	return &said
+	return nil
 }
 
 // store is a typed client of one kind.
