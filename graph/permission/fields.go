@@ -9,14 +9,14 @@ const (
 	karmadaPolicies = "policy.karmada.io"
 	karmadaClusters = "cluster.karmada.io"
 
-	secretsOfPatch  = "`readSecrets` for a JSON patch that reads a Secret or a Work"
-	secretsPromoted = "`readSecrets` for Secrets"
-	proxyURL        = "create on `instances/" + roles.OutboundProxy + "` for a kubeconfig with a `proxy-url`"
-	freeClusters    = "a cluster that no instance has joined is for those who see all instances"
-	instancesSeen   = "the result holds only what the caller may see"
-	ofResult        = "asked about each object; the result holds no other"
-	concealed       = "`readSecrets` for the values of Secrets and the manifests of Works"
-	rollback        = "`delete` with `rollback`; no `update` with `create`"
+	readByPatch   = "`readSecrets` for a JSON patch that reads a Secret or a Work"
+	readPromoted  = "`readSecrets` for Secrets"
+	proxyURL      = "create on `instances/" + roles.OutboundProxy + "` for a kubeconfig with a `proxy-url`"
+	freeClusters  = "a cluster that no instance has joined is for those who see all instances"
+	instancesSeen = "the result holds only what the caller may see"
+	ofResult      = "asked about each object; the result holds no other"
+	concealed     = "`readSecrets` for the values of Secrets and the manifests of Works"
+	rollback      = "`delete` with `rollback`; no `update` with `create`"
 )
 
 var (
@@ -81,9 +81,9 @@ var Fields = map[string]Field{
 
 	"Mutation.applyManifests":    {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
 	"Mutation.deployApplication": {In: Object, Verbs: verbs(authz.VerbCreate, authz.VerbUpdate), Depends: rollback},
-	"Mutation.patchResource":     {In: Object, Verbs: verbs(authz.VerbUpdate), Depends: "`create` for a patch of type `APPLY`; " + secretsOfPatch},
+	"Mutation.patchResource":     {In: Object, Verbs: verbs(authz.VerbUpdate), Depends: "`create` for a patch of type `APPLY`; " + readByPatch},
 	"Mutation.deleteResource":    {In: Object, Verbs: verbs(authz.VerbDelete)},
-	"Mutation.promoteResource":   {In: Object, Verbs: verbs(authz.VerbCreate), Inside: memberGate, Depends: secretsPromoted},
+	"Mutation.promoteResource":   {In: Object, Verbs: verbs(authz.VerbCreate), Inside: memberGate, Depends: readPromoted},
 
 	"Mutation.createNamespace": namespaceOf(authz.VerbCreate, "create"),
 	"Mutation.updateNamespace": namespaceOf(authz.VerbUpdate, "patch"),

@@ -37,7 +37,7 @@ func run(ctx context.Context) error {
 	if err := write(&page, c); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(root, output), page.Bytes(), 0o644) //nolint:gosec // It is documentation.
+	return os.WriteFile(filepath.Join(root, output), page.Bytes(), 0o644)
 }
 
 // template renders the chart with the pinned Helm.
