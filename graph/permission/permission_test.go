@@ -65,7 +65,7 @@ func TestOf(t *testing.T) {
 		// Of viewer, editor and admin of the instance, then of namespaces.
 		want string
 	}{
-		{"whoever has a role sees the instance", "Query.instance", "yyyyyy"},
+		{"every person with a role sees the instance", "Query.instance", "yyyyyy"},
 		{"viewers read", "Query.workloads", "yyyyyy"},
 		{"members belong to the instance as a whole", "Subscription.memberClusterChanged", "yyy---"},
 		{"editors write outside of reserved namespaces", "Mutation.patchResource", "-ny-yy"},

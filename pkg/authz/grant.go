@@ -107,8 +107,8 @@ func (g Grant) visible() bool { return g.whole.has(seeInstance) }
 
 // Can tells whether the user may do something in a namespace of the instance;
 // namespace "" stands for objects that have none. It plays no part for the verbs
-// that are about the instance as a whole. In a reserved namespace nobody but who
-// manages the access to the instance does more than read, and reads Secrets.
+// that are about the instance as a whole. In a reserved namespace only those
+// who manage the access to the instance do more than read, or read Secrets.
 func (g Grant) Can(verb Verb, namespace string) bool {
 	need, known := needs[verb]
 	if !known || !g.visible() {

@@ -42,7 +42,7 @@ func TestMutationsAskForWhatTheReferenceSays(t *testing.T) {
 					t.Fatal(err)
 				}
 				if want, body := extent == permission.None, refusal(t, p, m.Name, ns); want != strings.Contains(body, `"FORBIDDEN"`) {
-					t.Errorf("%s: the role reference says that it is refused: %v; the answer is %s", m.Name, want, body)
+					t.Errorf("%s: refused by the role reference: %v; the answer is %s", m.Name, want, body)
 				}
 			}
 			if count < 30 {

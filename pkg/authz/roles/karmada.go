@@ -65,7 +65,7 @@ var (
 	tainting        = []kinds{{"policy.karmada.io", []string{"clustertaintpolicies"}}}
 	remedying       = []kinds{{"remedy.karmada.io", []string{"remedies"}}}
 	// members are the member clusters. What an editor may change in one, Kairship writes:
-	// Karmada's API server for them knows no admission, and whoever writes a Cluster
+	// Karmada's API server for them knows no admission, and a person who writes a Cluster
 	// chooses where it leads, and with which Secret of the instance.
 	members = []kinds{{"cluster.karmada.io", []string{"clusters"}}}
 	// overriding and overridingWide may only be written where package overrides limits it.

@@ -43,7 +43,7 @@ func (r *Reconciler) readNamespaces(ctx context.Context, s *scope) error {
 	return r.newcomers.follow(s.name, s.conn) //nolint:contextcheck // It lasts as long as the connection.
 }
 
-// everywhere says that the binding is to have rules in every namespace that is not
+// everywhere reports whether the binding is to have rules in every namespace that is not
 // reserved.
 func (s *scope) everywhere(b *binding) bool {
 	return s.wanted(b) && roles.InEveryNamespace(b.Spec.Role, len(b.Spec.Namespaces) > 0)

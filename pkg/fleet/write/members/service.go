@@ -184,7 +184,7 @@ func (s *Service) change(ctx context.Context, instance, name string, version *st
 			u.SetResourceVersion(*version)
 		}
 		u.SetManagedFields(nil)
-		// Sent as Kairship: whoever may write a Cluster may have Karmada use any Secret for it.
+		// Sent as Kairship: a person who may write a Cluster may have Karmada use any Secret for it.
 		out, err := site.Update(instanceproxy.AsKairship(ctx), kind, u, write.Options{DryRun: dryRun, Paths: paths})
 		if version == nil && try < attempts && apierror.Is(err, apierror.CodeConflict) {
 			continue
