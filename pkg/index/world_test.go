@@ -28,10 +28,10 @@ func row(of index.Type, cluster, namespace, name string) indextest.Row {
 	}
 }
 
-// clientOf makes a client of an index.
+// clientOf makes a client of an index, which has time to answer on a machine that is busy.
 func clientOf(t testing.TB, x *indextest.Index) *index.Client {
 	t.Helper()
-	return clientWith(t, index.Config{REST: &rest.Config{Host: x.URL}})
+	return clientWith(t, index.Config{REST: &rest.Config{Host: x.URL}, Timeout: time.Minute})
 }
 
 func clientWith(t testing.TB, cfg index.Config) *index.Client {
