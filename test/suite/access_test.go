@@ -316,8 +316,7 @@ func TestOneNamespaceAlone(t *testing.T) {
 	})
 }
 
-// TestValuesOfSecretsNeedMoreThanAViewer propagates a Secret, so that it is in
-// Works, and looks for its value as a viewer and as an editor.
+// TestValuesOfSecretsNeedMoreThanAViewer looks for a Secret and for the Work that holds it.
 func TestValuesOfSecretsNeedMoreThanAViewer(t *testing.T) {
 	on := open(t)
 	viewer := newPerson(t, on, viewerOf("alpha"))
