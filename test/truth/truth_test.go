@@ -165,6 +165,7 @@ func (r *run) comesToRest(t *testing.T) {
 			// Karmada waits for minutes before it tries again what failed several times, as
 			// when it was to send to a member what was being removed there. A change wakes it.
 			if time.Since(again) > deployAgain {
+				r.startEnded(t)
 				if err := r.changer.deploy(ctx, random, of); err != nil {
 					return err
 				}
@@ -180,6 +181,17 @@ func (r *run) comesToRest(t *testing.T) {
 	}
 	r.observer.background.Wait()
 	t.Logf("all was well %s after the last fault", time.Since(begun).Round(100*time.Millisecond))
+}
+
+// startEnded starts processes that ended by themselves, as a kubelet does. kube-scheduler
+// ends when its cache and a member's API server that was killed disagree about a pod, and
+// no pod of that member starts then.
+func (r *run) startEnded(t *testing.T) {
+	t.Helper()
+	for _, name := range r.Ended(t) {
+		t.Logf("%s has ended, and is started again", name)
+		r.Start(t, name)
+	}
 }
 
 // end ends the observers and the recorder.
