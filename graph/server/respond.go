@@ -23,11 +23,11 @@ func writeErrors(w http.ResponseWriter, mediaType string, status int, errs gqler
 }
 
 // writeResult answers a request that was executed.
-func writeResult(w http.ResponseWriter, mediaType string, resp *graphql.Response) {
+func writeResult(w http.ResponseWriter, r *http.Request, mediaType string, resp *graphql.Response) {
 	var b bytes.Buffer
 	b.Grow(len(resp.Data) + 64)
 	appendResult(&b, resp)
-	writeBody(w, mediaType, http.StatusOK, b.Bytes())
+	writeBody(w, mediaType, http.StatusOK, compress(w, r, b.Bytes()))
 }
 
 // appendResult writes a result as JSON. The data is written as gqlgen made it:

@@ -135,7 +135,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	case as.events.preferred:
 		t.writeEvents(w, r, resp)
 	default:
-		writeResult(w, as.mediaType, resp)
+		writeResult(w, r, as.mediaType, resp)
 	}
 }
 
