@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
@@ -36,78 +38,67 @@ func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
 	return w.status, w.statusErr
 }
 
-// facts gathers what the state is computed from. It gathers the same for every
-// field, so that the fields of one workload never contradict each other.
+// facts gathers what the state is computed from, as far as the caller may see it.
 func (s *Service) facts(ctx context.Context, w *Workload) (*Facts, error) {
 	template, err := index.Decode[Object](w.Indexed)
 	if err != nil {
 		return nil, err
 	}
-	f := &Facts{Kind: w.kind, Template: template, Members: map[string]Member{}, Overrides: map[string][]AppliedOverride{}}
-	o, err := s.optional(ctx, bindingKey(w.Indexed), index.Whole)
-	if err != nil {
-		return nil, err
-	}
-	if f.Binding, err = decodeBinding(o); err != nil || f.Binding == nil {
-		return f, err
-	}
-	if err := s.addPolicy(ctx, w, f); err != nil {
-		return nil, err
-	}
-	if err := s.look(ctx, w.setting); err != nil {
-		return nil, err
-	}
-	f.Members = w.setting.members
-	targets := Clusters(f.Binding)
-	f.Objects = make(map[string]*Object, len(targets))
-	for _, target := range targets {
-		if !w.setting.holds(target) {
-			continue
-		}
-		o, err := s.optional(ctx, memberObjectKey(w.Indexed, target), index.Known)
-		if err != nil {
-			return nil, err
-		}
-		if o == nil {
-			continue
-		}
-		if f.Objects[target], err = index.Decode[Object](o); err != nil {
-			return nil, err
-		}
-	}
-	return f, s.addOverrides(ctx, w, f)
+	return Gather(w.kind, template, &indexed{s, ctx, w})
 }
 
-// addPolicy adds the policy that claimed the workload, as far as the caller may see it.
-func (s *Service) addPolicy(ctx context.Context, w *Workload, f *Facts) error {
-	ref := PolicyRefOf(f.Template)
-	if ref == nil {
-		return nil
-	}
-	o, err := s.optional(ctx, policyKey(w.Indexed.Cluster, ref), index.Whole)
-	if err != nil || o == nil {
-		return err
-	}
+// indexed is the Source of a workload that the index is asked for.
+type indexed struct {
+	service *Service
+	ctx     context.Context //nolint:containedctx // It lives as long as the one call that makes it.
+	*Workload
+}
+
+// Binding implements Source.
+func (i *indexed) Binding() (*workv1alpha2.ResourceBinding, error) {
+	return decodedOptional[workv1alpha2.ResourceBinding](i, bindingKey(i.Indexed), index.Whole)
+}
+
+// Policy implements Source.
+func (i *indexed) Policy(ref *PolicyRef) (*policyv1alpha1.PropagationSpec, error) {
 	// Both kinds have the same spec.
-	p, err := index.Decode[policyv1alpha1.PropagationPolicy](o)
-	if err == nil {
-		f.Policy = &p.Spec
+	p, err := decodedOptional[policyv1alpha1.PropagationPolicy](i, policyKey(i.Indexed.Cluster, ref), index.Whole)
+	if err != nil || p == nil {
+		return nil, err
 	}
-	return err
+	return &p.Spec, nil
 }
 
-// addOverrides adds what override policies changed in the clusters where it matters.
-func (s *Service) addOverrides(ctx context.Context, w *Workload, f *Facts) error {
-	for _, cluster := range f.unexplained() {
-		work, err := s.optional(ctx, workKey(w.Indexed, cluster), index.Metadata)
-		if err != nil {
-			return err
-		}
-		if work != nil {
-			Record(f.Overrides, work.Meta.Namespace, work.Meta.Annotations)
-		}
+// Members implements Source.
+func (i *indexed) Members() (map[string]Member, error) {
+	err := i.service.look(i.ctx, i.setting)
+	return i.setting.members, err
+}
+
+// Object implements Source.
+func (i *indexed) Object(cluster string) (*Object, error) {
+	if !i.setting.holds(cluster) {
+		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
 	}
-	return nil
+	return decodedOptional[Object](i, memberObjectKey(i.Indexed, cluster), index.Known)
+}
+
+// Work implements Source.
+func (i *indexed) Work(cluster string) (*metav1.ObjectMeta, error) {
+	o, err := i.service.optional(i.ctx, workKey(i.Indexed, cluster), index.Metadata)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return &o.Meta, nil
+}
+
+// decodedOptional is an object that may be missing; nil when it is.
+func decodedOptional[T any](i *indexed, key index.Key, detail index.Detail) (*T, error) {
+	o, err := i.service.optional(i.ctx, key, detail)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return index.Decode[T](o)
 }
 
 // optional reads so much of an object that may be missing; nil when it is.

@@ -36,10 +36,15 @@ func (k Kind) BindingName(name string) string { return BindingName(k.GVK().Kind,
 // OfWork names the workload of a kind that a Work was made for, from the Work's
 // annotations; false for a Work of anything else.
 func OfWork(k Kind, annotations map[string]string) (namespace, name string, ok bool) {
-	binding := annotations[workv1alpha2.ResourceBindingNameAnnotationKey]
-	name, ok = strings.CutSuffix(binding, k.BindingName(""))
+	name, ok = k.OfBinding(annotations[workv1alpha2.ResourceBindingNameAnnotationKey])
 	namespace = annotations[workv1alpha2.ResourceBindingNamespaceAnnotationKey]
-	return namespace, name, ok && name != "" && namespace != ""
+	return namespace, name, ok && namespace != ""
+}
+
+// OfBinding is the reverse of Kind.BindingName; false for a binding of another kind.
+func (k Kind) OfBinding(binding string) (name string, ok bool) {
+	name, ok = strings.CutSuffix(binding, k.BindingName(""))
+	return name, ok && name != ""
 }
 
 // WorkName is the name of the Work of a workload of this kind.

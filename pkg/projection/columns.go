@@ -1,0 +1,146 @@
+package projection
+
+import "strings"
+
+// column is a column of a table, with its type in PostgreSQL. Its name is also that of
+// the field in JSON: rows go to the database and come back as JSON, many at once.
+type column struct{ name, kind string }
+
+// The types of columns. SQLite stores lists and documents as JSON text.
+const (
+	text     = "text"
+	integer  = "integer"
+	bigint   = "bigint"
+	boolean  = "boolean"
+	list     = "text[]"
+	document = "jsonb"
+)
+
+// workloadKey are the columns that name a workload.
+var workloadKey = []column{{"instance", text}, {"namespace", text}, {"name", text}, {"kind", text}}
+
+// workloadColumns are those of the table workload besides its key: what lists are
+// filtered, ordered and counted by. The table is narrow, so that counting reads little.
+var workloadColumns = []column{
+	{"health", text}, {"uid", text}, {"resource_version", text}, {"created_at", bigint}, {"label_kv", list},
+	{"clusters", list}, {"scheduled", list}, {"policy_namespace", text}, {"policy_name", text}, {"work_name", text}, {"projection", integer},
+}
+
+// docColumns are those of the table workload_doc: what a page shows, read by the ID of
+// the row in workload.
+var docColumns = []column{
+	{"labels", document}, {"images", list}, {"desired", integer}, {"updated", integer}, {"ready", integer}, {"available", integer},
+	{"message", text}, {"suspended", boolean}, {"deleting", boolean}, {"placements", document},
+}
+
+var (
+	memberKey         = []column{{"instance", text}, {"name", text}}
+	memberColumns     = []column{{"labels", document}, {"spec", document}, {"conditions", document}}
+	collectionKey     = []column{{"cluster", text}}
+	collectionColumns = []column{{"instance", text}, {"stale", boolean}}
+	changeColumns     = []column{{"cluster", text}, {"grp", text}, {"resource", text}, {"namespace", text}, {"name", text}}
+	resourceColumns   = append([]column{{"version", text}}, changeColumns...)
+)
+
+// definition is the column in CREATE TABLE. Columns that are added to a table later need
+// a default for the rows that it has.
+func (c column) definition(postgres bool) string {
+	kind, none := c.kind, map[string]string{text: "''", integer: "0", bigint: "0", boolean: "false", list: "'{}'", document: "'null'"}[c.kind]
+	if !postgres {
+		kind = map[string]string{text: "TEXT", integer: "INTEGER", bigint: "INTEGER", boolean: "INTEGER", list: "TEXT", document: "TEXT"}[c.kind]
+		if c.kind == list {
+			none = "'[]'"
+		}
+	}
+	return c.name + " " + kind + " NOT NULL DEFAULT " + none
+}
+
+// names lists columns, each after a prefix.
+func names(prefix string, columns ...[]column) string {
+	var all []string
+	for _, some := range columns {
+		for _, c := range some {
+			all = append(all, prefix+c.name)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// rows is the part of a FROM clause that makes rows r of the first parameter, a JSON list.
+func (db *DB) rows(columns ...[]column) string {
+	var all []string
+	for _, some := range columns {
+		for _, c := range some {
+			switch {
+			case db.postgres:
+				all = append(all, c.name+" "+c.kind)
+			case c.kind == list || c.kind == document:
+				all = append(all, "value->'"+c.name+"' AS "+c.name)
+			default:
+				all = append(all, "value->>'"+c.name+"' AS "+c.name)
+			}
+		}
+	}
+	if db.postgres {
+		return "jsonb_to_recordset($1::jsonb) AS r(" + strings.Join(all, ", ") + ")"
+	}
+	return "(SELECT " + strings.Join(all, ", ") + " FROM json_each($1)) AS r"
+}
+
+// of are the columns of a table that a statement knows by an alias.
+type of struct {
+	alias   string
+	columns []column
+}
+
+// object is the expression that makes a JSON object of columns.
+func (db *DB) object(tables ...of) string {
+	function := "json_object"
+	if db.postgres {
+		function = "jsonb_build_object"
+	}
+	var all []string
+	for _, t := range tables {
+		for _, c := range t.columns {
+			value := t.alias + "." + c.name
+			switch {
+			case db.postgres:
+			case c.kind == list || c.kind == document:
+				value = "json(" + value + ")"
+			case c.kind == boolean:
+				value = "json(CASE WHEN " + value + " THEN 'true' ELSE 'false' END)"
+			}
+			all = append(all, "'"+c.name+"', "+value)
+		}
+	}
+	return "CAST(" + function + "(" + strings.Join(all, ", ") + ") AS text)"
+}
+
+// upsert is the statement that stores rows of a JSON list: it inserts those that are new
+// and changes those that differ.
+func (db *DB) upsert(table string, key, columns []column) string {
+	return "INSERT INTO kairship." + table + " AS t (" + names("", key, columns) + ") SELECT " + names("r.", key, columns) +
+		" FROM " + db.rows(key, columns) + " WHERE true" + db.onConflict(key, columns)
+}
+
+// onConflict is the end of an INSERT into a table with the alias t.
+func (db *DB) onConflict(key, columns []column) string {
+	set := make([]string, len(columns))
+	for i, c := range columns {
+		set[i] = c.name + " = excluded." + c.name
+	}
+	differs := " IS NOT "
+	if db.postgres {
+		differs = " IS DISTINCT FROM "
+	}
+	return " ON CONFLICT (" + names("", key) + ") DO UPDATE SET " + strings.Join(set, ", ") +
+		" WHERE (" + names("t.", columns) + ")" + differs + "(" + names("excluded.", columns) + ")"
+}
+
+// contains is the condition that a list has the text of a parameter.
+func (db *DB) contains(column, parameter string) string {
+	if db.postgres {
+		return column + " @> ARRAY[" + parameter + "::text]"
+	}
+	return "EXISTS (SELECT 1 FROM json_each(" + column + ") WHERE value = " + parameter + ")"
+}

@@ -1,0 +1,225 @@
+package projector
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
+)
+
+// most is how many changes may wait while rows are compared: what they concern cannot be
+// told apart from a difference, and has to be found out for each page.
+const most = 2000
+
+// ErrBusy means that rows cannot be compared now, because too many changes wait.
+var ErrBusy = errors.New("too many changes wait for the projector")
+
+// Check compares all rows with what is computed from the index now, repairs those that
+// differ, and returns how many there were. Rows that a waiting change concerns are left out.
+func (p *Projector) Check(ctx context.Context) (differences int, err error) {
+	return p.check(ctx, func() error { return nil })
+}
+
+// check does what Check does. It calls keepUp before each page of rows, so that changes do not
+// wait for the end of a long comparison.
+func (p *Projector) check(ctx context.Context, keepUp func() error) (differences int, err error) {
+	members, err := p.checkMembers(ctx)
+	differences += members
+	if err != nil {
+		return differences, err
+	}
+	for after, found := int64(0), batch; found == batch; {
+		var last int64
+		var repaired int
+		if err := keepUp(); err != nil {
+			return differences, err
+		}
+		found, repaired, err = p.page(ctx, func(s *projection.Snapshot) (keys []projection.WorkloadKey, err error) {
+			keys, last, err = s.Keys(after, batch)
+			return keys, err
+		})
+		differences += repaired
+		if err != nil {
+			return differences, err
+		}
+		after = last
+	}
+	for _, kind := range workload.Kinds() {
+		// What is missing is there afterwards, unless a waiting change concerns it.
+		for found, repaired := batch, batch; found == batch && repaired > 0; {
+			gvr := kind.GVR()
+			if err := keepUp(); err != nil {
+				return differences, err
+			}
+			found, repaired, err = p.page(ctx, func(s *projection.Snapshot) ([]projection.WorkloadKey, error) {
+				return s.Missing(string(kind), gvr.Group, gvr.Version, gvr.Resource, batch)
+			})
+			differences += repaired
+			if err != nil {
+				return differences, err
+			}
+		}
+	}
+	return differences, nil
+}
+
+// page compares some rows.
+func (p *Projector) page(ctx context.Context, find func(*projection.Snapshot) ([]projection.WorkloadKey, error)) (found, repaired int, err error) {
+	err = p.untilFirst(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+		found, repaired = 0, 0
+		keys, err := find(s)
+		if err != nil || len(keys) == 0 {
+			return &projection.Writes{}, err
+		}
+		found = len(keys)
+		l, all, err := waiting(s)
+		if err != nil {
+			return nil, err
+		}
+		rows, gone, err := l.evaluate(keys)
+		if err != nil {
+			return nil, err
+		}
+		stored, err := s.Workloads(keys)
+		if err != nil {
+			return nil, err
+		}
+		w := p.compare(stored, rows, gone, all.workloads)
+		repaired = len(w.Workloads) + len(w.GoneWorkloads)
+		return w, nil
+	})
+	if err != nil {
+		return found, 0, err
+	}
+	p.Metrics.differences.Add(float64(repaired))
+	return found, repaired, nil
+}
+
+// waiting finds what the changes that wait concern.
+func waiting(s *projection.Snapshot) (*loader, *concerns, error) {
+	changes, err := s.Pending(most + 1)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(changes) > most {
+		return nil, nil, ErrBusy
+	}
+	l, err := newLoader(s)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := concernsOf(s, changes, l.joined)
+	if err != nil {
+		return nil, nil, err
+	}
+	for key := range all.members {
+		all.many = append(all.many, projection.Affected{Instance: key.Instance, Member: key.Name})
+	}
+	for i := range all.many {
+		keys, err := s.Affected(&all.many[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, key := range keys {
+			all.workloads[key] = true
+		}
+	}
+	return l, all, nil
+}
+
+// compare finds the rows that differ from what was computed.
+func (p *Projector) compare(stored, computed []projection.Workload, gone []projection.WorkloadKey, waiting map[projection.WorkloadKey]bool) *projection.Writes {
+	w := &projection.Writes{}
+	rows := make(map[projection.WorkloadKey]*projection.Workload, len(stored))
+	for i := range stored {
+		rows[stored[i].WorkloadKey] = &stored[i]
+	}
+	for i := range computed {
+		now := &computed[i]
+		if waiting[now.WorkloadKey] {
+			continue
+		}
+		row := rows[now.WorkloadKey]
+		if row == nil {
+			p.Log.Info("Row of the projection was missing, stored", "workload", now.WorkloadKey)
+		} else if fields := differing(*row, *now); len(fields) > 0 {
+			p.Log.Info("Row of the projection differed, repaired", "workload", now.WorkloadKey, "fields", fields)
+		} else {
+			continue
+		}
+		w.Workloads = append(w.Workloads, *now)
+	}
+	for _, key := range gone {
+		if !waiting[key] {
+			p.Log.Info("Row of the projection was left over, removed", "workload", key)
+			w.GoneWorkloads = append(w.GoneWorkloads, key)
+		}
+	}
+	return w
+}
+
+// checkMembers compares the rows of the members.
+func (p *Projector) checkMembers(ctx context.Context) (repaired int, err error) {
+	err = p.untilFirst(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+		l, all, err := waiting(s)
+		if err != nil {
+			return nil, err
+		}
+		keys, err := s.MemberKeys()
+		if err != nil {
+			return nil, err
+		}
+		keys = slices.DeleteFunc(keys, func(key projection.MemberKey) bool { return all.members[key] })
+		w := &projection.Writes{}
+		err = l.compareMembers(keys, w)
+		repaired = len(w.Members) + len(w.GoneMembers)
+		return w, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	p.Metrics.differences.Add(float64(repaired))
+	return repaired, nil
+}
+
+// untilFirst does a Round until no other projector is faster.
+func (p *Projector) untilFirst(ctx context.Context, compute func(*projection.Snapshot) (*projection.Writes, error)) error {
+	for {
+		err := p.DB.Round(ctx, compute)
+		if !projection.Overtaken(err) {
+			return err
+		}
+		if err := pause(ctx, shortestPause); err != nil {
+			return err
+		}
+	}
+}
+
+// differing names the fields in which two rows differ.
+func differing(a, b any) []string {
+	x, y := fields(a), fields(b)
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(y)) {
+		if !bytes.Equal(x[name], y[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func fields(row any) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	text, err := json.Marshal(row)
+	if err == nil {
+		err = json.Unmarshal(text, &all)
+	}
+	if err != nil {
+		panic(err) // Rows are plain data.
+	}
+	return all
+}

@@ -1,0 +1,51 @@
+package projector
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
+)
+
+// rowOf is the row of a workload: what its template says, and the state that its facts
+// give. A state that cannot be computed is UNKNOWN, with the reason.
+func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workload.Facts, err error) projection.Workload {
+	kind := workload.Kind(key.Kind)
+	row := projection.Workload{
+		WorkloadKey: key, Projection: projection.Version,
+		Health:  string(workload.HealthUnknown),
+		LabelKV: []string{}, Clusters: []string{}, Scheduled: []string{}, Images: []string{}, Placements: []projection.Placement{}, Labels: map[string]string{},
+		WorkName: kind.WorkName(key.Namespace, key.Name),
+	}
+	if template != nil {
+		row.UID, row.ResourceVersion = string(template.UID), template.ResourceVersion
+		row.CreatedAt, row.Deleting = template.CreationTimestamp.Unix(), template.Deleting()
+		for _, name := range slices.Sorted(maps.Keys(template.Labels)) {
+			row.Labels[name] = template.Labels[name]
+			row.LabelKV = append(row.LabelKV, name+"="+template.Labels[name])
+		}
+		row.Images = template.Images()
+		if ref := workload.PolicyRefOf(template); ref != nil {
+			row.PolicyNamespace, row.PolicyName = ref.Namespace, ref.Name
+		}
+	}
+	if err != nil {
+		row.Message = "the state cannot be computed: " + err.Error()
+		return row
+	}
+	status := workload.Evaluate(*facts)
+	row.Health, row.Message, row.Suspended = string(status.Health), status.Message, status.Suspended
+	row.Desired, row.Updated, row.Ready, row.Available = status.Replicas.Desired, status.Replicas.Updated, status.Replicas.Ready, status.Replicas.Available
+	for _, p := range status.Placements {
+		row.Clusters = append(row.Clusters, p.Cluster)
+		if p.Scheduled {
+			row.Scheduled = append(row.Scheduled, p.Cluster)
+		}
+		row.Placements = append(row.Placements, projection.Placement{
+			Cluster: p.Cluster, Scheduled: p.Scheduled, Evicting: p.Evicting, Suspended: p.Suspended, Applied: p.Applied, Stale: p.Stale,
+			Desired: p.Desired, Ready: p.Ready, Available: p.Available, Updated: p.Updated, Health: string(p.Health), Message: p.Message,
+		})
+	}
+	return row
+}

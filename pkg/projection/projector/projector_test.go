@@ -1,0 +1,295 @@
+package projector
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
+)
+
+// TestCaptured: the row of each workload that was captured in a fleet has the state that
+// its objects give.
+func TestCaptured(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(capturedFolder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		tried := 0
+		for _, folder := range folders {
+			if info, err := os.Stat(folder); err != nil || !info.IsDir() {
+				continue
+			}
+			c := load(t, filepath.Base(folder))
+			w.save(t, c)
+			w.is(t, filepath.Base(folder), c)
+			for _, cluster := range []string{"k-alpha", "m1", "m2", "m3"} {
+				index.Clean(t, cluster)
+			}
+			w.drain(t)
+			for _, table := range []string{"workload", "workload_doc", "member", "outbox"} {
+				if n := index.Number(t, "SELECT count(*) FROM kairship."+table); n != 0 {
+					t.Errorf("%s: %d rows are left in %s after its deletion", c.key.Name, n, table)
+				}
+			}
+			tried++
+		}
+		if tried < 30 {
+			t.Errorf("only %d workloads were tried", tried)
+		}
+	})
+}
+
+// TestDirty: a change of each object that a state is computed from changes the row.
+func TestDirty(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		w.is(t, "at first", c)
+		row := func() *projection.Workload { return w.row(t, c.key) }
+		healthy := string(workload.HealthHealthy)
+		for _, step := range []struct {
+			reason string
+			do     func()
+			is     func(*projection.Workload) bool
+		}{
+			{"a member is not ready", func() { index.Save(t, c.change(t, "cluster-m1", `"status": "True"`, `"status": "False"`)) },
+				func(r *projection.Workload) bool { return r.Health == string(workload.HealthDegraded) }},
+			{"the member is ready again", func() { index.Save(t, c.change(t, "cluster-m1", `"status": "False"`, `"status": "True"`)) },
+				func(r *projection.Workload) bool { return r.Health == healthy }},
+			{"the object in a member has other figures", func() { index.Save(t, c.change(t, "object-m2", `"readyReplicas": 3`, `"readyReplicas": 2`)) },
+				func(r *projection.Workload) bool { return r.Ready == 3 }},
+			{"the member is joined to another instance", func() { w.collect(t, "m1", "alpha", false, "m2", "beta", false) },
+				func(r *projection.Workload) bool { return r.Ready == 4 }},
+			{"it is back, and not followed", func() { w.collect(t, "m1", "alpha", false, "m2", "alpha", true) },
+				func(r *projection.Workload) bool { return r.Ready == 4 }},
+			{"it is followed again", func() { w.collect(t, "m1", "alpha", false, "m2", "alpha", false) },
+				func(r *projection.Workload) bool { return r.Ready == 3 }},
+			{"the object in a member is deleted", func() { index.Delete(t, c.objects["object-m2"]) },
+				func(r *projection.Workload) bool { return r.Ready == 4 }},
+			{"the binding is deleted", func() { index.Delete(t, c.objects["binding"]) },
+				func(r *projection.Workload) bool { return r.Health != healthy && len(r.Placements) == 0 }},
+			{"the template is deleted", func() { index.Delete(t, c.objects["template"]) },
+				func(r *projection.Workload) bool { return r == nil }},
+		} {
+			step.do()
+			w.drain(t)
+			if got := row(); !step.is(got) {
+				t.Errorf("%s: the row is %+v", step.reason, got)
+			}
+			w.agrees(t, step.reason, 0)
+		}
+	})
+}
+
+// TestPolicy: a policy changed and its binding did not yet, which the state shows.
+func TestPolicy(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		ref := workload.PolicyRefOf(c.facts.Template)
+		policy := projectiontest.Object{
+			Cluster: "k-alpha", Group: "policy.karmada.io", Version: "v1alpha1", Resource: "propagationpolicies", Namespace: ref.Namespace, Name: ref.Name,
+			UID: "p", ResourceVersion: "1", Text: `{"spec":{"resourceSelectors":[],"placement":{"clusterAffinity":{"clusterNames":["m9"]}}}}`,
+		}
+		index.Save(t, policy)
+		w.drain(t)
+		if got := w.row(t, c.key).Health; got != string(workload.HealthProgressing) {
+			t.Errorf("its health is %s after a change of its policy", got)
+		}
+		w.agrees(t, "the policy changed", 0)
+		index.Delete(t, policy)
+		w.drain(t)
+		w.is(t, "the policy is deleted", c)
+	})
+}
+
+// TestWork: overrides that explain another number of replicas come from the Works.
+func TestWork(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "override-replicas")
+		w.save(t, c)
+		w.is(t, "with its Works", c)
+		with := w.row(t, c.key).Desired
+		for what, o := range c.objects {
+			if o.Resource == "works" {
+				index.Delete(t, c.objects[what])
+			}
+		}
+		w.drain(t)
+		if without := w.row(t, c.key).Desired; without == with {
+			t.Errorf("%d replicas are desired with and without the Works", with)
+		}
+		w.agrees(t, "without its Works", 0)
+	})
+}
+
+// TestUnreadable: an object that cannot be read keeps no other workload from being computed.
+func TestUnreadable(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		broken := c.objects["template"]
+		broken.Name, broken.Text = "broken", `{"metadata":{"name":7}}`
+		index.Save(t, broken)
+		w.save(t, c)
+		w.is(t, "beside one that cannot be read", c)
+		row := w.row(t, projection.WorkloadKey{Instance: "alpha", Namespace: c.key.Namespace, Name: "broken", Kind: c.key.Kind})
+		if row == nil || row.Health != string(workload.HealthUnknown) || row.Message == "" {
+			t.Errorf("the row of the one that cannot be read is %+v", row)
+		}
+	})
+}
+
+// TestRepair: rows that changed behind the projector's back are found, counted and repaired.
+func TestRepair(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		for _, step := range []struct {
+			reason    string
+			statement string
+			want      int
+		}{
+			{"nothing was changed", "DELETE FROM kairship.outbox", 0},
+			{"a health", "UPDATE kairship.workload SET health = 'DEGRADED'", 1},
+			{"a figure", "UPDATE kairship.workload_doc SET ready = 77", 1},
+			{"a whole row", "DELETE FROM kairship.workload", 1},
+			{"a row of no workload", "INSERT INTO kairship.workload (instance, namespace, name, kind) VALUES ('alpha', 'shop', 'ghost', 'DEPLOYMENT')", 1},
+			{"a member", "DELETE FROM kairship.member WHERE name = 'm1'", 1},
+		} {
+			index.Exec(t, step.statement)
+			before := testutil.ToFloat64(w.Metrics.differences)
+			w.agrees(t, step.reason, step.want)
+			if got := int(testutil.ToFloat64(w.Metrics.differences) - before); got != step.want {
+				t.Errorf("%s: %d differences were counted, want %d", step.reason, got, step.want)
+			}
+			w.drain(t)
+			w.is(t, step.reason, c)
+		}
+		// A row that a waiting change concerns does not differ: it is on its way.
+		index.Save(t, c.change(t, "object-m2", `"readyReplicas": 3`, `"readyReplicas": 2`))
+		w.agrees(t, "a change waits", 0)
+		if got := w.row(t, c.key).Ready; got != 4 {
+			t.Errorf("the comparison took the change that waits: %d replicas are ready", got)
+		}
+		w.drain(t)
+		w.agrees(t, "the change was dealt with", 0)
+	})
+}
+
+// TestRebuild: rows of a projection that was not kept are computed, and left-over ones removed.
+func TestRebuild(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		index.Exec(t, "UPDATE kairship.workload SET health = 'DEGRADED'")
+		index.Exec(t, "INSERT INTO kairship.workload (instance, namespace, name, kind) VALUES ('alpha', 'shop', 'ghost', 'DEPLOYMENT')")
+		index.Exec(t, "DELETE FROM kairship.member")
+		index.Exec(t, "UPDATE kairship.meta SET state = ?", projection.Needed)
+		if err := w.rebuildIfNeeded(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := w.DB.State(t.Context()); err != nil || got != projection.Building {
+			t.Errorf("the projection is %s (%v) before the rebuild has ended", got, err)
+		}
+		w.drain(t)
+		if got, err := w.DB.State(t.Context()); err != nil || got != projection.Complete {
+			t.Errorf("the projection is %s (%v) after the rebuild", got, err)
+		}
+		w.is(t, "after the rebuild", c)
+		if n := index.Number(t, "SELECT count(*) FROM kairship.workload"); n != 1 {
+			t.Errorf("%d rows are there, want 1", n)
+		}
+	})
+}
+
+// TestDatabaseError: what cannot be stored stays in the outbox.
+func TestDatabaseError(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		refuse, allow := "ALTER TABLE kairship.workload_doc ADD CONSTRAINT refused CHECK (ready <> 3)", "ALTER TABLE kairship.workload_doc DROP CONSTRAINT refused"
+		if !index.Postgres {
+			refuse = "CREATE TRIGGER refused BEFORE UPDATE ON kairship.workload_doc WHEN NEW.ready = 3 BEGIN SELECT RAISE(ABORT, 'refused'); END"
+			allow = "DROP TRIGGER refused"
+		}
+		index.Exec(t, refuse)
+		index.Save(t, c.change(t, "object-m2", `"readyReplicas": 3`, `"readyReplicas": 2`))
+		for range 3 {
+			if taken, err := w.Step(t.Context()); err == nil || taken != 0 {
+				t.Errorf("%d changes were dealt with (%v) although nothing can be stored", taken, err)
+			}
+		}
+		if n := index.Number(t, "SELECT count(*) FROM kairship.outbox"); n != 1 {
+			t.Errorf("%d changes are left, want 1", n)
+		}
+		index.Exec(t, allow)
+		w.drain(t)
+		if got := w.row(t, c.key).Ready; got != 3 {
+			t.Errorf("%d replicas are ready, want 3", got)
+		}
+		w.agrees(t, "after the error", 0)
+	})
+}
+
+// TestOvertaken: a projector whose snapshot is old stores nothing.
+func TestOvertaken(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		other := open(t, index)
+		index.Save(t, c.change(t, "object-m2", `"readyReplicas": 3`, `"readyReplicas": 2`))
+		err := w.DB.Round(t.Context(), func(s *projection.Snapshot) (*projection.Writes, error) {
+			changes, err := s.Pending(batch)
+			if err != nil {
+				return nil, err
+			}
+			writes, err := dealWith(s, changes)
+			index.Save(t, c.change(t, "object-m2", `"readyReplicas": 2`, `"readyReplicas": 1`))
+			if theirs := drain(t.Context(), &impatient{other}); theirs != nil && !projection.Overtaken(theirs) {
+				t.Error(theirs)
+			}
+			return writes, err
+		})
+		if err != nil && !projection.Overtaken(err) {
+			t.Error(err)
+		}
+		w.drain(t)
+		if got := w.row(t, c.key).Ready; got != 2 {
+			t.Errorf("%d replicas are ready, want 2", got)
+		}
+		w.agrees(t, "after both", 0)
+	})
+}
+
+// stepper takes changes.
+type stepper interface {
+	Step(ctx context.Context) (int, error)
+}
+
+// impatient does not try again when another projector is faster.
+type impatient struct{ *Projector }
+
+// Step implements stepper.
+func (i *impatient) Step(ctx context.Context) (int, error) {
+	taken, err := i.Projector.Step(ctx)
+	if projection.Overtaken(err) {
+		return 0, nil
+	}
+	return taken, err
+}

@@ -1,0 +1,130 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/projection"
+)
+
+const (
+	// shortestPause and longestPause are between two looks at the outbox: the shortest
+	// after a change, then longer while there is none.
+	shortestPause = 20 * time.Millisecond
+	longestPause  = 250 * time.Millisecond
+	// lookInterval is the time between two looks at what changes rarely.
+	lookInterval = time.Second
+	// DefaultCheckInterval is the time between two comparisons of all rows.
+	DefaultCheckInterval = time.Minute
+	// checkPause is how many times as long as a comparison the pause after it is at least.
+	checkPause = 10
+)
+
+// Run keeps the projection until something fails or the context ends. Several may run;
+// one works.
+func (p *Projector) Run(ctx context.Context) error {
+	if err := p.DB.Install(ctx); err != nil {
+		return err
+	}
+	wait := shortestPause
+	var nextLook time.Time
+	for nextCheck := time.Now().Add(p.CheckInterval); ; {
+		if now := time.Now(); now.After(nextLook) {
+			nextLook = now.Add(lookInterval)
+			if err := p.look(ctx); err != nil {
+				return err
+			}
+		}
+		taken, err := p.keepUp(ctx)
+		if err != nil {
+			return err
+		}
+		if begun := time.Now(); begun.After(nextCheck) {
+			if err := p.inspect(ctx); err != nil {
+				return err
+			}
+			nextCheck = time.Now().Add(max(p.CheckInterval, checkPause*time.Since(begun)))
+		}
+		if taken == batch {
+			continue // More may wait.
+		}
+		if wait = min(2*wait, longestPause); taken > 0 {
+			wait = shortestPause
+		}
+		if err := pause(ctx, wait); err != nil {
+			return err
+		}
+	}
+}
+
+// keepUp deals with the first changes of the outbox, unless another projector does.
+func (p *Projector) keepUp(ctx context.Context) (taken int, err error) {
+	taken, err = p.Step(ctx)
+	if projection.Overtaken(err) {
+		return 0, nil
+	}
+	return taken, err
+}
+
+// look measures the lag, takes over what the inventory knows, and begins a rebuild where
+// one is needed.
+func (p *Projector) look(ctx context.Context) error {
+	if p.Collections != nil {
+		collections, err := p.Collections(ctx)
+		if err != nil {
+			return err
+		}
+		if err := p.DB.SetCollections(ctx, collections); err != nil {
+			return err
+		}
+	}
+	if err := p.rebuildIfNeeded(ctx); err != nil {
+		return err
+	}
+	lag, err := p.DB.Lag(ctx)
+	if err == nil {
+		p.Metrics.Measured(lag)
+	}
+	return err
+}
+
+// rebuildIfNeeded puts everything into the outbox after triggers or columns were missing.
+func (p *Projector) rebuildIfNeeded(ctx context.Context) error {
+	state, err := p.DB.State(ctx)
+	if err != nil || state != projection.Needed {
+		return err
+	}
+	p.Log.Info("Rebuilding the projection")
+	return p.DB.Rebuild(ctx)
+}
+
+// inspect makes triggers and tables that were removed again, and compares all rows.
+func (p *Projector) inspect(ctx context.Context) error {
+	if err := p.DB.Install(ctx); err != nil {
+		return err
+	}
+	state, err := p.DB.State(ctx)
+	if err != nil || state != projection.Complete {
+		return err // Rows are missing that are on their way.
+	}
+	_, err = p.check(ctx, func() error {
+		_, err := p.keepUp(ctx)
+		return err
+	})
+	if !errors.Is(err, ErrBusy) {
+		return err
+	}
+	p.Log.V(1).Info("The projection is not compared now", "reason", ErrBusy.Error())
+	return nil
+}
+
+// pause waits; its error is that of the context.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}

@@ -1,0 +1,153 @@
+package projection
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+)
+
+// The locks of PostgreSQL that say who works on the projection.
+const (
+	installLock int64 = 0x6b616972_00000001
+	roundLock   int64 = 0x6b616972_00000002
+)
+
+// Writes are what a Round stores.
+type Writes struct {
+	// Done are the IDs of the changes that are dealt with.
+	Done []int64
+	// Workloads and Members are rows to store, the others are to be removed.
+	Workloads     []Workload
+	GoneWorkloads []WorkloadKey
+	Members       []Member
+	GoneMembers   []MemberKey
+	// Consequences are conditions for the workloads to compute again later.
+	Consequences []Affected
+	// Complete reports whether a rebuild has ended.
+	Complete bool
+}
+
+func (w *Writes) empty() bool {
+	return len(w.Done)+len(w.Workloads)+len(w.GoneWorkloads)+len(w.Members)+len(w.GoneMembers)+len(w.Consequences) == 0 && !w.Complete
+}
+
+// Round reads a snapshot and stores what was computed from it. It changes nothing when
+// another projector stored something since the snapshot; see Overtaken.
+func (db *DB) Round(ctx context.Context, compute func(*Snapshot) (*Writes, error)) error {
+	if db.postgres {
+		return db.roundPostgres(ctx, compute)
+	}
+	return db.roundSQLite(ctx, compute)
+}
+
+// roundPostgres is one transaction. The lock keeps other projectors from working in
+// vain; that a row which another transaction changed since the snapshot cannot be
+// changed is what makes it exact.
+func (db *DB) roundPostgres(ctx context.Context, compute func(*Snapshot) (*Writes, error)) error {
+	tx, err := db.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelRepeatableRead})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // After a commit it does nothing.
+	var locked bool
+	if err := tx.QueryRowContext(ctx, "SELECT pg_try_advisory_xact_lock($1)", roundLock).Scan(&locked); err != nil {
+		return err
+	}
+	if !locked {
+		return errOvertaken
+	}
+	writes, err := compute(&Snapshot{db: db, session: tx, ctx: ctx})
+	if err != nil || writes.empty() {
+		return err
+	}
+	if err := db.store(ctx, tx, writes); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// roundSQLite is a transaction that reads and a short one that writes, which counts the
+// Rounds: when there was another one in between, the snapshot is old.
+func (db *DB) roundSQLite(ctx context.Context, compute func(*Snapshot) (*Writes, error)) error {
+	var round int64
+	var writes *Writes
+	const number = "SELECT round FROM kairship.meta"
+	err := db.onConn(ctx, "BEGIN", func(s session) error {
+		err := s.QueryRowContext(ctx, db.text(number)).Scan(&round)
+		if err != nil {
+			return err
+		}
+		writes, err = compute(&Snapshot{db: db, session: s, ctx: ctx})
+		return err
+	})
+	if err != nil || writes.empty() {
+		return err
+	}
+	return db.immediate(ctx, func(s session) error {
+		var now int64
+		if err := s.QueryRowContext(ctx, db.text(number)).Scan(&now); err != nil {
+			return err
+		}
+		if now != round {
+			return errOvertaken
+		}
+		if err := db.exec(ctx, s, "UPDATE kairship.meta SET round = round + 1"); err != nil {
+			return err
+		}
+		return db.store(ctx, s, writes)
+	})
+}
+
+// store stores what a Round has computed.
+func (db *DB) store(ctx context.Context, s session, w *Writes) error {
+	id := []column{{"id", bigint}}
+	done := make([]map[string]int64, len(w.Done))
+	for i, number := range w.Done {
+		done[i] = map[string]int64{"id": number}
+	}
+	theDoc := " FROM " + db.rows(workloadKey) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey)
+	for _, step := range []struct {
+		rows      any
+		n         int
+		statement string
+	}{
+		{done, len(done), "DELETE FROM kairship.outbox WHERE id IN (SELECT r.id FROM " + db.rows(id) + ")"},
+		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_doc WHERE id IN (SELECT w.id" + theDoc + ")"},
+		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload WHERE id IN (SELECT w.id" + theDoc + ")"},
+		{w.Workloads, len(w.Workloads), db.upsert("workload", workloadKey, workloadColumns)},
+		{w.Workloads, len(w.Workloads), "INSERT INTO kairship.workload_doc AS t (id, " + names("", docColumns) + ") SELECT w.id, " + names("r.", docColumns) +
+			" FROM " + db.rows(workloadKey, docColumns) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + db.onConflict(id, docColumns)},
+		{w.GoneMembers, len(w.GoneMembers), "DELETE FROM kairship.member WHERE EXISTS (SELECT 1 FROM " + db.rows(memberKey) + " WHERE " + same("kairship.member", memberKey) + ")"},
+		{w.Members, len(w.Members), db.upsert("member", memberKey, memberColumns)},
+	} {
+		if step.n == 0 {
+			continue
+		}
+		rows, err := json.Marshal(step.rows)
+		if err != nil {
+			return err
+		}
+		if err := db.exec(ctx, s, step.statement, string(rows)); err != nil {
+			return err
+		}
+	}
+	for i := range w.Consequences {
+		if err := db.enqueue(ctx, s, &w.Consequences[i]); err != nil {
+			return err
+		}
+	}
+	if w.Complete {
+		return db.exec(ctx, s, "UPDATE kairship.meta SET state = $1 WHERE state = $2", Complete, Building)
+	}
+	return nil
+}
+
+// same is the condition that a row of a table has the key of a row of a parameter.
+func same(table string, key []column) string {
+	conditions := make([]string, len(key))
+	for i, c := range key {
+		conditions[i] = table + "." + c.name + " = r." + c.name
+	}
+	return strings.Join(conditions, " AND ")
+}

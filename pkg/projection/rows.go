@@ -1,0 +1,128 @@
+package projection
+
+// Version is that of what the projector computes: it changes with the meaning of a
+// column, and all rows are then projected again.
+const Version = 1
+
+// WorkloadKey names a workload.
+type WorkloadKey struct {
+	Instance  string `json:"instance"`
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Kind is a workload.Kind, such as DEPLOYMENT.
+	Kind string `json:"kind"`
+}
+
+// Workload is the row of a workload.
+type Workload struct {
+	WorkloadKey
+
+	Health          string `json:"health"`
+	UID             string `json:"uid"`
+	ResourceVersion string `json:"resource_version"`
+	// CreatedAt is in seconds since 1970.
+	CreatedAt int64 `json:"created_at"`
+	// LabelKV are the labels as key=value, for selectors.
+	LabelKV []string `json:"label_kv"`
+	// Clusters are those of all placements, Scheduled those that the workload is scheduled to.
+	Clusters  []string `json:"clusters"`
+	Scheduled []string `json:"scheduled"`
+	// PolicyNamespace is empty for a ClusterPropagationPolicy, PolicyName for no policy.
+	PolicyNamespace string `json:"policy_namespace"`
+	PolicyName      string `json:"policy_name"`
+	// WorkName is the name of the Works that carry the workload.
+	WorkName string `json:"work_name"`
+	// Projection is the Version that the row was computed by.
+	Projection int `json:"projection"`
+
+	Labels     map[string]string `json:"labels"`
+	Images     []string          `json:"images"`
+	Desired    int32             `json:"desired"`
+	Updated    int32             `json:"updated"`
+	Ready      int32             `json:"ready"`
+	Available  int32             `json:"available"`
+	Message    string            `json:"message"`
+	Suspended  bool              `json:"suspended"`
+	Deleting   bool              `json:"deleting"`
+	Placements []Placement       `json:"placements"`
+}
+
+// Placement is the state of a workload in one member cluster.
+type Placement struct {
+	Cluster   string `json:"cluster"`
+	Scheduled bool   `json:"scheduled"`
+	Evicting  bool   `json:"evicting,omitempty"`
+	Suspended bool   `json:"suspended,omitempty"`
+	Applied   bool   `json:"applied,omitempty"`
+	Stale     bool   `json:"stale,omitempty"`
+	Desired   *int32 `json:"desired,omitempty"`
+	Ready     *int32 `json:"ready,omitempty"`
+	Available *int32 `json:"available,omitempty"`
+	Updated   *int32 `json:"updated,omitempty"`
+	Health    string `json:"health"`
+	Message   string `json:"message,omitempty"`
+}
+
+// MemberKey names a member cluster of an instance.
+type MemberKey struct {
+	Instance string `json:"instance"`
+	Name     string `json:"name"`
+}
+
+// Member is so much of Karmada's Cluster object as the states of workloads are computed
+// from. The object itself is large and changes every few seconds.
+type Member struct {
+	MemberKey
+
+	Labels     map[string]string `json:"labels"`
+	Spec       MemberSpec        `json:"spec"`
+	Conditions []MemberCondition `json:"conditions"`
+}
+
+// MemberSpec has the fields that an affinity may name.
+type MemberSpec struct {
+	Provider string   `json:"provider,omitempty"`
+	Region   string   `json:"region,omitempty"`
+	Zones    []string `json:"zones,omitempty"`
+}
+
+// MemberCondition is a condition without its times.
+type MemberCondition struct {
+	Type    string `json:"type"`
+	Status  string `json:"status"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+}
+
+// Collection is what Kairship's inventory knows of a cluster that the index collects from.
+type Collection struct {
+	Cluster string `json:"cluster"`
+	// Instance is the one that the cluster is joined to; empty for none.
+	Instance string `json:"instance"`
+	// Stale reports that the index does not follow the cluster any more.
+	Stale bool `json:"stale"`
+}
+
+// Change names an object that has changed.
+type Change struct {
+	ID       int64  `json:"-"`
+	Cluster  string `json:"cluster"`
+	Group    string `json:"grp"`
+	Resource string `json:"resource"`
+	// Namespace is empty for objects without one.
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+}
+
+// WorkloadGroup is the group of a Change that names a row of the projection which is to
+// be computed again; its resource is the kind of the workload.
+const WorkloadGroup = "projection"
+
+// The lanes of the outbox, in the order in which they are taken: what the collector
+// wrote, rows that follow from the change of an object that many depend on, and rows of
+// a rebuild.
+const (
+	laneCollected = iota
+	laneConsequence
+	laneRebuild
+)

@@ -1,0 +1,168 @@
+package projection
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// table is a table of Kairship.
+type table struct {
+	name string
+	// id is the column that numbers the rows; empty for none.
+	id      string
+	columns []column
+	// key are the columns that are unique together.
+	key []column
+}
+
+var tables = []table{
+	{name: "workload", id: "id", columns: slices.Concat(workloadKey, workloadColumns), key: workloadKey},
+	{name: "workload_doc", columns: slices.Concat([]column{{"id", bigint}}, docColumns), key: []column{{"id", bigint}}},
+	{name: "member", columns: slices.Concat(memberKey, memberColumns), key: memberKey},
+	{name: "collection", columns: slices.Concat(collectionKey, collectionColumns), key: collectionKey},
+	{name: "outbox", id: "id", columns: slices.Concat(changeColumns, []column{{"lane", integer}})},
+	// round counts the Rounds, state is that of the projection, version the one that it was built by.
+	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}}, key: []column{{"id", integer}}},
+}
+
+// indexes are those that serve the projector; those of lists come with the lists.
+func (db *DB) indexes() []string {
+	all := []string{
+		"CREATE INDEX IF NOT EXISTS %soutbox_lane ON kairship.outbox (lane, id)",
+		"CREATE INDEX IF NOT EXISTS %sworkload_work ON kairship.workload (instance, work_name)",
+		"CREATE INDEX IF NOT EXISTS %sworkload_policy ON kairship.workload (instance, policy_namespace, policy_name)",
+		"CREATE INDEX IF NOT EXISTS %sworkload_health ON kairship.workload (instance, health) WHERE health <> 'HEALTHY'",
+	}
+	if db.postgres {
+		all = append(all, "CREATE INDEX IF NOT EXISTS %sworkload_clusters ON kairship.workload USING gin (clusters)")
+	}
+	for i := range all {
+		all[i] = fmt.Sprintf(all[i], db.indexPrefix())
+	}
+	return all
+}
+
+// indexPrefix begins the names of indexes: SQLite has one space of names for all.
+func (db *DB) indexPrefix() string {
+	if db.postgres {
+		return ""
+	}
+	return "kairship_"
+}
+
+// create is the statement that makes a table.
+func (db *DB) create(t *table) string {
+	var parts []string
+	if t.id != "" {
+		kind := " INTEGER PRIMARY KEY AUTOINCREMENT" // Numbers that were used are not used again.
+		if db.postgres {
+			kind = " bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY"
+		}
+		parts = append(parts, t.id+kind)
+	}
+	for _, c := range t.columns {
+		parts = append(parts, c.definition(db.postgres))
+	}
+	if t.name == "outbox" {
+		// Its time is the database's, because the clocks of the programs differ.
+		at := "at REAL NOT NULL DEFAULT (unixepoch('subsec'))"
+		if db.postgres {
+			at = "at double precision NOT NULL DEFAULT extract(epoch FROM clock_timestamp())"
+		}
+		parts = append(parts, at)
+	}
+	if t.key != nil {
+		parts = append(parts, "UNIQUE ("+names("", t.key)+")")
+	}
+	return "CREATE TABLE IF NOT EXISTS kairship." + t.name + " (" + strings.Join(parts, ", ") + ")"
+}
+
+// ErrNoResources means that Clusterpedia has not made its table yet.
+var ErrNoResources = errors.New("the database has no table resources: Clusterpedia makes it when it starts")
+
+// Install makes the tables and triggers that are missing. Where triggers were, changes
+// may have been missed, so that the projection has to be rebuilt.
+func (db *DB) Install(ctx context.Context) error {
+	return db.immediate(ctx, func(s session) error {
+		if err := db.tables(ctx, s); err != nil {
+			return err
+		}
+		installed, err := db.installTriggers(ctx, s)
+		if err != nil {
+			return err
+		}
+		return db.exec(ctx, s, `INSERT INTO kairship.meta AS t (id, version, state) VALUES (1, $1, $2)
+			ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state WHERE $3 OR t.version <> excluded.version`,
+			Version, Needed, installed)
+	})
+}
+
+func (db *DB) tables(ctx context.Context, s session) error {
+	found := false
+	look := "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = 'resources'"
+	if db.postgres {
+		look = "SELECT to_regclass('resources') IS NOT NULL"
+	}
+	if err := s.QueryRowContext(ctx, look).Scan(&found); err != nil {
+		return err
+	}
+	if !found {
+		return ErrNoResources
+	}
+	if db.postgres {
+		// One program at a time: what exists is made again, which fails side by side.
+		if _, err := s.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", installLock); err != nil {
+			return err
+		}
+		if _, err := s.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS kairship"); err != nil {
+			return fmt.Errorf("making the schema kairship: %w", err)
+		}
+	}
+	for i := range tables {
+		t := &tables[i]
+		if err := db.exec(ctx, s, db.create(t)); err != nil {
+			return fmt.Errorf("making the table %s: %w", t.name, err)
+		}
+		if err := db.addColumns(ctx, s, t); err != nil {
+			return fmt.Errorf("adding columns to the table %s: %w", t.name, err)
+		}
+	}
+	for _, statement := range db.indexes() {
+		if err := db.exec(ctx, s, statement); err != nil {
+			return fmt.Errorf("making an index: %w", err)
+		}
+	}
+	return nil
+}
+
+// addColumns adds the columns that a table of an earlier version lacks. None is ever
+// changed or removed, so that the version before goes on working.
+func (db *DB) addColumns(ctx context.Context, s session, t *table) error {
+	look := "SELECT name FROM pragma_table_info('kairship_' || $1)"
+	if db.postgres {
+		look = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'kairship' AND table_name = $1"
+	}
+	has := map[string]bool{}
+	err := db.query(ctx, s, func(rows *sql.Rows) error {
+		var name string
+		err := rows.Scan(&name)
+		has[name] = true
+		return err
+	}, look, t.name)
+	if err != nil {
+		return err
+	}
+	for _, c := range t.columns {
+		if has[c.name] {
+			continue
+		}
+		if err := db.exec(ctx, s, "ALTER TABLE kairship."+t.name+" ADD COLUMN "+c.definition(db.postgres)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

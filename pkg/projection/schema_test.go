@@ -1,0 +1,244 @@
+package projection_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
+)
+
+func open(t *testing.T, dsn string) *projection.DB {
+	t.Helper()
+	db, err := projection.Open(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func install(t *testing.T, db *projection.DB) {
+	t.Helper()
+	if err := db.Install(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func state(t *testing.T, db *projection.DB) string {
+	t.Helper()
+	s, err := db.State(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func deployment(name string) projectiontest.Object {
+	return projectiontest.Object{Cluster: "k-alpha", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name, UID: "u", ResourceVersion: "1", Text: "{}"}
+}
+
+// changes are those in the outbox.
+func changes(t *testing.T, db *projection.DB) []string {
+	t.Helper()
+	var got []string
+	err := db.Round(t.Context(), func(s *projection.Snapshot) (*projection.Writes, error) {
+		all, err := s.Pending(1000)
+		w := &projection.Writes{}
+		for _, c := range all {
+			got = append(got, strings.Join([]string{c.Cluster, c.Group, c.Resource, c.Namespace, c.Name}, " "))
+			w.Done = append(w.Done, c.ID)
+		}
+		return w, err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// TestTriggers: each change of an object that matters is in the outbox, and nothing else.
+func TestTriggers(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := open(t, index.DSN)
+		install(t, db)
+		web := deployment("web")
+		pod := web
+		pod.Group, pod.Resource = "", "pods"
+		newer, again := web, web
+		newer.ResourceVersion, again.UID = "2", "v"
+		const name = "k-alpha apps deployments shop web"
+		for _, step := range []struct {
+			reason string
+			do     func()
+			want   []string
+		}{
+			{"an object is collected", func() { index.Save(t, web) }, []string{name}},
+			{"it is collected again as it was", func() { index.Save(t, web) }, nil},
+			{"an event about it is recorded", func() {
+				index.Exec(t, "UPDATE resources SET events = '{}' WHERE cluster = ? AND uid = ?", "k-alpha", "u")
+			}, nil},
+			{"it changed", func() { index.Save(t, newer) }, []string{name}},
+			{"another object of its name, with the version that the first had", func() { index.Save(t, again) }, []string{name}},
+			{"a kind that no state depends on", func() { index.Save(t, pod) }, nil},
+			{"it is deleted", func() { index.Delete(t, web) }, []string{name}},
+			{"a kind that no state depends on is deleted", func() { index.Delete(t, pod) }, nil},
+			{"a cluster is removed in one statement", func() {
+				for _, each := range []string{"a", "b"} {
+					index.Save(t, deployment(each))
+				}
+				_ = changes(t, db)
+				index.Clean(t, "k-alpha")
+			}, []string{"k-alpha apps deployments shop a", "k-alpha apps deployments shop b"}},
+		} {
+			step.do()
+			got := changes(t, db)
+			slices.Sort(got)
+			if !slices.Equal(got, step.want) {
+				t.Errorf("%s: the outbox has %q, want %q", step.reason, got, step.want)
+			}
+		}
+	})
+}
+
+// TestInstall: what is there is left alone, what is missing comes back and asks for a rebuild.
+func TestInstall(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := open(t, index.DSN)
+		install(t, db)
+		on := ""
+		if index.Postgres {
+			on = " ON resources"
+		}
+		steps := []struct {
+			reason string
+			do     func()
+			want   string
+		}{
+			{"nothing is missing", func() {}, projection.Complete},
+			{"a trigger was dropped", func() { index.Exec(t, "DROP TRIGGER kairship_deleted"+on) }, projection.Needed},
+			{"a column of a later version is there", func() { index.Exec(t, "ALTER TABLE kairship.workload ADD COLUMN later text") }, projection.Complete},
+			{"a column is missing, as before an upgrade", func() { index.Exec(t, "ALTER TABLE kairship.workload DROP COLUMN uid") }, projection.Complete},
+			{"it was built by another version", func() { index.Exec(t, "UPDATE kairship.meta SET version = 99") }, projection.Needed},
+		}
+		if index.Postgres {
+			steps = append(steps, []struct {
+				reason string
+				do     func()
+				want   string
+			}{
+				{"a trigger was switched off", func() { index.Exec(t, "ALTER TABLE resources DISABLE TRIGGER kairship_updated") }, projection.Needed},
+				{"a trigger's function was changed", func() {
+					index.Exec(t, "CREATE OR REPLACE FUNCTION kairship.record_row() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'")
+				}, projection.Needed},
+			}...)
+		}
+		for _, step := range steps {
+			index.Exec(t, "UPDATE kairship.meta SET state = ?", projection.Complete)
+			step.do()
+			install(t, db)
+			if got := state(t, db); got != step.want {
+				t.Errorf("%s: the projection is %s, want %s", step.reason, got, step.want)
+			}
+			index.Save(t, deployment("web"))
+			index.Delete(t, deployment("web"))
+			if got := changes(t, db); len(got) != 2 {
+				t.Errorf("%s: the outbox has %q", step.reason, got)
+			}
+		}
+	})
+}
+
+// TestTriggersNeverFail: the collector writes also when nothing can be recorded, because
+// an error would make it drop the object.
+func TestTriggersNeverFail(t *testing.T) {
+	index := projectiontest.Postgres(t)
+	install(t, open(t, index.DSN))
+	index.Save(t, deployment("before"))
+	index.Exec(t, "DROP TABLE kairship.outbox")
+	newer := deployment("before")
+	newer.ResourceVersion = "2"
+	index.Save(t, newer)
+	index.Save(t, deployment("after"))
+	index.Delete(t, newer)
+	if n := index.Number(t, "SELECT count(*) FROM resources"); n != 1 {
+		t.Errorf("the collector has %d objects, want 1", n)
+	}
+}
+
+// TestColumnTypes: Clusterpedia can change the types of its columns, as its upgrades do.
+func TestColumnTypes(t *testing.T) {
+	index := projectiontest.Postgres(t)
+	install(t, open(t, index.DSN))
+	for _, column := range []string{`"group"`, "resource", "cluster", "namespace", "name", "uid", "resource_version"} {
+		index.Exec(t, "ALTER TABLE resources ALTER COLUMN "+column+" TYPE varchar(500)")
+	}
+	index.Save(t, deployment("web"))
+	if n := index.Number(t, "SELECT count(*) FROM kairship.outbox"); n != 1 {
+		t.Errorf("the outbox has %d changes, want 1", n)
+	}
+}
+
+// TestNoResources: before Clusterpedia has made its table nothing is made.
+func TestNoResources(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		index.Exec(t, "DROP TABLE resources")
+		if err := open(t, index.DSN).Install(t.Context()); !errors.Is(err, projection.ErrNoResources) {
+			t.Errorf("got %v, want %v", err, projection.ErrNoResources)
+		}
+	})
+}
+
+// TestDSN: a DSN that cannot be used says so, and never shows itself.
+func TestDSN(t *testing.T) {
+	for _, dsn := range []string{
+		"", "mysql://root:secret@localhost/index", "file:", "file://host/index.db?password=secret",
+		"postgres://user:secret@host:port/index", "postgres://user:secret@host/index?sslmode=secret",
+	} {
+		db, err := projection.Open(dsn)
+		if err == nil {
+			_ = db.Close()
+			t.Errorf("%q is accepted", dsn)
+			continue
+		}
+		if strings.Contains(fmt.Sprintf("%+v", err), "secret") {
+			t.Errorf("the error shows the DSN: %v", err)
+		}
+	}
+}
+
+// TestRights: the projector needs no more than docs/operations.md grants, and the collector
+// none on the projection.
+func TestRights(t *testing.T) {
+	index := projectiontest.Postgres(t)
+	for _, statement := range []string{
+		"CREATE ROLE collector", "ALTER TABLE resources OWNER TO collector", "CREATE ROLE kairship LOGIN", "REVOKE ALL ON SCHEMA public FROM PUBLIC",
+		"GRANT USAGE ON SCHEMA public TO collector, kairship", "GRANT USAGE ON SEQUENCE resources_id_seq TO collector",
+		"DO $$ BEGIN EXECUTE 'GRANT CREATE ON DATABASE ' || current_database() || ' TO kairship'; END $$",
+		"GRANT SELECT, TRIGGER ON resources TO kairship",
+	} {
+		index.Exec(t, statement)
+	}
+	db := open(t, strings.Replace(index.DSN, "user=postgres", "user=kairship", 1))
+	install(t, db)
+	index.SQL.SetMaxOpenConns(1)
+	index.Exec(t, "SET ROLE collector")
+	index.Save(t, deployment("web"))
+	index.Exec(t, "UPDATE resources SET resource_version = '2'")
+	index.Exec(t, "DELETE FROM resources")
+	for _, statement := range []string{"SELECT 1 FROM kairship.outbox", "SELECT kairship.record_row()"} {
+		if _, err := index.SQL.ExecContext(t.Context(), statement); err == nil {
+			t.Errorf("the collector may %s", statement)
+		}
+	}
+	if got := changes(t, db); len(got) != 3 {
+		t.Errorf("the outbox has %q, want three changes", got)
+	}
+	index.Exec(t, "SET ROLE kairship")
+	if _, err := index.SQL.ExecContext(t.Context(), "DELETE FROM resources"); err == nil {
+		t.Error("the projector may change what is collected")
+	}
+}

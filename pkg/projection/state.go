@@ -1,0 +1,130 @@
+package projection
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+)
+
+// The states of the projection.
+const (
+	// Needed means that it has to be rebuilt.
+	Needed = "needed"
+	// Building means that all rows are in the outbox.
+	Building = "building"
+	// Complete means that every workload has its row.
+	Complete = "complete"
+)
+
+// State returns the state of the projection.
+func (db *DB) State(ctx context.Context) (state string, err error) {
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT state FROM kairship.meta")).Scan(&state)
+	return state, err
+}
+
+// Lag returns the age in seconds of the oldest change that is not dealt with; 0 when
+// there is none.
+func (db *DB) Lag(ctx context.Context) (seconds float64, err error) {
+	now := "unixepoch('subsec')"
+	if db.postgres {
+		now = "extract(epoch FROM clock_timestamp())::float8"
+	}
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce((SELECT "+now+" - at FROM kairship.outbox ORDER BY id LIMIT 1), 0)")).Scan(&seconds)
+	return max(0, seconds), err
+}
+
+// rebuildChunk is how many rows of the table resources one statement looks at.
+const rebuildChunk = 5000
+
+// Rebuild puts every workload and member into the outbox, of the index and of the
+// projection. The rows that there are stay until they are computed again.
+func (db *DB) Rebuild(ctx context.Context) error {
+	var collected, projected sql.NullInt64
+	if err := db.sql.QueryRowContext(ctx, db.text("SELECT (SELECT max(id) FROM resources), (SELECT max(id) FROM kairship.workload)")).Scan(&collected, &projected); err != nil {
+		return err
+	}
+	into := fmt.Sprintf("INSERT INTO kairship.outbox (%s, lane) SELECT ", names("", changeColumns))
+	of := func(resources string) string {
+		return fmt.Sprintf(`%scluster, "group", resource, namespace, name, %d FROM resources WHERE id > $1 AND id <= $2 AND cluster LIKE '%s%%' AND "group" || '/' || resource IN (%s)`,
+			into, laneRebuild, v1alpha1.VirtualClusterPrefix, resources)
+	}
+	for _, each := range []struct {
+		statement string
+		last      int64
+	}{
+		{of("'cluster.karmada.io/clusters'"), collected.Int64},
+		{of("'apps/deployments', 'apps/statefulsets', 'apps/daemonsets', 'batch/jobs', 'batch/cronjobs'"), collected.Int64},
+		{fmt.Sprintf("%s'%s' || instance, '%s', kind, namespace, name, %d FROM kairship.workload WHERE id > $1 AND id <= $2", into, v1alpha1.VirtualClusterPrefix, WorkloadGroup, laneRebuild), projected.Int64},
+	} {
+		for after := int64(0); after < each.last; after += rebuildChunk {
+			if err := db.exec(ctx, db.sql, each.statement, after, after+rebuildChunk); err != nil {
+				return err
+			}
+		}
+	}
+	return db.exec(ctx, db.sql, "UPDATE kairship.meta SET state = $1", Building)
+}
+
+// SetCollections stores what the inventory knows of the clusters that the index collects
+// from. What runs on those that changed is computed again. One program calls it at a time.
+func (db *DB) SetCollections(ctx context.Context, all []Collection) error {
+	before, err := (&Snapshot{db: db, session: db.sql, ctx: ctx}).Collections()
+	if err != nil {
+		return err
+	}
+	changed, affected := compare(before, all)
+	if len(changed) == 0 {
+		return nil
+	}
+	rows, err := json.Marshal(changed)
+	if err != nil {
+		return err
+	}
+	return db.immediate(ctx, func(s session) error {
+		if err := db.exec(ctx, s, db.upsert("collection", collectionKey, collectionColumns), string(rows)); err != nil {
+			return err
+		}
+		for i := range affected {
+			if err := db.enqueue(ctx, s, &affected[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// compare finds the collections that changed, and the workloads that this concerns: of
+// the instance before, and of the one now. One that is not known any more is joined to
+// no instance.
+func compare(before, now []Collection) (changed []Collection, affected []Affected) {
+	known := map[string]Collection{}
+	for _, c := range before {
+		known[c.Cluster] = c
+	}
+	wanted := map[string]Collection{}
+	for name := range known {
+		wanted[name] = Collection{Cluster: name}
+	}
+	for _, c := range now {
+		wanted[c.Cluster] = c
+	}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		was, is := known[name], wanted[name]
+		if was == is {
+			continue
+		}
+		changed = append(changed, is)
+		if was.Instance != "" {
+			affected = append(affected, Affected{Instance: was.Instance, Member: name})
+		}
+		if is.Instance != "" && is.Instance != was.Instance {
+			affected = append(affected, Affected{Instance: is.Instance, Member: name})
+		}
+	}
+	return changed, affected
+}
