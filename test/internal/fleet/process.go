@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// stopsWithin bounds how long the threads of a process take to stop.
+const stopsWithin = 10 * time.Second
+
 // processRecord is what the fleet wrote down of a process.
 type processRecord struct {
 	PID        int    `json:"pid"`
@@ -138,9 +141,12 @@ func (f *Fleet) Gone(t testing.TB, name string, pid int, within time.Duration) {
 	}
 }
 
-// state is the state of a process as the kernel tells it; empty when it has ended.
-func state(pid int) string {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// state returns the state of a process as the kernel has it, empty after its end.
+func state(pid int) string { return stateIn(fmt.Sprintf("/proc/%d/stat", pid)) }
+
+// stateIn reads the state of a process or thread from its file stat.
+func stateIn(file string) string {
+	raw, err := os.ReadFile(file)
 	if err != nil {
 		return ""
 	}
@@ -152,14 +158,34 @@ func state(pid int) string {
 }
 
 // Freeze stops a process without ending it: its port stays open, and nothing
-// answers. It goes on when the test ends, or when thaw is called.
+// answers. It goes on when the test ends, or when thaw is called. Freeze waits for
+// every thread: on a busy machine some serve requests for milliseconds after the signal.
 func (f *Fleet) Freeze(t testing.TB, name string) (thaw func()) {
 	t.Helper()
 	pid := f.PID(t, name)
 	f.Signal(t, name, syscall.SIGSTOP)
 	thaw = sync.OnceFunc(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
 	t.Cleanup(thaw)
+	for deadline := time.Now().Add(stopsWithin); !stopped(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s has threads that run %s after SIGSTOP", name, stopsWithin)
+		}
+	}
 	return thaw
+}
+
+// stopped reports whether all threads of a process are stopped.
+func stopped(pid int) bool {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	if err != nil || len(threads) == 0 {
+		return false
+	}
+	for _, thread := range threads {
+		if state := stateIn(thread); state != "T" && state != "" {
+			return false
+		}
+	}
+	return true
 }
 
 // control is the program that keeps the fleet.
