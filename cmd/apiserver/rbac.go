@@ -8,7 +8,7 @@ package main
 // access is reviewed where a cluster can't list its rules.
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
-// +kubebuilder:rbac:groups="",resources=users;groups;serviceaccounts,verbs=impersonate
+// +kubebuilder:rbac:groups="",resources=users;serviceaccounts,verbs=impersonate
 // +kubebuilder:rbac:groups=authentication.k8s.io,resources=uids,verbs=impersonate
 //
 // What is watched, and what subscriptions follow. By the namespace kube-system they tell
@@ -25,6 +25,6 @@ package main
 // +kubebuilder:rbac:groups=clusterpedia.io,resources=resources/v1,resourceNames=api,verbs=get
 // +kubebuilder:rbac:groups=clusterpedia.io,resources=resources/apps;resources/batch;resources/cluster.karmada.io;resources/policy.karmada.io;resources/work.karmada.io,resourceNames=apis,verbs=get
 //
-// Three more depend on the installation, and stand in the chart: the Secrets with the
+// Four more depend on the installation, and stand in the chart: the Secrets with the
 // credentials of instances (get, watch), the Lease of the index's collector (list,
-// watch), and which extra attributes of people are passed on (impersonate).
+// watch), and which groups and extra attributes of people are passed on (impersonate).

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -25,6 +24,7 @@ import (
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/pkg/apierror"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
@@ -167,7 +167,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 func watchInventory(ctx context.Context, o *options, config *rest.Config, watches *informers.Persistent) (cache.Cache, error) {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	utilruntime.Must(clusterpediav1alpha2.AddToScheme(scheme))
+	utilruntime.Must(pediav1alpha2.AddToScheme(scheme))
 	utilruntime.Must(coordinationv1.AddToScheme(scheme))
 	inventory, err := cache.New(config, cache.Options{
 		Scheme:           scheme,
@@ -188,7 +188,7 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 	}()
 	waitCtx, cancel := context.WithTimeout(ctx, o.waitForAPIs)
 	defer cancel()
-	for _, watched := range []client.Object{&v1alpha1.Instance{}, &v1alpha1.Cluster{}, &clusterpediav1alpha2.PediaCluster{}, roleBindings()} {
+	for _, watched := range []client.Object{&v1alpha1.Instance{}, &v1alpha1.Cluster{}, &pediav1alpha2.PediaCluster{}, roleBindings()} {
 		var last error
 		err := wait.PollUntilContextCancel(waitCtx, time.Second, true, func(ctx context.Context) (bool, error) {
 			_, last = inventory.GetInformer(ctx, watched)

@@ -7,11 +7,11 @@ import (
 	"strings"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/graph/resolvers"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -49,7 +49,7 @@ func newSettler(inventory client.Reader, idx *index.Client, clients instanceprox
 // collectedIn tells from the watch on the global cluster what the index collects.
 func collectedIn(inventory client.Reader) consistency.Collected {
 	return func(ctx context.Context, cluster, group, resource string) (string, bool) {
-		var pc clusterpediav1alpha2.PediaCluster
+		var pc pediav1alpha2.PediaCluster
 		if err := inventory.Get(ctx, client.ObjectKey{Name: cluster}, &pc, client.UnsafeDisableDeepCopy); err != nil {
 			return "", false
 		}

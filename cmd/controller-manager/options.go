@@ -76,6 +76,9 @@ type options struct {
 	webhookSecret string
 
 	credentialsNamespaces []string
+	indexNamespace        string
+
+	indexDatabaseFile string
 
 	waitForAPIs     time.Duration
 	shutdownTimeout time.Duration
@@ -108,9 +111,13 @@ func (o *options) flags() []flags.Group {
 		}),
 		flags.NewGroup("Instances and clusters", func(f *pflag.FlagSet) {
 			f.StringSliceVar(&o.credentialsNamespaces, "credentials-namespaces", nil, "`namespaces` whose Secrets are read, separated by commas: where those may be that Instances and Clusters refer to; all when empty, as Managed instances need it, which have a namespace each")
+			f.StringVar(&o.indexNamespace, "index-namespace", controllers.DefaultIndexNamespace, "`namespace` that Clusterpedia's clustersynchro-manager runs in; Kairship stores there the Secrets with which it collects")
 			f.DurationVar(&o.probeInterval, "probe-interval", 5*time.Second, "time between two looks at the same instance or cluster, give or take 10 %")
 			f.DurationVar(&o.probeTimeout, "probe-timeout", 3*time.Second, "how long an instance or cluster may take to answer at one look; it counts as unreachable after 6s of looks in vain")
 			f.DurationVar(&o.statisticsInterval, "statistics-interval", controllers.DefaultStatisticsInterval, "least time between two writes of the figures of the same instance")
+		}),
+		flags.NewGroup("Index", func(f *pflag.FlagSet) {
+			f.StringVar(&o.indexDatabaseFile, "index-database-file", "", "`file` with the DSN of Clusterpedia's database, postgres://user:password@host:port/database or file:/path/of/the/index.db, in which the projection is kept; read again after a failure; no projection is kept when empty")
 		}),
 		flags.NewGroup("Addresses", o.addresses.Define),
 		flags.NewGroup("Managed instances", func(f *pflag.FlagSet) {
@@ -194,6 +201,7 @@ func (o *options) validate(problems *flags.Problems) {
 	}
 	check(o.retryFirstPause >= time.Millisecond, "--retry-first-pause: must be at least 1ms, not %s", o.retryFirstPause)
 	check(o.retryLongestPause >= o.retryFirstPause, "--retry-longest-pause: must not be less than --retry-first-pause (%s)", o.retryFirstPause)
+	check(len(validation.IsDNS1123Label(o.indexNamespace)) == 0, "--index-namespace: must be the name of a namespace, not %q", o.indexNamespace)
 	check(o.probeInterval >= time.Second, "--probe-interval: must be at least 1s, not %s", o.probeInterval)
 	check(o.probeTimeout >= 100*time.Millisecond, "--probe-timeout: must be at least 100ms, not %s", o.probeTimeout)
 	check(o.statisticsInterval >= time.Second, "--statistics-interval: must be at least 1s, not %s", o.statisticsInterval)
@@ -204,6 +212,7 @@ func (o *options) validate(problems *flags.Problems) {
 	check(o.metricsAddress == "0" || o.metricsAddress != o.healthAddress || strings.HasSuffix(o.metricsAddress, ":0"),
 		"--metrics-bind-address: must not be that of --health-probe-bind-address (%s)", o.healthAddress)
 	o.validateMetrics(problems)
+	problems.File("--index-database-file", o.indexDatabaseFile)
 	o.addresses.Validate(problems)
 	for _, registry := range o.imageRegistries {
 		check(registry != "" && !strings.Contains(registry, "://") && !strings.HasSuffix(registry, "/"), "--allowed-image-registries: must be registries such as registry.example.com/mirror, and %q is none", registry)
@@ -253,6 +262,7 @@ func (o *options) settings() controllers.Settings {
 	return controllers.Settings{
 		Workers: o.workers, RetryFirstPause: o.retryFirstPause, RetryLongestPause: o.retryLongestPause,
 		CredentialsNamespaces: o.credentialsNamespaces,
+		IndexNamespace:        o.indexNamespace,
 		ProbeInterval:         o.probeInterval, ProbeTimeout: o.probeTimeout, StatisticsInterval: o.statisticsInterval, ImportInterval: o.importInterval, AccessInterval: o.accessInterval, RevokedRetention: o.revokedRetention,
 		Addresses: o.addresses.Limits(),
 		Sources:   instancelifecycle.Sources{ImageRegistries: o.imageRegistries, CRDHosts: o.crdHosts},

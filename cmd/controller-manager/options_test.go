@@ -59,6 +59,7 @@ func TestParse(t *testing.T) {
 		{reason: "workers of no controller do nothing", args: []string{"--workers=instance-stats=32"}, says: []string{`--workers: there is no controller "instance-stats"`, "instance-status"}},
 		{reason: "a controller without workers does nothing", args: []string{"--workers=instance-status=0,cluster-import=5000"}, says: []string{"instance-status must have from 1 to 4096, not 0", "cluster-import must have from 1 to 4096"}},
 		{reason: "pauses after failures grow", args: []string{"--retry-first-pause=0", "--retry-longest-pause=-1s"}, says: []string{"--retry-first-pause: must be at least 1ms", "--retry-longest-pause: must not be less than"}},
+		{reason: "Clusterpedia runs in a namespace", args: []string{"--index-namespace=a/b"}, says: []string{`--index-namespace: must be the name of a namespace, not "a/b"`}},
 		{reason: "two endpoints need two ports", args: []string{"--metrics-bind-address=:8081"}, says: []string{"must not be that of --health-probe-bind-address"}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -89,7 +90,7 @@ func TestFlagsOfTheContract(t *testing.T) {
 		leaderElect: true, leaderNamespace: "kairship-system", leaseDuration: 15 * time.Second, renewDeadline: 10 * time.Second, retryPeriod: time.Second,
 		retryFirstPause: 500 * time.Millisecond, retryLongestPause: time.Minute,
 		probeInterval: 5 * time.Second, probeTimeout: 3 * time.Second, statisticsInterval: 10 * time.Second, importInterval: 30 * time.Second, accessInterval: 30 * time.Second, revokedRetention: 7 * 24 * time.Hour,
-		webhookSecret: "kairship-system/kairship-global-management", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
+		webhookSecret: "kairship-system/kairship-global-management", indexNamespace: "clusterpedia-system", waitForAPIs: time.Minute, shutdownTimeout: 20 * time.Second,
 		logLevel: "info", logFormat: "json",
 	}
 	if diff := cmp.Diff(want, o, cmp.AllowUnexported(options{}, addresses.Options{}), cmpopts.IgnoreFields(options{}, "given")); diff != "" {
@@ -103,7 +104,7 @@ func TestFlagsReachTheControllers(t *testing.T) {
 		"--workers=instance-status=3", "--retry-first-pause=2s", "--retry-longest-pause=3s", "--probe-interval=4s", "--probe-timeout=5s",
 		"--statistics-interval=6s", "--import-interval=7s", "--access-interval=8s", "--revoked-binding-retention=9m",
 		"--open-address-ranges=127.0.0.0/8", "--closed-address-ranges=10.96.0.0/12,fd00::/64",
-		"--allowed-image-registries=registry.example.com/mirror", "--allowed-crd-hosts=files.example.com",
+		"--allowed-image-registries=registry.example.com/mirror", "--allowed-crd-hosts=files.example.com", "--index-namespace=index",
 	}, nil, &bytes.Buffer{})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +117,8 @@ func TestFlagsReachTheControllers(t *testing.T) {
 			Open:   []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 			Closed: []netip.Prefix{netip.MustParsePrefix("10.96.0.0/12"), netip.MustParsePrefix("fd00::/64")},
 		},
-		Sources: instancelifecycle.Sources{ImageRegistries: []string{"registry.example.com/mirror"}, CRDHosts: []string{"files.example.com"}},
+		Sources:        instancelifecycle.Sources{ImageRegistries: []string{"registry.example.com/mirror"}, CRDHosts: []string{"files.example.com"}},
+		IndexNamespace: "index",
 	}
 	if diff := cmp.Diff(want, o.settings(), cmpopts.IgnoreFields(controllers.Settings{}, "Webhook"), cmpopts.EquateComparable(netip.Prefix{})); diff != "" {
 		t.Errorf("settings (-want +got):\n%s", diff)

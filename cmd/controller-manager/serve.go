@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/go-logr/logr"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/kairship-io/kairship/cmd/internal/buildversion"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/tracing"
@@ -58,6 +58,9 @@ func serve(ctx context.Context, o *options) error {
 		return fmt.Errorf("set up the manager: %w", err)
 	}
 	if err := controllers.Setup(ctx, mgr, o.settings()); err != nil {
+		return err
+	}
+	if err := keepProjection(mgr, o.indexDatabaseFile); err != nil {
 		return err
 	}
 	err = mgr.Start(ctx)

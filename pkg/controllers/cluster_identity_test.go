@@ -5,15 +5,14 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
@@ -89,7 +88,7 @@ func TestAClusterIsPinned(t *testing.T) {
 	collected := func(what, endpoint string) types.UID {
 		t.Helper()
 		pedia := get(w, "pinned", &pediav1alpha2.PediaCluster{})
-		if pedia.Spec.APIServer != endpoint || !strings.Contains(string(pedia.Spec.Kubeconfig), endpoint) {
+		if pedia.Spec.APIServer != endpoint || w.reads(pedia).Endpoint != endpoint {
 			t.Errorf("%s: collected is %s, want %s", what, pedia.Spec.APIServer, endpoint)
 		}
 		return pedia.UID

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/go-logr/logr"
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -22,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/clusterimport"
@@ -62,6 +62,9 @@ type Settings struct {
 	// CredentialsNamespaces are where the Secrets may be that Instances and Clusters
 	// refer to; anywhere when there are none.
 	CredentialsNamespaces []string
+	// IndexNamespace is the namespace that Clusterpedia runs in, where the Secrets are
+	// stored with which it collects; DefaultIndexNamespace when it is empty.
+	IndexNamespace string
 	// ProbeInterval is the time between two looks at the same apiserver.
 	ProbeInterval time.Duration
 	// ProbeTimeout bounds one look.
@@ -119,6 +122,7 @@ const (
 	DefaultAccessInterval     = 30 * time.Second
 	DefaultImportInterval     = 30 * time.Second
 	DefaultRevokedRetention   = 7 * 24 * time.Hour
+	DefaultIndexNamespace     = "clusterpedia-system"
 	DefaultRetryFirstPause    = limits.DefaultFirstPause
 	DefaultRetryLongestPause  = limits.DefaultLongestPause
 )
@@ -142,7 +146,7 @@ func Scheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	utilruntime.Must(pediav1alpha2.Install(scheme))
+	utilruntime.Must(pediav1alpha2.AddToScheme(scheme))
 	utilruntime.Must(operatorv1alpha1.AddToScheme(scheme))
 	return scheme
 }
@@ -212,6 +216,9 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 	if settings.ImportInterval == 0 {
 		settings.ImportInterval = DefaultImportInterval
 	}
+	if settings.IndexNamespace == "" {
+		settings.IndexNamespace = DefaultIndexNamespace
+	}
 	if settings.RevokedRetention == 0 {
 		settings.RevokedRetention = DefaultRevokedRetention
 	}
@@ -227,7 +234,8 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		},
 		clusterindex.Name: &clusterindex.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,
-			Recorder: mgr.GetEventRecorder(clusterindex.Name),
+			Namespace: settings.IndexNamespace,
+			Recorder:  mgr.GetEventRecorder(clusterindex.Name),
 		},
 		instancestatus.Name: &instancestatus.Reconciler{
 			// It finds out where credentials lead, so it has to use those that are not proven.

@@ -3,17 +3,19 @@ package controllers_test
 import (
 	"testing"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers"
 )
 
 var (
@@ -21,15 +23,34 @@ var (
 	second = connection.Connection{Endpoint: "https://10.0.0.2:6443", ServerName: "kube", Token: "second", ProxyURL: "http://proxy:3128"}
 )
 
-// reads is how Clusterpedia will connect with what it was given.
+// reads returns how Clusterpedia will connect with what it was given.
 func (w *world) reads(pedia *pediav1alpha2.PediaCluster) connection.Connection {
 	w.Helper()
-	if len(pedia.Spec.TokenData)+len(pedia.Spec.CertData)+len(pedia.Spec.KeyData)+len(pedia.Spec.CAData) > 0 {
-		w.Error("PediaCluster has credentials beside its kubeconfig")
+	spec := pedia.Spec
+	if len(spec.Kubeconfig)+len(spec.TokenData)+len(spec.CertData)+len(spec.KeyData)+len(spec.CAData) > 0 {
+		w.Error("the PediaCluster has credentials, which every reader of it can use")
 	}
-	found, err := connection.Parse(map[string][]byte{"kubeconfig": pedia.Spec.Kubeconfig}, connection.Source{})
+	from := spec.AuthenticationFrom.KubeConfig
+	found, err := connection.Parse(w.collectedWith(from.Name).Data, connection.Source{KubeconfigKey: from.Key})
 	w.must(err)
 	return found
+}
+
+// collectedWith returns a Secret in the namespace of Clusterpedia.
+func (w *world) collectedWith(name string) *corev1.Secret {
+	w.Helper()
+	secret := &corev1.Secret{}
+	w.must(w.kube.Get(w.Context(), client.ObjectKey{Namespace: controllers.DefaultIndexNamespace, Name: name}, secret))
+	return secret
+}
+
+// noSecret fails the test where Kairship left a Secret in the namespace of Clusterpedia.
+func (w *world) noSecret(name string) {
+	w.Helper()
+	err := w.kube.Get(w.Context(), client.ObjectKey{Namespace: controllers.DefaultIndexNamespace, Name: name}, &corev1.Secret{})
+	if !apierrors.IsNotFound(err) {
+		w.Errorf("Secret %s: %v, want it deleted", name, err)
+	}
 }
 
 func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
@@ -117,6 +138,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 	w.gone("life", &v1alpha1.Instance{})
 	w.gone("k-life", &v1alpha1.Cluster{})
 	w.gone("k-life", &pediav1alpha2.PediaCluster{})
+	w.noSecret("kairship-k-life")
 	if err := w.kube.Get(t.Context(), client.ObjectKey{Namespace: "kairship-system", Name: "life"}, &corev1.Secret{}); err != nil {
 		t.Errorf("the Secret is not ours and must stay: %v", err)
 	}
@@ -204,9 +226,11 @@ func TestPhysicalClusterIsCollectedAndRemoved(t *testing.T) {
 	w.must(w.kube.Delete(t.Context(), cluster))
 	w.indexCluster("phys")
 	w.wantCluster("phys", "False/CleaningUp")
+	w.collectedWith("kairship-phys") // Clusterpedia may still need it.
 	w.cleanUp("phys")
 	w.indexCluster("phys")
 	w.gone("phys", &v1alpha1.Cluster{})
+	w.noSecret("kairship-phys")
 }
 
 func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {

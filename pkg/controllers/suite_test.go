@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-logr/logr"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers"
@@ -65,11 +65,13 @@ func newWorld(t *testing.T) *world {
 	counted := interceptor.NewClient(direct, w.count())
 	secrets := credentials.Reader{Secrets: direct}
 	w.sync = &virtualclustersync.Reconciler{Client: counted, Live: direct, Credentials: secrets, Recorder: w.events}
-	w.index = &clusterindex.Reconciler{Client: counted, Live: direct, Credentials: secrets, Recorder: w.events}
+	w.index = &clusterindex.Reconciler{Client: counted, Live: direct, Credentials: secrets, Namespace: controllers.DefaultIndexNamespace, Recorder: w.events}
 
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.SystemNamespace}}
-	if err := direct.Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
-		t.Fatal(err)
+	for _, name := range []string{v1alpha1.SystemNamespace, controllers.DefaultIndexNamespace} {
+		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if err := direct.Create(t.Context(), namespace); err != nil && !apierrors.IsAlreadyExists(err) {
+			t.Fatal(err)
+		}
 	}
 	return w
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -24,6 +23,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers"

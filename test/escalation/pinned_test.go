@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -15,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -84,7 +84,11 @@ func TestAnEntryStaysTheClusterThatWasRegistered(t *testing.T) {
 		if err := global.Get(t.Context(), key, pedia); err != nil {
 			t.Fatal(err)
 		}
-		if pedia.Spec.APIServer != own.APIEndpoint || !strings.Contains(string(pedia.Spec.Kubeconfig), own.APIEndpoint) {
+		kubeconfig, err := fleet.CollectedWith(t.Context(), global, key.Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pedia.Spec.APIServer != own.APIEndpoint || !strings.Contains(string(kubeconfig), own.APIEndpoint) {
 			t.Errorf("%s %s is collected, want %s", when, pedia.Spec.APIServer, own.APIEndpoint)
 		}
 		return pedia

@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
@@ -167,7 +167,11 @@ func secretsOf(t *testing.T, f *fleet.Fleet) map[string]string {
 		t.Fatal(err)
 	}
 	for i := range pedias.Items {
-		addKubeconfig(t, secrets, "in PediaCluster "+pedias.Items[i].Name, pedias.Items[i].Spec.Kubeconfig)
+		kubeconfig, err := fleet.CollectedWith(t.Context(), global, pedias.Items[i].Name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		addKubeconfig(t, secrets, "that collects "+pedias.Items[i].Name, kubeconfig)
 	}
 	const ofObjects = 10 // At least a token and a kubeconfig for each of five clusters.
 	if len(secrets) < files+ofObjects {

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
@@ -42,7 +42,7 @@ func TestCredentialsRotated(t *testing.T) {
 		t.Fatal(err)
 	}
 	rotated := time.Now()
-	poll.Until(t, rotatesWithin, "the PediaCluster has the new token", hasToken(global, "k-alpha", token))
+	poll.Until(t, rotatesWithin, "the Secret that the index uses has the new token", hasToken(global, "k-alpha", token))
 	t.Logf("the index has the new credentials after %s", time.Since(rotated).Round(10*time.Millisecond))
 	s.collects(t, "alpha")
 	poll.Until(t, recoverWithin, "everything is as before", s.asBefore)
@@ -132,14 +132,14 @@ func withToken(t *testing.T, kubeconfig []byte, token string) []byte {
 	return changed
 }
 
-// hasToken looks whether a PediaCluster has a token.
+// hasToken reports an error while the index does not collect a cluster with a token.
 func hasToken(global client.Client, name, token string) func(context.Context) error {
 	return func(ctx context.Context) error {
-		pedia := &pediav1alpha2.PediaCluster{}
-		if err := global.Get(ctx, client.ObjectKey{Name: name}, pedia); err != nil {
+		kubeconfig, err := fleet.CollectedWith(ctx, global, name)
+		if err != nil {
 			return err
 		}
-		if !bytes.Contains(pedia.Spec.Kubeconfig, []byte(token)) {
+		if !bytes.Contains(kubeconfig, []byte(token)) {
 			return errors.New("it has not")
 		}
 		return nil

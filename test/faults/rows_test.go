@@ -8,8 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 )
 
 // clusterOfRow is the annotation in which the index says where it has an object from.

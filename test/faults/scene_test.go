@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"

@@ -87,7 +87,7 @@ func TestDocumentedNeighboursInstall(t *testing.T) {
 			namespace: "clusterpedia-system", manifests: "kustomize", also: map[string]string{"internalstorage-config.yaml": "type: postgres"},
 			flags: map[string][]string{
 				"clusterpedia-apiserver":              {"--feature-gates=AllowParameterizedSQLQuery=true"},
-				"clusterpedia-clustersynchro-manager": {"--leader-elect=true", "--resource-synchro-metrics-labels=cluster,gvr", "--feature-gates=PruneManagedFields=true,PruneLastAppliedConfiguration=true"},
+				"clusterpedia-clustersynchro-manager": {"--leader-elect=true", "--resource-synchro-metrics-labels=cluster,gvr", "--feature-gates=PruneManagedFields=true,PruneLastAppliedConfiguration=true", "--feature-gates=ClusterAuthenticationFromSecret=true"},
 			},
 		},
 		{

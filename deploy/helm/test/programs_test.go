@@ -148,6 +148,9 @@ func mounted(t *testing.T, dir string, v corev1.Volume, maps map[string]map[stri
 		t.Fatal(err)
 	}
 	files := map[string]string{"tls.crt": "certificate", "tls.key": "key"}
+	if v.Name == "index-database" {
+		files = map[string]string{"dsn": "postgres://kairship@postgres/clusterpedia"}
+	}
 	if v.ConfigMap != nil {
 		others := map[string]map[string]string{"clients": {"ca.crt": "authorities"}, "trusted-documents": {"manifest.json": "{}"}}
 		files = others[v.ConfigMap.Name]

@@ -53,21 +53,28 @@ func TestSecrets(t *testing.T) {
 		{"kairship-apiserver", namespace, nil, []string{"create", "get", "update"}},
 		{"kairship-controller-manager", namespace, nil, []string{"create", "delete", "get", "patch"}},
 	}
+	// The index collects with these; where all Secrets may be read, it need not be said again.
+	collected := func(verbs ...string) grant {
+		return grant{"kairship-controller-manager-index-credentials", "clusterpedia-system", nil, verbs}
+	}
 	controllers, api := []string{"get", "list", "watch"}, []string{"get", "watch"}
 	for name, want := range map[string][]grant{
 		"default": {
 			{"kairship-apiserver-instance-secrets", namespace, nil, api},
 			{"kairship-controller-manager-instance-secrets", namespace, nil, controllers},
+			collected("create", "delete", "get", "patch"),
 		},
 		"everything": {
 			{"kairship-apiserver-instance-secrets", "", nil, api},
 			{"kairship-controller-manager", "", nil, controllers},
+			collected("create", "delete", "patch"),
 		},
 		"narrow": {
 			{"kairship-apiserver-instance-secrets", namespace, nil, api},
 			{"kairship-apiserver-instance-secrets", "team-a", []string{"alpha-kubeconfig", "beta-kubeconfig"}, api},
 			{"kairship-controller-manager-instance-secrets", namespace, nil, controllers},
 			{"kairship-controller-manager-instance-secrets", "team-a", nil, controllers},
+			collected("create", "delete", "get", "patch"),
 		},
 	} {
 		want = append(want, own...)

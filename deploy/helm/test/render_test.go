@@ -74,6 +74,7 @@ func TestRefusals(t *testing.T) {
 		{"a port that is none", "apiserver.service.port=70000", "/apiserver/service/port"},
 		{"a Lease without namespace", "index.collectorLease.namespace=", "/index/collectorLease/namespace"},
 		{"a certificate from nobody", "apiserver.tls.certManager.enabled=true", "/apiserver/tls/certManager/issuerRef/name"},
+		{"a group without a name", "impersonatedGroups[0]=", "/impersonatedGroups/0"},
 		{"extra attributes by a pattern", "impersonatedExtras[0]=*", "/impersonatedExtras/0"},
 		{"a reader without namespace", "metrics.readers[0].name=prometheus", "missing property 'namespace'"},
 		{"a flag that the chart sets", "apiserver.flags.listen-address=:1", "apiserver.flags.listen-address: the chart sets this flag itself"},

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 	gmclient "github.com/kairship-io/kairship/pkg/globalmanagement/client"
@@ -44,7 +45,7 @@ func TestRolesSuffice(t *testing.T) {
 	}
 	connect(t)
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, pediav1alpha2.Install, operatorv1alpha1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, v1alpha1.AddToScheme, pediav1alpha2.AddToScheme, operatorv1alpha1.AddToScheme} {
 		utilruntime.Must(add(scheme))
 	}
 	kube, err := client.New(apitest.Config(t), client.Options{Scheme: scheme})
@@ -87,6 +88,7 @@ func (w *world) auditTells() {
 	if err := idle.List(w.Context(), &corev1.NodeList{}); !apierrors.IsForbidden(err) {
 		w.Errorf("somebody without roles lists nodes: %v", err)
 	}
+	w.indexCredentialsAreClosed()
 	eventually(w.T, "the audit log tells of a refusal", func() error {
 		for request := range record(w.T).Refused {
 			if strings.HasPrefix(request, "kairship-idle list /api/v1/nodes") {
@@ -106,11 +108,33 @@ func (w *world) auditTells() {
 		"kairship-apiserver: patch clusters.kairship.io",
 		"kairship-controller-manager: patch karmadas.operator.karmada.io",
 		"kairship-controller-manager: create pediaclusters.cluster.clusterpedia.io",
+		"kairship-controller-manager-index-credentials: create secrets in clusterpedia-system",
 		"kairship-controller-manager: create clusterroles.rbac.authorization.k8s.io",
 		"kairship-controller-manager-instance-secrets: watch secrets in kairship-system",
 	} {
 		if used[right] == 0 {
 			w.Errorf("this was not seen, so the test proves less than it says: %s", right)
+		}
+	}
+}
+
+// indexCredentialsAreClosed reviews that kairship-apiserver, which serves people, can not
+// read the Secrets with which the index collects.
+func (w *world) indexCredentialsAreClosed() {
+	w.Helper()
+	for _, verb := range []string{"get", "list", "watch"} {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:   "system:serviceaccount:" + namespace + ":kairship-apiserver",
+			Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{
+				Namespace: "clusterpedia-system", Verb: verb, Resource: "secrets", Name: "kairship-k-alpha",
+			},
+		}}
+		if err := w.kube.Create(w.Context(), review); err != nil {
+			w.Fatal(err)
+		}
+		if review.Status.Allowed {
+			w.Errorf("kairship-apiserver may %s the Secrets with which the index collects: %s", verb, review.Status.Reason)
 		}
 	}
 }
@@ -260,6 +284,7 @@ func (w *world) controllersWork() {
 	w.there(alpha, func() bool { return alpha.Status.KubernetesVersion != "" })
 	w.there(&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-alpha"}})
 	w.there(&pediav1alpha2.PediaCluster{ObjectMeta: metav1.ObjectMeta{Name: "k-alpha"}})
+	w.there(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "clusterpedia-system", Name: "kairship-k-alpha"}})
 	w.there(&v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: "alpha"}})
 
 	// A member that wants to be joined, and to host a Managed instance.

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
@@ -28,20 +27,18 @@ const (
 	nudgeAnnotation = v1alpha1.GroupName + "/reminded-at"
 )
 
-// clean deletes our PediaCluster and waits until it is really gone: Clusterpedia
-// holds it with a finalizer until its rows are deleted. It does not matter
-// whether the cluster itself can be reached.
+// clean deletes our PediaCluster, waits until it no longer exists, and deletes the Secret
+// that it refers to. Clusterpedia holds the PediaCluster with a finalizer until its rows
+// are deleted. It does not matter whether the cluster itself can be reached.
 func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 	stored := &pediav1alpha2.PediaCluster{}
 	// A cache that has not seen our own create yet would let the rows stay for ever.
 	err := r.Live.Get(ctx, client.ObjectKey{Name: s.cluster.Name}, stored)
 	switch {
-	case apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
+	case client.IgnoreNotFound(err) != nil:
 		return fmt.Errorf("read PediaCluster %q: %w", s.cluster.Name, err)
-	case !s.owner.Owns(stored):
-		return nil // It is somebody else's, and stays.
+	case err != nil || !s.owner.Owns(stored): // One that is not ours stays.
+		return r.removeSecret(ctx, s)
 	}
 
 	if stored.DeletionTimestamp.IsZero() {

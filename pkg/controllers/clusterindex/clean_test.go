@@ -4,16 +4,17 @@ import (
 	"testing"
 	"time"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 )
 
 func TestClusterpediaIsRemindedNowAndThen(t *testing.T) {
 	scheme := runtime.NewScheme()
-	if err := pediav1alpha2.Install(scheme); err != nil {
+	if err := pediav1alpha2.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
 	ago := func(d time.Duration) string { return time.Now().Add(-d).UTC().Format(time.RFC3339) }

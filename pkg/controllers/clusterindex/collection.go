@@ -5,13 +5,11 @@ import (
 	"slices"
 	"strings"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -76,28 +74,9 @@ func resourceStates(pedia *pediav1alpha2.PediaCluster) (collected, failed []stri
 	return collected, failed, message
 }
 
-// unlisted are the resources of which not everything was listed and stored yet. The Go
-// type of this version of Clusterpedia's API lacks the field that says so, which its
-// CustomResourceDefinition has.
-func unlisted(pedia *unstructured.Unstructured) (waiting []string) {
-	var status struct {
-		Status struct {
-			SyncResources []struct {
-				Group     string `json:"group"`
-				Resources []struct {
-					Name           string `json:"name"`
-					SyncConditions []struct {
-						Status           string `json:"status"`
-						InitialListPhase bool   `json:"initialListPhase"`
-					} `json:"syncConditions"`
-				} `json:"resources"`
-			} `json:"syncResources"`
-		} `json:"status"`
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pedia.Object, &status); err != nil {
-		return nil
-	}
-	for _, group := range status.Status.SyncResources {
+// unlisted returns the resources of which not everything was listed and stored yet.
+func unlisted(pedia *pediav1alpha2.PediaCluster) (waiting []string) {
+	for _, group := range pedia.Status.SyncResources {
 		for _, resource := range group.Resources {
 			for _, state := range resource.SyncConditions {
 				if state.Status != pediav1alpha2.ResourceSyncStatusSyncing || state.InitialListPhase {

@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 )
@@ -129,39 +128,40 @@ func TestResources(t *testing.T) {
 
 func TestPediaClusterChecksTheServingCertificate(t *testing.T) {
 	cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}}
-	pedia, err := pediaCluster(cluster, connection.Connection{Endpoint: "https://m1", Token: "t"})
+	to := connection.Connection{Endpoint: "https://m1", Token: "t"}
+	kubeconfig, err := to.Kubeconfig()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// With tokenData and no caData Clusterpedia would switch the check off.
-	if len(pedia.Spec.TokenData) > 0 || strings.Contains(string(pedia.Spec.Kubeconfig), "insecure") {
-		t.Errorf("the serving certificate would not be checked:\n%s", pedia.Spec.Kubeconfig)
+	if len(pediaCluster(cluster, to).Spec.TokenData) > 0 || strings.Contains(string(kubeconfig), "insecure") {
+		t.Errorf("the serving certificate would not be checked:\n%s", kubeconfig)
 	}
 }
 
 // A collection that begins is complete once everything was listed and stored.
 func TestUnlisted(t *testing.T) {
-	resource := func(name string, states ...map[string]any) any {
-		var all []any
-		for _, state := range states {
-			all = append(all, state)
-		}
-		return map[string]any{"name": name, "syncConditions": all}
+	resource := func(name string, states ...pediav1alpha2.ClusterResourceSyncCondition) pediav1alpha2.ClusterResourceStatus {
+		return pediav1alpha2.ClusterResourceStatus{Name: name, SyncConditions: states}
 	}
-	syncing := map[string]any{"status": "Syncing", "version": "v1"}
-	storing := map[string]any{"status": "Syncing", "version": "v1", "initialListPhase": true}
+	syncing := pediav1alpha2.ClusterResourceSyncCondition{Status: pediav1alpha2.ResourceSyncStatusSyncing, Version: "v1"}
+	pending := pediav1alpha2.ClusterResourceSyncCondition{Status: pediav1alpha2.ResourceSyncStatusPending}
+	storing := syncing
+	storing.InitialListPhase = true
 	for _, c := range []struct {
 		reason    string
-		resources []any
+		resources []pediav1alpha2.ClusterResourceStatus
 		want      []string
 	}{
 		{"nothing is collected", nil, nil},
-		{"everything is stored", []any{resource("deployments", syncing), resource("daemonsets", syncing)}, nil},
-		{"the list was not begun", []any{resource("deployments", syncing), resource("daemonsets", map[string]any{"status": "Pending"})}, []string{"daemonsets.apps"}},
-		{"the list is being stored", []any{resource("deployments", storing), resource("daemonsets", syncing)}, []string{"deployments.apps"}},
-		{"one of two versions is being stored", []any{resource("deployments", syncing, storing)}, []string{"deployments.apps"}},
+		{"everything is stored", []pediav1alpha2.ClusterResourceStatus{resource("deployments", syncing), resource("daemonsets", syncing)}, nil},
+		{"the list was not begun", []pediav1alpha2.ClusterResourceStatus{resource("deployments", syncing), resource("daemonsets", pending)}, []string{"daemonsets.apps"}},
+		{"the list is being stored", []pediav1alpha2.ClusterResourceStatus{resource("deployments", storing), resource("daemonsets", syncing)}, []string{"deployments.apps"}},
+		{"one of two versions is being stored", []pediav1alpha2.ClusterResourceStatus{resource("deployments", syncing, storing)}, []string{"deployments.apps"}},
 	} {
-		pedia := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"syncResources": []any{map[string]any{"group": "apps", "resources": c.resources}}}}}
+		pedia := &pediav1alpha2.PediaCluster{Status: pediav1alpha2.ClusterStatus{
+			SyncResources: []pediav1alpha2.ClusterGroupResourcesStatus{{Group: "apps", Resources: c.resources}},
+		}}
 		if diff := cmp.Diff(c.want, unlisted(pedia)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.reason, diff)
 		}

@@ -1,6 +1,7 @@
 // Package clusterindex has every Cluster of the inventory collected by the
-// index: for each it keeps a PediaCluster of the same name, which holds the
-// credentials and says what to collect.
+// index: for each it keeps a PediaCluster of the same name, which says what to collect,
+// and a Secret in Clusterpedia's namespace with the credentials to collect with. A reader
+// of PediaClusters, such as Kairship's API server, therefore sees no credentials.
 //
 // A Physical cluster is collected for what runs on it. A Virtual one, which is
 // an instance's own apiserver, for what Karmada was asked to run and where it
@@ -11,7 +12,6 @@ import (
 	"context"
 	"errors"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
@@ -41,7 +42,10 @@ type Reconciler struct {
 	// Live reads past the caches, where a stale answer would lose something.
 	Live        client.Reader
 	Credentials credentials.Reader
-	Recorder    events.EventRecorder
+	// Namespace is the one that Clusterpedia's clustersynchro-manager runs in, and reads
+	// credentials from.
+	Namespace string
+	Recorder  events.EventRecorder
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -73,6 +77,9 @@ func request(name string) []reconcile.Request {
 // +kubebuilder:rbac:groups=kairship.io,resources=instances,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.clusterpedia.io,resources=pediaclusters,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups="",resources=secrets,verbs=get;list;watch
+//
+// The chart has one more, because its namespace is a value: to write Secrets in the
+// namespace of Clusterpedia.
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconcile brings the PediaCluster of one Cluster to what it should be.

@@ -1,34 +1,30 @@
 package clusterindex
 
 import (
-	"fmt"
-
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 )
 
 // pediaCluster is the PediaCluster that a Cluster should have.
 //
-// The credentials always go into the kubeconfig field, also when the Secret has
-// a token or a certificate. Clusterpedia's other fields know no proxy and no
-// server name, and without a CA they switch the check of the serving
-// certificate off, where a kubeconfig falls back to the host's trust store.
-func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) (*pediav1alpha2.PediaCluster, error) {
-	kubeconfig, err := to.Kubeconfig()
-	if err != nil {
-		return nil, fmt.Errorf("make the PediaCluster of %q: %w", cluster.Name, err)
-	}
+// Its credentials are always a kubeconfig, also when the Cluster's Secret has a token or a
+// certificate. Clusterpedia's other fields know no proxy and no server name, and without
+// a CA they switch the check of the serving certificate off, where a kubeconfig falls
+// back to the host's trust store.
+func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) *pediav1alpha2.PediaCluster {
 	return &pediav1alpha2.PediaCluster{
-		ObjectMeta: metav1.ObjectMeta{Name: cluster.Name},
+		ObjectMeta: metav1.ObjectMeta{Name: cluster.Name, Annotations: map[string]string{fingerprintAnnotation: to.Fingerprint()}},
 		Spec: pediav1alpha2.ClusterSpec{
-			APIServer:     to.Endpoint, // for people; Clusterpedia goes by the kubeconfig
-			Kubeconfig:    kubeconfig,
+			APIServer: to.Endpoint, // for people; Clusterpedia uses the kubeconfig
+			AuthenticationFrom: &pediav1alpha2.ClusterAuthentication{
+				KubeConfig: &pediav1alpha2.ClusterAuthenticationSource{Name: secretName(cluster.Name), Key: secretKey},
+			},
 			SyncResources: resources(cluster.Spec.Type),
 		},
-	}, nil
+	}
 }
 
 // resources is what is collected of a cluster.

@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 
-	pediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
@@ -119,16 +119,16 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	if s.unproven != nil {
 		return r.collectOn(ctx, s)
 	}
-	wanted, err := pediaCluster(s.cluster, s.to)
-	if err != nil {
-		return err
-	}
+	wanted := pediaCluster(s.cluster, s.to)
 	s.owner.Mark(wanted)
 
 	stored := &pediav1alpha2.PediaCluster{}
-	err = r.Client.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
+	err := r.Client.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
 	switch {
 	case apierrors.IsNotFound(err):
+		if err := r.storeCredentials(ctx, s, nil); err != nil {
+			return err
+		}
 		if err := r.Client.Create(ctx, wanted); err != nil {
 			return fmt.Errorf("create PediaCluster %q: %w", wanted.Name, err)
 		}
@@ -153,8 +153,12 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 		}
 	}
 
+	if err := r.storeCredentials(ctx, s, stored); err != nil {
+		return err
+	}
 	updated := stored.DeepCopy()
 	s.owner.Mark(updated)
+	metav1.SetMetaDataAnnotation(&updated.ObjectMeta, fingerprintAnnotation, wanted.Annotations[fingerprintAnnotation])
 	updated.Spec = wanted.Spec
 	if !equality.Semantic.DeepEqual(stored, updated) {
 		// A patch leaves alone what this version of the API does not know of.
@@ -189,15 +193,10 @@ func (r *Reconciler) collectOn(ctx context.Context, s *scope) error {
 
 // report says how the collection is. One that begins is Indexed once everything was
 // listed and stored; later on, what is listed anew is collected as before.
-func (r *Reconciler) report(ctx context.Context, s *scope) error {
+func (r *Reconciler) report(_ context.Context, s *scope) error {
 	condition := collection(s.pedia)
 	if isTrue(&condition) && !meta.IsStatusConditionTrue(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed) {
-		stored := &unstructured.Unstructured{}
-		stored.SetGroupVersionKind(pediav1alpha2.SchemeGroupVersion.WithKind("PediaCluster"))
-		if err := r.Live.Get(ctx, client.ObjectKey{Name: s.pedia.Name}, stored); client.IgnoreNotFound(err) != nil {
-			return fmt.Errorf("read PediaCluster %q: %w", s.pedia.Name, err)
-		}
-		if waiting := unlisted(stored); len(waiting) > 0 {
+		if waiting := unlisted(s.pedia); len(waiting) > 0 {
 			condition = v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, fmt.Sprintf("Clusterpedia has not stored all %s yet.", some(waiting)))
 		}
 	}

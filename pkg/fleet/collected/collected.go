@@ -9,10 +9,10 @@ import (
 	"context"
 	"fmt"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -22,7 +22,7 @@ import (
 // make for this very Instance. Where there is no PediaCluster, nothing is collected,
 // and nobody else's objects can be shown.
 func ByOthers(ctx context.Context, watched client.Reader, cluster string) (bool, error) {
-	var pc clusterpediav1alpha2.PediaCluster
+	var pc pediav1alpha2.PediaCluster
 	if found, err := get(ctx, watched, cluster, &pc); err != nil || !found {
 		return false, err
 	}

@@ -6,11 +6,11 @@ import (
 	"testing"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/collected"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
@@ -71,7 +71,7 @@ func TestByOthers(t *testing.T) {
 // What can't be read is not ours.
 func TestByOthersWhenItIsNotKnown(t *testing.T) {
 	whole := fleettest.Inventory(t, instance("a", "1"), cluster("k-a", "2", "1"), pedia("k-a", "2"))
-	for _, broken := range []client.Object{&clusterpediav1alpha2.PediaCluster{}, &v1alpha1.Cluster{}, &v1alpha1.Instance{}} {
+	for _, broken := range []client.Object{&pediav1alpha2.PediaCluster{}, &v1alpha1.Cluster{}, &v1alpha1.Instance{}} {
 		away := errors.New("the cache is not started")
 		watched := interceptor.NewClient(whole.(client.WithWatch), interceptor.Funcs{
 			Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, o client.Object, opts ...client.GetOption) error {
@@ -89,7 +89,7 @@ func TestByOthersWhenItIsNotKnown(t *testing.T) {
 
 func kindOf(o client.Object) string {
 	switch o.(type) {
-	case *clusterpediav1alpha2.PediaCluster:
+	case *pediav1alpha2.PediaCluster:
 		return "PediaCluster"
 	case *v1alpha1.Cluster:
 		return "Cluster"

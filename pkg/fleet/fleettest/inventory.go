@@ -4,12 +4,12 @@ import (
 	"testing"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -17,7 +17,7 @@ import (
 func Inventory(t testing.TB, objects ...client.Object) client.Client {
 	t.Helper()
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, clusterpediav1alpha2.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, pediav1alpha2.AddToScheme} {
 		if err := add(scheme); err != nil {
 			t.Fatal(err)
 		}
@@ -31,22 +31,22 @@ func Instance(name string) *v1alpha1.Instance {
 }
 
 // Collected is the record of a cluster from which collection goes well since a moment.
-func Collected(name string, since time.Time) *clusterpediav1alpha2.PediaCluster {
-	return &clusterpediav1alpha2.PediaCluster{
+func Collected(name string, since time.Time) *pediav1alpha2.PediaCluster {
+	return &pediav1alpha2.PediaCluster{
 		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Status: clusterpediav1alpha2.ClusterStatus{
+		Status: pediav1alpha2.ClusterStatus{
 			Conditions: []metav1.Condition{
-				{Type: clusterpediav1alpha2.SynchroRunningCondition, Status: metav1.ConditionTrue, Reason: "Running", LastTransitionTime: metav1.NewTime(since)},
-				{Type: clusterpediav1alpha2.ClusterHealthyCondition, Status: metav1.ConditionTrue, Reason: "Healthy", LastTransitionTime: metav1.NewTime(since)},
+				{Type: pediav1alpha2.SynchroRunningCondition, Status: metav1.ConditionTrue, Reason: "Running", LastTransitionTime: metav1.NewTime(since)},
+				{Type: pediav1alpha2.ClusterHealthyCondition, Status: metav1.ConditionTrue, Reason: "Healthy", LastTransitionTime: metav1.NewTime(since)},
 			},
-			SyncResources: []clusterpediav1alpha2.ClusterGroupResourcesStatus{Kind("pods", clusterpediav1alpha2.ResourceSyncStatusSyncing, since)},
+			SyncResources: []pediav1alpha2.ClusterGroupResourcesStatus{Kind("pods", pediav1alpha2.ResourceSyncStatusSyncing, since)},
 		},
 	}
 }
 
 // Kind is the state of collection of a kind of the core group since a moment.
-func Kind(resource, state string, since time.Time) clusterpediav1alpha2.ClusterGroupResourcesStatus {
-	return clusterpediav1alpha2.ClusterGroupResourcesStatus{Resources: []clusterpediav1alpha2.ClusterResourceStatus{{
-		Name: resource, SyncConditions: []clusterpediav1alpha2.ClusterResourceSyncCondition{{Version: "v1", Status: state, LastTransitionTime: metav1.NewTime(since)}},
+func Kind(resource, state string, since time.Time) pediav1alpha2.ClusterGroupResourcesStatus {
+	return pediav1alpha2.ClusterGroupResourcesStatus{Resources: []pediav1alpha2.ClusterResourceStatus{{
+		Name: resource, SyncConditions: []pediav1alpha2.ClusterResourceSyncCondition{{Version: "v1", Status: state, LastTransitionTime: metav1.NewTime(since)}},
 	}}}
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -91,9 +91,9 @@ func collecting(last, now time.Time) claim {
 
 // collected is the claim that the record of a cluster allows, while the collector, which
 // began at a moment, is known to live, and to have written nothing else, up to another.
-func collected(pc *clusterpediav1alpha2.PediaCluster, began, proven time.Time) claim {
-	healthy := meta.FindStatusCondition(pc.Status.Conditions, clusterpediav1alpha2.ClusterHealthyCondition)
-	running := meta.FindStatusCondition(pc.Status.Conditions, clusterpediav1alpha2.SynchroRunningCondition)
+func collected(pc *pediav1alpha2.PediaCluster, began, proven time.Time) claim {
+	healthy := meta.FindStatusCondition(pc.Status.Conditions, pediav1alpha2.ClusterHealthyCondition)
+	running := meta.FindStatusCondition(pc.Status.Conditions, pediav1alpha2.SynchroRunningCondition)
 	switch {
 	case running == nil || healthy == nil:
 		return claim{message: "collection from " + pc.Name + " has not started"}
@@ -116,7 +116,7 @@ func collected(pc *clusterpediav1alpha2.PediaCluster, began, proven time.Time) c
 
 // interrupted names a kind of object that is not known to be followed since the cluster
 // is healthy and the collector began, and its state; it is empty when there is none.
-func interrupted(pc *clusterpediav1alpha2.PediaCluster, healthy, began, proven time.Time) string {
+func interrupted(pc *pediav1alpha2.PediaCluster, healthy, began, proven time.Time) string {
 	kinds := 0
 	for _, group := range pc.Status.SyncResources {
 		for _, resource := range group.Resources {
@@ -124,7 +124,7 @@ func interrupted(pc *clusterpediav1alpha2.PediaCluster, healthy, began, proven t
 			for _, kind := range resource.SyncConditions {
 				kinds++
 				switch {
-				case kind.Status != clusterpediav1alpha2.ResourceSyncStatusSyncing:
+				case kind.Status != pediav1alpha2.ResourceSyncStatusSyncing:
 					return strings.TrimSpace(fmt.Sprintf("%s is %s %s", name, kind.Status, kind.Reason))
 				// What another collector wrote says nothing about this one. The record has
 				// whole seconds.
@@ -147,9 +147,9 @@ func interrupted(pc *clusterpediav1alpha2.PediaCluster, healthy, began, proven t
 // reachable is the claim that our own condition of a cluster allows. It counts where it
 // is newer than what Clusterpedia says: Clusterpedia calls a cluster healthy again
 // sooner than our controller looks.
-func reachable(c *v1alpha1.Cluster, pc *clusterpediav1alpha2.PediaCluster, proven time.Time) claim {
+func reachable(c *v1alpha1.Cluster, pc *pediav1alpha2.PediaCluster, proven time.Time) claim {
 	reachable := meta.FindStatusCondition(c.Status.Conditions, v1alpha1.ConditionReachable)
-	healthy := meta.FindStatusCondition(pc.Status.Conditions, clusterpediav1alpha2.ClusterHealthyCondition)
+	healthy := meta.FindStatusCondition(pc.Status.Conditions, pediav1alpha2.ClusterHealthyCondition)
 	if reachable == nil || reachable.Status != metav1.ConditionFalse || healthy == nil ||
 		!reachable.LastTransitionTime.After(healthy.LastTransitionTime.Time) {
 		return claim{observedAt: proven}

@@ -7,12 +7,12 @@ import (
 	"testing"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -28,7 +28,7 @@ func ago(seconds int) time.Time { return now.Add(-time.Duration(seconds) * time.
 func tracker(t *testing.T, objects ...client.Object) *freshness.Tracker {
 	t.Helper()
 	for _, o := range objects {
-		if _, collected := o.(*clusterpediav1alpha2.PediaCluster); collected && !slices.ContainsFunc(objects, func(c client.Object) bool {
+		if _, collected := o.(*pediav1alpha2.PediaCluster); collected && !slices.ContainsFunc(objects, func(c client.Object) bool {
 			_, ours := c.(*v1alpha1.Cluster)
 			return ours && c.GetName() == o.GetName()
 		}) {
@@ -53,20 +53,20 @@ func beaten(seconds int) *freshness.Heartbeat {
 
 // pedia is the record of a cluster with these conditions, each changed some seconds
 // ago, of which pods have been collected for long.
-func pedia(name string, conditions ...metav1.Condition) *clusterpediav1alpha2.PediaCluster {
-	return &clusterpediav1alpha2.PediaCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: clusterpediav1alpha2.ClusterStatus{
-		Conditions: conditions, SyncResources: []clusterpediav1alpha2.ClusterGroupResourcesStatus{kind(syncing, 900)},
+func pedia(name string, conditions ...metav1.Condition) *pediav1alpha2.PediaCluster {
+	return &pediav1alpha2.PediaCluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: pediav1alpha2.ClusterStatus{
+		Conditions: conditions, SyncResources: []pediav1alpha2.ClusterGroupResourcesStatus{kind(syncing, 900)},
 	}}
 }
 
-const syncing = clusterpediav1alpha2.ResourceSyncStatusSyncing
+const syncing = pediav1alpha2.ResourceSyncStatusSyncing
 
-func kind(state string, seconds int) clusterpediav1alpha2.ClusterGroupResourcesStatus {
+func kind(state string, seconds int) pediav1alpha2.ClusterGroupResourcesStatus {
 	return fleettest.Kind("pods", state, ago(seconds))
 }
 
 // with is a record with other states of its kinds.
-func with(pc *clusterpediav1alpha2.PediaCluster, kinds ...clusterpediav1alpha2.ClusterGroupResourcesStatus) *clusterpediav1alpha2.PediaCluster {
+func with(pc *pediav1alpha2.PediaCluster, kinds ...pediav1alpha2.ClusterGroupResourcesStatus) *pediav1alpha2.PediaCluster {
 	pc.Status.SyncResources = kinds
 	return pc
 }
@@ -76,11 +76,11 @@ func condition(typ string, status metav1.ConditionStatus, reason string, seconds
 }
 
 func running(status metav1.ConditionStatus, reason string, seconds int) metav1.Condition {
-	return condition(clusterpediav1alpha2.SynchroRunningCondition, status, reason, seconds)
+	return condition(pediav1alpha2.SynchroRunningCondition, status, reason, seconds)
 }
 
 func healthy(status metav1.ConditionStatus, reason string, seconds int) metav1.Condition {
-	return condition(clusterpediav1alpha2.ClusterHealthyCondition, status, reason, seconds)
+	return condition(pediav1alpha2.ClusterHealthyCondition, status, reason, seconds)
 }
 
 // kairship is our own record of a cluster, with its condition Reachable.
@@ -121,10 +121,10 @@ func summary(t *testing.T, f freshness.Freshness) told {
 
 func TestFreshnessOfOneCluster(t *testing.T) {
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
-	well := func() *clusterpediav1alpha2.PediaCluster {
+	well := func() *pediav1alpha2.PediaCluster {
 		return pedia("m1", running(yes, "", 900), healthy(yes, "", 900))
 	}
-	back := func(seconds int) *clusterpediav1alpha2.PediaCluster {
+	back := func(seconds int) *pediav1alpha2.PediaCluster {
 		return pedia("m1", running(yes, "", 900), healthy(yes, "", seconds))
 	}
 	for _, tt := range []struct {
@@ -138,8 +138,8 @@ func TestFreshnessOfOneCluster(t *testing.T) {
 		{"just registered", []client.Object{with(pedia("m1"))}, told{Never: true, Message: "collection from m1 has not started"}, "nothing is known yet"},
 		{"starting", []client.Object{pedia("m1", running(yes, "", 1))}, told{Never: true, Message: "collection from m1 has not started"}, "it was never found healthy"},
 		{"nothing collected yet", []client.Object{with(back(1))}, told{Never: true, Message: "the index does not have all of m1 yet: no kind is collected"}, "an empty list was not observed to be empty"},
-		{"first list", []client.Object{with(back(3), kind(syncing, 2), kind(clusterpediav1alpha2.ResourceSyncStatusPending, 3))}, told{Never: true, Message: "the index does not have all of m1 yet: pods is Pending"}, "what is being listed is not known"},
-		{"a kind fails", []client.Object{with(well(), kind(clusterpediav1alpha2.ResourceSyncStatusError, 60))}, told{Never: true, Message: "the index does not have all of m1 yet: pods is Error"}, "an apiserver may be well and refuse to list"},
+		{"first list", []client.Object{with(back(3), kind(syncing, 2), kind(pediav1alpha2.ResourceSyncStatusPending, 3))}, told{Never: true, Message: "the index does not have all of m1 yet: pods is Pending"}, "what is being listed is not known"},
+		{"a kind fails", []client.Object{with(well(), kind(pediav1alpha2.ResourceSyncStatusError, 60))}, told{Never: true, Message: "the index does not have all of m1 yet: pods is Error"}, "an apiserver may be well and refuse to list"},
 		{"stopped", []client.Object{pedia("m1", running(no, "Shutdown", 60), healthy(unknown, "", 60))}, told{Never: true, Message: "collection from m1 is not running (Shutdown)"}, "whether it was well until then was overwritten"},
 		{"state unknown", []client.Object{pedia("m1", running(unknown, "Lost", 60), healthy(yes, "", 900))}, told{Never: true, Message: "collection from m1 is not running (Lost)"}, "what is not known to run does not"},
 		{"dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60))}, told{Lag: 75, Message: "m1 does not answer the index (Unreachable)"}, "it was last well one look earlier"},
@@ -284,7 +284,7 @@ func TestFreshnessNeverGoesBack(t *testing.T) {
 		case found:
 			healthyAt(metav1.ConditionTrue, second)
 		case known:
-			record.Status.SyncResources = []clusterpediav1alpha2.ClusterGroupResourcesStatus{fleettest.Kind("pods", syncing, at(relisted))}
+			record.Status.SyncResources = []pediav1alpha2.ClusterGroupResourcesStatus{fleettest.Kind("pods", syncing, at(relisted))}
 		}
 		if err := inventory.Update(t.Context(), record); err != nil {
 			t.Fatal(err)

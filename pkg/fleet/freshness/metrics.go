@@ -4,8 +4,9 @@ import (
 	"context"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	"github.com/prometheus/client_golang/prometheus"
+
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 )
 
 var (
@@ -34,7 +35,7 @@ const scrapeTimeout = 2 * time.Second
 func (m trackerMetrics) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	var all clusterpediav1alpha2.PediaClusterList
+	var all pediav1alpha2.PediaClusterList
 	if err := m.tracker.Inventory.List(ctx, &all); err != nil {
 		return // There is no figure then, which is what is true.
 	}

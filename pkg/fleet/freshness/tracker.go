@@ -6,11 +6,11 @@ import (
 	"sync"
 	"time"
 
-	clusterpediav1alpha2 "github.com/clusterpedia-io/api/cluster/v1alpha2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	fleetcollected "github.com/kairship-io/kairship/pkg/fleet/collected"
 )
@@ -67,7 +67,7 @@ func (t *Tracker) Of(ctx context.Context, clusters ...string) Freshness {
 // cluster is the claim about one cluster, while the collector is known to live and to
 // have written nothing else up to a moment. It never goes back.
 func (t *Tracker) cluster(ctx context.Context, name string, proven time.Time) claim {
-	var pc clusterpediav1alpha2.PediaCluster
+	var pc pediav1alpha2.PediaCluster
 	switch err := t.Inventory.Get(ctx, client.ObjectKey{Name: name}, &pc); {
 	case apierrors.IsNotFound(err):
 		return claim{message: name + " is not registered in the index"}
@@ -89,9 +89,17 @@ func (t *Tracker) cluster(ctx context.Context, name string, proven time.Time) cl
 	return c
 }
 
+// CollectionFails reports whether the index is known not to follow a cluster, by its
+// record and by our own condition of the cluster. It does not ask whether the collector
+// lives: that concerns all clusters, and Of says it.
+func CollectionFails(ctx context.Context, inventory client.Reader, name string, now time.Time) bool {
+	t := &Tracker{Inventory: inventory, Collector: NewHeartbeat(func() time.Time { return now })}
+	return t.cluster(ctx, name, now).message != ""
+}
+
 // remember returns the latest moment that was claimed of a cluster: what was proven
 // once stays so, whatever is known now.
-func (t *Tracker) remember(pc *clusterpediav1alpha2.PediaCluster, at time.Time) time.Time {
+func (t *Tracker) remember(pc *pediav1alpha2.PediaCluster, at time.Time) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.claimed[pc.Name]

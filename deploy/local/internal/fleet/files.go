@@ -201,7 +201,7 @@ rules:
 
 // prepareStorage writes the index's database configuration.
 func (f *Fleet) prepareStorage() error {
-	text := ""
+	text, dsn := "", ""
 	switch f.settings.DB {
 	case SQLite:
 		folder := f.paths.Data("index")
@@ -211,10 +211,16 @@ func (f *Fleet) prepareStorage() error {
 		// Two processes share the file: with a write-ahead log readers do not wait for the writer, and
 		// the busy timeout lets two writers take turns.
 		file := url.URL{Scheme: "file", Path: filepath.Join(folder, "index.db"), RawQuery: "_journal_mode=WAL&_busy_timeout=10000&_synchronous=OFF&_txlock=immediate"}
-		text = fmt.Sprintf("type: sqlite\ndsn: %q\n", file.String())
+		text, dsn = fmt.Sprintf("type: sqlite\ndsn: %q\n", file.String()), file.String()
 	case Postgres:
-		text = fmt.Sprintf("type: postgres\nhost: 127.0.0.1\nport: %q\nuser: clusterpedia\npassword: clusterpedia\ndatabase: clusterpedia\nsslMode: disable\n",
-			fmt.Sprint(f.ports.Of("postgres")))
+		// After other errors than these the collector drops the object that it could not store until its
+		// next change: conflicts of transactions, timeouts, and too many connections.
+		text = fmt.Sprintf("type: postgres\nhost: 127.0.0.1\nport: %q\nuser: clusterpedia\npassword: clusterpedia\ndatabase: clusterpedia\nsslMode: disable\n"+
+			"postgres:\n  recoverableErrCodes: [\"40001\", \"40P01\", \"55P03\", \"57014\", \"53300\"]\n", fmt.Sprint(f.ports.Of("postgres")))
+		dsn = "postgres://clusterpedia:clusterpedia@" + f.ports.Addr("postgres") + "/clusterpedia?sslmode=disable"
+	}
+	if err := writeFile(f.paths.IndexDatabase(f.settings.DB), []byte(dsn+"\n"), 0o600); err != nil {
+		return err
 	}
 	return writeFile(f.storageConfig(), []byte(text), 0o600)
 }

@@ -153,8 +153,9 @@ func (f *Fleet) index() []process {
 				"--leader-elect-lease-duration=8s",
 				"--leader-elect-renew-deadline=7s",
 				"--leader-elect-retry-period=1s",
-				// Nothing that Kairship shows; managedFields alone are half of a list's bytes.
-				"--feature-gates=PruneManagedFields=true,PruneLastAppliedConfiguration=true",
+				// The first two prune what Kairship does not show; managedFields alone are half of a list's
+				// bytes. With the third it reads the credentials from the Secrets that Kairship stores.
+				"--feature-gates=PruneManagedFields=true,PruneLastAppliedConfiguration=true,ClusterAuthenticationFromSecret=true",
 				"--kube-api-qps=100",
 				"--kube-api-burst=200",
 				"--metrics-host=127.0.0.1",
@@ -214,6 +215,7 @@ func (f *Fleet) kairship() []process {
 				"--webhook-cert-file=" + cert,
 				"--webhook-key-file=" + key,
 				"--webhook-secret=" + topology.SystemNamespace + "/" + webhookSecret,
+				"--index-database-file=" + f.paths.IndexDatabase(f.settings.DB),
 				openAddresses,
 				// The tests serve Karmada's CRDs on this machine.
 				"--allowed-crd-hosts=http://127.0.0.1",

@@ -64,6 +64,10 @@ func (p Paths) Data(process string) string { return filepath.Join(p.Root, "data"
 // Config holds configuration files made for a process.
 func (p Paths) Config(name string) string { return filepath.Join(p.Root, "config", name) }
 
+// IndexDatabase is the file with the DSN of the index's database. Its name says which database it is
+// for, as that of its configuration does.
+func (p Paths) IndexDatabase(db string) string { return p.Config("index-database-" + db) }
+
 // State is what the fleet remembers of itself between runs.
 func (p Paths) State() string { return filepath.Join(p.Root, "state.json") }
 
