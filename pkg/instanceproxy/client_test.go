@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -357,6 +358,27 @@ func TestNoCredentials(t *testing.T) {
 	}
 	if _, err := told(as(t, "alice"), c, "alpha", "/"); err != nil {
 		t.Errorf("another instance pays for it: %v", err)
+	}
+}
+
+// TestNoAuthority: a kubeconfig with a token and no CA is checked with the authorities that
+// this machine trusts, of which the test's is none.
+func TestNoAuthority(t *testing.T) {
+	w, s, c := alphaWorld(t, nil, nil)
+	config, err := clientcmd.Load(s.kubeconfig("alpha-token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.CertificateAuthorityData = nil
+	}
+	kubeconfig, err := clientcmd.Write(*config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.put("public", kubeconfig)
+	if _, err := told(as(t, "alice"), c, "public", "/"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
+		t.Errorf("got %v, want %s", err, apierror.CodeInstanceUnavailable)
 	}
 }
 

@@ -69,6 +69,9 @@ func newLink(c connection.Connection, o Options, breakerChanged func(open bool))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", connection.ErrInvalid, err)
 	}
+	if multiplexedTLS == nil { // A token, and an authority that this machine trusts.
+		multiplexedTLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	}
 	upgradingTLS := multiplexedTLS.Clone()
 	upgradingTLS.NextProtos = []string{"http/1.1"}
 	l := &link{endpoint: endpoint, token: c.Token, fingerprint: c.Fingerprint(), expire: c.ExpireTime(), born: time.Now()}
