@@ -24,6 +24,9 @@ type options struct {
 	kubeAPIBurst int
 
 	indexTimeout time.Duration
+	// indexDatabaseFile has the DSN of the index's database; empty for none.
+	indexDatabaseFile        string
+	indexDatabaseConnections int
 	indexQPS     float32
 	// collectorLease is namespace/name.
 	collectorLease string
@@ -74,6 +77,8 @@ func (o *options) flags() []flags.Group {
 		flags.NewGroup("Index", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.indexTimeout, "index-timeout", 5*time.Second, "how long one request to the index may take")
 			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; unless it is renewed, answers from the index say that they are stale")
+			f.StringVar(&o.indexDatabaseFile, "index-database-file", "", "`file` with the DSN of Clusterpedia's database, postgres://user:password@host:port/database or file:/path/of/the/index.db, in which the controller manager keeps the projection; read again for each new connection; without one, workloads cannot be selected by their state")
+			f.IntVar(&o.indexDatabaseConnections, "index-database-connections", 10, "connections to the index's database")
 			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
 			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")
 		}),
@@ -146,6 +151,8 @@ func (o *options) validate(problems *flags.Problems) {
 	problems.NamespacedName("--index-collector-lease", o.collectorLease)
 	problems.NamespacedName("--consistency-secret", o.consistencySecret)
 	check(o.indexQPS > 0, "--index-qps: must be more than 0, not %v", o.indexQPS)
+	problems.File("--index-database-file", o.indexDatabaseFile)
+	check(o.indexDatabaseConnections >= 1, "--index-database-connections: must be at least 1, not %d", o.indexDatabaseConnections)
 	check(o.indexBurst >= 1, "--index-burst: must be at least 1, not %d", o.indexBurst)
 	check(o.maxBodyBytes >= 1024, "--max-body-bytes: must be at least 1024, not %d", o.maxBodyBytes)
 	for _, f := range []struct {

@@ -39,6 +39,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/native"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
+	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -66,6 +67,10 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	idx, err := index.New(index.Config{REST: toIndex, Timeout: o.indexTimeout, QPS: o.indexQPS, Burst: o.indexBurst, Registerer: prometheus.DefaultRegisterer})
+	if err != nil {
+		return nil, err
+	}
+	states, err := openProjection(o.indexDatabaseFile, o.indexDatabaseConnections)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +102,8 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	tokens := newTokens(o, kube)
-	fleet := newFleet(inventory, tracker, idx, permissions, newSettler(inventory, idx, clients))
+	read := &projected.Reader{Reader: loaders.NewReader(idx), Projection: states, Timeout: o.indexTimeout, Now: time.Now}
+	fleet := newFleet(inventory, tracker, idx, read, permissions, newSettler(inventory, idx, clients))
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
@@ -205,10 +211,10 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 // newFleet makes the services of all nouns. What they read is confined to what
 // the user of the request may see; only what says how fresh an answer is, and
 // which members an instance has, is read past that, about what may be seen.
-func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, permissions *authz.Resolver, settler *consistency.Settler) resolvers.Fleet {
+func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, settler *consistency.Settler) resolvers.Fleet {
 	watched := access.NewWatched(inventory, permissions)
 	lister := &listing.Lister{
-		Reader:    access.NewReader(consistency.NewReader(loaders.NewReader(idx), settler), permissions, access.NewInventory(inventory)),
+		Reader:    access.NewReader(consistency.NewReader(read, settler), permissions, access.NewInventory(inventory)),
 		Freshness: tracker,
 		Now:       time.Now,
 	}

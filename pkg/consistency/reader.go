@@ -28,9 +28,13 @@ func NewReader(reader index.Reader, settler *Settler) *Reader {
 
 // List implements index.Reader.
 func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
-	overlay, err := r.settler.settle(ctx, clustersOf(&q)...)
+	clusters := clustersOf(&q)
+	overlay, err := r.settler.settle(ctx, clusters...)
 	if err != nil {
 		return nil, err
+	}
+	if reading := readingFrom(ctx); q.Projected && reading != nil {
+		q.Current = reading.concerns(clusters)
 	}
 	page, err := r.reader.List(ctx, q)
 	if err != nil || len(overlay) == 0 {

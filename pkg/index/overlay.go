@@ -19,7 +19,7 @@ type Replacement struct {
 // Overlay lays what clusters say over a page that was read for the query: objects
 // that are gone are left out, those that are newer replace what the index has, and
 // those that it does not have yet are put into their places. What it cannot judge,
-// where workloads are scheduled to, it leaves as the index has it.
+// where workloads are scheduled to and their state, it leaves as the index has it.
 func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
 	out, counted := *page, int64(0)
 	out.Items = slices.Clone(page.Items)
@@ -33,7 +33,7 @@ func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
 			continue
 		}
 		before, after := at >= 0 || r.countedBeyond(&q, page), q.holds(r.Now)
-		if len(q.ScheduledTo) > 0 && at < 0 {
+		if (len(q.ScheduledTo) > 0 || len(q.Health) > 0) && at < 0 {
 			continue
 		}
 		if !before && !after && at < 0 {

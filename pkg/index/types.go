@@ -239,6 +239,14 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	WithCount bool
 	// Detail is how much of the objects to read.
 	Detail Detail
+	// Projected has the list made from the projection, which knows the state of workloads.
+	// The index itself cannot; see package projected.
+	Projected bool
+	// Health: only workloads in one of these states, where not empty. It needs Projected.
+	Health []string
+	// Current asks that the projection has everything which the index has when the list
+	// is read. It needs Projected.
+	Current bool
 	// PartField is the field by whose value ListParts parts the list, besides the
 	// cluster; nil parts it by cluster alone.
 	PartField []string
@@ -260,6 +268,12 @@ type Page struct {
 	// Live tells that some objects were read from their clusters instead of the
 	// index, or left out because their clusters do not have them any more.
 	Live bool
+	// AsOf is the moment whose state a projected list shows at least; zero for others,
+	// which show what the index has.
+	AsOf time.Time
+	// End is where a projected list ended; nil for an empty one. The last object of the
+	// page may be before it, because objects that are gone since are left out.
+	End *Position
 }
 
 // Position is the place of one object in an ordered list. It holds the values

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 
@@ -32,37 +33,88 @@ type DB struct {
 	postgres bool
 }
 
-// Open opens the database that a DSN names: postgres://user:password@host:port/database
-// or file:/path/of/the/index.db. It does not connect yet. Its errors do not show the DSN,
-// which holds a password.
+// Open opens the database that a DSN names, for a projector:
+// postgres://user:password@host:port/database or file:/path/of/the/index.db. It does not
+// connect yet. Its errors do not show the DSN, which holds a password.
 func Open(dsn string) (*DB, error) {
+	return open(dsn, &access{connections: maxConnections, limits: limits, sqlite: url.Values{
+		"mode": {"rw"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)"},
+	}})
+}
+
+// OpenReader opens the database in the same way for reading only, with at most so many
+// connections. Each new connection to PostgreSQL has the user and password that dsn
+// returns then.
+func OpenReader(dsn func() (string, error), connections int) (*DB, error) {
+	limits := maps.Clone(limits)
+	limits["statement_timeout"], limits["default_transaction_read_only"] = "10s", "on"
+	text, err := dsn()
+	if err != nil {
+		return nil, err
+	}
+	return open(text, &access{connections: connections, limits: limits, renew: dsn, sqlite: url.Values{
+		"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)"},
+	}})
+}
+
+// errDSN does not show what was read.
+var errDSN = errors.New("the DSN of the index's database cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full")
+
+// access is how a program uses the database.
+type access struct {
+	connections int
+	// limits are settings of connections to PostgreSQL, sqlite the options of its driver.
+	limits map[string]string
+	sqlite url.Values
+	// renew returns the DSN for a new connection to PostgreSQL; nil for always the same.
+	renew func() (string, error)
+}
+
+// credentials gives a connection the user and password that the DSN has now.
+func (a *access) credentials(_ context.Context, config *pgx.ConnConfig) error {
+	if a.renew == nil {
+		return nil
+	}
+	dsn, err := a.renew()
+	if err != nil {
+		return err
+	}
+	now, err := pgx.ParseConfig(strings.TrimSpace(dsn))
+	if err != nil {
+		return errDSN
+	}
+	config.User, config.Password = now.User, now.Password
+	return nil
+}
+
+func open(dsn string, as *access) (*DB, error) {
 	dsn = strings.TrimSpace(dsn)
 	var db *DB
 	switch scheme, _, _ := strings.Cut(dsn, ":"); scheme {
 	case "postgres", "postgresql":
 		config, err := pgx.ParseConfig(dsn)
 		if err != nil {
-			return nil, errors.New("the DSN of the index's database cannot be read: write postgres://user:password@host:port/database?sslmode=verify-full")
+			return nil, errDSN
 		}
-		for name, value := range limits {
+		for name, value := range as.limits {
 			if _, set := config.RuntimeParams[name]; !set {
 				config.RuntimeParams[name] = value
 			}
 		}
-		db = &DB{sql: stdlib.OpenDB(*config), postgres: true}
+		db = &DB{sql: stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(as.credentials)), postgres: true}
 	case "file":
 		file, err := sqliteFile(dsn)
 		if err != nil {
 			return nil, err
 		}
-		if db, err = openSQLite(file); err != nil {
+		if db, err = openSQLite(file, as.sqlite); err != nil {
 			return nil, err
 		}
 	default:
 		return nil, errors.New("the DSN of the index's database must begin with postgres:// or file:, such as file:/path/of/the/index.db")
 	}
-	db.sql.SetMaxOpenConns(maxConnections)
-	db.sql.SetMaxIdleConns(maxConnections)
+	db.sql.SetMaxOpenConns(as.connections)
+	db.sql.SetMaxIdleConns(as.connections)
 	return db, nil
 }
 
@@ -79,10 +131,9 @@ func sqliteFile(dsn string) (string, error) {
 	return u.Path, nil
 }
 
-// openSQLite opens a file that the collector has made: with a write-ahead log, so that
-// reading does not keep the collector from writing.
-func openSQLite(file string) (*DB, error) {
-	options := url.Values{"mode": {"rw"}, "_pragma": {"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}
+// openSQLite opens a file that the collector has made. A projector sets a write-ahead log,
+// so that reading does not keep the collector from writing.
+func openSQLite(file string, options url.Values) (*DB, error) {
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: file, RawQuery: options.Encode()}).String())
 	if err != nil {
 		return nil, fmt.Errorf("opening the index's database: %w", err)

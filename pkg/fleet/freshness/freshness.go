@@ -1,6 +1,9 @@
 package freshness
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Source is where an answer was read.
 type Source string
@@ -47,5 +50,18 @@ func Followed(now time.Time) Freshness {
 // own clusters: what they are is known, and the rest is as old as it was.
 func (f Freshness) Overlaid() Freshness {
 	f.Source = SourceLive
+	return f
+}
+
+// AsOf is the freshness, now, of an answer that shows what the index had at a moment.
+func (f Freshness) AsOf(at, now time.Time) Freshness {
+	if f.ObservedAt == nil || !at.Before(*f.ObservedAt) {
+		return f
+	}
+	lag := now.Sub(at)
+	f.ObservedAt, f.Lag = &at, new(lag.Seconds())
+	if !f.Stale && lag > StaleAfter {
+		f.Stale, f.Message = true, new(fmt.Sprintf("the states of workloads are computed %s late", lag.Round(time.Second)))
+	}
 	return f
 }

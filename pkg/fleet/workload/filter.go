@@ -150,8 +150,3 @@ func (f *Filter) within(instances []string) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(instances), func(name string) bool { return !slices.Contains(f.Instances, name) })
 }
-
-// scans tells that the filter asks for what the index can't evaluate.
-func (f *Filter) scans(canFilterPlacement bool) bool {
-	return f != nil && (f.Health != nil || (f.Cluster != nil && !canFilterPlacement))
-}

@@ -63,12 +63,12 @@ func (s *Service) List(ctx context.Context, a ListArgs, needs Needs) (*Connectio
 	if err != nil {
 		return nil, err
 	}
-	scans, err := s.scans(ctx, a.Filter)
+	projected, err := s.isProjected(ctx, a.Filter)
 	if err != nil {
 		return nil, err
 	}
-	if scans {
-		return s.scan(ctx, r, a.Filter, needs)
+	if projected {
+		return s.projected(ctx, r, a.Filter, needs)
 	}
 	result, err := s.lister.List(ctx, r)
 	if err != nil {
@@ -86,12 +86,12 @@ func (s *Service) Instances(ctx context.Context, f *Filter) ([]string, error) {
 
 // ListInstance returns a page of the workloads of one instance.
 func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, needs Needs) (*Connection, error) {
-	r, scans, err := s.requestIn(ctx, []string{name}, a, needs)
+	r, projected, err := s.requestIn(ctx, []string{name}, a, needs)
 	if err != nil {
 		return nil, err
 	}
-	if scans {
-		return s.scan(ctx, r, a.Filter, needs)
+	if projected {
+		return s.projected(ctx, r, a.Filter, needs)
 	}
 	result, err := s.lister.ListOne(ctx, r)
 	if err != nil {
@@ -104,15 +104,15 @@ func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, nee
 // ListClaimed returns a page of the workloads that a policy claimed. The lists of
 // several policies that are asked for at the same time are read together.
 func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs, needs Needs) (*Connection, error) {
-	r, scans, err := s.requestIn(ctx, []string{p.Instance}, a, needs)
+	r, projected, err := s.requestIn(ctx, []string{p.Instance}, a, needs)
 	if err != nil {
 		return nil, err
 	}
 	r.Part = claimOf(p.Indexed)
-	if scans {
+	if projected {
 		r.Fields = append(r.Fields, *r.Part)
 		r.Part = nil
-		return s.scan(ctx, r, a.Filter, needs)
+		return s.projected(ctx, r, a.Filter, needs)
 	}
 	result, err := s.lister.ListOne(ctx, r)
 	if err != nil {
@@ -125,9 +125,9 @@ func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs,
 // Prefetch starts reading what ListInstance will be asked for in each instance,
 // and what hangs on it.
 func (s *Service) Prefetch(ctx context.Context, instances []string, a ListArgs, needs Needs) {
-	r, scans, err := s.requestIn(ctx, instances, a, needs)
-	if err != nil || scans {
-		// ListInstance says what is wrong, or scans each instance by itself.
+	r, projected, err := s.requestIn(ctx, instances, a, needs)
+	if err != nil || projected {
+		// ListInstance says what is wrong, or asks the projection about each instance.
 		return
 	}
 	s.lister.Prefetch(ctx, r, s.thenPrefetch(ctx, needs))
@@ -147,8 +147,8 @@ func (s *Service) PrefetchClaimed(ctx context.Context, policies []*index.Object,
 			instances = append(instances, name)
 		}
 	}
-	r, scans, err := s.requestIn(ctx, instances, a, needs)
-	if err != nil || scans {
+	r, projected, err := s.requestIn(ctx, instances, a, needs)
+	if err != nil || projected {
 		return
 	}
 	r.Part = claimOf(policies[0])
@@ -223,19 +223,20 @@ func (s *Service) requestIn(ctx context.Context, instances []string, a ListArgs,
 	if err != nil {
 		return r, false, err
 	}
-	scans, err := s.scans(ctx, a.Filter)
-	return r, scans, err
+	projected, err := s.isProjected(ctx, a.Filter)
+	return r, projected, err
 }
 
-func (s *Service) scans(ctx context.Context, f *Filter) (bool, error) {
-	canFilterPlacement := true
-	if f != nil && f.Cluster != nil {
-		var err error
-		if canFilterPlacement, err = s.capabilities.CanFilterPlacement(ctx); err != nil {
-			return false, err
-		}
+// isProjected reports whether a filter asks for what the index cannot evaluate.
+func (s *Service) isProjected(ctx context.Context, f *Filter) (bool, error) {
+	switch {
+	case f == nil || (f.Health == nil && f.Cluster == nil):
+		return false, nil
+	case f.Health != nil:
+		return true, nil
 	}
-	return f.scans(canFilterPlacement), nil
+	can, err := s.capabilities.CanFilterPlacement(ctx)
+	return !can, err
 }
 
 // connection makes the page of a result, with the workloads' state where it is

@@ -194,6 +194,7 @@ func (f *Fleet) kairship() []process {
 			"--tls-listen-address=" + f.ports.Addr("kairship/tls"),
 			"--tls-cert-file=" + ownCert,
 			"--tls-private-key-file=" + ownKey,
+			"--index-database-file=" + f.paths.IndexDatabase(f.settings.DB),
 			"--external-url=" + f.ports.URL("kairship/tls"),
 			"--external-ca-file=" + f.pki("global").File("ca.crt"),
 			"--pprof-address=" + f.ports.Addr("kairship/pprof"),

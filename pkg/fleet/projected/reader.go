@@ -1,0 +1,209 @@
+// Package projected reads lists of workloads that are selected by their state. The
+// projection says which workloads are in a list, and how many; the index has the objects.
+package projected
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/quota"
+	"github.com/kairship-io/kairship/pkg/upstream"
+)
+
+const (
+	// currentWithin bounds the wait for a projection that has to have the caller's own
+	// change. It usually takes milliseconds.
+	currentWithin = 2 * time.Second
+	currentPause  = 10 * time.Millisecond
+)
+
+// Reader is an index.Reader that makes projected lists from the projection. It belongs
+// below everything that confines a list to what the user may see.
+type Reader struct {
+	index.Reader
+
+	// Projection is the database; nil where the program was given none.
+	Projection *projection.DB
+	// Timeout bounds one statement.
+	Timeout time.Duration
+	Now     func() time.Time
+}
+
+// List implements index.Reader.
+func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
+	if !q.Projected {
+		return r.Reader.List(ctx, q)
+	}
+	if r.Projection == nil {
+		return nil, apierror.New(apierror.CodeIndexUnavailable,
+			"Workloads cannot be selected by their state here: the API server was started without --index-database-file; leave filter.health out, or ask the operator of Kairship for it")
+	}
+	selects, err := queryOf(&q)
+	if err != nil {
+		return nil, err
+	}
+	selection, asOf, err := r.selection(ctx, selects, q.Current)
+	if err != nil {
+		return nil, err
+	}
+	page := &index.Page{HasNext: selection.HasNext, Count: selection.Count, AsOf: asOf}
+	keys := make([]index.Key, len(selection.Items))
+	for i := range selection.Items {
+		keys[i] = keyOf(&selection.Items[i].WorkloadKey)
+	}
+	if n := len(keys); n > 0 {
+		end := positionOf(&selection.Items[n-1])
+		page.End = &end
+	}
+	r.Prefetch(ctx, keys, q.Detail, nil)
+	for _, key := range keys {
+		o, err := r.Get(ctx, key, q.Detail)
+		switch {
+		case apierror.Is(err, apierror.CodeNotFound):
+			// It was deleted after the projection was read.
+		case err != nil:
+			return nil, err
+		default:
+			page.Items = append(page.Items, o)
+		}
+	}
+	return page, nil
+}
+
+// selection asks the projection, until it has everything that the index had when it was
+// asked first, if it has to be current. asOf is the moment whose state it shows.
+func (r *Reader) selection(ctx context.Context, q *projection.Query, current bool) (found *projection.Selection, asOf time.Time, err error) {
+	began := 0.0
+	for deadline := r.Now().Add(currentWithin); ; {
+		asked := r.Now()
+		if found, err = r.ask(ctx, q); err != nil {
+			return nil, time.Time{}, err
+		}
+		if began == 0 {
+			began = found.Now
+		}
+		if !current || found.Pending == 0 || found.Pending > began {
+			return found, asked.Add(-found.Lag()), nil
+		}
+		if r.Now().After(deadline) {
+			return nil, time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
+				"the state of workloads is %s behind your change; without the consistency token you get what is known", found.Lag().Round(time.Second))
+		}
+		select {
+		case <-ctx.Done():
+			return nil, time.Time{}, timedOut(ctx.Err())
+		case <-time.After(currentPause):
+		}
+	}
+}
+
+// ask sends one statement. Requests of one user to the index wait for their turn, and
+// these are some of them.
+func (r *Reader) ask(ctx context.Context, q *projection.Query) (*projection.Selection, error) {
+	turnCtx, cancel := context.WithTimeout(ctx, r.Timeout)
+	defer cancel()
+	done, err := quota.Turn(turnCtx)
+	if err != nil {
+		return nil, timedOut(err)
+	}
+	defer done()
+	sent := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index})
+	found, err := r.Projection.Select(turnCtx, q)
+	sent(err)
+	switch {
+	case err == nil:
+		return found, nil
+	case ctx.Err() != nil:
+		return nil, timedOut(ctx.Err())
+	case errors.Is(err, projection.ErrIncomplete):
+		return nil, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The states of all workloads are being computed, and cannot be selected by yet; try again in a minute")
+	}
+	return nil, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The database of the index does not answer")
+}
+
+func timedOut(err error) error {
+	return apierror.Wrap(err, apierror.CodeTimeout, "The database of the index did not answer before the request's deadline")
+}
+
+// queryOf is the query for the projection.
+func queryOf(q *index.ListQuery) (*projection.Query, error) {
+	p := &projection.Query{
+		Namespaces: q.Namespaces, Names: q.Names, Health: q.Health, NameContains: q.NameContains, Selector: q.Selector, ScheduledTo: q.ScheduledTo,
+		Limit: q.Limit, WithCount: q.WithCount, Order: projection.Order{Field: orderOf(q.Order.Field), Desc: q.Order.Desc},
+	}
+	for _, cluster := range q.Clusters {
+		p.Instances = append(p.Instances, v1alpha1.InstanceOfVirtualCluster(cluster))
+	}
+	for _, scope := range q.Scopes {
+		instance := v1alpha1.InstanceOfVirtualCluster(scope.Cluster)
+		if scope.EveryNamespace { // Every workload has a namespace.
+			p.Instances = append(p.Instances, instance)
+		} else {
+			p.Scopes = append(p.Scopes, projection.Scope{Instance: instance, Namespaces: scope.Namespaces})
+		}
+	}
+	for _, t := range q.Types {
+		kind, ok := workload.KindFromGVR(t.GroupVersionResource())
+		if !ok {
+			return nil, fmt.Errorf("%s is no kind of workload, and has no state to be selected by", t.Kind)
+		}
+		p.Kinds = append(p.Kinds, string(kind))
+	}
+	if q.After != nil {
+		after, err := placeOf(q.After)
+		if err != nil {
+			return nil, err
+		}
+		p.After = after
+	}
+	for _, f := range q.Fields {
+		if err := narrow(p, f); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// narrow adds the condition that a field of the template has a value. The projection has
+// the labels, and the annotations in which Karmada names the policy.
+func narrow(p *projection.Query, f index.FieldEquals) error {
+	if len(f.Path) == 3 && f.Path[0] == "metadata" {
+		key := f.Path[2]
+		if f.Path[1] == "labels" {
+			p.Labels = append(p.Labels, key+"="+f.Value)
+			return nil
+		}
+		if p.Policy == nil {
+			p.Policy = &projection.Policy{}
+		}
+		switch key {
+		case policyv1alpha1.PropagationPolicyNamespaceAnnotation:
+			p.Policy.Namespace = f.Value
+			return nil
+		case policyv1alpha1.PropagationPolicyNameAnnotation, policyv1alpha1.ClusterPropagationPolicyAnnotation:
+			p.Policy.Name = f.Value
+			return nil
+		}
+	}
+	return fmt.Errorf("the projection does not have the field %q", f.Path)
+}
+
+func orderOf(field index.OrderField) projection.OrderField {
+	switch field {
+	case index.OrderByName:
+		return projection.ByName
+	case index.OrderByCreation:
+		return projection.ByCreation
+	case index.OrderByNamespace:
+	}
+	return projection.ByNamespace
+}

@@ -1,0 +1,76 @@
+package workload
+
+import (
+	"context"
+	"slices"
+
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// refills is how often a page is filled up that became short, because the state of
+// workloads changed while they were read.
+const refills = 3
+
+// projected lists the workloads that a filter selects by what the index cannot evaluate.
+// The projection says which they are, and how many. The state of each is computed from
+// the index as for any other list, and one that has changed since is left out: an answer
+// never shows another state than the one that was asked for.
+func (s *Service) projected(ctx context.Context, r listing.Request, f *Filter, needs Needs) (*Connection, error) {
+	needs.Status = true
+	r.Detail = needs.template()
+	q, result, err := s.lister.Parse(r)
+	if err != nil {
+		return nil, err
+	}
+	if f.Health != nil && len(f.Health) == 0 {
+		q.Clusters = nil // Nothing has none of the states of health.
+	}
+	if result.Freshness = s.lister.Freshness.Of(ctx, q.Clusters...); len(q.Clusters) == 0 {
+		if r.WithCount {
+			result.Count = new(int64)
+		}
+		return s.connection(ctx, result, Needs{}), nil
+	}
+	q.Projected = true
+	for _, h := range f.Health {
+		q.Health = append(q.Health, string(h))
+	}
+	made := map[*index.Object]Any{}
+	settings, limit := s.settings(ctx), q.Limit
+	for again := 0; ; again++ {
+		page, err := s.lister.Reader.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if again == 0 {
+			result.Count, result.Freshness = page.Count, result.Freshness.AsOf(page.AsOf, s.lister.Now())
+		}
+		if page.Live {
+			result.Freshness = result.Freshness.Overlaid()
+		}
+		s.prefetchPage(ctx, page.Items, needs)
+		for _, o := range page.Items {
+			w := newWorkload(settings(instanceOf(o)), o)
+			status, err := s.Status(ctx, w.Base())
+			if err != nil {
+				return nil, err
+			}
+			if f.Health == nil || slices.Contains(f.Health, status.Health) {
+				made[o], result.Items = w, append(result.Items, o)
+			}
+		}
+		result.HasNext = page.HasNext
+		q.Limit, q.After, q.WithCount = limit-len(result.Items), page.End, false
+		if !page.HasNext || q.Limit == 0 || again == refills {
+			break
+		}
+	}
+	c := listing.Connection(result, func(o *index.Object) Any { return made[o] })
+	if result.HasNext {
+		// The reader goes on where the projection was left, which may be past the last item.
+		end := result.CursorAt(*q.After)
+		c.PageInfo.EndCursor = &end
+	}
+	return c, nil
+}

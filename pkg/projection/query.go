@@ -1,0 +1,311 @@
+package projection
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// Query selects workloads. An empty list of values does not narrow, except that a Query
+// without Instances and Scopes selects nothing.
+type Query struct {
+	// Instances are those to select from as a whole, Scopes those to select from in part.
+	Instances []string
+	Scopes    []Scope
+
+	Kinds, Namespaces, Names, Health []string
+	// NameContains is a part of the name.
+	NameContains string
+	// Selector selects by labels; nil selects everything.
+	Selector labels.Selector
+	// Labels are labels that have to be there, as key=value.
+	Labels []string
+	// Policy is the policy that claimed the workloads; nil for any.
+	Policy *Policy
+	// ScheduledTo are member clusters; a workload is scheduled to one of them.
+	ScheduledTo []string
+
+	Order Order
+	// After is the place after which the page begins; nil for the first page.
+	After *Position
+	// Limit is the size of the page.
+	Limit int
+	// WithCount asks for the number of workloads on all pages.
+	WithCount bool
+}
+
+// Scope is a part of an instance: some of its namespaces.
+type Scope struct {
+	Instance   string
+	Namespaces []string
+}
+
+// Policy names a PropagationPolicy or, without namespace, a ClusterPropagationPolicy.
+type Policy struct{ Namespace, Name string }
+
+// OrderField is a column that lists are ordered by first.
+type OrderField int
+
+// The fields. The rest of the key follows each of them, so that an order is total.
+const (
+	ByNamespace OrderField = iota
+	ByName
+	ByCreation
+)
+
+// Order is the order of a list.
+type Order struct {
+	Field OrderField
+	Desc  bool
+}
+
+// Position is the place of a workload in an ordered list.
+type Position struct {
+	WorkloadKey
+
+	// CreatedAt is in seconds since 1970.
+	CreatedAt int64
+}
+
+// Selection is a page of the workloads that a Query selects.
+type Selection struct {
+	Items []Position
+	// HasNext reports that more follow.
+	HasNext bool
+	// Count is the number of workloads on all pages; nil if it was not asked for.
+	Count *int64
+	// Now is the time of the database, in seconds since 1970, and Pending that of the oldest
+	// change which is not in the projection yet; 0 when all are.
+	Now, Pending float64
+}
+
+// Lag is the age of the oldest change that is not in the projection yet.
+func (s *Selection) Lag() time.Duration {
+	if s.Pending == 0 {
+		return 0
+	}
+	return max(0, time.Duration((s.Now-s.Pending)*float64(time.Second)))
+}
+
+// ErrIncomplete means that rows are missing, because the projection is being built.
+var ErrIncomplete = errors.New("the projection is not complete")
+
+// Select reads a page of workloads, with one statement and so of one moment.
+func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
+	s := &statement{db: db}
+	where := s.where(q)
+	columns := s.order(q.Order.Field)
+	count := "NULL"
+	if q.WithCount {
+		count = "(SELECT count(*) FROM kairship.workload w WHERE " + where + ")"
+	}
+	page := where + s.after(q, columns)
+	direction := ""
+	if q.Order.Desc {
+		direction = " DESC"
+	}
+	by := strings.Join(columns, direction+", ") + direction
+	now := "unixepoch('subsec')"
+	if db.postgres {
+		now = "extract(epoch FROM clock_timestamp())::float8"
+	}
+	text := "SELECT m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(Version) + ", " + now +
+		", coalesce((SELECT min(o.at) FROM kairship.outbox o), 0), " + count +
+		", w.instance, w.namespace, w.name, w.kind, w.created_at FROM kairship.meta m LEFT JOIN (SELECT instance, namespace, name, kind, created_at FROM kairship.workload w WHERE " +
+		page + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true ORDER BY " + by
+
+	var complete bool
+	found := &Selection{}
+	err := db.query(ctx, db.sql, func(rows *sql.Rows) error {
+		var instance, namespace, name, kind sql.NullString
+		var created sql.NullInt64
+		if err := rows.Scan(&complete, &found.Now, &found.Pending, &found.Count, &instance, &namespace, &name, &kind, &created); err != nil {
+			return err
+		}
+		if instance.Valid {
+			found.Items = append(found.Items, Position{WorkloadKey{instance.String, namespace.String, name.String, kind.String}, created.Int64})
+		}
+		return nil
+	}, text, s.values...)
+	switch {
+	case noTable(err):
+		return nil, ErrIncomplete
+	case err != nil:
+		return nil, fmt.Errorf("selecting workloads from the projection: %w", err)
+	case !complete:
+		return nil, ErrIncomplete
+	}
+	if len(found.Items) > q.Limit {
+		found.Items, found.HasNext = found.Items[:q.Limit], true
+	}
+	return found, nil
+}
+
+// noTable reports whether a statement failed because nobody has made the tables yet.
+func noTable(err error) bool {
+	if err == nil {
+		return false
+	}
+	const undefinedTable, noSchema = "42P01", "3F000"
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return refused.Code == undefinedTable || refused.Code == noSchema
+	}
+	return strings.Contains(err.Error(), "no such table")
+}
+
+// statement is a statement that grows, with its parameters.
+type statement struct {
+	db     *DB
+	values []any
+}
+
+// value adds a parameter, and returns its name.
+func (s *statement) value(v any) string {
+	s.values = append(s.values, v)
+	return "$" + strconv.Itoa(len(s.values))
+}
+
+// in is the condition that a column has one of some values.
+func (s *statement) in(column string, values []string) string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = s.value(v)
+	}
+	return column + " IN (" + strings.Join(names, ", ") + ")"
+}
+
+// where is the condition of the query, without its position.
+func (s *statement) where(q *Query) string {
+	all := []string{s.reach(q)}
+	and := func(condition string) { all = append(all, condition) }
+	for _, c := range []struct {
+		column string
+		values []string
+	}{{"w.kind", q.Kinds}, {"w.namespace", q.Namespaces}, {"w.name", q.Names}, {"w.health", q.Health}} {
+		if len(c.values) > 0 {
+			and(s.in(c.column, c.values))
+		}
+	}
+	if q.NameContains != "" {
+		and("replace(w.name, " + s.value(q.NameContains) + ", '') <> w.name")
+	}
+	for _, label := range q.Labels {
+		and(s.among("w.label_kv", []string{label}))
+	}
+	if q.Policy != nil {
+		and("w.policy_namespace = " + s.value(q.Policy.Namespace) + " AND w.policy_name = " + s.value(q.Policy.Name))
+	}
+	if len(q.ScheduledTo) > 0 {
+		and(s.among("w.scheduled", q.ScheduledTo))
+	}
+	if q.Selector != nil {
+		requirements, _ := q.Selector.Requirements()
+		for i := range requirements {
+			and(s.requirement(&requirements[i]))
+		}
+	}
+	return strings.Join(all, " AND ")
+}
+
+// reach is the condition that a row is in the instances and scopes of the query.
+func (s *statement) reach(q *Query) string {
+	var parts []string
+	if len(q.Instances) > 0 {
+		parts = append(parts, s.in("w.instance", q.Instances))
+	}
+	for _, scope := range q.Scopes {
+		if len(scope.Namespaces) > 0 {
+			parts = append(parts, "(w.instance = "+s.value(scope.Instance)+" AND "+s.in("w.namespace", scope.Namespaces)+")")
+		}
+	}
+	if len(parts) == 0 {
+		return "false"
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+// among is the condition that a list of a row has one of some values.
+func (s *statement) among(column string, values []string) string {
+	return "EXISTS (SELECT 1 FROM " + s.elements(column) + " WHERE " + s.in("e.value", values) + ")"
+}
+
+// elements are the values of a list, as a table e with the column value.
+func (s *statement) elements(column string) string {
+	if s.db.postgres {
+		return "unnest(" + column + ") AS e(value)"
+	}
+	return "json_each(" + column + ") AS e"
+}
+
+// requirement is the condition of a part of a label selector, with Kubernetes' meaning:
+// != and notin select what lacks the label.
+func (s *statement) requirement(r *labels.Requirement) string {
+	var wanted []string
+	for _, v := range r.Values().List() {
+		wanted = append(wanted, r.Key()+"="+v)
+	}
+	key := r.Key() + "="
+	exists := func() string {
+		return "EXISTS (SELECT 1 FROM " + s.elements("w.label_kv") + " WHERE substr(e.value, 1, " + strconv.Itoa(len(key)) + ") = " + s.value(key) + ")"
+	}
+	switch r.Operator() {
+	case selection.Exists:
+		return exists()
+	case selection.DoesNotExist:
+		return "NOT " + exists()
+	case selection.NotEquals, selection.NotIn:
+		return "NOT " + s.among("w.label_kv", wanted)
+	default: // >, < are refused where selectors are read.
+		return s.among("w.label_kv", wanted)
+	}
+}
+
+// order are the columns of an order. Bytes are compared, as the index does.
+func (s *statement) order(field OrderField) []string {
+	bytes := ""
+	if s.db.postgres {
+		bytes = ` COLLATE "C"`
+	}
+	namespace, name, rest := "w.namespace"+bytes, "w.name"+bytes, []string{"w.instance" + bytes, "w.kind" + bytes}
+	switch field {
+	case ByName:
+		return append([]string{name, namespace}, rest...)
+	case ByCreation:
+		return append([]string{"w.created_at", namespace, name}, rest...)
+	case ByNamespace:
+	}
+	return append([]string{namespace, name}, rest...)
+}
+
+// after is the condition that a row follows the query's position.
+func (s *statement) after(q *Query, columns []string) string {
+	if q.After == nil {
+		return ""
+	}
+	p := q.After
+	values := []any{p.Namespace, p.Name, p.Instance, p.Kind}
+	switch q.Order.Field {
+	case ByName:
+		values[0], values[1] = values[1], values[0]
+	case ByCreation:
+		values = append([]any{p.CreatedAt}, values...)
+	case ByNamespace:
+	}
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = s.value(v)
+	}
+	comparison := " > "
+	if q.Order.Desc {
+		comparison = " < "
+	}
+	return " AND (" + strings.Join(columns, ", ") + ")" + comparison + "(" + strings.Join(names, ", ") + ")"
+}

@@ -1,0 +1,247 @@
+package projection_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
+)
+
+// rows are workloads of two instances that differ in everything that a Query names.
+func rows() []projection.Workload {
+	var all []projection.Workload
+	names := []string{"web", "web-2", "api", "Üben", "a_b", "a%b"}
+	for i := range 36 {
+		w := projection.Workload{
+			WorkloadKey: projection.WorkloadKey{
+				Instance: []string{"alpha", "beta"}[i%2], Namespace: []string{"shop", "shop2", "other"}[i%3],
+				Name: fmt.Sprintf("%s-%d", names[i%len(names)], i/6), Kind: []string{"DEPLOYMENT", "JOB", "CRON_JOB", "STATEFUL_SET"}[i%4],
+			},
+			Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4),
+			Labels: map[string]string{"app": fmt.Sprintf("app%d", i%5)}, LabelKV: []string{fmt.Sprintf("app=app%d", i%5)},
+			Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Images: []string{}, Placements: []projection.Placement{}, Projection: projection.Version,
+		}
+		if i%4 == 0 {
+			w.Labels["tier"], w.LabelKV = "", append(w.LabelKV, "tier=")
+		}
+		if i%5 == 0 {
+			w.PolicyNamespace, w.PolicyName = "shop", "policy"
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// filled is a complete projection with rows.
+func filled(t *testing.T, index *projectiontest.Database, all []projection.Workload) *projection.DB {
+	t.Helper()
+	db := open(t, index.DSN)
+	install(t, db)
+	if err := db.Rebuild(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := db.Round(t.Context(), func(*projection.Snapshot) (*projection.Writes, error) {
+		return &projection.Writes{Workloads: all, Complete: true}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func selector(t *testing.T, text string) labels.Selector {
+	t.Helper()
+	s, err := labels.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var everywhere = []string{"alpha", "beta"}
+
+func TestSelect(t *testing.T) {
+	type row = *projection.Workload
+	has := func(list []string, values ...string) bool {
+		return slices.ContainsFunc(list, func(v string) bool { return slices.Contains(values, v) })
+	}
+	tests := []struct {
+		name  string
+		query projection.Query
+		match func(row) bool
+	}{
+		{"everything", projection.Query{Instances: everywhere}, func(row) bool { return true }},
+		{"nowhere", projection.Query{Health: []string{"HEALTHY"}}, func(row) bool { return false }},
+		{"an instance", projection.Query{Instances: []string{"beta"}}, func(w row) bool { return w.Instance == "beta" }},
+		{"a scope", projection.Query{Scopes: []projection.Scope{{"alpha", []string{"shop"}}}}, func(w row) bool { return w.Instance == "alpha" && w.Namespace == "shop" }},
+		{"a scope of nothing", projection.Query{Scopes: []projection.Scope{{"alpha", nil}}}, func(row) bool { return false }},
+		{
+			"an instance and a scope",
+			projection.Query{Instances: []string{"beta"}, Scopes: []projection.Scope{{"alpha", []string{"shop", "other"}}}, Namespaces: []string{"shop", "shop2"}},
+			func(w row) bool {
+				return (w.Instance == "beta" || w.Namespace == "shop" || w.Namespace == "other") && w.Namespace != "other"
+			},
+		},
+		{"health", projection.Query{Instances: everywhere, Health: []string{"DEGRADED", "PROGRESSING"}}, func(w row) bool { return w.Health != "HEALTHY" }},
+		{"kinds", projection.Query{Instances: everywhere, Kinds: []string{"JOB"}}, func(w row) bool { return w.Kind == "JOB" }},
+		{"names", projection.Query{Instances: everywhere, Names: []string{"web-0", "a%b-1"}}, func(w row) bool { return w.Name == "web-0" || w.Name == "a%b-1" }},
+		{"a part of names", projection.Query{Instances: everywhere, NameContains: "b-"}, func(w row) bool { return strings.Contains(w.Name, "b-") }},
+		{"a part of names is no pattern", projection.Query{Instances: everywhere, NameContains: "a%"}, func(w row) bool { return strings.Contains(w.Name, "a%") }},
+		{"scheduled to one", projection.Query{Instances: everywhere, ScheduledTo: []string{"m2", "m9"}}, func(w row) bool { return has(w.Scheduled, "m2") }},
+		{"a label", projection.Query{Instances: everywhere, Labels: []string{"app=app1"}}, func(w row) bool { return w.Labels["app"] == "app1" }},
+		{"a policy", projection.Query{Instances: everywhere, Policy: &projection.Policy{Namespace: "shop", Name: "policy"}}, func(w row) bool { return w.PolicyName != "" }},
+		{"a cluster policy", projection.Query{Instances: everywhere, Policy: &projection.Policy{Name: "policy"}}, func(row) bool { return false }},
+		{
+			"all together",
+			projection.Query{Instances: everywhere, Namespaces: []string{"shop2"}, Health: []string{"DEGRADED"}, ScheduledTo: []string{"m1"}, Kinds: []string{"JOB", "DEPLOYMENT"}},
+			func(w row) bool { return w.Namespace == "shop2" && (w.Kind == "JOB" || w.Kind == "DEPLOYMENT") },
+		},
+	}
+	for _, text := range []string{"app=app1", "app!=app1", "app in (app1, app2)", "app notin (app1, app2)", "tier", "!tier", "tier=", "tier!=", "ier", "app=app1,!tier", "missing notin (a)"} {
+		s := selector(t, text)
+		tests = append(tests, struct {
+			name  string
+			query projection.Query
+			match func(row) bool
+		}{"selector " + text, projection.Query{Instances: everywhere, Selector: s}, func(w row) bool { return s.Matches(labels.Set(w.Labels)) }})
+	}
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		all := rows()
+		db := filled(t, index, all)
+		for _, tt := range tests {
+			for _, order := range []projection.Order{{}, {Desc: true}, {Field: projection.ByName}, {Field: projection.ByCreation, Desc: true}} {
+				var want []projection.Position
+				for i := range all {
+					if tt.match(&all[i]) {
+						want = append(want, projection.Position{WorkloadKey: all[i].WorkloadKey, CreatedAt: all[i].CreatedAt})
+					}
+				}
+				slices.SortFunc(want, func(a, b projection.Position) int { return compare(order, &a, &b) })
+				if diff := gocmp.Diff(want, walk(t, db, tt.query, order, int64(len(want)))); diff != "" {
+					t.Errorf("%s in order %+v (-want +got):\n%s", tt.name, order, diff)
+				}
+			}
+		}
+	})
+}
+
+// walk reads a list to its end, in pages of five.
+func walk(t *testing.T, db *projection.DB, q projection.Query, order projection.Order, count int64) []projection.Position {
+	t.Helper()
+	q.Order, q.Limit, q.WithCount = order, 5, true
+	var all []projection.Position
+	for range 20 {
+		page, err := db.Select(t.Context(), &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if page.Count == nil || *page.Count != count {
+			t.Errorf("the page after %v counts %v, want %d", q.After, page.Count, count)
+		}
+		all = append(all, page.Items...)
+		if !page.HasNext {
+			return all
+		}
+		q.After = &page.Items[len(page.Items)-1]
+	}
+	t.Fatal("the list has no end")
+	return nil
+}
+
+func compare(o projection.Order, a, b *projection.Position) int {
+	namespace, name := cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)
+	rest := cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Kind, b.Kind))
+	c := cmp.Or(namespace, name, rest)
+	switch o.Field {
+	case projection.ByName:
+		c = cmp.Or(name, namespace, rest)
+	case projection.ByCreation:
+		c = cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), c)
+	case projection.ByNamespace:
+	}
+	if o.Desc {
+		return -c
+	}
+	return c
+}
+
+// TestSelectWithoutCount: counting costs, and is done only when it is asked for.
+func TestSelectWithoutCount(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := filled(t, index, rows())
+		if page, err := db.Select(t.Context(), &projection.Query{Instances: everywhere, Limit: 3}); err != nil || page.Count != nil || len(page.Items) != 3 {
+			t.Errorf("got %+v, %v; want three workloads and no count", page, err)
+		}
+	})
+}
+
+// TestSelectSaysHowLate: a page says how old the oldest change is that it may lack.
+func TestSelectSaysHowLate(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := filled(t, index, rows())
+		q := &projection.Query{Instances: everywhere, Limit: 1}
+		if page, err := db.Select(t.Context(), q); err != nil || page.Lag() != 0 {
+			t.Fatalf("nothing is pending: got %+v, %v", page, err)
+		}
+		index.Save(t, deployment("late"))
+		index.Exec(t, "UPDATE kairship.outbox SET at = at - 7")
+		index.Save(t, deployment("later"))
+		page, err := db.Select(t.Context(), q)
+		if err != nil || page.Lag() < 7*time.Second || page.Lag() > 20*time.Second {
+			t.Errorf("a change of 7 s ago is pending: got %+v, %v", page, err)
+		}
+	})
+}
+
+// TestSelectFromTooLittle: a list that may lack rows is refused instead of shown.
+func TestSelectFromTooLittle(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db, q := open(t, index.DSN), &projection.Query{Instances: everywhere, Limit: 1}
+		refused := func(why string) {
+			t.Helper()
+			if page, err := db.Select(t.Context(), q); !errors.Is(err, projection.ErrIncomplete) {
+				t.Errorf("%s: got %+v, %v; want %v", why, page, err, projection.ErrIncomplete)
+			}
+		}
+		refused("nobody made the tables")
+		install(t, db)
+		refused("nothing was computed yet")
+		if err := db.Rebuild(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		refused("rows are on their way")
+		filled(t, index, nil)
+		if _, err := db.Select(t.Context(), q); err != nil {
+			t.Errorf("the projection is complete: %v", err)
+		}
+		index.Exec(t, "UPDATE kairship.meta SET version = version - 1")
+		refused("an earlier release computed it")
+	})
+}
+
+// TestReader: a reader reads, and writes nothing.
+func TestReader(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		filled(t, index, rows())
+		db, err := projection.OpenReader(func() (string, error) { return index.DSN, nil }, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = db.Close() }()
+		if page, err := db.Select(t.Context(), &projection.Query{Instances: everywhere, Limit: 2}); err != nil || len(page.Items) != 2 {
+			t.Errorf("got %+v, %v; want two workloads", page, err)
+		}
+		if err := db.Rebuild(t.Context()); err == nil {
+			t.Error("a reader can write")
+		}
+	})
+}
