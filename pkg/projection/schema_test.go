@@ -223,7 +223,9 @@ func TestRights(t *testing.T) {
 	index.Exec(t, "GRANT USAGE ON SCHEMA public TO collector, kairship")
 	db := open(t, strings.Replace(index.DSN, "user=postgres", "user=kairship", 1))
 	install(t, db)
-	reader, err := projection.OpenReader(func() (string, error) { return strings.Replace(index.DSN, "user=postgres", "user=kairship_reader", 1), nil }, 1)
+	reader, err := projection.OpenReader(func() (string, error) {
+		return strings.Replace(index.DSN, "user=postgres", "user=kairship_reader", 1), nil
+	}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -44,7 +43,7 @@ type scene struct {
 func open(t *testing.T) *scene {
 	t.Helper()
 	f := fleet.Open(t)
-	dsn, err := os.ReadFile(filepath.Join(f.Dir, "config", "index-database-"+f.DB))
+	dsn, err := os.ReadFile(f.IndexDatabase())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,161 @@
+package workload_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// projection is a Reader that selects deployments by name, whatever their state. Without
+// bindings all are UNPROPAGATED.
+type projection struct {
+	index.Reader
+	names []string
+	// gone are deployments that the index does not have any more.
+	gone    []string
+	lag     time.Duration
+	queries []index.ListQuery
+	t       *testing.T
+}
+
+func (p *projection) List(_ context.Context, q index.ListQuery) (*index.Page, error) {
+	if !q.Projected {
+		return &index.Page{}, nil // The members of the instance.
+	}
+	p.queries = append(p.queries, q)
+	found := &index.Page{AsOf: now.Add(-p.lag)}
+	if q.WithCount {
+		found.Count = new(int64(len(p.names)))
+	}
+	for _, name := range p.names {
+		if q.After != nil && name <= q.After.Name {
+			continue
+		}
+		if found.HasNext = found.End != nil && len(found.Items)+len(p.goneUntil(found.End.Name, q.After)) == q.Limit; found.HasNext {
+			break
+		}
+		found.End = &index.Position{Cluster: "k-alpha", Namespace: "shop", Name: name, Kind: "Deployment"}
+		if !slices.Contains(p.gone, name) {
+			found.Items = append(found.Items, fleettest.Object(p.t, fleettest.Row(index.Deployments, "k-alpha", "shop", name), index.Whole))
+		}
+	}
+	return found, nil
+}
+
+// goneUntil are those of a page that are gone.
+func (p *projection) goneUntil(last string, after *index.Position) []string {
+	return slices.DeleteFunc(slices.Clone(p.gone), func(name string) bool { return name > last || (after != nil && name <= after.Name) })
+}
+
+func (p *projection) Get(_ context.Context, key index.Key, _ index.Detail) (*index.Object, error) {
+	return nil, key.NotFound()
+}
+
+func (p *projection) Prefetch(context.Context, []index.Key, index.Detail, func(map[index.Key]*index.Object)) {
+}
+
+var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+
+func (p *projection) list(t *testing.T, args page.Args, health ...workload.Health) *workload.Connection {
+	t.Helper()
+	p.t = t
+	clock := func() time.Time { return now }
+	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Collected("k-alpha", now.Add(-time.Hour)),
+		&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-alpha"}})
+	beat := freshness.NewHeartbeat(clock)
+	beat.Beat(now)
+	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: beat, Global: beat}
+	lister := &listing.Lister{Reader: p, Freshness: tracker, Now: clock}
+	service := workload.NewService(lister, nil, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(p, clock))
+	c, err := service.ListInstance(t.Context(), "alpha", workload.ListArgs{Args: args, Filter: &workload.Filter{Health: health}}, workload.Needs{Count: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func names(c *workload.Connection) []string {
+	var all []string
+	for _, w := range c.Nodes {
+		all = append(all, w.Base().Name())
+	}
+	return all
+}
+
+// TestByHealth: a page is full, although workloads went away while it was read, and pages
+// follow each other without a gap.
+func TestByHealth(t *testing.T) {
+	p := &projection{names: []string{"a", "b", "c", "d", "e", "f"}, gone: []string{"b", "d"}}
+	first := p.list(t, page.Args{First: new(3)}, workload.HealthUnpropagated)
+	if got := names(first); !slices.Equal(got, []string{"a", "c", "e"}) || !first.PageInfo.HasNextPage || *first.TotalCount != 6 {
+		t.Errorf("the first page is %q, next %v, of %d", got, first.PageInfo.HasNextPage, *first.TotalCount)
+	}
+	if len(p.queries) > 3 || !p.queries[0].Projected || !slices.Equal(p.queries[0].Health, []string{"UNPROPAGATED"}) || p.queries[1].WithCount {
+		t.Errorf("the queries are %+v", p.queries)
+	}
+	last := p.list(t, page.Args{First: new(3), After: first.PageInfo.EndCursor}, workload.HealthUnpropagated)
+	if got := names(last); !slices.Equal(got, []string{"f"}) || last.PageInfo.HasNextPage {
+		t.Errorf("the last page is %q, next %v", got, last.PageInfo.HasNextPage)
+	}
+}
+
+// TestByHealthThatChanged: a workload that is in another state by now is not shown as one
+// of those that were asked for; a page that stays short says where to go on.
+func TestByHealthThatChanged(t *testing.T) {
+	p := &projection{names: []string{"a", "b", "c", "d", "e", "f"}}
+	c := p.list(t, page.Args{First: new(1)}, workload.HealthHealthy)
+	if len(c.Nodes) != 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor == nil {
+		t.Errorf("got %q, %+v; want none, and where to go on", names(c), c.PageInfo)
+	}
+	if len(p.queries) != 4 {
+		t.Errorf("the projection was asked %d times, want 4", len(p.queries))
+	}
+	c = p.list(t, page.Args{First: new(1), After: c.PageInfo.EndCursor}, workload.HealthUnpropagated)
+	if got := names(c); !slices.Equal(got, []string{"e"}) {
+		t.Errorf("the next page is %q, want e", got)
+	}
+}
+
+// TestByNoHealth: an empty list of states selects nothing, and nobody is asked.
+func TestByNoHealth(t *testing.T) {
+	p := &projection{names: []string{"a"}}
+	c := p.list(t, page.Args{}, []workload.Health{}...)
+	if len(c.Nodes) != 0 || *c.TotalCount != 0 || len(p.queries) != 0 {
+		t.Errorf("got %q of %d with %d queries, want nothing", names(c), *c.TotalCount, len(p.queries))
+	}
+}
+
+// TestByHealthIsAsFresh as the projection, where that is later than the index.
+func TestByHealthIsAsFresh(t *testing.T) {
+	fresh := func(lag time.Duration) freshness.Freshness {
+		p := &projection{names: []string{"a"}, lag: lag}
+		return p.list(t, page.Args{}, workload.HealthUnpropagated).Freshness
+	}
+	index := fresh(0)
+	if index.ObservedAt == nil || index.Stale {
+		t.Fatalf("the index is not fresh: %+v", index)
+	}
+	for lag, stale := range map[time.Duration]bool{time.Second: false, 25 * time.Second: false, time.Minute: true} {
+		want := now.Add(-lag)
+		if index.ObservedAt.Before(want) {
+			want = *index.ObservedAt
+		}
+		if f := fresh(lag); !f.ObservedAt.Equal(want) || *f.Lag != now.Sub(want).Seconds() || f.Stale != stale || (f.Message != nil) != stale {
+			t.Errorf("the projection is %s late: got %+v, observed at %s", lag, f, f.ObservedAt)
+		}
+	}
+}
