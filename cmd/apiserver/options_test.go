@@ -54,6 +54,8 @@ func TestFlags(t *testing.T) {
 		},
 		{[]string{"--tls-listen-address=8443"}, []string{"--tls-listen-address: address 8443", "--tls-listen-address: TLS needs --tls-cert-file"}, "no host, no certificate"},
 		{[]string{"--external-url=https://kairship.example.com/platform"}, nil, "a path is below a proxy's"},
+		{[]string{"--index-database-connections=0"}, []string{"--index-database-connections: must be at least 1"}, "nothing could be read"},
+		{[]string{"--index-database-file=/none/such"}, []string{"--index-database-file:"}, "the file is mounted before the start"},
 		{[]string{"--external-url=kairship.example.com"}, []string{"--external-url: must be an address such as"}, "no scheme"},
 		{[]string{"--external-url=https://user:password@kairship.example.com"}, []string{"--external-url: must be"}, "it is handed out to everybody"},
 		{[]string{"--external-url=https://kairship.example.com?x=1"}, []string{"--external-url: must be"}, "a path is appended to it"},

@@ -12794,11 +12794,7 @@ input WorkloadFilter {
   cluster: [String!]
   "Only those that this PropagationPolicy or ClusterPropagationPolicy claimed."
   policy: PolicyReferenceInput
-  """
-  Only those in one of these states of health. The index cannot evaluate this, so
-  candidates are scanned in bounded batches and ` + "`" + `totalCount` + "`" + ` is null. When the bound is
-  reached before the page is full, the page is short and ` + "`" + `hasNextPage` + "`" + ` is true.
-  """
+  "Only those in one of these states of health. ` + "`" + `totalCount` + "`" + ` is exact."
   health: [WorkloadHealth!]
 }
 
@@ -12828,7 +12824,7 @@ type WorkloadConnection {
   nodes: [Workload!]!
   "Where this page stands."
   pageInfo: PageInfo!
-  "How many match, on all pages; null when it can't be known (see ` + "`" + `WorkloadFilter.health` + "`" + `)."
+  "How many match, on all pages; null where an index that takes no SQL cannot count them."
   totalCount: Int
   "How old the answer may be: the oldest of the instances it covers."
   freshness: Freshness!

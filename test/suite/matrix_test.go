@@ -75,7 +75,11 @@ var rootMatrix = []struct {
 	},
 	{"workloads", `workloads(filter: {instances: ["beta"], namespaces: ["billing"]}) { totalCount nodes { name } }`, outcomes{"2: api ledger", "0:", "2: api ledger", "0:"}},
 	{"workloads", `workloads(filter: {instances: ["alpha", "none-such"], namespaces: ["ops"]}) { totalCount nodes { name } }`, outcomes{"3: agent migrate report", "3: agent migrate report", "0:", "0:"}},
-	{"workloads", `workloads(filter: {health: [UNSCHEDULED], namespaces: ["shop"]}) { totalCount nodes { name } }`, outcomes{"*", "*", "*", "*"}},
+	{"workloads", `workloads(filter: {health: [UNSCHEDULED], namespaces: ["shop"]}) { totalCount nodes { name } }`, outcomes{"1: stuck", "1: stuck", "0:", "0:"}},
+	{
+		"workloads", `workloads(filter: {health: [HEALTHY, PROGRESSING, DEGRADED, UNSCHEDULED, UNPROPAGATED, UNMANAGED, UNKNOWN], namespaces: ["shop", "ops", "billing"]}) { totalCount nodes { name } }`,
+		outcomes{"9: api ledger agent migrate report cart frontend orphan stuck", "7: agent migrate report cart frontend orphan stuck", "2: api ledger", "0:"},
+	},
 	{"workloads", `workloads(filter: {cluster: ["m3"], namespaces: ["billing"]}) { nodes { name } }`, outcomes{"api ledger", "", "api ledger", ""}},
 
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "alpha")), outcomes{"alpha", "alpha", "null", "null"}},
