@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -193,6 +194,11 @@ func (s *statement) where(q *Query) string {
 		if len(c.values) > 0 {
 			and(s.in(c.column, c.values))
 		}
+	}
+	if len(q.Health) > 0 && !slices.Contains(q.Health, "HEALTHY") {
+		// It follows from the condition above. The index of what is not healthy is used only
+		// where a statement says so.
+		and("w.health <> 'HEALTHY'")
 	}
 	if q.NameContains != "" {
 		and("replace(w.name, " + s.value(q.NameContains) + ", '') <> w.name")

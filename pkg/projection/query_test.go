@@ -42,7 +42,7 @@ func rows() []projection.Workload {
 }
 
 // filled is a complete projection with rows.
-func filled(t *testing.T, index *projectiontest.Database, all []projection.Workload) *projection.DB {
+func filled(t testing.TB, index *projectiontest.Database, all []projection.Workload) *projection.DB {
 	t.Helper()
 	db := open(t, index.DSN)
 	install(t, db)

@@ -12,7 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
 )
 
-func open(t *testing.T, dsn string) *projection.DB {
+func open(t testing.TB, dsn string) *projection.DB {
 	t.Helper()
 	db, err := projection.Open(dsn)
 	if err != nil {
@@ -22,7 +22,7 @@ func open(t *testing.T, dsn string) *projection.DB {
 	return db
 }
 
-func install(t *testing.T, db *projection.DB) {
+func install(t testing.TB, db *projection.DB) {
 	t.Helper()
 	if err := db.Install(t.Context()); err != nil {
 		t.Fatal(err)

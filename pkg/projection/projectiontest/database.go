@@ -46,7 +46,7 @@ func Each(t *testing.T, test func(t *testing.T, db *Database)) {
 }
 
 // SQLite makes a database in a file.
-func SQLite(t *testing.T) *Database {
+func SQLite(t testing.TB) *Database {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "index.db")
 	db := open(t, "sqlite3", "file:"+file+"?_journal_mode=WAL&_busy_timeout=10000&_synchronous=OFF&_txlock=immediate")
@@ -56,7 +56,7 @@ func SQLite(t *testing.T) *Database {
 
 // Postgres makes a database on the test's server. The test is skipped where PostgreSQL is
 // not installed, unless KAIRSHIP_REQUIRE_POSTGRES is set.
-func Postgres(t *testing.T) *Database {
+func Postgres(t testing.TB) *Database {
 	t.Helper()
 	s, err := started()
 	if errors.Is(err, errNotInstalled) && os.Getenv("KAIRSHIP_REQUIRE_POSTGRES") == "" {
@@ -74,7 +74,7 @@ func Postgres(t *testing.T) *Database {
 	return &Database{DSN: s.dsn(name), SQL: db, Postgres: true}
 }
 
-func open(t *testing.T, driver, dsn string) *sql.DB {
+func open(t testing.TB, driver, dsn string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open(driver, dsn)
 	if err != nil {
@@ -84,7 +84,7 @@ func open(t *testing.T, driver, dsn string) *sql.DB {
 	return db
 }
 
-func prepare(t *testing.T, db *sql.DB, table string) {
+func prepare(t testing.TB, db *sql.DB, table string) {
 	t.Helper()
 	for _, statement := range []string{table, unique} {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
@@ -101,7 +101,7 @@ type Object struct {
 }
 
 // Save writes an object as Clusterpedia does: it inserts, and updates what is there.
-func (d *Database) Save(t *testing.T, o Object) {
+func (d *Database) Save(t testing.TB, o Object) {
 	t.Helper()
 	if err := d.TrySave(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -124,20 +124,20 @@ func (d *Database) TrySave(ctx context.Context, o Object) error {
 }
 
 // Delete removes an object.
-func (d *Database) Delete(t *testing.T, o Object) {
+func (d *Database) Delete(t testing.TB, o Object) {
 	t.Helper()
 	d.Exec(t, `DELETE FROM resources WHERE "group" = ? AND version = ? AND resource = ? AND cluster = ? AND namespace = ? AND name = ?`,
 		o.Group, o.Version, o.Resource, o.Cluster, o.Namespace, o.Name)
 }
 
 // Clean removes all objects of a cluster, in one statement.
-func (d *Database) Clean(t *testing.T, cluster string) {
+func (d *Database) Clean(t testing.TB, cluster string) {
 	t.Helper()
 	d.Exec(t, "DELETE FROM resources WHERE cluster = ?", cluster)
 }
 
 // Exec executes a statement, whose tables of Kairship are in the schema kairship.
-func (d *Database) Exec(t *testing.T, statement string, args ...any) {
+func (d *Database) Exec(t testing.TB, statement string, args ...any) {
 	t.Helper()
 	if _, err := d.SQL.ExecContext(t.Context(), d.numbered(statement), args...); err != nil {
 		t.Fatalf("%s: %v", statement, err)
@@ -145,7 +145,7 @@ func (d *Database) Exec(t *testing.T, statement string, args ...any) {
 }
 
 // Number reads one number.
-func (d *Database) Number(t *testing.T, statement string, args ...any) int {
+func (d *Database) Number(t testing.TB, statement string, args ...any) int {
 	t.Helper()
 	var n int
 	if err := d.SQL.QueryRowContext(t.Context(), d.numbered(statement), args...).Scan(&n); err != nil {
@@ -155,7 +155,7 @@ func (d *Database) Number(t *testing.T, statement string, args ...any) int {
 }
 
 // Text reads one text.
-func (d *Database) Text(t *testing.T, statement string, args ...any) string {
+func (d *Database) Text(t testing.TB, statement string, args ...any) string {
 	t.Helper()
 	var s string
 	if err := d.SQL.QueryRowContext(t.Context(), d.numbered(statement), args...).Scan(&s); err != nil {

@@ -1,0 +1,76 @@
+package projection_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
+)
+
+// BenchmarkSelect reads pages of 50 with their count from 100,000 workloads in 20
+// instances, of which 160 are degraded.
+func BenchmarkSelect(b *testing.B) {
+	var instances []string
+	for i := range 20 {
+		instances = append(instances, fmt.Sprintf("instance-%02d", i))
+	}
+	for name, of := range map[string]func(testing.TB) *projectiontest.Database{"sqlite": projectiontest.SQLite, "postgres": projectiontest.Postgres} {
+		b.Run(name, func(b *testing.B) {
+			index := of(b)
+			db := filled(b, index, nil)
+			const size, chunk = 100_000, 1000
+			for at := 0; at < size; at += chunk {
+				err := db.Round(b.Context(), func(*projection.Snapshot) (*projection.Writes, error) {
+					w := &projection.Writes{}
+					for i := at; i < at+chunk; i++ {
+						w.Workloads = append(w.Workloads, manyth(instances, i))
+					}
+					return w, nil
+				})
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+			index.Exec(b, "ANALYZE")
+			for _, q := range []struct {
+				name  string
+				query projection.Query
+				count int64
+			}{
+				{"degraded", projection.Query{Instances: instances, Health: []string{"DEGRADED"}}, 160},
+				{"healthy", projection.Query{Instances: instances, Health: []string{"HEALTHY"}}, 99_840},
+				{"degraded-by-creation", projection.Query{Instances: instances, Health: []string{"DEGRADED"}, Order: projection.Order{Field: projection.ByCreation, Desc: true}}, 160},
+				{"degraded-in-one-namespace", projection.Query{Scopes: []projection.Scope{{Instance: instances[0], Namespaces: []string{"namespace-0"}}}, Health: []string{"DEGRADED"}}, 8},
+			} {
+				q.query.Limit, q.query.WithCount = 50, true
+				b.Run(q.name, func(b *testing.B) {
+					for b.Loop() {
+						page, err := db.Select(context.Background(), &q.query)
+						if err != nil || *page.Count != q.count {
+							b.Fatalf("got %+v, %v; want %d", page, err, q.count)
+						}
+					}
+				})
+			}
+		})
+	}
+}
+
+// manyth is one of many workloads.
+func manyth(instances []string, i int) projection.Workload {
+	health := "HEALTHY"
+	if i < 80_000 && i/20%500 == 0 {
+		health = "DEGRADED"
+	}
+	return projection.Workload{
+		WorkloadKey: projection.WorkloadKey{
+			Instance: instances[i%20], Namespace: fmt.Sprintf("namespace-%d", i/20%50), Name: fmt.Sprintf("workload-%06d", i), Kind: "DEPLOYMENT",
+		},
+		Health: health, CreatedAt: int64(1_700_000_000 + i), UID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), ResourceVersion: "123456",
+		Labels: map[string]string{"app": "app"}, LabelKV: []string{"app=app", fmt.Sprintf("team=team-%d", i%10)}, Clusters: []string{"m1", "m2"}, Scheduled: []string{"m1", "m2"},
+		PolicyNamespace: "namespace", PolicyName: "policy", WorkName: fmt.Sprintf("workload-%06d-5d4b664d9c", i), Images: []string{}, Placements: []projection.Placement{},
+		Projection: projection.Version,
+	}
+}
