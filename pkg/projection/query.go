@@ -3,6 +3,7 @@ package projection
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -174,13 +175,30 @@ func (s *statement) value(v any) string {
 	return "$" + strconv.Itoa(len(s.values))
 }
 
-// in is the condition that a column has one of some values.
+// in is the condition that a column has one of some values. However many there are, they
+// are one parameter.
 func (s *statement) in(column string, values []string) string {
-	names := make([]string, len(values))
-	for i, v := range values {
-		names[i] = s.value(v)
+	if s.db.postgres {
+		return column + " = ANY(" + s.value(values) + "::text[])"
 	}
-	return column + " IN (" + strings.Join(names, ", ") + ")"
+	return column + " IN (SELECT value FROM json_each(" + s.value(jsonText(values)) + "))"
+}
+
+// inPairs is the condition that two columns have one of some pairs of values.
+func (s *statement) inPairs(columns string, pairs [][2]string) string {
+	if s.db.postgres {
+		first, second := make([]string, len(pairs)), make([]string, len(pairs))
+		for i, pair := range pairs {
+			first[i], second[i] = pair[0], pair[1]
+		}
+		return "(" + columns + ") IN (SELECT * FROM unnest(" + s.value(first) + "::text[], " + s.value(second) + "::text[]))"
+	}
+	return "(" + columns + ") IN (SELECT value->>0, value->>1 FROM json_each(" + s.value(jsonText(pairs)) + "))"
+}
+
+func jsonText[T [2]string | string](values []T) string {
+	text, _ := json.Marshal(values) // Strings can be encoded.
+	return string(text)
 }
 
 // where is the condition of the query, without its position.
@@ -227,10 +245,14 @@ func (s *statement) reach(q *Query) string {
 	if len(q.Instances) > 0 {
 		parts = append(parts, s.in("w.instance", q.Instances))
 	}
+	var pairs [][2]string
 	for _, scope := range q.Scopes {
-		if len(scope.Namespaces) > 0 {
-			parts = append(parts, "(w.instance = "+s.value(scope.Instance)+" AND "+s.in("w.namespace", scope.Namespaces)+")")
+		for _, namespace := range scope.Namespaces {
+			pairs = append(pairs, [2]string{scope.Instance, namespace})
 		}
+	}
+	if len(pairs) > 0 {
+		parts = append(parts, s.inPairs("w.instance, w.namespace", pairs))
 	}
 	if len(parts) == 0 {
 		return "false"

@@ -228,6 +228,25 @@ func TestSelectFromTooLittle(t *testing.T) {
 	})
 }
 
+// TestSelectByMany: a user with roles in very many namespaces, or who names very many
+// workloads, is answered too.
+func TestSelectByMany(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := filled(t, index, rows())
+		q := &projection.Query{Limit: 50}
+		for i := range 3000 {
+			q.Scopes = append(q.Scopes, projection.Scope{Instance: fmt.Sprintf("instance-%d", i), Namespaces: []string{"shop", "other"}})
+		}
+		for i := range 70_000 {
+			q.Names = append(q.Names, fmt.Sprintf("name-%d", i))
+		}
+		q.Scopes, q.Names = append(q.Scopes, projection.Scope{Instance: "alpha", Namespaces: []string{"shop"}}), append(q.Names, "web-0")
+		if page, err := db.Select(t.Context(), q); err != nil || len(page.Items) != 1 {
+			t.Errorf("got %+v, %v; want one workload", page, err)
+		}
+	})
+}
+
 // TestReader: a reader reads, and writes nothing.
 func TestReader(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
