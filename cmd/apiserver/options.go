@@ -27,7 +27,7 @@ type options struct {
 	// indexDatabaseFile has the DSN of the index's database; empty for none.
 	indexDatabaseFile        string
 	indexDatabaseConnections int
-	indexQPS     float32
+	indexQPS                 float32
 	// collectorLease is namespace/name.
 	collectorLease string
 	indexBurst     int
@@ -78,7 +78,7 @@ func (o *options) flags() []flags.Group {
 			f.DurationVar(&o.indexTimeout, "index-timeout", 5*time.Second, "how long one request to the index may take")
 			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; unless it is renewed, answers from the index say that they are stale")
 			f.StringVar(&o.indexDatabaseFile, "index-database-file", "", "`file` with the DSN of Clusterpedia's database, postgres://user:password@host:port/database or file:/path/of/the/index.db, in which the controller manager keeps the projection; read again for each new connection; without one, workloads cannot be selected by their state")
-			f.IntVar(&o.indexDatabaseConnections, "index-database-connections", 10, "connections to the index's database")
+			f.IntVar(&o.indexDatabaseConnections, "index-database-connections", 16, "connections to the index's database; more than --max-index-requests-per-user, so that one user does not have all of them")
 			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
 			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")
 		}),
