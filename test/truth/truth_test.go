@@ -159,6 +159,7 @@ func (r *run) comesToRest(t *testing.T) {
 		all = append(all, some...)
 	}
 	begun, random := time.Now(), stream(1, 1)
+	r.restartGarbageCollectors(t)
 	for _, of := range all {
 		var again time.Time
 		poll.Until(t, restWithin, of.String()+" is HEALTHY in lists and subscriptions", func(ctx context.Context) error {
@@ -181,6 +182,19 @@ func (r *run) comesToRest(t *testing.T) {
 	}
 	r.observer.background.Wait()
 	t.Logf("all was well %s after the last fault", time.Since(begun).Round(100*time.Millisecond))
+}
+
+// restartGarbageCollectors has Kubernetes' garbage collectors begin anew. One whose watch
+// was broken while a workload was deleted and made again by the same name sees an update
+// where the UID changes, and does not learn that the first is gone: its pods stay for
+// ever, and those of the second cannot be made.
+func (r *run) restartGarbageCollectors(t *testing.T) {
+	t.Helper()
+	for _, instance := range r.Names(fleet.RoleInstance) {
+		for _, name := range append(r.Members(instance), instance) {
+			r.Restart(t, name+"-kcm")
+		}
+	}
 }
 
 // startEnded starts processes that ended by themselves, as a kubelet does. kube-scheduler
