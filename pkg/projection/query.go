@@ -124,6 +124,9 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 		", w.instance, w.namespace, w.name, w.kind, w.created_at FROM kairship.meta m LEFT JOIN (SELECT instance, namespace, name, kind, created_at FROM kairship.workload w WHERE " +
 		page + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true ORDER BY " + by
 
+	if s.err != nil {
+		return nil, s.err
+	}
 	var complete bool
 	found := &Selection{}
 	err := db.query(ctx, db.sql, func(rows *sql.Rows) error {
@@ -167,6 +170,7 @@ func noTable(err error) bool {
 type statement struct {
 	db     *DB
 	values []any
+	err    error
 }
 
 // value adds a parameter, and returns its name.
@@ -175,13 +179,20 @@ func (s *statement) value(v any) string {
 	return "$" + strconv.Itoa(len(s.values))
 }
 
+// json adds a parameter that is a list as JSON.
+func (s *statement) json(list any) string {
+	text, err := json.Marshal(list)
+	s.err = errors.Join(s.err, err)
+	return s.value(string(text))
+}
+
 // in is the condition that a column has one of some values. However many there are, they
 // are one parameter.
 func (s *statement) in(column string, values []string) string {
 	if s.db.postgres {
 		return column + " = ANY(" + s.value(values) + "::text[])"
 	}
-	return column + " IN (SELECT value FROM json_each(" + s.value(jsonText(values)) + "))"
+	return column + " IN (SELECT value FROM json_each(" + s.json(values) + "))"
 }
 
 // inPairs is the condition that two columns have one of some pairs of values.
@@ -191,14 +202,9 @@ func (s *statement) inPairs(columns string, pairs [][2]string) string {
 		for i, pair := range pairs {
 			first[i], second[i] = pair[0], pair[1]
 		}
-		return "(" + columns + ") IN (SELECT * FROM unnest(" + s.value(first) + "::text[], " + s.value(second) + "::text[]))"
+		return "(" + columns + ") IN (SELECT p.a, p.b FROM unnest(" + s.value(first) + "::text[], " + s.value(second) + "::text[]) AS p(a, b))"
 	}
-	return "(" + columns + ") IN (SELECT value->>0, value->>1 FROM json_each(" + s.value(jsonText(pairs)) + "))"
-}
-
-func jsonText[T [2]string | string](values []T) string {
-	text, _ := json.Marshal(values) // Strings can be encoded.
-	return string(text)
+	return "(" + columns + ") IN (SELECT value->>0, value->>1 FROM json_each(" + s.json(pairs) + "))"
 }
 
 // where is the condition of the query, without its position.
