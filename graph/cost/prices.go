@@ -8,6 +8,8 @@ const (
 	usualPods      = 5
 	usualOverrides = 2
 	usualResults   = 20
+	// usualFacetValues is how many are returned unless told.
+	usualFacetValues = 20
 )
 
 // What a mutation costs: the permission, the write, and what is read for its answer.
@@ -77,6 +79,9 @@ func Prices() map[string]Price {
 		"MemberObject.yaml":       {Value: document},
 
 		"PropagationPolicyLike.workloads": {Requests: 1},
+
+		"WorkloadConnection.facets": {Requests: 1, CountedBy: "fields"},
+		"WorkloadFacet.values":      {Items: usualFacetValues},
 
 		"SetImagePayload.overridden":     {Requests: 3, Items: usualClusters},
 		"UnjoinClusterPayload.blockedBy": {Requests: 2},

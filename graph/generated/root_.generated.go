@@ -26,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/promotion"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 	"github.com/kairship-io/kairship/pkg/fleet/write/workloads"
+	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	gqlparser "github.com/vektah/gqlparser/v2"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -65,6 +66,7 @@ type ResolverRoot interface {
 	Subscription() SubscriptionResolver
 	UnjoinClusterPayload() UnjoinClusterPayloadResolver
 	Viewer() ViewerResolver
+	WorkloadConnection() WorkloadConnectionResolver
 	LabelAnnotationOverriderInput() LabelAnnotationOverriderInputResolver
 	LabelSelectorInput() LabelSelectorInputResolver
 }
@@ -487,6 +489,11 @@ type ComplexityRoot struct {
 	EventEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	FacetValue struct {
+		Count func(childComplexity int) int
+		Value func(childComplexity int) int
 	}
 
 	FailoverBehavior struct {
@@ -1479,6 +1486,7 @@ type ComplexityRoot struct {
 
 	WorkloadConnection struct {
 		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []projection.FacetField, first *int) int
 		Freshness  func(childComplexity int) int
 		Nodes      func(childComplexity int) int
 		PageInfo   func(childComplexity int) int
@@ -1488,6 +1496,12 @@ type ComplexityRoot struct {
 	WorkloadEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	WorkloadFacet struct {
+		Field       func(childComplexity int) int
+		TotalValues func(childComplexity int) int
+		Values      func(childComplexity int) int
 	}
 
 	WorkloadTemplate struct {
@@ -3239,6 +3253,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.EventEdge.Node(childComplexity), true
+
+	case "FacetValue.count":
+		if e.ComplexityRoot.FacetValue.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FacetValue.Count(childComplexity), true
+	case "FacetValue.value":
+		if e.ComplexityRoot.FacetValue.Value == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FacetValue.Value(childComplexity), true
 
 	case "FailoverBehavior.application":
 		if e.ComplexityRoot.FailoverBehavior.Application == nil {
@@ -7563,6 +7590,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadConnection.Edges(childComplexity), true
+	case "WorkloadConnection.facets":
+		if e.ComplexityRoot.WorkloadConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_WorkloadConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.WorkloadConnection.Facets(childComplexity, args["fields"].([]projection.FacetField), args["first"].(*int)), true
 	case "WorkloadConnection.freshness":
 		if e.ComplexityRoot.WorkloadConnection.Freshness == nil {
 			break
@@ -7600,6 +7638,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkloadEdge.Node(childComplexity), true
+
+	case "WorkloadFacet.field":
+		if e.ComplexityRoot.WorkloadFacet.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadFacet.Field(childComplexity), true
+	case "WorkloadFacet.totalValues":
+		if e.ComplexityRoot.WorkloadFacet.TotalValues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadFacet.TotalValues(childComplexity), true
+	case "WorkloadFacet.values":
+		if e.ComplexityRoot.WorkloadFacet.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkloadFacet.Values(childComplexity), true
 
 	case "WorkloadTemplate.containers":
 		if e.ComplexityRoot.WorkloadTemplate.Containers == nil {
@@ -12816,6 +12873,42 @@ input WorkloadOrder {
   direction: OrderDirection! = ASC
 }
 
+"What workloads can be counted by."
+enum WorkloadFacetField {
+  "By health."
+  HEALTH
+  "By instance."
+  INSTANCE
+  "By kind."
+  KIND
+  "By namespace, whatever the instance."
+  NAMESPACE
+  "By member cluster that they are scheduled to. A workload counts once for each."
+  CLUSTER
+  "By label, as ` + "`" + `key=value` + "`" + `. A workload counts once for each."
+  LABEL
+  "By image of the template. A workload counts once for each."
+  IMAGE
+}
+
+"How many workloads of a list have each value of a field."
+type WorkloadFacet {
+  "What the workloads are counted by."
+  field: WorkloadFacetField!
+  "The values with the most workloads first, then by value."
+  values: [FacetValue!]!
+  "How many values there are: more than are in ` + "`" + `values` + "`" + ` where these were cut off."
+  totalValues: Int!
+}
+
+"How many items of a list have a value."
+type FacetValue {
+  "The value."
+  value: String!
+  "The items that have it."
+  count: Int!
+}
+
 "A page of workloads."
 type WorkloadConnection {
   "The workloads of this page with their cursors."
@@ -12826,6 +12919,13 @@ type WorkloadConnection {
   pageInfo: PageInfo!
   "How many match, on all pages; null where an index that takes no SQL cannot count them."
   totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [WorkloadFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [WorkloadFacet!]!
   "How old the answer may be: the oldest of the instances it covers."
   freshness: Freshness!
 }
@@ -14140,6 +14240,16 @@ func (ec *executionContext) childFields_EventEdge(ctx context.Context, field gra
 		return ec.fieldContext_EventEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type EventEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_FacetValue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "value":
+		return ec.fieldContext_FacetValue_value(ctx, field)
+	case "count":
+		return ec.fieldContext_FacetValue_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FacetValue", field.Name)
 }
 
 func (ec *executionContext) childFields_FailoverBehavior(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15950,6 +16060,8 @@ func (ec *executionContext) childFields_WorkloadConnection(ctx context.Context, 
 		return ec.fieldContext_WorkloadConnection_pageInfo(ctx, field)
 	case "totalCount":
 		return ec.fieldContext_WorkloadConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_WorkloadConnection_facets(ctx, field)
 	case "freshness":
 		return ec.fieldContext_WorkloadConnection_freshness(ctx, field)
 	}
@@ -15964,6 +16076,18 @@ func (ec *executionContext) childFields_WorkloadEdge(ctx context.Context, field 
 		return ec.fieldContext_WorkloadEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WorkloadEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WorkloadFacet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_WorkloadFacet_field(ctx, field)
+	case "values":
+		return ec.fieldContext_WorkloadFacet_values(ctx, field)
+	case "totalValues":
+		return ec.fieldContext_WorkloadFacet_totalValues(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WorkloadFacet", field.Name)
 }
 
 func (ec *executionContext) childFields_WorkloadTemplate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

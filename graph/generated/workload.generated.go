@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
@@ -107,6 +108,9 @@ type StatefulSetResolver interface {
 	Events(ctx context.Context, obj *workload.StatefulSet, first *int, after *string) (*page.Connection[*event.Event], error)
 
 	ViewerCan(ctx context.Context, obj *workload.StatefulSet) (*authz.ViewerCan, error)
+}
+type WorkloadConnectionResolver interface {
+	Facets(ctx context.Context, obj *page.Connection[workload.Any], fields []projection.FacetField, first *int) ([]projection.Facet, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -220,6 +224,28 @@ func (ec *executionContext) field_StatefulSet_events_args(ctx context.Context, r
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_WorkloadConnection_facets_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "fields",
+		func(ctx context.Context, v any) ([]projection.FacetField, error) {
+			return ec.unmarshalNWorkloadFacetField2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetFieldᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["fields"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (*int, error) {
+			return ec.unmarshalOInt2ᚖint(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
 	return args, nil
 }
 
@@ -2335,6 +2361,52 @@ func (ec *executionContext) fieldContext_Deployment_viewerCan(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _FacetValue_value(ctx context.Context, field graphql.CollectedField, obj *projection.FacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FacetValue_value(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Value, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FacetValue_value(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FacetValue", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _FacetValue_count(ctx context.Context, field graphql.CollectedField, obj *projection.FacetValue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FacetValue_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FacetValue_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FacetValue", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
 func (ec *executionContext) _Job_id(ctx context.Context, field graphql.CollectedField, obj *workload.Job) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4005,6 +4077,50 @@ func (ec *executionContext) fieldContext_WorkloadConnection_totalCount(_ context
 	return graphql.NewScalarFieldContext("WorkloadConnection", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
+func (ec *executionContext) _WorkloadConnection_facets(ctx context.Context, field graphql.CollectedField, obj *page.Connection[workload.Any]) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadConnection_facets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.WorkloadConnection().Facets(ctx, obj, fc.Args["fields"].([]projection.FacetField), fc.Args["first"].(*int))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []projection.Facet) graphql.Marshaler {
+			return ec.marshalNWorkloadFacet2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadConnection_facets(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WorkloadConnection",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WorkloadFacet(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_WorkloadConnection_facets_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _WorkloadConnection_freshness(ctx context.Context, field graphql.CollectedField, obj *page.Connection[workload.Any]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4090,6 +4206,84 @@ func (ec *executionContext) _WorkloadEdge_cursor(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_WorkloadEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("WorkloadEdge", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _WorkloadFacet_field(ctx context.Context, field graphql.CollectedField, obj *projection.Facet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadFacet_field(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Field, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v projection.FacetField) graphql.Marshaler {
+			return ec.marshalNWorkloadFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetField(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadFacet_field(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkloadFacet", field, false, false, errors.New("field of type WorkloadFacetField does not have child fields"))
+}
+
+func (ec *executionContext) _WorkloadFacet_values(ctx context.Context, field graphql.CollectedField, obj *projection.Facet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadFacet_values(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Values, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []projection.FacetValue) graphql.Marshaler {
+			return ec.marshalNFacetValue2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetValueᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadFacet_values(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WorkloadFacet",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FacetValue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WorkloadFacet_totalValues(ctx context.Context, field graphql.CollectedField, obj *projection.Facet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WorkloadFacet_totalValues(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TotalValues, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WorkloadFacet_totalValues(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkloadFacet", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
 func (ec *executionContext) _WorkloadTemplate_replicas(ctx context.Context, field graphql.CollectedField, obj *workload.Template) (ret graphql.Marshaler) {
@@ -5994,6 +6188,49 @@ func (ec *executionContext) _Deployment(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var facetValueImplementors = []string{"FacetValue"}
+
+func (ec *executionContext) _FacetValue(ctx context.Context, sel ast.SelectionSet, obj *projection.FacetValue) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, facetValueImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FacetValue")
+		case "value":
+			out.Values[i] = ec._FacetValue_value(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._FacetValue_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var jobImplementors = []string{"Job", "_Entity", "Node", "Workload"}
 
 func (ec *executionContext) _Job(ctx context.Context, sel ast.SelectionSet, obj *workload.Job) graphql.Marshaler {
@@ -7152,27 +7389,65 @@ func (ec *executionContext) _WorkloadConnection(ctx context.Context, sel ast.Sel
 		case "edges":
 			out.Values[i] = ec._WorkloadConnection_edges(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "nodes":
 			out.Values[i] = ec._WorkloadConnection_nodes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "pageInfo":
 			out.Values[i] = ec._WorkloadConnection_pageInfo(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "totalCount":
 			out.Values[i] = ec._WorkloadConnection_totalCount(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "facets":
+			field := field
+
+			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
+				defer func() {
+					if r := recover(); r != nil {
+						ec.Error(ctx, ec.Recover(ctx, r))
+					}
+				}()
+				res = ec._WorkloadConnection_facets(ctx, field, obj)
+				if res == graphql.Null {
+					atomic.AddUint32(&fs.Invalids, 1)
+				}
+				return res
+			}
+
+			if field.IsDeferred() {
+				deferredFieldSet.AddField(field)
+				fieldIndex := len(deferredFieldSet.Values) - 1
+				deferredFieldSet.Concurrently(fieldIndex, func(ctx context.Context) graphql.Marshaler {
+					return innerFunc(ctx, deferredFieldSet)
+				})
+
+				for _, deferrable := range field.Deferrables {
+					view, ok := deferLabelToView[deferrable.Label]
+					if !ok {
+						view = deferredFieldSet.NewView()
+						deferLabelToView[deferrable.Label] = view
+					}
+					view.AddIndices(fieldIndex)
+				}
+
+				// don't run the out.Concurrently() call below
+				out.Values[i] = graphql.Null
+				continue
+			}
+
+			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return innerFunc(ctx, out) })
 		case "freshness":
 			out.Values[i] = ec._WorkloadConnection_freshness(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -7214,6 +7489,54 @@ func (ec *executionContext) _WorkloadEdge(ctx context.Context, sel ast.Selection
 			}
 		case "cursor":
 			out.Values[i] = ec._WorkloadEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var workloadFacetImplementors = []string{"WorkloadFacet"}
+
+func (ec *executionContext) _WorkloadFacet(ctx context.Context, sel ast.SelectionSet, obj *projection.Facet) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, workloadFacetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WorkloadFacet")
+		case "field":
+			out.Values[i] = ec._WorkloadFacet_field(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "values":
+			out.Values[i] = ec._WorkloadFacet_values(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "totalValues":
+			out.Values[i] = ec._WorkloadFacet_totalValues(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -7294,6 +7617,26 @@ func (ec *executionContext) _WorkloadTemplate(ctx context.Context, sel ast.Selec
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
+
+func (ec *executionContext) marshalNFacetValue2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetValue(ctx context.Context, sel ast.SelectionSet, v projection.FacetValue) graphql.Marshaler {
+	return ec._FacetValue(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNFacetValue2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetValueᚄ(ctx context.Context, sel ast.SelectionSet, v []projection.FacetValue) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFacetValue2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetValue(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
 
 func (ec *executionContext) marshalNReplicaCounts2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐReplicaCounts(ctx context.Context, sel ast.SelectionSet, v workload.ReplicaCounts) graphql.Marshaler {
 	return ec._ReplicaCounts(ctx, sel, &v)
@@ -7393,6 +7736,73 @@ func (ec *executionContext) marshalNWorkloadEdge2ᚖgithubᚗcomᚋkairshipᚑio
 		return graphql.Null
 	}
 	return ec._WorkloadEdge(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWorkloadFacet2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacet(ctx context.Context, sel ast.SelectionSet, v projection.Facet) graphql.Marshaler {
+	return ec._WorkloadFacet(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWorkloadFacet2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetᚄ(ctx context.Context, sel ast.SelectionSet, v []projection.Facet) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWorkloadFacet2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacet(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNWorkloadFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetField(ctx context.Context, v any) (projection.FacetField, error) {
+	tmp, err := scalar.UnmarshalString(v)
+	res := projection.FacetField(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWorkloadFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetField(ctx context.Context, sel ast.SelectionSet, v projection.FacetField) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalString(string(v))
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNWorkloadFacetField2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetFieldᚄ(ctx context.Context, v any) ([]projection.FacetField, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]projection.FacetField, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNWorkloadFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetField(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNWorkloadFacetField2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetFieldᚄ(ctx context.Context, sel ast.SelectionSet, v []projection.FacetField) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWorkloadFacetField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋprojectionᚐFacetField(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNWorkloadHealth2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐHealth(ctx context.Context, v any) (workload.Health, error) {

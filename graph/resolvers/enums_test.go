@@ -33,6 +33,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // enumRoute says where values of an enum come out of the API and go into it.
@@ -90,6 +91,7 @@ var enums = map[string]enumRoute{
 	"FreshnessSource":    {value: typed[freshness.Source], out: `{ instance(name: "alpha") { freshness { source } } }`, field: "Freshness.source"},
 	"WorkloadKind":       {typed[workload.Kind], `{ workloads { nodes { kind } } }`, "Deployment.kind", `{ workloads(filter: {kinds: [$v]}) { __typename } }`, "Query.workloads", "filter.Kinds"},
 	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},
+	"WorkloadFacetField": {typed[projection.FacetField], `{ workloads { facets(fields: [HEALTH]) { field } } }`, "WorkloadFacet.field", `{ workloads { facets(fields: [$v]) { __typename } } }`, "WorkloadConnection.facets", "fields"},
 	"OrderDirection":     {value: typed[object.Direction], in: `{ instances(orderBy: {field: NAME, direction: $v}) { __typename } }`, by: "Query.instances", path: "orderBy.Direction"},
 	"InstanceOrderField": order("instances"), "ClusterOrderField": order("clusters"), "WorkloadOrderField": order("workloads"),
 	"MemberClusterOrderField": order("memberClusters"), "NamespaceOrderField": order("namespaces"), "EventOrderField": order("events"),
@@ -200,7 +202,7 @@ func written(t *testing.T, e enumRoute, text string) string {
 	t.Helper()
 	undone := []resources.Result{{Rollback: &resources.Undone{}}}
 	warned := &policy.CreatedOverridePolicy{Warnings: []write.Warning{{}}}
-	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{})})
+	answers := world().with(intercept{"Mutation.createOverridePolicy": value(warned), "Mutation.applyManifests": value(&resources.ApplyPayload{Results: []resources.Result{{}}}), "Mutation.deployApplication": value(&applications.DeployPayload{Results: undone}), "Instance.memberCluster": value(&membercluster.MemberCluster{}), "WorkloadConnection.facets": value([]projection.Facet{{}})})
 	if e.field == "Freshness.source" {
 		answers["Instance.freshness"] = value(freshness.Freshness{})
 	}
@@ -239,6 +241,9 @@ func read(t *testing.T, e enumRoute, enum, text string) any {
 		arg, fields, _ := strings.Cut(e.path, ".")
 		v := reflect.Indirect(reflect.ValueOf(fc.Args[arg]))
 		for field := range strings.SplitSeq(fields, ".") {
+			if field == "" {
+				break // The argument itself.
+			}
 			v = reflect.Indirect(v.FieldByName(field))
 		}
 		if v.Kind() == reflect.Slice {

@@ -46,9 +46,13 @@ func TestRelayConnections(t *testing.T) {
 			continue
 		}
 		connections[def.Name] = true
-		if diff := cmp.Diff(map[string]string{
+		want := map[string]string{
 			"edges": "[" + noun + "Edge!]!", "nodes": "[" + noun + "!]!", "pageInfo": "PageInfo!", "totalCount": "Int", "freshness": "Freshness!",
-		}, typesOf(def.Fields)); diff != "" {
+		}
+		if schema.Types[noun+"Facet"] != nil {
+			want["facets"] = "[" + noun + "Facet!]!"
+		}
+		if diff := cmp.Diff(want, typesOf(def.Fields)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", def.Name, diff)
 		}
 		if edge := schema.Types[noun+"Edge"]; edge == nil || edge.Kind != ast.Object {

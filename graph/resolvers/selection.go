@@ -10,6 +10,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Looking ahead: what a selection will ask for decides what is read, and lets
@@ -181,7 +182,27 @@ func connectionNeeds(ctx context.Context) workload.Needs { return selected(ctx).
 func (s selection) connectionNeeds() workload.Needs {
 	needs := s.items().needs()
 	needs.Count = s.has("totalCount")
+	needs.Facets = s.facets()
 	return needs
+}
+
+// facets are what a list of workloads is counted by. What can't be read here is left to
+// the field, which says what is wrong with it.
+func (s selection) facets() workload.Facets {
+	var all workload.Facets
+	for _, f := range s.fields {
+		if f.Name != "facets" {
+			continue
+		}
+		var fields []projection.FacetField
+		var first *int
+		if raw := f.ArgumentMap(s.op.Variables); readArg(raw, "fields", &fields) && readArg(raw, "first", &first) {
+			if one, err := workload.NewFacets(fields, first); err == nil {
+				all = all.And(one)
+			}
+		}
+	}
+	return all
 }
 
 // workloadNeeds is what one workload will be asked for.

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 func (r *cronJobResolver) Instance(ctx context.Context, obj *workload.CronJob) (*instance.Instance, error) {
@@ -254,6 +255,11 @@ func (r *statefulSetResolver) Events(ctx context.Context, obj *workload.Stateful
 	return orEmpty(ctx, c, err)
 }
 
+func (r *workloadConnectionResolver) Facets(ctx context.Context, obj *page.Connection[workload.Any], fields []projection.FacetField, first *int) ([]projection.Facet, error) {
+	v, err := workload.FacetsOf(obj, fields, first)
+	return orElse(ctx, v, err, []projection.Facet{})
+}
+
 func (r *Resolver) CronJob() generated.CronJobResolver { return &cronJobResolver{r} }
 
 func (r *Resolver) DaemonSet() generated.DaemonSetResolver { return &daemonSetResolver{r} }
@@ -264,10 +270,15 @@ func (r *Resolver) Job() generated.JobResolver { return &jobResolver{r} }
 
 func (r *Resolver) StatefulSet() generated.StatefulSetResolver { return &statefulSetResolver{r} }
 
+func (r *Resolver) WorkloadConnection() generated.WorkloadConnectionResolver {
+	return &workloadConnectionResolver{r}
+}
+
 type (
-	cronJobResolver     struct{ *Resolver }
-	daemonSetResolver   struct{ *Resolver }
-	deploymentResolver  struct{ *Resolver }
-	jobResolver         struct{ *Resolver }
-	statefulSetResolver struct{ *Resolver }
+	cronJobResolver            struct{ *Resolver }
+	daemonSetResolver          struct{ *Resolver }
+	deploymentResolver         struct{ *Resolver }
+	jobResolver                struct{ *Resolver }
+	statefulSetResolver        struct{ *Resolver }
+	workloadConnectionResolver struct{ *Resolver }
 )

@@ -15,6 +15,7 @@ import (
 	"github.com/clusterpedia-io/client-go/constants"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Type is a kind of object as the index stores it: with the version in which it
@@ -247,6 +248,10 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	// Current asks that the projection has everything which the index has when the list
 	// is read. It needs Projected.
 	Current bool
+	// Facets has the objects of all pages counted by fields instead of listed, with at most
+	// FacetValues values of each. It needs Projected.
+	Facets      []projection.FacetField
+	FacetValues int
 	// PartField is the field by whose value ListParts parts the list, besides the
 	// cluster; nil parts it by cluster alone.
 	PartField []string
@@ -274,6 +279,8 @@ type Page struct {
 	// End is where a projected list ended; nil for an empty one. The last object of the
 	// page may be before it, because objects that are gone since are left out.
 	End *Position
+	// Facets are those that were asked for; nil where no object can match.
+	Facets []projection.Facet
 }
 
 // Position is the place of one object in an ordered list. It holds the values

@@ -79,22 +79,29 @@ type Position struct {
 
 // Selection is a page of the workloads that a Query selects.
 type Selection struct {
+	Moment
+
 	Items []Position
 	// HasNext reports that more follow.
 	HasNext bool
 	// Count is the number of workloads on all pages; nil if it was not asked for.
 	Count *int64
-	// Now is the time of the database, in seconds since 1970, and Pending that of the oldest
-	// change which is not in the projection yet; 0 when all are.
-	Now, Pending float64
 }
 
-// Lag is the age of the oldest change that is not in the projection yet.
-func (s *Selection) Lag() time.Duration {
-	if s.Pending == 0 {
+// Moment says when something was read. Times are the database's, in seconds since 1970.
+type Moment struct {
+	Now float64
+	// Pending is the time of the oldest change which was not in the projection then; 0
+	// when all were.
+	Pending float64
+}
+
+// Lag is the age of the oldest change that was not in the projection.
+func (m Moment) Lag() time.Duration {
+	if m.Pending == 0 {
 		return 0
 	}
-	return max(0, time.Duration((s.Now-s.Pending)*float64(time.Second)))
+	return max(0, time.Duration((m.Now-m.Pending)*float64(time.Second)))
 }
 
 // ErrIncomplete means that rows are missing, because the projection is being built.
@@ -115,43 +122,57 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 		direction = " DESC"
 	}
 	by := strings.Join(columns, direction+", ") + direction
-	now := "unixepoch('subsec')"
-	if db.postgres {
-		now = "extract(epoch FROM clock_timestamp())::float8"
-	}
-	text := "SELECT m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(Version) + ", " + now +
-		", coalesce((SELECT min(o.at) FROM kairship.outbox o), 0), " + count +
+	text := "SELECT " + db.moment() + ", " + count +
 		", w.instance, w.namespace, w.name, w.kind, w.created_at FROM kairship.meta m LEFT JOIN (SELECT instance, namespace, name, kind, created_at FROM kairship.workload w WHERE " +
 		page + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true ORDER BY " + by
 
-	if s.err != nil {
-		return nil, s.err
-	}
-	var complete bool
 	found := &Selection{}
-	err := db.query(ctx, db.sql, func(rows *sql.Rows) error {
+	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var instance, namespace, name, kind sql.NullString
 		var created sql.NullInt64
-		if err := rows.Scan(&complete, &found.Now, &found.Pending, &found.Count, &instance, &namespace, &name, &kind, &created); err != nil {
+		if err := rows.Scan(append(moment, &found.Count, &instance, &namespace, &name, &kind, &created)...); err != nil || !instance.Valid {
 			return err
 		}
-		if instance.Valid {
-			found.Items = append(found.Items, Position{WorkloadKey{instance.String, namespace.String, name.String, kind.String}, created.Int64})
-		}
+		found.Items = append(found.Items, Position{WorkloadKey{instance.String, namespace.String, name.String, kind.String}, created.Int64})
 		return nil
-	}, text, s.values...)
-	switch {
-	case noTable(err):
-		return nil, ErrIncomplete
-	case err != nil:
-		return nil, fmt.Errorf("selecting workloads from the projection: %w", err)
-	case !complete:
-		return nil, ErrIncomplete
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(found.Items) > q.Limit {
 		found.Items, found.HasNext = found.Items[:q.Limit], true
 	}
 	return found, nil
+}
+
+// moment are the first columns of a statement that reads from the table meta as m.
+func (db *DB) moment() string {
+	now := "unixepoch('subsec')"
+	if db.postgres {
+		now = "extract(epoch FROM clock_timestamp())::float8"
+	}
+	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(Version) + ", " + now + ", coalesce((SELECT min(o.at) FROM kairship.outbox o), 0)"
+}
+
+// read executes a statement whose first columns are those of moment, and calls scan for
+// each row with where they go. It is an ErrIncomplete when rows may be missing.
+func (s *statement) read(ctx context.Context, at *Moment, text string, scan func(rows *sql.Rows, moment []any) error) error {
+	if s.err != nil {
+		return s.err
+	}
+	var complete bool
+	err := s.db.query(ctx, s.db.sql, func(rows *sql.Rows) error {
+		return scan(rows, []any{&complete, &at.Now, &at.Pending})
+	}, text, s.values...)
+	switch {
+	case noTable(err):
+		return ErrIncomplete
+	case err != nil:
+		return fmt.Errorf("reading the projection: %w", err)
+	case !complete:
+		return ErrIncomplete
+	}
+	return nil
 }
 
 // noTable reports whether a statement failed because nobody has made the tables yet.

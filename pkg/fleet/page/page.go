@@ -5,6 +5,7 @@ package page
 import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Sizes of a page.
@@ -51,6 +52,9 @@ type Connection[T any] struct {
 	PageInfo   Info
 	TotalCount *int
 	Freshness  freshness.Freshness
+	// Facets count the items of all pages, where that was asked for; FacetsErr says why not.
+	Facets    []projection.Facet
+	FacetsErr error
 }
 
 // Build makes the connection of a page's items.

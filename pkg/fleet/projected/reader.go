@@ -51,7 +51,28 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	selection, asOf, err := r.selection(ctx, selects, q.Current)
+	if len(q.Facets) > 0 {
+		var counted *projection.Counted
+		asOf, err := r.settled(ctx, q.Current, func(ctx context.Context) (projection.Moment, error) {
+			var err error
+			if counted, err = r.Projection.Facets(ctx, selects, q.Facets, q.FacetValues); err != nil {
+				return projection.Moment{}, err
+			}
+			return counted.Moment, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return &index.Page{Facets: counted.Facets, AsOf: asOf}, nil
+	}
+	var selection *projection.Selection
+	asOf, err := r.settled(ctx, q.Current, func(ctx context.Context) (projection.Moment, error) {
+		var err error
+		if selection, err = r.Projection.Select(ctx, selects); err != nil {
+			return projection.Moment{}, err
+		}
+		return selection.Moment, nil
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,55 +100,56 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	return page, nil
 }
 
-// selection asks the projection, until it has everything that the index had when it was
+// settled asks the projection, until it has everything that the index had when it was
 // asked first, if it has to be current. asOf is the moment whose state it shows.
-func (r *Reader) selection(ctx context.Context, q *projection.Query, current bool) (found *projection.Selection, asOf time.Time, err error) {
+func (r *Reader) settled(ctx context.Context, current bool, ask func(context.Context) (projection.Moment, error)) (asOf time.Time, err error) {
 	began := 0.0
 	for deadline := r.Now().Add(currentWithin); ; {
 		asked := r.Now()
-		if found, err = r.ask(ctx, q); err != nil {
-			return nil, time.Time{}, err
+		at, err := r.send(ctx, ask)
+		if err != nil {
+			return time.Time{}, err
 		}
 		if began == 0 {
-			began = found.Now
+			began = at.Now
 		}
-		if !current || found.Pending == 0 || found.Pending > began {
-			return found, asked.Add(-found.Lag()), nil
+		if !current || at.Pending == 0 || at.Pending > began {
+			return asked.Add(-at.Lag()), nil
 		}
 		if r.Now().After(deadline) {
-			return nil, time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
-				"the state of workloads is %s behind your change; without the consistency token you get what is known", found.Lag().Round(time.Second))
+			return time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
+				"the state of workloads is %s behind your change; without the consistency token you get what is known", at.Lag().Round(time.Second))
 		}
 		select {
 		case <-ctx.Done():
-			return nil, time.Time{}, timedOut(ctx.Err())
+			return time.Time{}, timedOut(ctx.Err())
 		case <-time.After(currentPause):
 		}
 	}
 }
 
-// ask sends one statement. Requests of one user to the index wait for their turn, and
+// send sends one statement. Requests of one user to the index wait for their turn, and
 // these are some of them.
-func (r *Reader) ask(ctx context.Context, q *projection.Query) (*projection.Selection, error) {
-	turnCtx, cancel := context.WithTimeout(ctx, r.Timeout)
+func (r *Reader) send(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (projection.Moment, error) {
+	limited, cancel := context.WithTimeout(ctx, r.Timeout)
 	defer cancel()
-	done, err := quota.Turn(turnCtx)
+	done, err := quota.Turn(limited)
 	if err != nil {
-		return nil, timedOut(err)
+		return projection.Moment{}, timedOut(err)
 	}
 	defer done()
 	sent := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index})
-	found, err := r.Projection.Select(turnCtx, q)
+	at, err := ask(limited)
 	sent(err)
 	switch {
 	case err == nil:
-		return found, nil
+		return at, nil
 	case ctx.Err() != nil:
-		return nil, timedOut(ctx.Err())
+		return at, timedOut(ctx.Err())
 	case errors.Is(err, projection.ErrIncomplete):
-		return nil, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The states of all workloads are being computed, and cannot be selected by yet; try again in a minute")
+		return at, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The states of all workloads are being computed, and cannot be selected by yet; try again in a minute")
 	}
-	return nil, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The database of the index does not answer")
+	return at, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The database of the index does not answer")
 }
 
 func timedOut(err error) error {

@@ -44,6 +44,8 @@ type ListArgs struct {
 type Needs struct {
 	// Count: the number of workloads on all pages.
 	Count bool
+	// Facets: what the workloads on all pages are counted by.
+	Facets Facets
 	// Template is how much of the templates is shown. What their state is computed
 	// from is read besides.
 	Template index.Detail
@@ -71,6 +73,7 @@ type Needs struct {
 func (n Needs) and(o Needs) Needs {
 	return Needs{
 		Count:          n.Count || o.Count,
+		Facets:         n.Facets.And(o.Facets),
 		Template:       min(n.Template, o.Template),
 		Policy:         n.Policy || o.Policy,
 		PolicyDetail:   min(n.PolicyDetail, o.PolicyDetail),

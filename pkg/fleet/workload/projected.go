@@ -23,19 +23,16 @@ func (s *Service) projected(ctx context.Context, r listing.Request, f *Filter, n
 	if err != nil {
 		return nil, err
 	}
-	if f.Health != nil && len(f.Health) == 0 {
-		q.Clusters = nil // Nothing has none of the states of health.
+	if f.noHealth() {
+		q.Clusters = nil
 	}
 	if result.Freshness = s.lister.Freshness.Of(ctx, q.Clusters...); len(q.Clusters) == 0 {
 		if r.WithCount {
 			result.Count = new(int64)
 		}
-		return s.connection(ctx, result, Needs{}), nil
+		return s.counted(ctx, s.connection(ctx, result, Needs{}), r, f, needs), nil
 	}
-	q.Projected = true
-	for _, h := range f.Health {
-		q.Health = append(q.Health, string(h))
-	}
+	q.Projected, q.Health = true, f.health()
 	made := map[*index.Object]Any{}
 	settings, limit := s.settings(ctx), q.Limit
 	for again := 0; ; again++ {
@@ -72,5 +69,21 @@ func (s *Service) projected(ctx context.Context, r listing.Request, f *Filter, n
 		end := result.CursorAt(*q.After)
 		c.PageInfo.EndCursor = &end
 	}
-	return c, nil
+	return s.counted(ctx, c, r, f, needs), nil
 }
+
+// health are the states that a filter names.
+func (f *Filter) health() []string {
+	if f == nil {
+		return nil
+	}
+	var all []string
+	for _, h := range f.Health {
+		all = append(all, string(h))
+	}
+	return all
+}
+
+// noHealth reports whether a filter selects nothing, because it names no state of health
+// and no workload is in none.
+func (f *Filter) noHealth() bool { return f != nil && f.Health != nil && len(f.Health) == 0 }

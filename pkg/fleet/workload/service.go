@@ -75,7 +75,7 @@ func (s *Service) List(ctx context.Context, a ListArgs, needs Needs) (*Connectio
 		return nil, err
 	}
 	s.prefetchPage(ctx, result.Items, needs)
-	return s.connection(ctx, result, needs), nil
+	return s.counted(ctx, s.connection(ctx, result, needs), r, a.Filter, needs), nil
 }
 
 // Instances returns the instances that List reads with a filter.
@@ -98,7 +98,7 @@ func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, nee
 		return nil, err
 	}
 	s.prefetchPage(ctx, result.Items, needs)
-	return s.connection(ctx, result, needs), nil
+	return s.counted(ctx, s.connection(ctx, result, needs), r, a.Filter, needs), nil
 }
 
 // ListClaimed returns a page of the workloads that a policy claimed. The lists of
@@ -119,7 +119,7 @@ func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs,
 		return nil, err
 	}
 	s.prefetchPage(ctx, result.Items, needs)
-	return s.connection(ctx, result, needs), nil
+	return s.counted(ctx, s.connection(ctx, result, needs), r, a.Filter, needs), nil
 }
 
 // Prefetch starts reading what ListInstance will be asked for in each instance,

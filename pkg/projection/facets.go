@@ -1,0 +1,120 @@
+package projection
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// FacetField is what workloads can be counted by. The values are those of the GraphQL enum
+// WorkloadFacetField.
+type FacetField string
+
+// The fields. A workload counts once for each of its clusters, labels and images.
+const (
+	FacetHealth    FacetField = "HEALTH"
+	FacetInstance  FacetField = "INSTANCE"
+	FacetKind      FacetField = "KIND"
+	FacetNamespace FacetField = "NAMESPACE"
+	// FacetCluster counts by the member clusters that workloads are scheduled to.
+	FacetCluster FacetField = "CLUSTER"
+	// FacetLabel counts by labels, as key=value.
+	FacetLabel FacetField = "LABEL"
+	// FacetImage counts by the images of the templates.
+	FacetImage FacetField = "IMAGE"
+)
+
+// Facet is how many workloads have each value of a field.
+type Facet struct {
+	Field FacetField
+	// Values are those with the most workloads, then by value.
+	Values []FacetValue
+	// TotalValues is how many values there are.
+	TotalValues int
+}
+
+// FacetValue is how many workloads have a value.
+type FacetValue struct {
+	Value string
+	Count int
+}
+
+// Counted are the facets of all workloads that a Query selects, at one moment.
+type Counted struct {
+	Moment
+
+	Facets []Facet
+}
+
+// Facets counts the workloads of a query by fields, with at most so many values of each.
+// Position, order and size of the query's page do not matter.
+func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values int) (*Counted, error) {
+	s := &statement{db: db}
+	where, limit := s.where(q), s.value(values)
+	parts := make([]string, len(fields))
+	for i, field := range fields {
+		from, value, ok := s.facet(field)
+		if !ok {
+			return nil, fmt.Errorf("workloads cannot be counted by %q", field)
+		}
+		bytes := ""
+		if db.postgres {
+			bytes = ` COLLATE "C"`
+		}
+		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
+			value + " AS value, count(*) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
+	}
+	text := "WITH w AS (SELECT w.id, w.instance, w.namespace, w.kind, w.health, w.scheduled, w.label_kv FROM kairship.workload w WHERE " + where + ") SELECT " +
+		db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true"
+	found := &Counted{Facets: make([]Facet, len(fields))}
+	for i, field := range fields {
+		found.Facets[i].Field = field
+	}
+	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
+		var facet, n, total sql.NullInt64
+		var value sql.NullString
+		if err := rows.Scan(append(moment, &facet, &value, &n, &total)...); err != nil || !facet.Valid {
+			return err
+		}
+		f := &found.Facets[facet.Int64]
+		f.Values, f.TotalValues = append(f.Values, FacetValue{value.String, int(n.Int64)}), int(total.Int64)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range found.Facets {
+		// The parts of a statement come in no order.
+		slices.SortFunc(found.Facets[i].Values, func(a, b FacetValue) int {
+			if a.Count != b.Count {
+				return b.Count - a.Count
+			}
+			return strings.Compare(a.Value, b.Value)
+		})
+	}
+	return found, nil
+}
+
+// facet is from which rows a field is counted, and its value in them.
+func (s *statement) facet(field FacetField) (from, value string, ok bool) {
+	switch field {
+	case FacetHealth:
+		return "w", "w.health", true
+	case FacetInstance:
+		return "w", "w.instance", true
+	case FacetKind:
+		return "w", "w.kind", true
+	case FacetNamespace:
+		return "w", "w.namespace", true
+	case FacetCluster:
+		return "w, " + s.elements("w.scheduled"), "e.value", true
+	case FacetLabel:
+		return "w, " + s.elements("w.label_kv"), "e.value", true
+	case FacetImage:
+		return "w JOIN kairship.workload_doc d ON d.id = w.id, " + s.elements("d.images"), "e.value", true
+	}
+	return "", "", false
+}
