@@ -32,7 +32,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 		}
 	}
 	tried["MemberObject.pods(first)"] = true // TestPodsOfAnObject
-	tried["Query.node(id)"] = true           // TestEveryIDLeadsBack
+	// TestFacetsCountWhatTheListHas
+	tried["WorkloadConnection.facets(fields)"], tried["WorkloadConnection.facets(first)"] = true, true
+	tried["Query.node(id)"] = true // TestEveryIDLeadsBack
 	tried["Query._entities(representations)"] = true
 	// TestMatrix, TestOneNamespaceAlone
 	tried["Viewer.can(instance)"], tried["Viewer.can(namespace)"] = true, true

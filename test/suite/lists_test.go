@@ -81,8 +81,9 @@ func (r route) query(list schema.List, connection string) string {
 
 // connection is a page of a list.
 type connection struct {
-	Nodes []json.RawMessage `json:"nodes"`
-	Edges []struct {
+	Facets []facet           `json:"facets"`
+	Nodes  []json.RawMessage `json:"nodes"`
+	Edges  []struct {
 		Cursor string          `json:"cursor"`
 		Node   json.RawMessage `json:"node"`
 	} `json:"edges"`

@@ -149,6 +149,26 @@ func TestListOfWhatIsGone(t *testing.T) {
 	}
 }
 
+// TestListCounts: the facets of a list are those of the workloads that the list selects.
+func TestListCounts(t *testing.T) {
+	w := built(t)
+	ctx, used := upstream.With(t.Context())
+	q := degraded(1)
+	q.Facets, q.FacetValues = []projection.FacetField{projection.FacetHealth, projection.FacetLabel}, 2
+	page, err := w.List(ctx, q)
+	w.do(t, err)
+	want := []projection.Facet{
+		{Field: projection.FacetHealth, Values: []projection.FacetValue{{Value: "DEGRADED", Count: 3}}, TotalValues: 1},
+		{Field: projection.FacetLabel, Values: []projection.FacetValue{{Value: "permanent=b", Count: 1}, {Value: "permanent=c", Count: 1}}, TotalValues: 3},
+	}
+	if diff := cmp.Diff(want, page.Facets); diff != "" || page.AsOf.IsZero() {
+		t.Errorf("as of %s (-want +got):\n%s", page.AsOf, diff)
+	}
+	if n := used.Uses()[0].Requests; n != 1 {
+		t.Errorf("%d statements were sent, want 1", n)
+	}
+}
+
 func TestListNarrows(t *testing.T) {
 	annotation := func(key, value string) index.FieldEquals {
 		return index.FieldEquals{Path: []string{"metadata", "annotations", key}, Value: value}
