@@ -1,6 +1,7 @@
 package live
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
+	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // runs checks that members run exactly so many replicas of an image together, all
@@ -186,11 +188,16 @@ func TestUnmanagedWorkload(t *testing.T) {
 			Nodes []struct{ Name, Health, HealthMessage string }
 		}
 	}
-	listed, _ := gql.MustQuery[answer](t, alice, "query($ns: String!) { workloads(filter: { namespaces: [$ns], health: [UNMANAGED] }) { nodes { name health healthMessage } } }", m{"ns": ns})
-	if len(listed.Workloads.Nodes) != 1 || !strings.Contains(listed.Workloads.Nodes[0].HealthMessage, "no propagation policy claims it any more") {
-		t.Errorf("the filter finds %+v", listed)
-	}
-	none, _ := gql.MustQuery[answer](t, person(t, "mallory"), "query($ns: String!) { workloads(filter: { namespaces: [$ns], health: [UNMANAGED] }) { nodes { name health healthMessage } } }", m{"ns": ns})
+	const unmanaged = "query($ns: String!) { workloads(filter: { namespaces: [$ns], health: [UNMANAGED] }) { nodes { name health healthMessage } } }"
+	// The subscription may be ahead of the index.
+	poll.Until(t, within, "the filter finds it", func(ctx context.Context) error {
+		listed, _, err := gql.Query[answer](ctx, alice, unmanaged, m{"ns": ns})
+		if err == nil && (len(listed.Workloads.Nodes) != 1 || !strings.Contains(listed.Workloads.Nodes[0].HealthMessage, "no propagation policy claims it any more")) {
+			err = fmt.Errorf("the filter finds %+v", listed)
+		}
+		return err
+	})
+	none, _ := gql.MustQuery[answer](t, person(t, "mallory"), unmanaged, m{"ns": ns})
 	if len(none.Workloads.Nodes) != 0 {
 		t.Errorf("mallory finds %+v", none)
 	}
