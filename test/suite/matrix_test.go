@@ -81,7 +81,7 @@ var rootMatrix = []struct {
 		outcomes{"9: api ledger agent migrate report cart frontend orphan stuck", "7: agent migrate report cart frontend orphan stuck", "2: api ledger", "0:"},
 	},
 	{"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { facets(fields: [INSTANCE]) { values { value } } }`, outcomes{"alpha beta", "alpha", "beta", ""}},
-	{"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { facets(fields: [CLUSTER]) { values { value } } }`, outcomes{"m2 m1 m3", "m2 m1", "m3", ""}},
+	{"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { facets(fields: [CLUSTER]) { values { value } } }`, outcomes{"m1 m2 m3", "m1 m2", "m3", ""}},
 	{"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { facets(fields: [NAMESPACE, KIND]) { totalValues } }`, outcomes{"3 5", "2 5", "1 2", "0 0"}},
 	{"workloads", `workloads(filter: {cluster: ["m3"], namespaces: ["billing"]}) { nodes { name } }`, outcomes{"api ledger", "", "api ledger", ""}},
 

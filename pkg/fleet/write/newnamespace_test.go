@@ -36,7 +36,8 @@ func TestRightsInANewNamespace(t *testing.T) {
 		{"the rights come", "shop", now, 2, false, 2, 3, ""},
 		{"the namespace is not new", "shop", now.Add(-2 * time.Minute), 0, false, 1, 0, apierror.CodeForbidden},
 		{"there is no such namespace", "shop", time.Time{}, 0, false, 1, 0, apierror.CodeNotFound},
-		{"nothing is deleted before it is made", "shop", now, 0, true, 1, 0, apierror.CodeForbidden},
+		{"what somebody else made is deleted", "shop", now, 2, true, 2, 3, ""},
+		{"nothing is deleted in a namespace that is not new", "shop", now.Add(-2 * time.Minute), 0, true, 1, 0, apierror.CodeForbidden},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			i, w := writetest.New(t, metav1.APIResource{Version: "v1", Name: "configmaps", Kind: "ConfigMap", Namespaced: true})
@@ -44,6 +45,11 @@ func TestRightsInANewNamespace(t *testing.T) {
 				i.Put("/api/v1/namespaces/"+tt.namespace, map[string]any{
 					"apiVersion": "v1", "kind": "Namespace",
 					"metadata": map[string]any{"name": tt.namespace, "creationTimestamp": tt.made.UTC().Format(time.RFC3339)},
+				})
+			}
+			if tt.deletes {
+				i.Put("/api/v1/namespaces/"+tt.namespace+"/configmaps/settings", map[string]any{
+					"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "settings", "namespace": tt.namespace},
 				})
 			}
 			sent, asked := 0, 0

@@ -207,8 +207,7 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 		return answer(request.Do(ctx).StatusCode(&status))
 	}
 	raw, err := try()
-	// Nothing is deleted in a namespace before something was made there.
-	if apierrors.IsForbidden(err) && c.kind.Namespaced && c.verb != http.MethodDelete {
+	if apierrors.IsForbidden(err) && c.kind.Namespaced {
 		switch came, missing := s.rightsCame(ctx, c.namespace); {
 		case missing != nil:
 			err = missing

@@ -171,6 +171,7 @@ func TestUndo(t *testing.T) {
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			i, s := newInstance(t)
+			i.Put("/api/v1/namespaces/shop", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}})
 			i.Put(configMapsPath+"old", configMap("old", "was"))
 			i.Before = func(r *http.Request, path string) error {
 				if tt.meanwhile != nil {

@@ -30,6 +30,7 @@ const (
 func triggering(t *testing.T) (*writetest.Instance, *Service) {
 	t.Helper()
 	i, w := writetest.New(t)
+	i.Put("/api/v1/namespaces/shop", map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": "shop"}})
 	i.Put(cronJobPath, map[string]any{
 		"apiVersion": "batch/v1", "kind": "CronJob",
 		"metadata": map[string]any{"name": "nightly", "namespace": "shop", "annotations": map[string]any{
