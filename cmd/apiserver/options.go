@@ -77,7 +77,7 @@ func (o *options) flags() []flags.Group {
 		flags.NewGroup("Index", func(f *pflag.FlagSet) {
 			f.DurationVar(&o.indexTimeout, "index-timeout", 5*time.Second, "how long one request to the index may take")
 			f.StringVar(&o.collectorLease, "index-collector-lease", "clusterpedia-system/clusterpedia-clustersynchro-manager", "`namespace/name` of the Lease that the index's collector renews; unless it is renewed, answers from the index say that they are stale")
-			f.StringVar(&o.indexDatabaseFile, "index-database-file", "", "`file` with the DSN of Clusterpedia's database, postgres://user:password@host:port/database or file:/path/of/the/index.db, in which the controller manager keeps the projection; read again for each new connection; without one, workloads cannot be selected by their state")
+			f.StringVar(&o.indexDatabaseFile, "index-database-file", "", "`file` with the DSN of Clusterpedia's database, postgres://user:password@host:port/database or file:/path/of/the/index.db, in which the controller manager keeps the projection; read again for each new connection; without one, workloads cannot be selected by their state, and each state is computed when it is asked for")
 			f.IntVar(&o.indexDatabaseConnections, "index-database-connections", 16, "connections to the index's database; more than --max-index-requests-per-user, so that one user does not have all of them")
 			f.Float32Var(&o.indexQPS, "index-qps", 5000, "requests per second to the index, on average; a fuse, well above what it can answer")
 			f.IntVar(&o.indexBurst, "index-burst", 10000, "requests to the index in one go")

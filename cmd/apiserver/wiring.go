@@ -102,14 +102,14 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	tokens := newTokens(o, kube)
-	read := &projected.Reader{Reader: loaders.NewReader(idx), Projection: states, Timeout: o.indexTimeout, Now: time.Now}
-	fleet := newFleet(inventory, tracker, idx, read, permissions, newSettler(inventory, idx, clients))
+	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
+	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newSettler(inventory, idx, clients))
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
 		ctx, _ = upstream.With(freshness.Begin(ctx, time.Now()))
-		return loaders.With(access.With(countedAs(ctx)), idx)
+		return loaders.With(access.With(countedAs(ctx)), source)
 	}
 	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {
 		return nil, err

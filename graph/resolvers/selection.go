@@ -219,6 +219,7 @@ func (s selection) needs() workload.Needs {
 		MemberClusters: placements.has("memberCluster"),
 		Overrides:      s.has("overridePolicies") || placements.has("overrides"),
 		OverrideDetail: min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
+		Objects:        placements.has("object"),
 		ObjectDetail:   min(index.Known, detailOf(objectDetail).under(placements, "object")),
 		Pods:           placements.under("object").has("pods"),
 		Events:         s.events(),

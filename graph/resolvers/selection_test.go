@@ -34,8 +34,9 @@ func overrides(n *workload.Needs)      { n.Overrides = true }
 func wholeOverrides(n *workload.Needs) {
 	n.OverrideDetail = index.Whole
 }
-func wholeObjects(n *workload.Needs) { n.ObjectDetail = index.Whole }
-func pods(n *workload.Needs)         { n.Pods = true }
+func objects(n *workload.Needs)      { n.Objects = true }
+func wholeObjects(n *workload.Needs) { n.Objects, n.ObjectDetail = true, index.Whole }
+func pods(n *workload.Needs)         { n.Objects, n.Pods = true, true }
 
 // needsOf executes a query and tells what its lists of workloads said they need.
 func needsOf(t *testing.T, query, variables string) []workload.Needs {
@@ -86,7 +87,7 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"overrides", `nodes { placements { overrides { policyName } } }`, "", least(status, overrides), "the Works name them"},
 		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides), "the Works name them"},
 		{"override policies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, wholeOverrides), "the spec is not in the metadata"},
-		{"objects", `nodes { placements { object { name } } }`, "", least(status), "the state reads them anyway"},
+		{"objects", `nodes { placements { object { name } } }`, "", least(status, objects), "those that belong to the workload"},
 		{"objects, whole", `nodes { placements { object { manifest } } }`, "", least(status, wholeObjects), "the index may not know all of a manifest"},
 		{"pods", `nodes { placements { object { pods { name } } } }`, "", least(status, pods), "of each object"},
 		{"placements by two names", `nodes { a: placements { clusterName } b: placements { p: object { q: pods { name } } } }`, "", least(status, pods), "all of them count"},

@@ -3,6 +3,7 @@ package consistency
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -76,6 +77,15 @@ func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Obj
 	return r.reader.PodsOf(ctx, owner)
 }
 
+// StateOf implements index.Reader. The state of what the operation has to see is not what
+// the projection may still have, but is computed from what the operation reads.
+func (r *Reader) StateOf(ctx context.Context, key index.Key) (*index.State, error) {
+	if reading := readingFrom(ctx); reading != nil && reading.concerns([]string{key.Cluster}) {
+		return nil, nil //nolint:nilnil // That is what not known means.
+	}
+	return r.reader.StateOf(ctx, key)
+}
+
 // Prefetch implements index.Reader. What is read ahead is read after the wait too;
 // an error of the wait is left to whoever asks for the object.
 func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
@@ -132,6 +142,18 @@ func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.
 // PrefetchPods implements index.Reader.
 func (r *Reader) PrefetchPods(ctx context.Context, owners []index.PodOwner) {
 	r.reader.PrefetchPods(ctx, owners)
+}
+
+// PrefetchStates implements index.Reader.
+func (r *Reader) PrefetchStates(ctx context.Context, keys []index.Key, then func(map[index.Key]*index.State)) {
+	if reading := readingFrom(ctx); reading != nil {
+		keys = slices.DeleteFunc(slices.Clone(keys), func(k index.Key) bool { return reading.concerns([]string{k.Cluster}) })
+	}
+	if len(keys) == 0 {
+		then(nil)
+		return
+	}
+	r.reader.PrefetchStates(ctx, keys, then)
 }
 
 func find(overlay []replacement, key index.Key) (replacement, bool) {

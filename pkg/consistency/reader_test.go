@@ -310,3 +310,45 @@ func textOf(page *index.Page) string {
 	}
 	return strings.Join(names, " ")
 }
+
+// stateful knows the state of everything.
+type stateful struct{ index.Reader }
+
+func (stateful) StateOf(context.Context, index.Key) (*index.State, error) { return &index.State{}, nil }
+
+func (stateful) PrefetchStates(_ context.Context, keys []index.Key, then func(map[index.Key]*index.State)) {
+	found := map[index.Key]*index.State{}
+	for _, k := range keys {
+		found[k] = &index.State{}
+	}
+	then(found)
+}
+
+// What the projection has of an instance to which the operation has written may be older
+// than what it wrote: it is not known.
+func TestStatesOfWhatWasWritten(t *testing.T) {
+	r := NewReader(stateful{}, nil)
+	written := With(t.Context(), []Version{version("a", "u", "2", false)})
+	alpha := index.Key{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: "web"}
+	beta := alpha
+	beta.Cluster = "k-beta"
+	for _, tt := range []struct {
+		ctx   context.Context
+		key   index.Key
+		known bool
+	}{{t.Context(), alpha, true}, {written, beta, true}, {written, alpha, false}} {
+		if state, err := r.StateOf(tt.ctx, tt.key); err != nil || (state != nil) != tt.known {
+			t.Errorf("%+v: got %v, %v; want known %t", tt.key, state, err, tt.known)
+		}
+		called := false
+		r.PrefetchStates(tt.ctx, []index.Key{tt.key}, func(found map[index.Key]*index.State) {
+			called = true
+			if (found[tt.key] != nil) != tt.known {
+				t.Errorf("%+v: %v was read ahead, want known %t", tt.key, found, tt.known)
+			}
+		})
+		if !called {
+			t.Errorf("%+v: nobody was told", tt.key)
+		}
+	}
+}

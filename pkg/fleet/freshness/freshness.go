@@ -53,9 +53,10 @@ func (f Freshness) Overlaid() Freshness {
 	return f
 }
 
-// AsOf is the freshness, now, of an answer that shows what the index had at a moment.
+// AsOf is the freshness, now, of an answer that shows what the index had at a moment; the
+// same for no moment.
 func (f Freshness) AsOf(at, now time.Time) Freshness {
-	if f.ObservedAt == nil || !at.Before(*f.ObservedAt) {
+	if at.IsZero() || f.ObservedAt == nil || !at.Before(*f.ObservedAt) {
 		return f
 	}
 	lag := now.Sub(at)

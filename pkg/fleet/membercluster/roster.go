@@ -65,14 +65,6 @@ func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]m
 	return r.start(ctx, instances).wait(ctx)
 }
 
-// Start starts reading the members of some instances, together. When it returns,
-// they are on their way: nobody in the same operation who asks for one of them
-// alone reads it again. What it returns waits until they are there.
-func (r *Roster) Start(ctx context.Context, instances ...string) (wait func()) {
-	started := r.start(ctx, instances)
-	return func() { _, _ = started.wait(ctx) } // An error shows again where the members are asked for.
-}
-
 // wanted are entries that somebody waits for.
 type wanted map[string]*rosterEntry
 

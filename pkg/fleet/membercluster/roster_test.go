@@ -245,9 +245,14 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 			t.Helper()
 			ctx, _ := upstream.With(t.Context())
 			l.asked = nil
-			wait := roster.Start(ctx, "alpha", "beta")
-			time.Sleep(after)
 			var wg sync.WaitGroup
+			wg.Go(func() {
+				if _, err := roster.Members(ctx, "alpha", "beta"); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+			time.Sleep(after)
 			for _, name := range []string{"alpha", "beta"} {
 				wg.Go(func() {
 					if _, err := roster.Members(ctx, name); err != nil {
@@ -256,7 +261,6 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			wait()
 			if diff := cmp.Diff(want, l.asked); diff != "" {
 				t.Errorf("questions (-want +got):\n%s", diff)
 			}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -27,15 +29,28 @@ func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
 				w.statusErr = fmt.Errorf("panic while computing the state of %s %s/%s: %v\n%s", w.kind, w.Namespace(), w.Name(), p, debug.Stack())
 			}
 		}()
-		facts, err := s.facts(ctx, w)
-		if err != nil {
-			w.statusErr = apierror.In(err, w.Instance)
-			return
-		}
-		status := Evaluate(*facts)
-		w.status = &status
+		status, err := s.compute(ctx, w)
+		w.status, w.statusErr = status, apierror.In(err, w.Instance)
 	})
 	return w.status, w.statusErr
+}
+
+// compute is the state of a workload: what the projection has of this version of the
+// template, else what the facts give now.
+func (s *Service) compute(ctx context.Context, w *Workload) (*Status, error) {
+	state, err := s.lister.Reader.StateOf(ctx, templateKey(w.Indexed))
+	if err != nil {
+		return nil, err
+	}
+	if isStateOf(state, w.Indexed) {
+		return statusOf(&state.State), nil
+	}
+	facts, err := s.facts(ctx, w)
+	if err != nil {
+		return nil, err
+	}
+	status := Evaluate(*facts)
+	return &status, nil
 }
 
 // facts gathers what the state is computed from, as far as the caller may see it.
@@ -75,21 +90,47 @@ func (i *indexed) Members() (map[string]Member, error) {
 	return i.setting.members, err
 }
 
-// Object implements Source.
-func (i *indexed) Object(cluster string) (*Object, error) {
-	if !i.setting.holds(cluster) {
-		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
-	}
-	return decodedOptional[Object](i, memberObjectKey(i.Indexed, cluster), index.Known)
+// Objects implements Source.
+func (i *indexed) Objects(clusters []string) (map[string]*Object, error) {
+	// Nothing is collected from a foreign member.
+	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { return !i.setting.holds(cluster) })
+	return together(clusters, func(cluster string) (*Object, error) {
+		return decodedOptional[Object](i, memberObjectKey(i.Indexed, cluster), index.Known)
+	})
 }
 
-// Work implements Source.
-func (i *indexed) Work(cluster string) (*metav1.ObjectMeta, error) {
-	o, err := i.service.optional(i.ctx, workKey(i.Indexed, cluster), index.Metadata)
-	if err != nil || o == nil {
+// Works implements Source.
+func (i *indexed) Works(clusters []string) (map[string]*metav1.ObjectMeta, error) {
+	return together(clusters, func(cluster string) (*metav1.ObjectMeta, error) {
+		o, err := i.service.optional(i.ctx, workKey(i.Indexed, cluster), index.Metadata)
+		if err != nil || o == nil {
+			return nil, err
+		}
+		return &o.Meta, nil
+	})
+}
+
+// together reads something of each cluster side by side, so that it is read together.
+// What is not there is missing.
+func together[T any](clusters []string, read func(cluster string) (*T, error)) (map[string]*T, error) {
+	found := make([]*T, len(clusters))
+	var g errgroup.Group
+	for i, cluster := range clusters {
+		g.Go(func() (err error) {
+			found[i], err = read(cluster)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
-	return &o.Meta, nil
+	all := make(map[string]*T, len(clusters))
+	for i, one := range found {
+		if one != nil {
+			all[clusters[i]] = one
+		}
+	}
+	return all, nil
 }
 
 // decodedOptional is an object that may be missing; nil when it is.
@@ -176,7 +217,6 @@ func (s *Service) OverridePolicies(ctx context.Context, w *Workload, detail inde
 type Placement struct {
 	PlacementStatus
 	workload *Workload
-	binding  *workv1alpha2.ResourceBinding
 }
 
 // InstanceName is the instance of the workload.
@@ -188,20 +228,9 @@ func (s *Service) Placements(ctx context.Context, w *Workload) ([]Placement, err
 	if err != nil || len(status.Placements) == 0 {
 		return []Placement{}, err
 	}
-	o, err := s.bindingOf(ctx, w)
-	if err == nil && o == nil {
-		err = bindingKey(w.Indexed).NotFound()
-	}
-	if err != nil {
-		return nil, apierror.In(err, w.Instance)
-	}
-	b, err := decodeBinding(o)
-	if err != nil {
-		return nil, err
-	}
 	out := make([]Placement, len(status.Placements))
 	for i, p := range status.Placements {
-		out[i] = Placement{PlacementStatus: p, workload: w, binding: b}
+		out[i] = Placement{PlacementStatus: p, workload: w}
 	}
 	return out, nil
 }
@@ -256,8 +285,7 @@ func (s *Service) OverridePolicy(ctx context.Context, o *Override, detail index.
 // when the cluster is not in the inventory or has none.
 func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail) (*MemberObject, error) {
 	w := p.workload
-	_ = s.look(ctx, w.setting) // The placement was computed, so it did not fail.
-	if !w.setting.holds(p.Cluster) {
+	if !slices.Contains(s.joined(ctx, w.Instance), p.Cluster) {
 		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
 	}
 	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster), detail)
@@ -268,7 +296,15 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	if err != nil {
 		return nil, err
 	}
-	if !decoded.BelongsTo(p.binding) {
+	bound, err := s.bindingOf(ctx, w)
+	if err != nil {
+		return nil, apierror.In(err, w.Instance)
+	}
+	b, err := decodeBinding(bound)
+	if err != nil {
+		return nil, err
+	}
+	if b == nil || !decoded.BelongsTo(b) {
 		return nil, nil //nolint:nilnil // Somebody else's object of the same name is in the way.
 	}
 	return newMemberObject(w.Instance, o, w.setting.collection[p.Cluster]), nil

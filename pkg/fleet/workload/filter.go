@@ -61,9 +61,10 @@ type Needs struct {
 	// Overrides: the override policies that were applied, and how much of them.
 	Overrides      bool
 	OverrideDetail index.Detail
-	// ObjectDetail is how much of the objects in the members is shown.
+	// Objects in the members, and how much of them.
+	Objects      bool
 	ObjectDetail index.Detail
-	// Pods of the objects in the members.
+	// Pods of the objects in the members. They need Objects.
 	Pods bool
 	// Events: the pages of the events about each workload.
 	Events []event.Wanted
@@ -82,6 +83,7 @@ func (n Needs) and(o Needs) Needs {
 		MemberClusters: n.MemberClusters || o.MemberClusters,
 		Overrides:      n.Overrides || o.Overrides,
 		OverrideDetail: min(n.OverrideDetail, o.OverrideDetail),
+		Objects:        n.Objects || o.Objects,
 		ObjectDetail:   min(n.ObjectDetail, o.ObjectDetail),
 		Pods:           n.Pods || o.Pods,
 		Events:         slices.Concat(n.Events, o.Events),

@@ -47,12 +47,16 @@ func NewObserved(instance string, o *Observed, fresh freshness.Freshness) Any {
 // PrefetchObserved starts reading what will be asked of observed workloads beyond
 // what they carry.
 func (s *Service) PrefetchObserved(ctx context.Context, all []Any, needs Needs) {
-	rows := make([]*index.Object, 0, len(all))
-	for _, w := range all {
-		rows = append(rows, w.Base().Indexed)
+	p := &prefetch{service: s, ctx: ctx, needs: needs}
+	rows, in := make([]*index.Object, len(all)), make([]placed, len(all))
+	for i, w := range all {
+		base := w.Base()
+		rows[i], in[i].row = base.Indexed, base.Indexed
+		if base.status != nil {
+			in[i].clusters = base.status.clusters()
+		}
 	}
-	needs.Binding = false
-	s.prefetch(ctx, rows, needs)
+	p.rest(in)
 	s.prefetchEvents(ctx, rows, needs)
 }
 

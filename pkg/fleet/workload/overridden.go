@@ -56,7 +56,7 @@ func (s *Service) OverriddenImages(ctx context.Context, w *Workload, containers 
 	s.lister.Reader.Prefetch(ctx, keys, index.Metadata, nil)
 	found := []OverriddenImage{}
 	for i := range targets {
-		p := &Placement{PlacementStatus: PlacementStatus{Cluster: targets[i].Name}, workload: w, binding: b}
+		p := &Placement{PlacementStatus: PlacementStatus{Cluster: targets[i].Name}, workload: w}
 		overrides, err := s.Overrides(ctx, p)
 		if err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -11,25 +10,20 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// speculateUpTo is the number of member clusters of an instance up to which the
-// objects in the members are asked for before it is known where each workload
-// was scheduled. It saves a round trip and costs names that may not exist; with
-// many members it would cost more than it saves.
-const speculateUpTo = 8
-
-// prefetch starts reading what will be asked of some workloads, all in one go:
-// bindings, policies and, where the members are few, the objects in the members.
+// prefetch starts reading what will be asked of some workloads: their states, which say in
+// which members they are, and then the rest together.
 func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Needs) *prefetch {
-	if len(rows) == 0 || (!needs.Policy && !needs.Binding && !needs.members()) {
-		return nil
+	// An object in a member is shown when it belongs to the binding.
+	p := &prefetch{service: s, ctx: ctx, needs: needs, bindings: needs.Binding || needs.Objects}
+	all := make([]placed, len(rows))
+	for i, row := range rows {
+		all[i].row = row
 	}
-	p := &prefetch{service: s, ctx: ctx, needs: needs, rows: rows, members: map[string][]string{}, known: map[index.Key]*index.Object{}}
-	if needs.members() {
-		for _, name := range p.instances() {
-			p.members[name] = s.joined(ctx, name)
-		}
+	if needs.Status && len(rows) > 0 {
+		p.states(all)
+	} else {
+		p.rest(all)
 	}
-	p.start()
 	return p
 }
 
@@ -38,9 +32,7 @@ func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Need
 // their stacks while the index works, for every operation that is under way.
 func (s *Service) prefetchPage(ctx context.Context, rows []*index.Object, needs Needs) {
 	s.prefetchEvents(ctx, rows, needs)
-	if p := s.prefetch(ctx, rows, needs); p != nil {
-		p.wait()
-	}
+	s.prefetch(ctx, rows, needs).wait()
 }
 
 // prefetchEvents starts reading the events about some workloads, together.
@@ -50,25 +42,24 @@ func (s *Service) prefetchEvents(ctx context.Context, rows []*index.Object, need
 	}
 }
 
-func (n Needs) members() bool { return n.Status || n.Overrides || n.Pods || n.MemberClusters }
-
 // prefetch is one run of reading ahead.
 type prefetch struct {
 	service *Service
 	ctx     context.Context //nolint:containedctx // It lives as long as the one call that makes it.
 	needs   Needs
-	rows    []*index.Object
-	// members are the names of the inventory's clusters that are joined to each instance.
-	members map[string][]string
+	// bindings says whether to read those of the workloads.
+	bindings bool
 
 	mu sync.Mutex
-	// known are the bindings and the objects in the members that were found.
-	known map[index.Key]*index.Object
-	// parts is how many requests for these are not answered yet.
-	parts int
 	// waits return when something that was asked for is there, and what it led to
 	// has been asked for.
 	waits []func()
+}
+
+// placed is a workload and the clusters in which it is.
+type placed struct {
+	row      *index.Object
+	clusters []string
 }
 
 // read starts reading some objects.
@@ -103,174 +94,67 @@ func (p *prefetch) wait() {
 	}
 }
 
-func (p *prefetch) instances() []string {
-	names := map[string]struct{}{}
-	for _, row := range p.rows {
-		names[instanceOf(row)] = struct{}{}
+// states reads the states of the workloads, and then the rest. A state that is not known
+// is computed when it is asked for, and what hangs on it is read then.
+func (p *prefetch) states(all []placed) {
+	keys := make([]index.Key, len(all))
+	for i := range all {
+		keys[i] = templateKey(all[i].row)
 	}
-	return slices.Sorted(maps.Keys(names))
+	reader := p.service.lister.Reader
+	reader.PrefetchStates(p.ctx, keys, func(found map[index.Key]*index.State) {
+		for i := range all {
+			state := found[keys[i]]
+			if !isStateOf(state, all[i].row) {
+				continue
+			}
+			for j := range state.Placements {
+				all[i].clusters = append(all[i].clusters, state.Placements[j].Cluster)
+			}
+		}
+		p.rest(all)
+	})
+	p.later(func() { _, _ = reader.StateOf(p.ctx, keys[0]) })
 }
 
-// start reads everything that the templates alone lead to.
-//
-// The objects in the members are most of what is read, and the index works on
-// one request at a time, so they are asked for beside the bindings and not
-// together with them. Where override policies are wanted, that takes requests of
-// its own, and the number of all is bounded: then they share one.
-func (p *prefetch) start() {
-	var (
-		bindings = make([]index.Key, 0, 2*len(p.rows))
-		objects  = make([]index.Key, 0, 2*len(p.rows))
-		metadata []index.Key
-		later    bool
-	)
-	for _, row := range p.rows {
-		if ref := PolicyRefOf(&row.Meta); ref != nil && (p.needs.Policy || p.needs.Status) {
-			key := policyKey(row.Cluster, ref)
-			if p.needs.PolicyDetail == index.Metadata && !p.needs.Status {
+// rest reads what the templates name, and what the workloads have in the members.
+func (p *prefetch) rest(all []placed) {
+	var whole, objects, metadata []index.Key
+	joined := map[string][]string{}
+	for _, one := range all {
+		if ref := PolicyRefOf(&one.row.Meta); ref != nil && p.needs.Policy {
+			key := policyKey(one.row.Cluster, ref)
+			if p.needs.PolicyDetail == index.Metadata {
 				metadata = append(metadata, key)
 			} else {
-				bindings = append(bindings, key)
+				whole = append(whole, key)
 			}
 		}
-		if p.needs.Binding || p.needs.members() {
-			bindings = append(bindings, bindingKey(row))
+		if p.bindings {
+			whole = append(whole, bindingKey(one.row))
 		}
-		if !p.needs.members() {
-			continue
-		}
-		members := p.members[instanceOf(row)]
-		if len(members) > speculateUpTo {
-			later = true
-			continue
-		}
-		objects = p.appendObjects(objects, row, members)
-		metadata = p.appendWorks(metadata, row, members)
-	}
-	roster := p.startRoster()
-	fromBindings := func(found map[index.Key]*index.Object) {
-		roster()
-		if later {
-			p.second(found)
-		}
-		p.explain(found)
-	}
-	fromObjects := func(found map[index.Key]*index.Object) {
-		roster()
-		p.pods(found)
-		p.explain(found)
-	}
-	if p.needs.Overrides {
-		p.read(slices.Concat(bindings, objects), index.Whole, func(found map[index.Key]*index.Object) {
-			fromBindings(found)
-			fromObjects(found)
-		})
-	} else {
-		p.parts = 1
-		if len(objects) > 0 {
-			p.parts++
-		}
-		p.read(bindings, index.Whole, fromBindings)
-		p.read(objects, p.needs.ObjectDetail, fromObjects)
-	}
-	p.read(metadata, index.Metadata, p.overrides)
-}
-
-// startRoster has the instances' members read beside the objects, so that
-// everybody who computes a status finds them.
-func (p *prefetch) startRoster() (wait func()) {
-	if !p.needs.Status {
-		return func() {}
-	}
-	return p.service.roster.Start(p.ctx, p.instances()...)
-}
-
-// second reads what the bindings lead to, for instances with many members.
-func (p *prefetch) second(found map[index.Key]*index.Object) {
-	var objects, works []index.Key
-	for _, row := range p.rows {
-		members := p.members[instanceOf(row)]
-		if len(members) <= speculateUpTo {
-			continue
-		}
-		b, err := decodeBinding(found[bindingKey(row)])
-		if err != nil || b == nil {
-			continue
-		}
-		var targets []string
-		for _, name := range Clusters(b) {
-			if slices.Contains(members, name) {
-				targets = append(targets, name)
+		for _, cluster := range one.clusters {
+			if p.needs.MemberClusters {
+				whole = append(whole, index.Key{Cluster: one.row.Cluster, Type: index.MemberClusters, Name: cluster})
+			}
+			if p.needs.Overrides {
+				metadata = append(metadata, workKey(one.row, cluster))
+			}
+			if !p.needs.Objects {
+				continue
+			}
+			name := instanceOf(one.row)
+			if _, known := joined[name]; !known {
+				joined[name] = p.service.joined(p.ctx, name)
+			}
+			if slices.Contains(joined[name], cluster) {
+				objects = append(objects, memberObjectKey(one.row, cluster))
 			}
 		}
-		objects = p.appendObjects(objects, row, targets)
-		works = p.appendWorks(works, row, targets)
 	}
-	if len(objects) > 0 {
-		p.mu.Lock()
-		p.parts++
-		p.mu.Unlock()
-	}
-	p.read(objects, p.needs.ObjectDetail, func(found map[index.Key]*index.Object) {
-		p.pods(found)
-		p.explain(found)
-	})
-	p.read(works, index.Metadata, p.overrides)
-}
-
-// explain reads the Works of the clusters that run another number of replicas than
-// the scheduler assigned, once the bindings and the objects are known: one request
-// for all, and none as long as the numbers agree.
-func (p *prefetch) explain(found map[index.Key]*index.Object) {
-	if !p.needs.Status || p.needs.Overrides {
-		return // The Works are read anyway.
-	}
-	p.mu.Lock()
-	maps.Copy(p.known, found)
-	p.parts--
-	complete := p.parts == 0
-	p.mu.Unlock()
-	if !complete {
-		return
-	}
-	var keys []index.Key
-	for _, row := range p.rows {
-		for _, cluster := range p.unexplained(row) {
-			keys = append(keys, workKey(row, cluster))
-		}
-	}
-	p.read(keys, index.Metadata, nil)
-}
-
-// unexplained lists the clusters of Facts.unexplained, as far as they are known.
-func (p *prefetch) unexplained(row *index.Object) []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b, err := decodeBinding(p.known[bindingKey(row)])
-	if err != nil || b == nil {
-		return nil
-	}
-	template, err := index.Decode[Object](row)
-	if err != nil {
-		return nil
-	}
-	in := Facts{Kind: kindOf(row), Template: template, Binding: b, Objects: map[string]*Object{}}
-	for _, cluster := range Clusters(b) {
-		o := p.known[memberObjectKey(row, cluster)]
-		if o == nil {
-			continue
-		}
-		if in.Objects[cluster], err = index.Decode[Object](o); err != nil {
-			return nil
-		}
-	}
-	clusters := in.unexplained()
-	// Which of the two sources counts depends on whether the member is collected, which
-	// is not known here.
-	in.Objects = nil
-	clusters = append(clusters, in.unexplained()...)
-	slices.Sort(clusters)
-	return slices.Compact(clusters)
+	p.read(whole, index.Whole, nil)
+	p.read(objects, p.needs.ObjectDetail, p.pods)
+	p.read(metadata, index.Metadata, func(found map[index.Key]*index.Object) { p.overrides(all, found) })
 }
 
 // pods reads the pods of the objects that were found in the members.
@@ -293,13 +177,10 @@ func (p *prefetch) pods(found map[index.Key]*index.Object) {
 }
 
 // overrides reads the override policies that the Works name.
-func (p *prefetch) overrides(works map[index.Key]*index.Object) {
-	if !p.needs.Overrides {
-		return
-	}
+func (p *prefetch) overrides(all []placed, works map[index.Key]*index.Object) {
 	namespaces := map[string]string{}
-	for _, row := range p.rows {
-		namespaces[row.Cluster+"/"+workName(row)] = row.Meta.Namespace
+	for _, one := range all {
+		namespaces[one.row.Cluster+"/"+workName(one.row)] = one.row.Meta.Namespace
 	}
 	var keys []index.Key
 	for key, work := range works {
@@ -317,34 +198,6 @@ func (p *prefetch) overrides(works map[index.Key]*index.Object) {
 	p.read(keys, p.needs.OverrideDetail, nil)
 }
 
-func (p *prefetch) appendObjects(keys []index.Key, row *index.Object, members []string) []index.Key {
-	if !p.needs.Status && !p.needs.Pods {
-		if !p.needs.MemberClusters {
-			return keys
-		}
-	} else {
-		for _, m := range members {
-			keys = append(keys, memberObjectKey(row, m))
-		}
-	}
-	if p.needs.MemberClusters {
-		for _, m := range members {
-			keys = append(keys, index.Key{Cluster: row.Cluster, Type: index.MemberClusters, Name: m})
-		}
-	}
-	return keys
-}
-
-func (p *prefetch) appendWorks(keys []index.Key, row *index.Object, members []string) []index.Key {
-	if !p.needs.Overrides {
-		return keys
-	}
-	for _, m := range members {
-		keys = append(keys, workKey(row, m))
-	}
-	return keys
-}
-
 // joined are the inventory's clusters that are joined to an instance. Their
 // names are those of their rows in the index.
 func (s *Service) joined(ctx context.Context, instanceName string) []string {
@@ -357,6 +210,11 @@ func (s *Service) joined(ctx context.Context, instanceName string) []string {
 		names[i] = m.Name
 	}
 	return names
+}
+
+// templateKey is the key of the workload itself.
+func templateKey(row *index.Object) index.Key {
+	return index.Key{Cluster: row.Cluster, Type: kindOf(row).indexType(), Namespace: row.Meta.Namespace, Name: row.Meta.Name}
 }
 
 func policyKey(virtualCluster string, ref *PolicyRef) index.Key {

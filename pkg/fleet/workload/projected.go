@@ -34,7 +34,7 @@ func (s *Service) projected(ctx context.Context, r listing.Request, f *Filter, n
 	}
 	q.Projected, q.Health = true, f.health()
 	made := map[*index.Object]Any{}
-	settings, limit := s.settings(ctx), q.Limit
+	limit := q.Limit
 	for again := 0; ; again++ {
 		page, err := s.lister.Reader.List(ctx, q)
 		if err != nil {
@@ -47,6 +47,7 @@ func (s *Service) projected(ctx context.Context, r listing.Request, f *Filter, n
 			result.Freshness = result.Freshness.Overlaid()
 		}
 		s.prefetchPage(ctx, page.Items, needs)
+		settings := s.settings(ctx, s.asOf(ctx, page.Items, needs))
 		for _, o := range page.Items {
 			w := newWorkload(settings(instanceOf(o)), o)
 			status, err := s.Status(ctx, w.Base())

@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
+	states "github.com/kairship-io/kairship/pkg/projection"
 )
 
 // projection is a Reader that selects deployments by name, whatever their state. Without
@@ -26,14 +27,28 @@ type projection struct {
 	index.Reader
 	names []string
 	// gone are deployments that the index does not have any more.
-	gone    []string
-	lag     time.Duration
+	gone []string
+	lag  time.Duration
+	// object is what lists have that are not projected; nil for nothing.
+	object  *index.Object
+	states  map[index.Key]*index.State
 	queries []index.ListQuery
 	t       *testing.T
 }
 
+func (p *projection) StateOf(_ context.Context, key index.Key) (*index.State, error) {
+	return p.states[key], nil
+}
+
+func (p *projection) PrefetchStates(_ context.Context, _ []index.Key, then func(map[index.Key]*index.State)) {
+	then(p.states)
+}
+
 func (p *projection) List(_ context.Context, q index.ListQuery) (*index.Page, error) {
 	if !q.Projected {
+		if p.object != nil && slices.Contains(q.Types, index.Deployments) {
+			return &index.Page{Items: []*index.Object{p.object}}, nil
+		}
 		return &index.Page{}, nil // The members of the instance.
 	}
 	p.queries = append(p.queries, q)
@@ -70,7 +85,7 @@ func (p *projection) Prefetch(context.Context, []index.Key, index.Detail, func(m
 
 var now = time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
 
-func (p *projection) list(t *testing.T, args page.Args, health ...workload.Health) *workload.Connection {
+func (p *projection) service(t *testing.T) *workload.Service {
 	t.Helper()
 	p.t = t
 	clock := func() time.Time { return now }
@@ -80,8 +95,12 @@ func (p *projection) list(t *testing.T, args page.Args, health ...workload.Healt
 	beat.Beat(now)
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: beat, Global: beat}
 	lister := &listing.Lister{Reader: p, Freshness: tracker, Now: clock}
-	service := workload.NewService(lister, nil, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(p, clock))
-	c, err := service.ListInstance(t.Context(), "alpha", workload.ListArgs{Args: args, Filter: &workload.Filter{Health: health}}, workload.Needs{Count: true})
+	return workload.NewService(lister, nil, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(p, clock))
+}
+
+func (p *projection) list(t *testing.T, args page.Args, health ...workload.Health) *workload.Connection {
+	t.Helper()
+	c, err := p.service(t).ListInstance(t.Context(), "alpha", workload.ListArgs{Args: args, Filter: &workload.Filter{Health: health}}, workload.Needs{Count: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,6 +175,67 @@ func TestByHealthIsAsFresh(t *testing.T) {
 		}
 		if f := fresh(lag); !f.ObservedAt.Equal(want) || *f.Lag != now.Sub(want).Seconds() || f.Stale != stale || (f.Message != nil) != stale {
 			t.Errorf("the projection is %s late: got %+v, observed at %s", lag, f, f.ObservedAt)
+		}
+	}
+}
+
+// TestStateOfADryRun: a dry run has the version of what is stored, and another content.
+func TestStateOfADryRun(t *testing.T) {
+	manifest := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "shop", "name": "a", "uid": "uid-a", "resourceVersion": "7"}}
+	tried, err := index.NewLive("k-alpha", manifest, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := &index.State{}
+	state.UID, state.ResourceVersion, state.Health = "uid-a", "7", "HEALTHY"
+	p := &projection{states: map[index.Key]*index.State{{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: "a"}: state}}
+	service := p.service(t)
+	status, err := service.Status(t.Context(), service.Written(t.Context(), "alpha", tried).Base())
+	if err != nil || status.Health != workload.HealthUnpropagated {
+		t.Errorf("got %+v, %v; want the state to be computed", status, err)
+	}
+}
+
+// TestStatesOfTheProjection: a state that the projection has of this version of a workload
+// is shown; of another version, it is computed. The answer is as fresh as what it shows.
+func TestStatesOfTheProjection(t *testing.T) {
+	for _, tt := range []struct {
+		reason       string
+		uid, version string
+		want         workload.Health
+		lag          time.Duration
+	}{
+		{"the same version", "uid-a", "7", workload.HealthDegraded, time.Minute},
+		{"another version", "uid-a", "6", workload.HealthUnpropagated, 0},
+		{"another object of the name", "uid-b", "7", workload.HealthUnpropagated, 0},
+	} {
+		row := fleettest.Row(index.Deployments, "k-alpha", "shop", "a")
+		row.UID, row.ResourceVersion = "uid-a", "7"
+		p := &projection{object: fleettest.Object(t, row, index.Whole), states: map[index.Key]*index.State{}}
+		state := &index.State{AsOf: now.Add(-time.Minute)}
+		state.UID, state.ResourceVersion, state.Health, state.Message, state.Ready = tt.uid, tt.version, "DEGRADED", "it fails", 3
+		state.Placements = []states.Placement{{Cluster: "m1", Scheduled: true, Health: "DEGRADED", Ready: new(int32(3))}}
+		p.states[index.Key{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: "a"}] = state
+		service := p.service(t)
+		c, err := service.List(t.Context(), workload.ListArgs{}, workload.Needs{Status: true})
+		if err != nil || len(c.Nodes) != 1 {
+			t.Fatalf("%s: %v, %v", tt.reason, c, err)
+		}
+		w := c.Nodes[0].Base()
+		status, err := service.Status(t.Context(), w)
+		if err != nil || status.Health != tt.want {
+			t.Errorf("%s: the state is %+v, %v; want %s", tt.reason, status, err, tt.want)
+		}
+		if tt.want == workload.HealthDegraded {
+			placements, err := service.Placements(t.Context(), w)
+			if err != nil || len(placements) != 1 || placements[0].Cluster != "m1" || *placements[0].Ready != 3 || status.Replicas.Ready != 3 || status.Message != "it fails" {
+				t.Errorf("%s: got %+v in %+v, %v", tt.reason, status, placements, err)
+			}
+		}
+		for _, f := range []freshness.Freshness{c.Freshness, w.Fresh} {
+			if late := *f.Lag >= time.Minute.Seconds(); late != (tt.lag > 0) || f.Stale != late {
+				t.Errorf("%s: got %+v", tt.reason, f)
+			}
 		}
 	}
 }

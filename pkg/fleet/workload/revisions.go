@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strconv"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -178,5 +179,5 @@ func controllerRevision(o *index.Object) (int64, map[string]any, error) {
 
 // Written is a workload that was just written, as the instance stored it.
 func (s *Service) Written(ctx context.Context, instanceName string, o *index.Object) Any {
-	return newWorkload(s.settingOf(ctx, instanceName), o)
+	return newWorkload(s.settingOf(ctx, instanceName, time.Time{}), o)
 }

@@ -3,7 +3,6 @@ package workload
 import (
 	"context"
 	"maps"
-	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -48,9 +47,10 @@ func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, names
 	case err != nil:
 		return nil, apierror.In(err, instanceName)
 	}
-	s.prefetch(ctx, []*index.Object{o}, needs)
-	s.prefetchEvents(ctx, []*index.Object{o}, needs)
-	return newWorkload(s.settingOf(ctx, instanceName), o), nil
+	rows := []*index.Object{o}
+	s.prefetchEvents(ctx, rows, needs)
+	s.prefetch(ctx, rows, needs)
+	return newWorkload(s.settingOf(ctx, instanceName, s.asOf(ctx, rows, needs)), o), nil
 }
 
 // List returns a page of the workloads of all instances.
@@ -239,23 +239,25 @@ func (s *Service) isProjected(ctx context.Context, f *Filter) (bool, error) {
 	return !can, err
 }
 
-// connection makes the page of a result, with the workloads' state where it is
-// needed: computed here, it costs a few goroutines, and in the fields that ask
-// for it hundreds, each of which grows its stack to decode something.
+// computedAtOnce bounds how many states are computed side by side, which has what they are
+// computed from read together. Most are in the projection, and not computed at all.
+const computedAtOnce = 100
+
+// connection makes the page of a result, with the workloads' state where it is needed.
 func (s *Service) connection(ctx context.Context, r *listing.Result, needs Needs) *Connection {
 	// Each workload is as fresh as its own instance, whatever the others are.
-	settings := s.settings(ctx)
+	asOf := s.asOf(ctx, r.Items, needs)
+	r.Freshness = r.Freshness.AsOf(asOf, s.lister.Now())
+	settings := s.settings(ctx, asOf)
 	c := listing.Connection(r, func(o *index.Object) Any { return newWorkload(settings(instanceOf(o)), o) })
-	if !needs.Status || len(c.Nodes) == 0 {
+	if !needs.Status {
 		return c
 	}
 	var g errgroup.Group
-	workers := runtime.GOMAXPROCS(0)
-	for chunk := range slices.Chunk(c.Nodes, (len(c.Nodes)+workers-1)/workers) {
+	g.SetLimit(computedAtOnce)
+	for _, w := range c.Nodes {
 		g.Go(func() error {
-			for _, w := range chunk {
-				_, _ = s.Status(ctx, w.Base()) // The fields tell errors.
-			}
+			_, _ = s.Status(ctx, w.Base()) // The fields tell errors.
 			return nil
 		})
 	}

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -25,20 +26,21 @@ type setting struct {
 	err        error
 }
 
-func (s *Service) settingOf(ctx context.Context, instance string) *setting {
+func (s *Service) settingOf(ctx context.Context, instance string, asOf time.Time) *setting {
 	return &setting{
 		instance: instance,
-		fresh:    s.lister.Freshness.Of(ctx, v1alpha1.VirtualClusterName(instance)),
+		fresh:    s.lister.Freshness.Of(ctx, v1alpha1.VirtualClusterName(instance)).AsOf(asOf, s.lister.Now()),
 	}
 }
 
-// settings finds the settings of the workloads of an answer.
-func (s *Service) settings(ctx context.Context) func(instance string) *setting {
+// settings finds the settings of the workloads of an answer that shows the states of a
+// moment.
+func (s *Service) settings(ctx context.Context, asOf time.Time) func(instance string) *setting {
 	known := map[string]*setting{}
 	return func(instance string) *setting {
 		in, ok := known[instance]
 		if !ok {
-			in = s.settingOf(ctx, instance)
+			in = s.settingOf(ctx, instance, asOf)
 			known[instance] = in
 		}
 		return in

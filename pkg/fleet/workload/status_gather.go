@@ -16,10 +16,11 @@ type Source interface {
 	Policy(ref *PolicyRef) (*policyv1alpha1.PropagationSpec, error)
 	// Members returns the member clusters of the instance by name.
 	Members() (map[string]Member, error)
-	// Object returns the object of the workload in a member cluster.
-	Object(cluster string) (*Object, error)
-	// Work returns the metadata of the Work that carries the workload to a member cluster.
-	Work(cluster string) (*metav1.ObjectMeta, error)
+	// Objects returns the objects of the workload in member clusters, by cluster.
+	Objects(clusters []string) (map[string]*Object, error)
+	// Works returns the metadata of the Works that carry the workload to member clusters, by
+	// cluster.
+	Works(clusters []string) (map[string]*metav1.ObjectMeta, error)
 }
 
 // Gather reads the Facts of a workload. Everything that computes a state from the index reads
@@ -38,24 +39,15 @@ func Gather(kind Kind, template *Object, from Source) (*Facts, error) {
 	if f.Members, err = from.Members(); err != nil {
 		return nil, err
 	}
-	f.Objects = map[string]*Object{}
-	for _, cluster := range Clusters(f.Binding) {
-		o, err := from.Object(cluster)
-		if err != nil {
-			return nil, err
-		}
-		if o != nil {
-			f.Objects[cluster] = o
-		}
+	if f.Objects, err = from.Objects(Clusters(f.Binding)); err != nil {
+		return nil, err
 	}
-	for _, cluster := range f.unexplained() {
-		work, err := from.Work(cluster)
-		if err != nil {
-			return nil, err
-		}
-		if work != nil {
-			Record(f.Overrides, work.Namespace, work.Annotations)
-		}
+	works, err := from.Works(f.unexplained())
+	if err != nil {
+		return nil, err
+	}
+	for _, work := range works {
+		Record(f.Overrides, work.Namespace, work.Annotations)
 	}
 	return f, nil
 }

@@ -20,6 +20,8 @@ type Row struct {
 	Namespace, Name                string
 	// UID is made from the object's name where it is empty.
 	UID string
+	// ResourceVersion is left out where it is empty.
+	ResourceVersion string
 	// Owner is the UID of the object's controller; empty where it has none.
 	Owner string
 	// CreatedAt is stored in its own time zone, as Clusterpedia does.
@@ -56,6 +58,9 @@ func (r Row) object() ([]byte, error) {
 		"uid":               r.uid(),
 		"creationTimestamp": r.CreatedAt.UTC().Format(time.RFC3339),
 		"annotations":       annotations,
+	}
+	if r.ResourceVersion != "" {
+		metadata["resourceVersion"] = r.ResourceVersion
 	}
 	if r.Namespace != "" {
 		metadata["namespace"] = r.Namespace

@@ -255,15 +255,30 @@ func (s *source) Members() (map[string]workload.Member, error) {
 	return s.loader.membersOf(s.key.Instance)
 }
 
-// Object implements workload.Source. Nothing is collected from a foreign member.
-func (s *source) Object(cluster string) (*workload.Object, error) {
-	if s.loader.joined[cluster].Instance != s.key.Instance {
-		return nil, nil //nolint:nilnil // It has none that is ours.
-	}
-	return find[workload.Object](s, projection.Whole, s.in(cluster))
+// Objects implements workload.Source. Nothing is collected from a foreign member.
+func (s *source) Objects(clusters []string) (map[string]*workload.Object, error) {
+	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { return s.loader.joined[cluster].Instance != s.key.Instance })
+	return findEach[workload.Object](s, projection.Whole, clusters, s.in)
 }
 
-// Work implements workload.Source.
-func (s *source) Work(cluster string) (*metav1.ObjectMeta, error) {
-	return find[metav1.ObjectMeta](s, projection.Metadata, resource(s.virtual(), index.Works, workload.ExecutionNamespace(cluster), s.kind().WorkName(s.key.Namespace, s.key.Name)))
+// Works implements workload.Source.
+func (s *source) Works(clusters []string) (map[string]*metav1.ObjectMeta, error) {
+	return findEach[metav1.ObjectMeta](s, projection.Metadata, clusters, func(cluster string) projection.ResourceKey {
+		return resource(s.virtual(), index.Works, workload.ExecutionNamespace(cluster), s.kind().WorkName(s.key.Namespace, s.key.Name))
+	})
+}
+
+// findEach looks for an object of each cluster.
+func findEach[T any](s *source, part projection.Part, clusters []string, key func(cluster string) projection.ResourceKey) (map[string]*T, error) {
+	all := make(map[string]*T, len(clusters))
+	for _, cluster := range clusters {
+		o, err := find[T](s, part, key(cluster))
+		if err != nil {
+			return nil, err
+		}
+		if o != nil {
+			all[cluster] = o
+		}
+	}
+	return all, nil
 }

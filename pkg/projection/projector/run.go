@@ -12,7 +12,7 @@ const (
 	// shortestPause and longestPause are between two looks at the outbox: the shortest
 	// after a change, then longer while there is none.
 	shortestPause = 20 * time.Millisecond
-	longestPause  = 250 * time.Millisecond
+	longestPause  = 50 * time.Millisecond
 	// lookInterval is the time between two looks at what changes rarely.
 	lookInterval = time.Second
 	// DefaultCheckInterval is the time between two comparisons of all rows.

@@ -1,4 +1,4 @@
-// Package projected reads lists of workloads that are selected by their state. The
+// Package projected reads the states of workloads, and lists that are selected by them. The
 // projection says which workloads are in a list, and how many; the index has the objects.
 package projected
 
@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -26,10 +27,18 @@ const (
 	currentPause  = 10 * time.Millisecond
 )
 
-// Reader is an index.Reader that makes projected lists from the projection. It belongs
-// below everything that confines a list to what the user may see.
-type Reader struct {
-	index.Reader
+// Index is what is read from the index itself; *index.Client is one.
+type Index interface {
+	List(ctx context.Context, q index.ListQuery) (*index.Page, error)
+	ListParts(ctx context.Context, q index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error)
+	GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error)
+	Owned(ctx context.Context, q index.OwnedQuery) (map[index.Owner][]*index.Object, error)
+}
+
+// Source is the index and the projection. It belongs below everything that confines reads
+// to what the user may see.
+type Source struct {
+	Index
 
 	// Projection is the database; nil where the program was given none.
 	Projection *projection.DB
@@ -38,12 +47,47 @@ type Reader struct {
 	Now     func() time.Time
 }
 
-// List implements index.Reader.
-func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
-	if !q.Projected {
-		return r.Reader.List(ctx, q)
+// States reads the states of some workloads. None is known where there is no projection,
+// while it is built, and when it is so late that answers would be stale.
+func (s *Source) States(ctx context.Context, keys []index.Key) (map[index.Key]*index.State, error) {
+	if s.Projection == nil {
+		return nil, nil
 	}
-	if r.Projection == nil {
+	asked := make([]projection.WorkloadKey, len(keys))
+	for i := range keys {
+		kind, _ := workload.KindFromGVR(keys[i].Type.GroupVersionResource()) // Another kind has no row.
+		asked[i] = projection.WorkloadKey{
+			Instance: v1alpha1.InstanceOfVirtualCluster(keys[i].Cluster), Namespace: keys[i].Namespace, Name: keys[i].Name, Kind: string(kind),
+		}
+	}
+	var found *projection.States
+	asOf, err := s.settled(ctx, false, func(ctx context.Context) (projection.Moment, error) {
+		var err error
+		if found, err = s.Projection.States(ctx, asked); err != nil {
+			return projection.Moment{}, err
+		}
+		return found.Moment, nil
+	})
+	if errors.Is(err, projection.ErrIncomplete) {
+		return nil, nil
+	}
+	if err != nil || found.Lag() > freshness.StaleAfter {
+		return nil, err
+	}
+	states := make(map[index.Key]*index.State, len(found.States))
+	for i := range found.States {
+		one := &found.States[i]
+		states[keyOf(&one.WorkloadKey)] = &index.State{State: *one, AsOf: asOf}
+	}
+	return states, nil
+}
+
+// List reads a page over several clusters.
+func (s *Source) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
+	if !q.Projected {
+		return s.Index.List(ctx, q)
+	}
+	if s.Projection == nil {
 		return nil, apierror.New(apierror.CodeIndexUnavailable,
 			"Workloads cannot be selected by their state here: the API server was started without --index-database-file; leave filter.health out, or ask the operator of Kairship for it")
 	}
@@ -53,9 +97,9 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	}
 	if len(q.Facets) > 0 {
 		var counted *projection.Counted
-		asOf, err := r.settled(ctx, q.Current, func(ctx context.Context) (projection.Moment, error) {
+		asOf, err := s.settled(ctx, q.Current, func(ctx context.Context) (projection.Moment, error) {
 			var err error
-			if counted, err = r.Projection.Facets(ctx, selects, q.Facets, q.FacetValues); err != nil {
+			if counted, err = s.Projection.Facets(ctx, selects, q.Facets, q.FacetValues); err != nil {
 				return projection.Moment{}, err
 			}
 			return counted.Moment, nil
@@ -66,9 +110,9 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 		return &index.Page{Facets: counted.Facets, AsOf: asOf}, nil
 	}
 	var selection *projection.Selection
-	asOf, err := r.settled(ctx, q.Current, func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.settled(ctx, q.Current, func(ctx context.Context) (projection.Moment, error) {
 		var err error
-		if selection, err = r.Projection.Select(ctx, selects); err != nil {
+		if selection, err = s.Projection.Select(ctx, selects); err != nil {
 			return projection.Moment{}, err
 		}
 		return selection.Moment, nil
@@ -85,15 +129,12 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 		end := positionOf(&selection.Items[n-1])
 		page.End = &end
 	}
-	r.Prefetch(ctx, keys, q.Detail, nil)
+	found, err := s.GetMany(ctx, keys, q.Detail)
+	if err != nil {
+		return nil, err
+	}
 	for _, key := range keys {
-		o, err := r.Get(ctx, key, q.Detail)
-		switch {
-		case apierror.Is(err, apierror.CodeNotFound):
-			// It was deleted after the projection was read.
-		case err != nil:
-			return nil, err
-		default:
+		if o := found[key]; o != nil { // Else it was deleted after the projection was read.
 			page.Items = append(page.Items, o)
 		}
 	}
@@ -102,11 +143,11 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 
 // settled asks the projection, until it has everything that the index had when it was
 // asked first, if it has to be current. asOf is the moment whose state it shows.
-func (r *Reader) settled(ctx context.Context, current bool, ask func(context.Context) (projection.Moment, error)) (asOf time.Time, err error) {
+func (s *Source) settled(ctx context.Context, current bool, ask func(context.Context) (projection.Moment, error)) (asOf time.Time, err error) {
 	began := 0.0
-	for deadline := r.Now().Add(currentWithin); ; {
-		asked := r.Now()
-		at, err := r.send(ctx, ask)
+	for deadline := s.Now().Add(currentWithin); ; {
+		asked := s.Now()
+		at, err := s.send(ctx, ask)
 		if err != nil {
 			return time.Time{}, err
 		}
@@ -116,7 +157,7 @@ func (r *Reader) settled(ctx context.Context, current bool, ask func(context.Con
 		if !current || at.Pending == 0 || at.Pending > began {
 			return asked.Add(-at.Lag()), nil
 		}
-		if r.Now().After(deadline) {
+		if s.Now().After(deadline) {
 			return time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
 				"the state of workloads is %s behind your change; without the consistency token you get what is known", at.Lag().Round(time.Second))
 		}
@@ -130,8 +171,8 @@ func (r *Reader) settled(ctx context.Context, current bool, ask func(context.Con
 
 // send sends one statement. Requests of one user to the index wait for their turn, and
 // these are some of them.
-func (r *Reader) send(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (projection.Moment, error) {
-	limited, cancel := context.WithTimeout(ctx, r.Timeout)
+func (s *Source) send(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (projection.Moment, error) {
+	limited, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
 	done, err := quota.Turn(limited)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 
 // objects are what the index has.
 type objects struct {
-	index.Reader
+	Index
 	has    map[index.Key]*index.Object
 	listed int
 }
@@ -29,20 +29,20 @@ func (o *objects) List(context.Context, index.ListQuery) (*index.Page, error) {
 	return &index.Page{}, nil
 }
 
-func (o *objects) Get(_ context.Context, key index.Key, _ index.Detail) (*index.Object, error) {
-	if found := o.has[key]; found != nil {
-		return found, nil
+func (o *objects) GetMany(_ context.Context, keys []index.Key, _ index.Detail) (map[index.Key]*index.Object, error) {
+	found := map[index.Key]*index.Object{}
+	for _, key := range keys {
+		if has := o.has[key]; has != nil {
+			found[key] = has
+		}
 	}
-	return nil, key.NotFound()
-}
-
-func (o *objects) Prefetch(context.Context, []index.Key, index.Detail, func(map[index.Key]*index.Object)) {
+	return found, nil
 }
 
 // world is an index with a projection of the deployments a to e of alpha, of which b, c
 // and d are degraded.
 type world struct {
-	*Reader
+	*Source
 	index   *projectiontest.Database
 	objects *objects
 	writes  *projection.DB
@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.writes.Close() })
-	w.Reader = &Reader{Reader: w.objects, Projection: w.writes, Timeout: time.Minute, Now: time.Now}
+	w.Source = &Source{Index: w.objects, Projection: w.writes, Timeout: time.Minute, Now: time.Now}
 	return w
 }
 
@@ -146,6 +146,42 @@ func TestListOfWhatIsGone(t *testing.T) {
 	w.do(t, err)
 	if namesOf(page) != "b" || !page.HasNext || page.End.Name != "c" {
 		t.Errorf("the page is %s, %+v", namesOf(page), page)
+	}
+}
+
+// TestStates: the states of workloads are read with one statement; what has no row has
+// none, nor has anything while the rows are computed.
+func TestStates(t *testing.T) {
+	w := built(t)
+	keys := []index.Key{}
+	for _, name := range []string{"b", "a", "none"} {
+		of := row(name, "")
+		keys = append(keys, keyOf(&of.WorkloadKey))
+	}
+	pod := index.Key{Cluster: "k-alpha", Type: index.Pods, Namespace: "shop", Name: "a"}
+	ctx, used := upstream.With(t.Context())
+	found, err := w.States(ctx, append(keys, pod))
+	w.do(t, err)
+	if len(found) != 2 || found[keys[0]].Health != "DEGRADED" || found[keys[1]].Health != "HEALTHY" {
+		t.Errorf("got %+v", found)
+	}
+	if at := found[keys[0]].AsOf; at.IsZero() || !at.Equal(found[keys[1]].AsOf) || at.After(time.Now()) {
+		t.Errorf("they are as of %s and %s", at, found[keys[1]].AsOf)
+	}
+	if n := used.Uses()[0].Requests; n != 1 {
+		t.Errorf("%d statements were sent, want 1", n)
+	}
+	w.do(t, w.writes.Rebuild(t.Context()))
+	if found, err := w.States(t.Context(), keys); err != nil || len(found) != 0 {
+		t.Errorf("while the rows are computed: got %+v, %v", found, err)
+	}
+	w.do(t, w.writes.Close())
+	if found, err := w.States(t.Context(), keys); !apierror.Is(err, apierror.CodeIndexUnavailable) {
+		t.Errorf("without an answer: got %+v, %v", found, err)
+	}
+	w.Projection = nil
+	if found, err := w.States(t.Context(), keys); err != nil || len(found) != 0 {
+		t.Errorf("without a projection: got %+v, %v", found, err)
 	}
 }
 
