@@ -211,18 +211,19 @@ func workloadNeeds(ctx context.Context) workload.Needs { return selected(ctx).ne
 func (s selection) needs() workload.Needs {
 	placements := s.under("placements")
 	return workload.Needs{
-		Template:       s.templateDetail(),
-		Policy:         s.has("policy"),
-		PolicyDetail:   detailOf(policyDetail).under(s, "policy"),
-		Binding:        s.has("binding"),
-		Status:         s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies"),
-		MemberClusters: placements.has("memberCluster"),
-		Overrides:      s.has("overridePolicies") || placements.has("overrides"),
-		OverrideDetail: min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
-		Objects:        placements.has("object"),
-		ObjectDetail:   min(index.Known, detailOf(objectDetail).under(placements, "object")),
-		Pods:           placements.under("object").has("pods"),
-		Events:         s.events(),
+		Template:         s.templateDetail(),
+		Policy:           s.has("policy"),
+		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
+		Binding:          s.has("binding"),
+		Status:           s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies"),
+		MemberClusters:   placements.has("memberCluster"),
+		Overrides:        s.has("overridePolicies") || placements.has("overrides"),
+		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),
+		OverrideDetail:   min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
+		Objects:          placements.has("object"),
+		ObjectDetail:     min(index.Known, detailOf(objectDetail).under(placements, "object")),
+		Pods:             placements.under("object").has("pods"),
+		Events:           s.events(),
 	}
 }
 

@@ -31,6 +31,9 @@ func wholePolicies(n *workload.Needs)  { n.PolicyDetail = index.Whole }
 func bindings(n *workload.Needs)       { n.Binding = true }
 func memberClusters(n *workload.Needs) { n.MemberClusters = true }
 func overrides(n *workload.Needs)      { n.Overrides = true }
+func overridePolicies(n *workload.Needs) {
+	n.OverridePolicies = true
+}
 func wholeOverrides(n *workload.Needs) {
 	n.OverrideDetail = index.Whole
 }
@@ -85,8 +88,8 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"placements", `nodes { placements { clusterName ready } }`, "", least(status), "they are part of the state"},
 		{"member clusters", `nodes { placements { memberCluster { name } } }`, "", least(status, memberClusters), "one for each placement"},
 		{"overrides", `nodes { placements { overrides { policyName } } }`, "", least(status, overrides), "the Works name them"},
-		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides), "the Works name them"},
-		{"override policies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, wholeOverrides), "the spec is not in the metadata"},
+		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides, overridePolicies), "the Works name them"},
+		{"override policies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, overridePolicies, wholeOverrides), "the spec is not in the metadata"},
 		{"objects", `nodes { placements { object { name } } }`, "", least(status, objects), "those that belong to the workload"},
 		{"objects, whole", `nodes { placements { object { manifest } } }`, "", least(status, wholeObjects), "the index may not know all of a manifest"},
 		{"pods", `nodes { placements { object { pods { name } } } }`, "", least(status, pods), "of each object"},

@@ -58,9 +58,10 @@ type Needs struct {
 	Status bool
 	// MemberClusters: the member clusters of the placements.
 	MemberClusters bool
-	// Overrides: the override policies that were applied, and how much of them.
-	Overrides      bool
-	OverrideDetail index.Detail
+	// Overrides that were applied, their policies, and how much of these.
+	Overrides        bool
+	OverridePolicies bool
+	OverrideDetail   index.Detail
 	// Objects in the members, and how much of them.
 	Objects      bool
 	ObjectDetail index.Detail
@@ -73,20 +74,21 @@ type Needs struct {
 // and are the needs of both.
 func (n Needs) and(o Needs) Needs {
 	return Needs{
-		Count:          n.Count || o.Count,
-		Facets:         n.Facets.And(o.Facets),
-		Template:       min(n.Template, o.Template),
-		Policy:         n.Policy || o.Policy,
-		PolicyDetail:   min(n.PolicyDetail, o.PolicyDetail),
-		Binding:        n.Binding || o.Binding,
-		Status:         n.Status || o.Status,
-		MemberClusters: n.MemberClusters || o.MemberClusters,
-		Overrides:      n.Overrides || o.Overrides,
-		OverrideDetail: min(n.OverrideDetail, o.OverrideDetail),
-		Objects:        n.Objects || o.Objects,
-		ObjectDetail:   min(n.ObjectDetail, o.ObjectDetail),
-		Pods:           n.Pods || o.Pods,
-		Events:         slices.Concat(n.Events, o.Events),
+		Count:            n.Count || o.Count,
+		Facets:           n.Facets.And(o.Facets),
+		Template:         min(n.Template, o.Template),
+		Policy:           n.Policy || o.Policy,
+		PolicyDetail:     min(n.PolicyDetail, o.PolicyDetail),
+		Binding:          n.Binding || o.Binding,
+		Status:           n.Status || o.Status,
+		MemberClusters:   n.MemberClusters || o.MemberClusters,
+		Overrides:        n.Overrides || o.Overrides,
+		OverridePolicies: n.OverridePolicies || o.OverridePolicies,
+		OverrideDetail:   min(n.OverrideDetail, o.OverrideDetail),
+		Objects:          n.Objects || o.Objects,
+		ObjectDetail:     min(n.ObjectDetail, o.ObjectDetail),
+		Pods:             n.Pods || o.Pods,
+		Events:           slices.Concat(n.Events, o.Events),
 	}
 }
 

@@ -178,6 +178,9 @@ func (p *prefetch) pods(found map[index.Key]*index.Object) {
 
 // overrides reads the override policies that the Works name.
 func (p *prefetch) overrides(all []placed, works map[index.Key]*index.Object) {
+	if !p.needs.OverridePolicies {
+		return
+	}
 	namespaces := map[string]string{}
 	for _, one := range all {
 		namespaces[one.row.Cluster+"/"+workName(one.row)] = one.row.Meta.Namespace
