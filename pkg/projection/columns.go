@@ -30,7 +30,7 @@ var workloadColumns = []column{
 // the row in workload.
 var docColumns = []column{
 	{"labels", document}, {"images", list}, {"desired", integer}, {"updated", integer}, {"ready", integer}, {"available", integer},
-	{"message", text}, {"suspended", boolean}, {"deleting", boolean}, {"placements", document},
+	{"message", text}, {"suspended", boolean}, {"deleting", boolean}, {"placements", document}, {"binding_id", text},
 }
 
 var (

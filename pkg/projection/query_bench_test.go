@@ -9,7 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
 )
 
-// BenchmarkSelect reads pages of 50 with their count from 100,000 workloads in 20
+// BenchmarkSelect reads the states of 50, and pages of 50 with their count, from 100,000 workloads in 20
 // instances, of which 160 are degraded.
 func BenchmarkSelect(b *testing.B) {
 	var instances []string
@@ -34,6 +34,18 @@ func BenchmarkSelect(b *testing.B) {
 				}
 			}
 			index.Exec(b, "ANALYZE")
+			b.Run("states", func(b *testing.B) {
+				keys := make([]projection.WorkloadKey, 50)
+				for i := range keys {
+					keys[i] = manyth(instances, i*1999).WorkloadKey
+				}
+				for b.Loop() {
+					found, err := db.States(context.Background(), keys)
+					if err != nil || len(found.States) != len(keys) {
+						b.Fatalf("got %+v, %v", found, err)
+					}
+				}
+			})
 			for _, q := range []struct {
 				name  string
 				query projection.Query
@@ -58,6 +70,8 @@ func BenchmarkSelect(b *testing.B) {
 	}
 }
 
+var two int32 = 2
+
 // manyth is one of many workloads.
 func manyth(instances []string, i int) projection.Workload {
 	health := "HEALTHY"
@@ -70,7 +84,10 @@ func manyth(instances []string, i int) projection.Workload {
 		},
 		Health: health, CreatedAt: int64(1_700_000_000 + i), UID: fmt.Sprintf("00000000-0000-0000-0000-%012d", i), ResourceVersion: "123456",
 		Labels: map[string]string{"app": "app"}, LabelKV: []string{"app=app", fmt.Sprintf("team=team-%d", i%10)}, Clusters: []string{"m1", "m2"}, Scheduled: []string{"m1", "m2"},
-		PolicyNamespace: "namespace", PolicyName: "policy", WorkName: fmt.Sprintf("workload-%06d-5d4b664d9c", i), Images: []string{}, Placements: []projection.Placement{},
+		PolicyNamespace: "namespace", PolicyName: "policy", WorkName: fmt.Sprintf("workload-%06d-5d4b664d9c", i), Images: []string{}, Placements: []projection.Placement{
+			{Cluster: "m1", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
+			{Cluster: "m2", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
+		},
 		Projection: projection.Version,
 	}
 }

@@ -45,6 +45,8 @@ type Workload struct {
 	Suspended  bool              `json:"suspended"`
 	Deleting   bool              `json:"deleting"`
 	Placements []Placement       `json:"placements"`
+	// BindingID is Karmada's ID of the binding; empty for none.
+	BindingID string `json:"binding_id"`
 }
 
 // Placement is the state of a workload in one member cluster.

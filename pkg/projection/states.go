@@ -21,6 +21,7 @@ type State struct {
 	Ready           int32       `json:"ready"`
 	Available       int32       `json:"available"`
 	Placements      []Placement `json:"placements"`
+	BindingID       string      `json:"binding_id"`
 }
 
 // stateColumns and stateDocColumns are the columns of a State, by table.
@@ -28,6 +29,7 @@ var (
 	stateColumns    = []column{{"uid", text}, {"resource_version", text}, {"health", text}}
 	stateDocColumns = []column{
 		{"message", text}, {"suspended", boolean}, {"desired", integer}, {"updated", integer}, {"ready", integer}, {"available", integer}, {"placements", document},
+		{"binding_id", text},
 	}
 )
 

@@ -16,7 +16,7 @@ import (
 func stateOf(w *projection.Workload) projection.State {
 	return projection.State{
 		WorkloadKey: w.WorkloadKey, UID: w.UID, ResourceVersion: w.ResourceVersion, Health: w.Health, Message: w.Message, Suspended: w.Suspended,
-		Desired: w.Desired, Updated: w.Updated, Ready: w.Ready, Available: w.Available, Placements: w.Placements,
+		Desired: w.Desired, Updated: w.Updated, Ready: w.Ready, Available: w.Available, Placements: w.Placements, BindingID: w.BindingID,
 	}
 }
 
@@ -25,7 +25,7 @@ func TestStates(t *testing.T) {
 		all := rows()
 		for i := range all {
 			w := &all[i]
-			w.UID, w.ResourceVersion, w.Message, w.Suspended = "uid-"+w.Name, "7", `says "why"`, i%2 == 0
+			w.UID, w.ResourceVersion, w.Message, w.Suspended, w.BindingID = "uid-"+w.Name, "7", `says "why"`, i%2 == 0, "binding-"+w.Name
 			w.Desired, w.Updated, w.Ready, w.Available = int32(i), int32(i+1), int32(i+2), int32(i+3)
 			w.Placements = append(w.Placements, projection.Placement{Cluster: "m1", Scheduled: true, Ready: &w.Ready, Health: w.Health, Message: "there"})
 		}

@@ -296,18 +296,14 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	if err != nil {
 		return nil, err
 	}
-	bound, err := s.bindingOf(ctx, w)
-	if err != nil {
-		return nil, apierror.In(err, w.Instance)
-	}
-	b, err := decodeBinding(bound)
+	status, err := s.Status(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	if b == nil || !decoded.BelongsTo(b) {
+	if !decoded.BelongsTo(status.BindingID) {
 		return nil, nil //nolint:nilnil // Somebody else's object of the same name is in the way.
 	}
-	return newMemberObject(w.Instance, o, w.setting.collection[p.Cluster]), nil
+	return newMemberObject(w.Instance, o, s.lister.Freshness.Of(ctx, p.Cluster)), nil
 }
 
 // Pods returns the first pods of an object in a member, by name.

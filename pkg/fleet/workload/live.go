@@ -47,6 +47,7 @@ func NewObserved(instance string, o *Observed, fresh freshness.Freshness) Any {
 // PrefetchObserved starts reading what will be asked of observed workloads beyond
 // what they carry.
 func (s *Service) PrefetchObserved(ctx context.Context, all []Any, needs Needs) {
+	needs.Binding = false
 	p := &prefetch{service: s, ctx: ctx, needs: needs}
 	rows, in := make([]*index.Object, len(all)), make([]placed, len(all))
 	for i, w := range all {

@@ -13,8 +13,7 @@ import (
 // prefetch starts reading what will be asked of some workloads: their states, which say in
 // which members they are, and then the rest together.
 func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Needs) *prefetch {
-	// An object in a member is shown when it belongs to the binding.
-	p := &prefetch{service: s, ctx: ctx, needs: needs, bindings: needs.Binding || needs.Objects}
+	p := &prefetch{service: s, ctx: ctx, needs: needs}
 	all := make([]placed, len(rows))
 	for i, row := range rows {
 		all[i].row = row
@@ -47,8 +46,6 @@ type prefetch struct {
 	service *Service
 	ctx     context.Context //nolint:containedctx // It lives as long as the one call that makes it.
 	needs   Needs
-	// bindings says whether to read those of the workloads.
-	bindings bool
 
 	mu sync.Mutex
 	// waits return when something that was asked for is there, and what it led to
@@ -130,7 +127,7 @@ func (p *prefetch) rest(all []placed) {
 				whole = append(whole, key)
 			}
 		}
-		if p.bindings {
+		if p.needs.Binding {
 			whole = append(whole, bindingKey(one.row))
 		}
 		for _, cluster := range one.clusters {

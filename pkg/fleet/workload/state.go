@@ -19,7 +19,7 @@ func isStateOf(state *index.State, template *index.Object) bool {
 func statusOf(state *projection.State) *Status {
 	status := &Status{
 		Replicas: ReplicaCounts{Desired: state.Desired, Ready: state.Ready, Available: state.Available, Updated: state.Updated},
-		Health:   Health(state.Health), Message: state.Message, Suspended: state.Suspended,
+		Health:   Health(state.Health), Message: state.Message, Suspended: state.Suspended, BindingID: state.BindingID,
 		Placements: make([]PlacementStatus, len(state.Placements)),
 	}
 	for i := range state.Placements {

@@ -154,6 +154,9 @@ type Status struct {
 	// the workload is scheduled to, or keeps it from being scheduled.
 	Suspended  bool
 	Placements []PlacementStatus
+	// BindingID is Karmada's ID of the binding, which the objects in the members carry; see
+	// Object.BelongsTo.
+	BindingID string
 }
 
 // Evaluate computes the whole Status. Use it where more than one part is
@@ -167,7 +170,16 @@ func Evaluate(in Facts) Status {
 		Message:    message,
 		Suspended:  suspended(in.Binding, placements),
 		Placements: placements,
+		BindingID:  bindingID(in.Binding),
 	}
+}
+
+// bindingID is Karmada's ID of a binding; empty for none.
+func bindingID(b *workv1alpha2.ResourceBinding) string {
+	if b == nil {
+		return ""
+	}
+	return b.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 }
 
 // Replicas sums the replicas over the clusters that the workload is scheduled to.

@@ -138,12 +138,11 @@ func (o *Object) WorkloadKind() (Kind, bool) {
 // Deleting tells whether the object's deletion was asked for.
 func (o *Object) Deleting() bool { return o.DeletionTimestamp != nil }
 
-// BelongsTo tells whether a member's object is the one that Karmada made for
-// the binding. One that somebody else made there under the same name is not,
-// until Karmada takes it over.
-func (o *Object) BelongsTo(binding *workv1alpha2.ResourceBinding) bool {
-	id := binding.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
-	return id == "" || o.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == id
+// BelongsTo tells whether a member's object is the one that Karmada made for the
+// binding of an ID, empty for one without. One that somebody else made there under the
+// same name is not, until Karmada takes it over.
+func (o *Object) BelongsTo(bindingID string) bool {
+	return bindingID == "" || o.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == bindingID
 }
 
 // condition finds a condition by type; nil when it is not there.

@@ -203,7 +203,7 @@ type observation struct {
 // its collection is stale, else what Karmada aggregated; nil when there is neither.
 func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) *observation {
 	object := in.Objects[cluster]
-	if object != nil && !object.BelongsTo(in.Binding) {
+	if object != nil && !object.BelongsTo(bindingID(in.Binding)) {
 		object = nil
 	}
 	if object == nil || in.Members[cluster].CollectionStale {

@@ -35,7 +35,7 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 		return row
 	}
 	status := workload.Evaluate(*facts)
-	row.Health, row.Message, row.Suspended = string(status.Health), status.Message, status.Suspended
+	row.Health, row.Message, row.Suspended, row.BindingID = string(status.Health), status.Message, status.Suspended, status.BindingID
 	row.Desired, row.Updated, row.Ready, row.Available = status.Replicas.Desired, status.Replicas.Updated, status.Replicas.Ready, status.Replicas.Available
 	for _, p := range status.Placements {
 		row.Clusters = append(row.Clusters, p.Cluster)
