@@ -8,6 +8,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
@@ -30,10 +32,12 @@ type projection struct {
 	gone []string
 	lag  time.Duration
 	// object is what lists have that are not projected; nil for nothing.
-	object  *index.Object
-	states  map[index.Key]*index.State
-	queries []index.ListQuery
-	t       *testing.T
+	object *index.Object
+	states map[index.Key]*index.State
+	// inMember is the object in m1; nil for none.
+	inMember *index.Object
+	queries  []index.ListQuery
+	t        *testing.T
 }
 
 func (p *projection) StateOf(_ context.Context, key index.Key) (*index.State, error) {
@@ -77,6 +81,9 @@ func (p *projection) goneUntil(last string, after *index.Position) []string {
 }
 
 func (p *projection) Get(_ context.Context, key index.Key, _ index.Detail) (*index.Object, error) {
+	if p.inMember != nil && key.Cluster == "m1" {
+		return p.inMember, nil
+	}
 	return nil, key.NotFound()
 }
 
@@ -89,8 +96,9 @@ func (p *projection) service(t *testing.T) *workload.Service {
 	t.Helper()
 	p.t = t
 	clock := func() time.Time { return now }
+	member := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}, Spec: v1alpha1.ClusterSpec{Type: v1alpha1.ClusterTypePhysical, InstanceRef: &v1alpha1.InstanceReference{Name: "alpha"}}}
 	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Collected("k-alpha", now.Add(-time.Hour)),
-		&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-alpha"}})
+		&v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-alpha"}}, member, fleettest.Collected("m1", now.Add(-time.Hour)))
 	beat := freshness.NewHeartbeat(clock)
 	beat.Beat(now)
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: beat, Global: beat}
@@ -175,6 +183,38 @@ func TestByHealthIsAsFresh(t *testing.T) {
 		}
 		if f := fresh(lag); !f.ObservedAt.Equal(want) || *f.Lag != now.Sub(want).Seconds() || f.Stale != stale || (f.Message != nil) != stale {
 			t.Errorf("the projection is %s late: got %+v, observed at %s", lag, f, f.ObservedAt)
+		}
+	}
+}
+
+// TestObjectOfAPlacement: an object in a member is shown when it carries the ID of the
+// binding, which the projection has, and is as fresh as its member.
+func TestObjectOfAPlacement(t *testing.T) {
+	for id, shown := range map[string]bool{"binding-1": true, "binding-2": false} {
+		row := fleettest.Row(index.Deployments, "k-alpha", "shop", "a")
+		row.UID, row.ResourceVersion = "uid-a", "7"
+		there := fleettest.Row(index.Deployments, "m1", "shop", "a")
+		there.Labels = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: id}
+		p := &projection{object: fleettest.Object(t, row, index.Whole), inMember: fleettest.Object(t, there, index.Whole)}
+		state := &index.State{}
+		state.UID, state.ResourceVersion, state.BindingID = "uid-a", "7", "binding-1"
+		state.Placements = []states.Placement{{Cluster: "m1", Scheduled: true}}
+		p.states = map[index.Key]*index.State{{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: "a"}: state}
+		service := p.service(t)
+		c, err := service.List(t.Context(), workload.ListArgs{}, workload.Needs{Status: true, Objects: true})
+		if err != nil || len(c.Nodes) != 1 {
+			t.Fatalf("%v, %v", c, err)
+		}
+		placements, err := service.Placements(t.Context(), c.Nodes[0].Base())
+		if err != nil || len(placements) != 1 {
+			t.Fatalf("%+v, %v", placements, err)
+		}
+		o, err := service.Object(t.Context(), &placements[0], index.Known)
+		if err != nil || (o != nil) != shown {
+			t.Errorf("%s: got %+v, %v; want shown %t", id, o, err, shown)
+		}
+		if o != nil && (o.Fresh.ObservedAt == nil || o.Fresh.Stale) {
+			t.Errorf("%s: it is as fresh as %+v", id, o.Fresh)
 		}
 	}
 }
