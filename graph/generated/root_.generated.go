@@ -12809,7 +12809,7 @@ enum WorkloadKind {
 
 "How a workload is doing, over all clusters it was sent to."
 enum WorkloadHealth {
-  "Everywhere as it should be."
+  "Everywhere as it should be. An override policy counts from when Karmada has applied it."
   HEALTHY
   "On its way: scheduled, not everywhere ready yet."
   PROGRESSING
