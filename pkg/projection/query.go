@@ -175,7 +175,7 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 	return nil
 }
 
-// noTable reports whether a statement failed because nobody has made the tables yet.
+// noTable reports whether a statement failed because the tables do not exist yet.
 func noTable(err error) bool {
 	if err == nil {
 		return false

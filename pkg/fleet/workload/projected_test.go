@@ -157,7 +157,7 @@ func TestByHealthThatChanged(t *testing.T) {
 	}
 }
 
-// TestByNoHealth: an empty list of states selects nothing, and nobody is asked.
+// TestByNoHealth: an empty list of states selects nothing, without a request.
 func TestByNoHealth(t *testing.T) {
 	p := &projection{names: []string{"a"}}
 	c := p.list(t, page.Args{}, []workload.Health{}...)
