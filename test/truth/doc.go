@@ -26,7 +26,7 @@
 //   - HEALTHY with its counts (judge_test.go) is true when at some revision between the
 //     answer's own `freshness.observedAt` and its arrival the template at that
 //     generation was what every scheduled member ran: its object there, and the pods that
-//     belong to that object, with the override policy of any moment of the interval. For an answer to a consistency
+//     belong to that object. For an answer to a consistency
 //     token the interval begins with the write, for an event of a subscription with the
 //     generation of the template that the event shows.
 //   - SUCCEEDED of an operation is true when at some revision between its writes and the

@@ -60,16 +60,12 @@ func judge(t *timeline, members []string, c claim) (explanation string) {
 	slices.Sort(moments)
 	var why []string
 	for _, at := range slices.Compact(moments) {
-		var wrong []string
-		for _, o := range t.overrides(c.Workload, c.After, at) {
-			m := moment{timeline: t, at: at, override: o}
-			m.judge(c)
-			if len(m.wrong) == 0 {
-				return ""
-			}
-			wrong = m.wrong
+		m := moment{timeline: t, at: at}
+		m.judge(c)
+		if len(m.wrong) == 0 {
+			return ""
 		}
-		why = append(why, fmt.Sprintf("  at %d: %s", at, strings.Join(wrong, "; ")))
+		why = append(why, fmt.Sprintf("  at %d: %s", at, strings.Join(m.wrong, "; ")))
 	}
 	const most = 8
 	if len(why) > most {
@@ -98,26 +94,10 @@ func concerned(w workloadKey, members []string) (objects []objectKey, pods []pod
 
 func bindingName(w workloadKey) string { return w.Name + "-" + strings.ToLower(w.Kind) }
 
-// overrides are what the override policy of a workload has been in an interval, in order.
-// Karmada applies an override policy when it gets to it, and does not say in which version
-// it has seen one. Nobody can tell that the latest is still to come, so a claim may be
-// about any of them.
-func (t *timeline) overrides(w workloadKey, after, until int64) []override {
-	key := objectKey{w.Instance, kindOverride, w.Name}
-	var all []override
-	for _, at := range append([]int64{after}, t.changes(key, after, until)...) {
-		o, _ := t.at(key, at).(override)
-		all = append(all, o)
-	}
-	return all
-}
-
 // moment is one revision, and what about a claim is wrong at it.
 type moment struct {
 	timeline *timeline
 	at       int64
-	// override is what the override policy is taken to be.
-	override override
 	wrong    []string
 }
 
@@ -160,9 +140,10 @@ func (m *moment) judge(c claim) {
 		return
 	}
 	m.scheduled(w, template, p, b)
+	o, _ := fact[override](m, objectKey{w.Instance, kindOverride, w.Name})
 	var desired, ready int32
 	for _, cluster := range slices.Sorted(maps.Keys(b.Clusters)) {
-		object := m.runs(w, cluster, expected(w.Kind, template, p, b, m.override, cluster), template)
+		object := m.runs(w, cluster, expected(w.Kind, template, p, b, o, cluster), template)
 		desired, ready = desired+object.Replicas, ready+object.Ready
 		if c.Counts != nil {
 			m.placed(c.Counts, cluster, object)

@@ -149,8 +149,13 @@ func (p *prefetch) rest(all []placed) {
 			}
 		}
 	}
-	p.read(whole, index.Whole, nil)
-	p.read(objects, p.needs.ObjectDetail, p.pods)
+	if p.needs.OverridePolicies {
+		// These take a request of their own, and the number of all is bounded: the others share one.
+		p.read(slices.Concat(whole, objects), index.Whole, p.pods)
+	} else {
+		p.read(whole, index.Whole, nil)
+		p.read(objects, p.needs.ObjectDetail, p.pods)
+	}
 	p.read(metadata, index.Metadata, func(found map[index.Key]*index.Object) { p.overrides(all, found) })
 }
 
