@@ -12,13 +12,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
-// Source is the index and the projection as the loaders need them. *projected.Source is one.
+// Source is the index as the loaders need it. *index.Client is one.
 type Source interface {
 	List(ctx context.Context, q index.ListQuery) (*index.Page, error)
 	ListParts(ctx context.Context, q index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error)
 	GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error)
 	Owned(ctx context.Context, q index.OwnedQuery) (map[index.Owner][]*index.Object, error)
-	States(ctx context.Context, keys []index.Key) (map[index.Key]*index.State, error)
 }
 
 // scope is the loaders of one operation.
@@ -28,7 +27,6 @@ type scope struct {
 	objects [index.Metadata + 1]*loader[index.Key, *index.Object]
 	pages   *loader[pageKey, *index.Page]
 	pods    *loader[index.PodOwner, []*index.Object]
-	states  *loader[index.Key, *index.State]
 
 	mu      sync.Mutex
 	queries map[string]index.ListQuery
@@ -59,7 +57,6 @@ func newScope(source Source) *scope {
 		return apierror.New(apierror.CodeIndexUnavailable, "The index gave no page of %s", k.part.Cluster)
 	})
 	s.pods = newLoader("pods", s.fetchPods, func(index.PodOwner) error { return nil })
-	s.states = newLoader("states", source.States, func(index.Key) error { return nil })
 	return s
 }
 
@@ -234,11 +231,6 @@ func (r Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Obje
 	return r.scope(ctx).pods.load(ctx, owner)
 }
 
-// StateOf implements index.Reader.
-func (r Reader) StateOf(ctx context.Context, key index.Key) (*index.State, error) {
-	return r.scope(ctx).states.load(ctx, key)
-}
-
 // Prefetch implements index.Reader.
 func (r Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
 	r.scope(ctx).objects[detail].prefetch(ctx, keys, then)
@@ -262,9 +254,4 @@ func (r Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.L
 // PrefetchPods implements index.Reader.
 func (r Reader) PrefetchPods(ctx context.Context, owners []index.PodOwner) {
 	r.scope(ctx).pods.prefetch(ctx, owners, nil)
-}
-
-// PrefetchStates implements index.Reader.
-func (r Reader) PrefetchStates(ctx context.Context, keys []index.Key, then func(map[index.Key]*index.State)) {
-	r.scope(ctx).states.prefetch(ctx, keys, then)
 }

@@ -62,23 +62,6 @@ func TestLoadsShareOneRequest(t *testing.T) {
 	})
 }
 
-// States are read like objects: together, and once.
-func TestStatesShareOneRequest(t *testing.T) {
-	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) {
-		told := 0
-		r.PrefetchStates(ctx, []index.Key{deployment("a"), deployment(missing)}, func(found map[index.Key]*index.State) { told = len(found) })
-		for _, name := range []string{"a", "b", "a", missing} {
-			state, err := r.StateOf(ctx, deployment(name))
-			if err != nil || (state == nil) != (name == missing) || state != nil && state.Message != name {
-				t.Errorf("asked for %s, got %+v, %v", name, state, err)
-			}
-		}
-		if diff := cmp.Diff([][]string{{"a", missing}, {"b"}}, source.states); diff != "" || told != 1 {
-			t.Errorf("%d were told of, questions (-want +got):\n%s", told, diff)
-		}
-	})
-}
-
 func TestWhatIsMissing(t *testing.T) {
 	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, _ *fakeSource) {
 		for _, detail := range []index.Detail{index.Whole, index.Known, index.Metadata} {
@@ -95,9 +78,6 @@ func TestWhatIsMissing(t *testing.T) {
 		}
 		if _, err := r.Get(ctx, index.Key{Type: index.Namespaces, Name: missing}, index.Whole); err == nil || err.Error() != `Namespace "missing" was not found` {
 			t.Errorf("an object without namespace is named without: got %v", err)
-		}
-		if state, err := r.StateOf(ctx, deployment(missing)); err != nil || state != nil {
-			t.Errorf("no state is no error: %v, %v", state, err)
 		}
 		if pods, err := r.PodsOf(ctx, podOwner(missing, "shop")); err != nil || len(pods) != 0 {
 			t.Errorf("no pods are no error: %v, %v", pods, err)

@@ -10,18 +10,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/kairship-io/kairship/pkg/index"
-	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // fakeSource is an index that keeps what it was asked. It has every object but
 // those whose name says otherwise.
 type fakeSource struct {
 	mu sync.Mutex
-	// many, parts, owned and states are the questions, in order.
+	// many, parts and owned are the questions, in order.
 	many   []question
 	parts  []string
 	owned  []index.OwnedQuery
-	states [][]string
 	listed int
 
 	// before is called while a question waits for its answer.
@@ -61,28 +59,6 @@ func (s *fakeSource) GetMany(ctx context.Context, keys []index.Key, detail index
 			o := &index.Object{Cluster: k.Cluster, Kind: k.Type.Kind}
 			o.Meta.Namespace, o.Meta.Name = k.Namespace, k.Name
 			found[k] = o
-		}
-	}
-	return found, nil
-}
-
-// States knows the state of everything, with the name as its message.
-func (s *fakeSource) States(ctx context.Context, keys []index.Key) (map[index.Key]*index.State, error) {
-	names := make([]string, len(keys))
-	for i, k := range keys {
-		names[i] = k.Name
-	}
-	slices.Sort(names)
-	s.mu.Lock()
-	s.states = append(s.states, names)
-	s.mu.Unlock()
-	if err := s.wait(ctx); err != nil {
-		return nil, err
-	}
-	found := map[index.Key]*index.State{}
-	for _, k := range keys {
-		if k.Name != missing {
-			found[k] = &index.State{State: projection.State{Message: k.Name}}
 		}
 	}
 	return found, nil

@@ -96,12 +96,6 @@ func (r *reader) PrefetchPages(_ context.Context, parts []index.Part, q index.Li
 
 func (r *reader) PrefetchPods(context.Context, []index.PodOwner) {}
 
-func (r *reader) StateOf(context.Context, index.Key) (*index.State, error) { return nil, r.err }
-
-func (r *reader) PrefetchStates(_ context.Context, _ []index.Key, then func(map[index.Key]*index.State)) {
-	then(nil)
-}
-
 // CanFilterPlacement implements workload.Capabilities.
 func (r *reader) CanFilterPlacement(context.Context) (bool, error) { return true, nil }
 

@@ -3,7 +3,6 @@ package consistency
 import (
 	"context"
 	"maps"
-	"slices"
 
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -33,9 +32,6 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	overlay, err := r.settler.settle(ctx, clusters...)
 	if err != nil {
 		return nil, err
-	}
-	if reading := readingFrom(ctx); q.Projected && reading != nil {
-		q.Current = reading.concerns(clusters)
 	}
 	page, err := r.reader.List(ctx, q)
 	if err != nil || len(overlay) == 0 {
@@ -75,15 +71,6 @@ func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*
 // PodsOf implements index.Reader. Pods are in members, which nobody writes to.
 func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Object, error) {
 	return r.reader.PodsOf(ctx, owner)
-}
-
-// StateOf implements index.Reader. The state of what the operation has to see is not what
-// the projection may still have, but is computed from what the operation reads.
-func (r *Reader) StateOf(ctx context.Context, key index.Key) (*index.State, error) {
-	if reading := readingFrom(ctx); reading != nil && reading.concerns([]string{key.Cluster}) {
-		return nil, nil //nolint:nilnil // That is what not known means.
-	}
-	return r.reader.StateOf(ctx, key)
 }
 
 // Prefetch implements index.Reader. What is read ahead is read after the wait too;
@@ -142,18 +129,6 @@ func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.
 // PrefetchPods implements index.Reader.
 func (r *Reader) PrefetchPods(ctx context.Context, owners []index.PodOwner) {
 	r.reader.PrefetchPods(ctx, owners)
-}
-
-// PrefetchStates implements index.Reader.
-func (r *Reader) PrefetchStates(ctx context.Context, keys []index.Key, then func(map[index.Key]*index.State)) {
-	if reading := readingFrom(ctx); reading != nil {
-		keys = slices.DeleteFunc(slices.Clone(keys), func(k index.Key) bool { return reading.concerns([]string{k.Cluster}) })
-	}
-	if len(keys) == 0 {
-		then(nil)
-		return
-	}
-	r.reader.PrefetchStates(ctx, keys, then)
 }
 
 func find(overlay []replacement, key index.Key) (replacement, bool) {

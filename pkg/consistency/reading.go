@@ -71,6 +71,12 @@ func newest(versions []Version) []Version {
 	return kept
 }
 
+// Concerns reports whether an operation has to see something in one of some clusters.
+func Concerns(ctx context.Context, clusters ...string) bool {
+	r := readingFrom(ctx)
+	return r != nil && r.concerns(clusters)
+}
+
 // concerns tells that the reading is about one of some clusters.
 func (r *reading) concerns(clusters []string) bool {
 	return slices.ContainsFunc(r.versions, func(v Version) bool {

@@ -127,6 +127,18 @@ func (l *items) object(dec *jsontext.Decoder) (*Object, error) {
 	return o, nil
 }
 
+// NewProjected makes an Object of what the projection has of it, which refers to the text.
+func NewProjected(cluster string, t Type, text []byte, state *State) (*Object, error) {
+	o := &Object{Cluster: cluster, APIVersion: t.GroupVersionResource().GroupVersion().String(), Kind: t.Kind, raw: text, detail: Known, State: state}
+	known := struct {
+		Meta *metav1.ObjectMeta `json:"metadata"`
+	}{&o.Meta}
+	if err := jsonv2.Unmarshal(text, &known, lenient); err != nil {
+		return nil, unavailable(err, "The projection has an object that can't be read")
+	}
+	return o, nil
+}
+
 // Decode returns the object decoded as T. The result is kept, so that fields of
 // one object that are resolved side by side decode it once; callers must not
 // change it. Its metadata is the object's Meta, without the index's annotations.

@@ -1,11 +1,6 @@
 package index
 
-import (
-	"context"
-	"time"
-
-	"github.com/kairship-io/kairship/pkg/projection"
-)
+import "context"
 
 // Reader reads the index on behalf of one operation: reads that are asked for
 // side by side share requests, and nothing is read twice.
@@ -25,9 +20,6 @@ type Reader interface {
 	// PodsOf reads the pods that an object owns, directly or through a ReplicaSet
 	// or a Job, by name.
 	PodsOf(ctx context.Context, owner PodOwner) ([]*Object, error)
-	// StateOf reads what the projection knows of the state of a workload; nil when it is
-	// not known, and has to be computed.
-	StateOf(ctx context.Context, key Key) (*State, error)
 
 	// Prefetch starts reading so much of some objects.
 	Prefetch(ctx context.Context, keys []Key, detail Detail, then func(map[Key]*Object))
@@ -35,16 +27,6 @@ type Reader interface {
 	PrefetchPages(ctx context.Context, parts []Part, q ListQuery, then func(map[Part]*Page))
 	// PrefetchPods starts reading pods.
 	PrefetchPods(ctx context.Context, owners []PodOwner)
-	// PrefetchStates starts reading the states of some workloads.
-	PrefetchStates(ctx context.Context, keys []Key, then func(map[Key]*State))
-}
-
-// State is the state of a workload as the projection has it.
-type State struct {
-	projection.State
-
-	// AsOf is a moment: all that the index had then is in the state.
-	AsOf time.Time
 }
 
 // PodOwner is an object whose pods are wanted.

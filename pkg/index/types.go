@@ -61,11 +61,22 @@ type Object struct {
 	raw json.RawMessage
 	// detail is how much of it the index was asked for.
 	detail Detail
+	// State is the state of a workload that the projection has of this version of it; nil
+	// when it is not known, and has to be computed.
+	State *State
 	// live is when the object was read from its cluster; zero when it is the index's.
 	live time.Time
 
 	mu      sync.Mutex
 	decoded any
+}
+
+// State is the state of a workload as the projection has it.
+type State struct {
+	projection.State
+
+	// AsOf is a moment: all that the index had then is in the state.
+	AsOf time.Time
 }
 
 // MetadataOnly tells that the object holds nothing but its metadata.
@@ -124,7 +135,7 @@ func (o *Object) Without(path ...string) (*Object, error) {
 		meta.Annotations = maps.Clone(meta.Annotations)
 		delete(meta.Annotations, path[2])
 	}
-	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, detail: o.detail, live: o.live}, nil
+	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, detail: o.detail, State: o.State, live: o.live}, nil
 }
 
 // Masked is the object with every value of the map in a field replaced, for those
@@ -157,7 +168,7 @@ func (o *Object) Masked(field, mask string) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: o.Meta, raw: raw, detail: o.detail, live: o.live}, nil
+	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: o.Meta, raw: raw, detail: o.detail, State: o.State, live: o.live}, nil
 }
 
 func without(raw json.RawMessage, path []string) (rest json.RawMessage, changed bool, err error) {
@@ -240,14 +251,11 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	WithCount bool
 	// Detail is how much of the objects to read.
 	Detail Detail
-	// Projected has the list made from the projection, which knows the state of workloads.
-	// The index itself cannot; see package projected.
+	// Projected has the list made from the projection, which knows the states of workloads,
+	// and not from the index, which does not.
 	Projected bool
 	// Health: only workloads in one of these states, where not empty. It needs Projected.
 	Health []string
-	// Current asks that the projection has everything which the index has when the list
-	// is read. It needs Projected.
-	Current bool
 	// Facets has the objects of all pages counted by fields instead of listed, with at most
 	// FacetValues values of each. It needs Projected.
 	Facets      []projection.FacetField

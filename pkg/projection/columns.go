@@ -33,6 +33,10 @@ var docColumns = []column{
 	{"message", text}, {"suspended", boolean}, {"deleting", boolean}, {"placements", document}, {"binding_id", text},
 }
 
+// objectColumns are those of the table workload_object: the template as far as it is needed
+// for anything but its manifest. It changes less often than the state.
+var objectColumns = []column{{"object", document}}
+
 var (
 	memberKey         = []column{{"instance", text}, {"name", text}}
 	memberColumns     = []column{{"labels", document}, {"spec", document}, {"conditions", document}}
@@ -121,6 +125,13 @@ func (db *DB) object(tables ...of) string {
 func (db *DB) upsert(table string, key, columns []column) string {
 	return "INSERT INTO kairship." + table + " AS t (" + names("", key, columns) + ") SELECT " + names("r.", key, columns) +
 		" FROM " + db.rows(key, columns) + " WHERE true" + db.onConflict(key, columns)
+}
+
+// upsertBeside is the statement that stores columns of workloads in a table of its own, by
+// the ID of the row in workload.
+func (db *DB) upsertBeside(table string, columns []column) string {
+	return "INSERT INTO kairship." + table + " AS t (id, " + names("", columns) + ") SELECT w.id, " + names("r.", columns) +
+		" FROM " + db.rows(workloadKey, columns) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + db.onConflict([]column{{"id", bigint}}, columns)
 }
 
 // onConflict is the end of an INSERT into a table with the alias t.

@@ -53,7 +53,7 @@ type Counted struct {
 // Position, order and size of the query's page do not matter.
 func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values int) (*Counted, error) {
 	s := &statement{db: db}
-	where, limit := s.where(q), s.value(values)
+	where, limit := s.reach(q)+s.where(q), s.value(values)
 	parts := make([]string, len(fields))
 	for i, field := range fields {
 		from, value, ok := s.facet(field)

@@ -42,6 +42,8 @@ type Query struct {
 	Limit int
 	// WithCount asks for the number of workloads on all pages.
 	WithCount bool
+	// WithObjects asks for the templates.
+	WithObjects bool
 }
 
 // Scope is a part of an instance: some of its namespaces.
@@ -77,11 +79,20 @@ type Position struct {
 	CreatedAt int64
 }
 
+// Item is a workload as the projection has it.
+type Item struct {
+	Position
+
+	State State
+	// Object is the template, as workload.Object reads it; nil if it was not asked for.
+	Object []byte
+}
+
 // Selection is a page of the workloads that a Query selects.
 type Selection struct {
 	Moment
 
-	Items []Position
+	Items []Item
 	// HasNext reports that more follow.
 	HasNext bool
 	// Count is the number of workloads on all pages; nil if it was not asked for.
@@ -114,35 +125,141 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	columns := s.order(q.Order.Field)
 	count := "NULL"
 	if q.WithCount {
-		count = "(SELECT count(*) FROM kairship.workload w WHERE " + where + ")"
+		count = "(SELECT count(*) FROM kairship.workload w WHERE " + s.reach(q) + where + ")"
 	}
-	page := where + s.after(q, columns)
-	direction := ""
-	if q.Order.Desc {
-		direction = " DESC"
-	}
-	by := strings.Join(columns, direction+", ") + direction
-	text := "SELECT " + db.moment() + ", " + count +
-		", w.instance, w.namespace, w.name, w.kind, w.created_at FROM kairship.meta m LEFT JOIN (SELECT instance, namespace, name, kind, created_at FROM kairship.workload w WHERE " +
-		page + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true ORDER BY " + by
-
+	by := ordered(columns, q.Order.Desc)
+	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.WithObjects) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM kairship.workload w WHERE " +
+		s.reach(q) + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + beside + " ORDER BY " + by
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
-		var instance, namespace, name, kind sql.NullString
-		var created sql.NullInt64
-		if err := rows.Scan(append(moment, &found.Count, &instance, &namespace, &name, &kind, &created)...); err != nil || !instance.Valid {
+		var one scanned
+		if err := rows.Scan(append(append(moment, &found.Count), one.columns()...)...); err != nil {
 			return err
 		}
-		found.Items = append(found.Items, Position{WorkloadKey{instance.String, namespace.String, name.String, kind.String}, created.Int64})
-		return nil
+		return found.add(&one)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(found.Items) > q.Limit {
-		found.Items, found.HasNext = found.Items[:q.Limit], true
-	}
+	found.cut(q.Limit)
 	return found, nil
+}
+
+// Part is a part of a list.
+type Part struct {
+	Instance string `json:"instance"`
+	// Namespaces are those that the part has; nil for all.
+	Namespaces []string `json:"namespaces"`
+	// Label is a label that the workloads of the part have, as key=value; empty for any.
+	Label string `json:"label"`
+}
+
+// SelectParts reads the same page of several parts, with one statement. The query's own
+// Instances and Scopes are ignored.
+func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Selection, Moment, error) {
+	s := &statement{db: db}
+	list := s.json(parts)
+	where := s.inPart() + s.where(q)
+	columns := s.order(q.Order.Field)
+	count := "NULL"
+	if q.WithCount {
+		count = "(SELECT count(*) FROM kairship.workload w WHERE " + where + ")"
+	}
+	by := ordered(columns, q.Order.Desc)
+	ids := s.array("SELECT w.id FROM kairship.workload w WHERE " + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
+	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.WithObjects) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
+		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + beside + " ORDER BY p.n, " + by
+	found := make([]Selection, len(parts))
+	var at Moment
+	err := s.read(ctx, &at, text, func(rows *sql.Rows, moment []any) error {
+		var one scanned
+		var n sql.NullInt64
+		var count *int64
+		if err := rows.Scan(append(append(moment, &n, &count), one.columns()...)...); err != nil || !n.Valid {
+			return err
+		}
+		of := &found[n.Int64]
+		of.Count = count
+		return of.add(&one)
+	})
+	if err != nil {
+		return nil, at, err
+	}
+	for i := range found {
+		found[i].Moment = at
+		found[i].cut(q.Limit)
+	}
+	return found, at, nil
+}
+
+// Find reads some workloads with one statement. Those that there are not are missing, and
+// the others are in no order.
+func (db *DB) Find(ctx context.Context, keys []WorkloadKey, withObjects bool) (*Selection, error) {
+	s := &statement{db: db}
+	s.json(keys) // The parameter that rows reads.
+	text := "SELECT " + db.moment() + ", " + s.item(withObjects) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " + db.rows(workloadKey) +
+		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + beside
+	found := &Selection{Items: make([]Item, 0, len(keys))}
+	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
+		var one scanned
+		if err := rows.Scan(append(moment, one.columns()...)...); err != nil {
+			return err
+		}
+		return found.add(&one)
+	})
+}
+
+// pageColumns are the columns of the table workload of which a page is made, beside those of
+// other tables.
+var pageColumns = "w.id, w.created_at, " + names("w.", workloadKey, stateColumns)
+
+// beside joins the other tables to the rows w of a page.
+const beside = " LEFT JOIN kairship.workload_doc d ON d.id = w.id LEFT JOIN kairship.workload_object o ON o.id = w.id"
+
+// item are the columns of an Item.
+func (s *statement) item(withObject bool) string {
+	object := "NULL"
+	if withObject {
+		object = "CAST(o.object AS text)"
+	}
+	return "w.created_at, " + s.db.object(of{"w", workloadKey}, of{"w", stateColumns}, of{"d", stateDocColumns}) + ", " + object
+}
+
+// scanned is an Item as it comes from the database. There is none where created is NULL.
+type scanned struct {
+	created       sql.NullInt64
+	state, object []byte
+}
+
+func (c *scanned) columns() []any { return []any{&c.created, &c.state, &c.object} }
+
+func (found *Selection) add(one *scanned) error {
+	if !one.created.Valid {
+		return nil
+	}
+	item := Item{Object: one.object}
+	if err := json.Unmarshal(one.state, &item.State); err != nil {
+		return fmt.Errorf("reading the state of a workload: %w", err)
+	}
+	item.Position = Position{item.State.WorkloadKey, one.created.Int64}
+	found.Items = append(found.Items, item)
+	return nil
+}
+
+// cut takes the page out of what was read: one more than the page holds.
+func (found *Selection) cut(limit int) {
+	if len(found.Items) > limit {
+		found.Items, found.HasNext = found.Items[:limit], true
+	}
+}
+
+// ordered is an ORDER BY clause.
+func ordered(columns []string, desc bool) string {
+	direction := ""
+	if desc {
+		direction = " DESC"
+	}
+	return strings.Join(columns, direction+", ") + direction
 }
 
 // moment are the first columns of a statement that reads from the table meta as m.
@@ -228,10 +345,11 @@ func (s *statement) inPairs(columns string, pairs [][2]string) string {
 	return "(" + columns + ") IN (SELECT value->>0, value->>1 FROM json_each(" + s.json(pairs) + "))"
 }
 
-// where is the condition of the query, without its position.
+// where are the conditions of the query, without its reach and its position. Each begins
+// with AND.
 func (s *statement) where(q *Query) string {
-	all := []string{s.reach(q)}
-	and := func(condition string) { all = append(all, condition) }
+	var all strings.Builder
+	and := func(condition string) { all.WriteString(" AND " + condition) }
 	for _, c := range []struct {
 		column string
 		values []string
@@ -263,7 +381,7 @@ func (s *statement) where(q *Query) string {
 			and(s.requirement(&requirements[i]))
 		}
 	}
-	return strings.Join(all, " AND ")
+	return all.String()
 }
 
 // reach is the condition that a row is in the instances and scopes of the query.
@@ -285,6 +403,32 @@ func (s *statement) reach(q *Query) string {
 		return "false"
 	}
 	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+// inPart is the condition that a row is in the part r.
+func (s *statement) inPart() string {
+	null := "r.namespaces IS NULL"
+	in, has := "w.namespace = ANY(r.namespaces)", "w.label_kv @> ARRAY[r.label]"
+	if !s.db.postgres {
+		in, has = "w.namespace IN (SELECT value FROM json_each(r.namespaces))", "EXISTS (SELECT 1 FROM json_each(w.label_kv) WHERE value = r.label)"
+	}
+	return "w.instance = r.instance AND (" + null + " OR " + in + ") AND (r.label = '' OR " + has + ")"
+}
+
+// parts are the parts of a list r, numbered from 0 in the column n.
+func (s *statement) parts(list string) string {
+	if s.db.postgres {
+		return "(SELECT t.n - 1 AS n, x.* FROM jsonb_array_elements(" + list + "::jsonb) WITH ORDINALITY AS t(part, n), jsonb_to_record(t.part) AS x(instance text, namespaces text[], label text)) r"
+	}
+	return "(SELECT key AS n, value->>'instance' AS instance, nullif(value->'namespaces', 'null') AS namespaces, value->>'label' AS label FROM json_each(" + list + ")) r"
+}
+
+// array is the expression of a list of the IDs that a statement selects.
+func (s *statement) array(ids string) string {
+	if s.db.postgres {
+		return "ARRAY(" + ids + ")"
+	}
+	return "(SELECT json_group_array(id) FROM (" + ids + "))"
 }
 
 // among is the condition that a list of a row has one of some values.

@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -34,14 +35,14 @@ func BenchmarkSelect(b *testing.B) {
 				}
 			}
 			index.Exec(b, "ANALYZE")
-			b.Run("states", func(b *testing.B) {
+			b.Run("find", func(b *testing.B) {
 				keys := make([]projection.WorkloadKey, 50)
 				for i := range keys {
 					keys[i] = manyth(instances, i*1999).WorkloadKey
 				}
 				for b.Loop() {
-					found, err := db.States(context.Background(), keys)
-					if err != nil || len(found.States) != len(keys) {
+					found, err := db.Find(context.Background(), keys, true)
+					if err != nil || len(found.Items) != len(keys) {
 						b.Fatalf("got %+v, %v", found, err)
 					}
 				}
@@ -51,20 +52,27 @@ func BenchmarkSelect(b *testing.B) {
 				query projection.Query
 				count int64
 			}{
+				{"page", projection.Query{Instances: instances}, 100_000},
+				{"page-by-creation", projection.Query{Instances: instances, Order: projection.Order{Field: projection.ByCreation, Desc: true}}, 100_000},
+				{"page-of-one-instance", projection.Query{Instances: instances[:1]}, 5000},
+				{"page-of-a-label", projection.Query{Instances: instances, Labels: []string{"team=team-3"}}, 10_000},
 				{"degraded", projection.Query{Instances: instances, Health: []string{"DEGRADED"}}, 160},
 				{"healthy", projection.Query{Instances: instances, Health: []string{"HEALTHY"}}, 99_840},
 				{"degraded-by-creation", projection.Query{Instances: instances, Health: []string{"DEGRADED"}, Order: projection.Order{Field: projection.ByCreation, Desc: true}}, 160},
 				{"degraded-in-one-namespace", projection.Query{Scopes: []projection.Scope{{Instance: instances[0], Namespaces: []string{"namespace-0"}}}, Health: []string{"DEGRADED"}}, 8},
 			} {
-				q.query.Limit, q.query.WithCount = 50, true
-				b.Run(q.name, func(b *testing.B) {
-					for b.Loop() {
-						page, err := db.Select(context.Background(), &q.query)
-						if err != nil || *page.Count != q.count {
-							b.Fatalf("got %+v, %v; want %d", page, err, q.count)
+				q.query.Limit, q.query.WithObjects = 50, true
+				for _, withCount := range []bool{false, true} {
+					q.query.WithCount = withCount
+					b.Run(fmt.Sprintf("%s/count=%t", q.name, withCount), func(b *testing.B) {
+						for b.Loop() {
+							page, err := db.Select(context.Background(), &q.query)
+							if err != nil || withCount && *page.Count != q.count {
+								b.Fatalf("got %+v, %v; want %d", page, err, q.count)
+							}
 						}
-					}
-				})
+					})
+				}
 			}
 		})
 	}
@@ -88,6 +96,6 @@ func manyth(instances []string, i int) projection.Workload {
 			{Cluster: "m1", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
 			{Cluster: "m2", Scheduled: true, Applied: true, Desired: &two, Ready: &two, Available: &two, Updated: &two, Health: health},
 		},
-		Projection: projection.Version,
+		Projection: projection.Version, Object: json.RawMessage(fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "workload-%06d"}}`, i)),
 	}
 }

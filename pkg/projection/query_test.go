@@ -2,6 +2,7 @@ package projection_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -29,6 +31,7 @@ func rows() []projection.Workload {
 			Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4),
 			Labels: map[string]string{"app": fmt.Sprintf("app%d", i%5)}, LabelKV: []string{fmt.Sprintf("app=app%d", i%5)},
 			Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Images: []string{}, Placements: []projection.Placement{}, Projection: projection.Version,
+			Object: json.RawMessage("{}"),
 		}
 		if i%4 == 0 {
 			w.Labels["tier"], w.LabelKV = "", append(w.LabelKV, "tier=")
@@ -129,9 +132,66 @@ func TestSelect(t *testing.T) {
 				if diff := gocmp.Diff(want, walk(t, db, tt.query, order, int64(len(want)))); diff != "" {
 					t.Errorf("%s in order %+v (-want +got):\n%s", tt.name, order, diff)
 				}
+				if !slices.Equal(tt.query.Instances, everywhere) {
+					continue // What is read of parts is in them, whatever else the query would reach.
+				}
+				for at, part := range parts {
+					inPart := slices.DeleteFunc(slices.Clone(all), func(w projection.Workload) bool { return !tt.match(&w) || !part.match(&w) })
+					checkPart(t, db, &tt.query, order, at, inPart)
+				}
 			}
 		}
 	})
+}
+
+// parts are parts of lists, and what is in them.
+var parts = []struct {
+	part  projection.Part
+	match func(*projection.Workload) bool
+}{
+	{projection.Part{Instance: "beta"}, func(w *projection.Workload) bool { return w.Instance == "beta" }},
+	{projection.Part{Instance: "nobody's"}, func(*projection.Workload) bool { return false }},
+	{projection.Part{Instance: "alpha", Namespaces: []string{"shop", "other"}}, func(w *projection.Workload) bool { return w.Instance == "alpha" && w.Namespace != "shop2" }},
+	{projection.Part{Instance: "alpha", Namespaces: []string{}}, func(*projection.Workload) bool { return false }},
+	{projection.Part{Instance: "beta", Label: "app=app1"}, func(w *projection.Workload) bool { return w.Instance == "beta" && w.Labels["app"] == "app1" }},
+}
+
+// checkPart reads two pages of all parts, and looks at one of them.
+func checkPart(t *testing.T, db *projection.DB, query *projection.Query, order projection.Order, at int, in []projection.Workload) {
+	t.Helper()
+	const size = 3
+	var want []projection.Position
+	for i := range in {
+		want = append(want, projection.Position{WorkloadKey: in[i].WorkloadKey, CreatedAt: in[i].CreatedAt})
+	}
+	slices.SortFunc(want, func(a, b projection.Position) int { return compare(order, &a, &b) })
+	asked := make([]projection.Part, len(parts))
+	for i := range parts {
+		asked[i] = parts[i].part
+	}
+	q := *query
+	q.Order, q.Limit, q.WithCount = order, size, true
+	for begin := 0; begin <= size; begin += size {
+		found, moment, err := db.SelectParts(t.Context(), &q, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := found[at]
+		if one.Count == nil || *one.Count != int64(len(want)) || moment.Now == 0 || one.HasNext != (len(want) > begin+size) {
+			t.Errorf("part %d of %+v: it counts %v of %d, next %t, at %+v", at, query, one.Count, len(want), one.HasNext, moment)
+		}
+		var got []projection.Position
+		for i := range one.Items {
+			got = append(got, one.Items[i].Position)
+		}
+		if diff := gocmp.Diff(want[min(begin, len(want)):min(begin+size, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("part %d of %+v from %d (-want +got):\n%s", at, query, begin, diff)
+		}
+		if len(want) <= begin+size {
+			return
+		}
+		q.After = &want[size-1]
+	}
 }
 
 // walk reads a list to its end, in pages of five.
@@ -147,11 +207,13 @@ func walk(t *testing.T, db *projection.DB, q projection.Query, order projection.
 		if page.Count == nil || *page.Count != count {
 			t.Errorf("the page after %v counts %v, want %d", q.After, page.Count, count)
 		}
-		all = append(all, page.Items...)
+		for i := range page.Items {
+			all = append(all, page.Items[i].Position)
+		}
 		if !page.HasNext {
 			return all
 		}
-		q.After = &page.Items[len(page.Items)-1]
+		q.After = &page.Items[len(page.Items)-1].Position
 	}
 	t.Fatal("the list has no end")
 	return nil

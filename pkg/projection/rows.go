@@ -1,8 +1,10 @@
 package projection
 
+import "encoding/json"
+
 // Version is that of what the projector computes: it changes with the meaning of a
 // column, and all rows are then projected again.
-const Version = 1
+const Version = 2
 
 // WorkloadKey names a workload.
 type WorkloadKey struct {
@@ -47,6 +49,9 @@ type Workload struct {
 	Placements []Placement       `json:"placements"`
 	// BindingID is Karmada's ID of the binding; empty for none.
 	BindingID string `json:"binding_id"`
+
+	// Object is the template, as workload.Object reads it.
+	Object json.RawMessage `json:"object"`
 }
 
 // Placement is the state of a workload in one member cluster.

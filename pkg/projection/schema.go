@@ -22,6 +22,7 @@ type table struct {
 var tables = []table{
 	{name: "workload", id: "id", columns: slices.Concat(workloadKey, workloadColumns), key: workloadKey},
 	{name: "workload_doc", columns: slices.Concat([]column{{"id", bigint}}, docColumns), key: []column{{"id", bigint}}},
+	{name: "workload_object", columns: slices.Concat([]column{{"id", bigint}}, objectColumns), key: []column{{"id", bigint}}},
 	{name: "member", columns: slices.Concat(memberKey, memberColumns), key: memberKey},
 	{name: "collection", columns: slices.Concat(collectionKey, collectionColumns), key: collectionKey},
 	{name: "outbox", id: "id", columns: slices.Concat(changeColumns, []column{{"lane", integer}})},
@@ -29,9 +30,17 @@ var tables = []table{
 	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}}, key: []column{{"id", integer}}},
 }
 
-// indexes are those that serve the projector; those of lists come with the lists.
+// indexes are those that serve the projector, and one for each order of lists: a page of a
+// list of everything is then as quick as a page of little.
 func (db *DB) indexes() []string {
+	s := &statement{db: db}
+	order := func(field OrderField) string {
+		return strings.ReplaceAll(strings.Join(s.order(field), ", "), "w.", "")
+	}
 	all := []string{
+		"CREATE INDEX IF NOT EXISTS %sworkload_by_namespace ON kairship.workload (" + order(ByNamespace) + ")",
+		"CREATE INDEX IF NOT EXISTS %sworkload_by_name ON kairship.workload (" + order(ByName) + ")",
+		"CREATE INDEX IF NOT EXISTS %sworkload_by_creation ON kairship.workload (" + order(ByCreation) + ")",
 		"CREATE INDEX IF NOT EXISTS %soutbox_lane ON kairship.outbox (lane, id)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_work ON kairship.workload (instance, work_name)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_policy ON kairship.workload (instance, policy_namespace, policy_name)",

@@ -53,18 +53,18 @@ func (s *Snapshot) Rebuilt() (rebuilt bool, err error) {
 	return rebuilt, err
 }
 
-// Part is a part of an object.
-type Part string
+// Piece is a part of an object.
+type Piece string
 
-// The parts that are read.
+// The pieces that are read.
 const (
-	Whole Part = "object"
+	Whole Piece = "object"
 	// Metadata is the metadata alone: a Work holds whole manifests.
-	Metadata Part = "object->'metadata'"
+	Metadata Piece = "object->'metadata'"
 )
 
 // Objects returns those of some objects that the index has.
-func (s *Snapshot) Objects(part Part, keys []ResourceKey) ([]Object, error) {
+func (s *Snapshot) Objects(piece Piece, keys []ResourceKey) ([]Object, error) {
 	if len(keys) == 0 {
 		return nil, nil
 	}
@@ -79,7 +79,7 @@ func (s *Snapshot) Objects(part Part, keys []ResourceKey) ([]Object, error) {
 		err := rows.Scan(&o.Cluster, &o.Group, &o.Version, &o.Resource, &o.Namespace, &o.Name, &o.Text)
 		objects = append(objects, o)
 		return err
-	}, `SELECT r.cluster, r.grp, r.version, r.resource, r.namespace, r.name, CAST(o.`+string(part)+` AS text) FROM `+s.db.rows(resourceColumns)+
+	}, `SELECT r.cluster, r.grp, r.version, r.resource, r.namespace, r.name, CAST(o.`+string(piece)+` AS text) FROM `+s.db.rows(resourceColumns)+
 		` CROSS JOIN resources o WHERE o."group" = r.grp AND o.version = r.version AND o.resource = r.resource AND o.cluster = r.cluster AND o.namespace = r.namespace AND o.name = r.name`,
 		string(rows))
 }
@@ -90,8 +90,8 @@ func (s *Snapshot) Workloads(keys []WorkloadKey) ([]Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read[Workload](s, "SELECT "+s.db.object(of{"w", workloadKey}, of{"w", workloadColumns}, of{"d", docColumns})+
-		" FROM "+s.db.rows(workloadKey)+" CROSS JOIN kairship.workload w JOIN kairship.workload_doc d ON d.id = w.id WHERE "+same("w", workloadKey), string(rows))
+	return read[Workload](s, "SELECT "+s.db.object(of{"w", workloadKey}, of{"w", workloadColumns}, of{"d", docColumns}, of{"o", objectColumns})+
+		" FROM "+s.db.rows(workloadKey)+" CROSS JOIN kairship.workload w JOIN kairship.workload_doc d ON d.id = w.id JOIN kairship.workload_object o ON o.id = w.id WHERE "+same("w", workloadKey), string(rows))
 }
 
 // Members returns the members of an instance.

@@ -93,19 +93,3 @@ func (r *Reader) PrefetchPods(ctx context.Context, owners []index.PodOwner) {
 		r.reader.PrefetchPods(ctx, visible)
 	}
 }
-
-// PrefetchStates implements index.Reader. The state of a workload is part of it.
-func (r *Reader) PrefetchStates(ctx context.Context, keys []index.Key, then func(map[index.Key]*index.State)) {
-	clusters := make([]string, len(keys))
-	for i, k := range keys {
-		clusters[i] = k.Cluster
-	}
-	grants, err := r.grants(ctx, clusters...)
-	if err != nil {
-		return
-	}
-	visible := slices.DeleteFunc(slices.Clone(keys), func(k index.Key) bool { return viewOf(grants[k.Cluster], k) == hidden })
-	if len(visible) > 0 {
-		r.reader.PrefetchStates(ctx, visible, then)
-	}
-}

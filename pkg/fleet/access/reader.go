@@ -182,15 +182,6 @@ func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Obj
 	return admitted, nil
 }
 
-// StateOf implements index.Reader. The state of a workload is part of it.
-func (r *Reader) StateOf(ctx context.Context, key index.Key) (*index.State, error) {
-	grants, err := r.grants(ctx, key.Cluster)
-	if err != nil || viewOf(grants[key.Cluster], key) == hidden {
-		return nil, err
-	}
-	return r.reader.StateOf(ctx, key)
-}
-
 // nothing is the page of a list that holds nothing.
 func nothing(q *index.ListQuery) *index.Page {
 	page := &index.Page{}

@@ -32,8 +32,7 @@ func TestNothingIsReadUndecided(t *testing.T) {
 			_, get := r.Get(tt.ctx, key, index.Whole)
 			_, meta := r.Get(tt.ctx, key, index.Metadata)
 			_, pods := r.PodsOf(tt.ctx, owner("m1", "shop"))
-			_, state := r.StateOf(tt.ctx, key)
-			for i, err := range []error{list, page, get, meta, pods, state} {
+			for i, err := range []error{list, page, get, meta, pods} {
 				if apierror.CodeOf(err) != tt.want || err == nil {
 					t.Errorf("read %d: got %v, want %s", i, err, tt.want)
 				}
@@ -41,7 +40,6 @@ func TestNothingIsReadUndecided(t *testing.T) {
 			r.Prefetch(tt.ctx, keys, index.Whole, func(map[index.Key]*index.Object) { t.Error("something was read ahead") })
 			r.PrefetchPages(tt.ctx, []index.Part{part}, q, func(map[index.Part]*index.Page) { t.Error("a page was read ahead") })
 			r.PrefetchPods(tt.ctx, []index.PodOwner{owner("m1", "shop")})
-			r.PrefetchStates(tt.ctx, keys, func(map[index.Key]*index.State) { t.Error("states were read ahead") })
 			if below.requested > 0 {
 				t.Errorf("%d requests went down", below.requested)
 			}

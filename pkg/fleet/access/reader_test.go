@@ -18,15 +18,13 @@ import (
 // as one person, and holds what went down and what came back against what the
 // person may see.
 var methods = map[string]func(t *testing.T, person string, r *access.Reader, below *recorder){
-	"List":           testList,
-	"PageOf":         testPageOf,
-	"Get":            testGet,
-	"PodsOf":         testPodsOf,
-	"StateOf":        testStateOf,
-	"Prefetch":       testPrefetch,
-	"PrefetchPages":  testPrefetchPages,
-	"PrefetchPods":   testPrefetchPods,
-	"PrefetchStates": testPrefetchStates,
+	"List":          testList,
+	"PageOf":        testPageOf,
+	"Get":           testGet,
+	"PodsOf":        testPodsOf,
+	"Prefetch":      testPrefetch,
+	"PrefetchPages": testPrefetchPages,
+	"PrefetchPods":  testPrefetchPods,
 }
 
 func TestEveryReadIsConfined(t *testing.T) {
@@ -330,34 +328,6 @@ func testPrefetchPods(t *testing.T, person string, r *access.Reader, below *reco
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if len(want) == 0 && below.requested > 0 {
-		t.Error("nothing was asked for, with a request")
-	}
-}
-
-func testStateOf(t *testing.T, person string, r *access.Reader, below *recorder) {
-	t.Helper()
-	for _, k := range keys {
-		below.reset()
-		state, err := r.StateOf(as(t, person), k)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if visible, _ := sees(person, k, false); visible != (state != nil) && k.Type != index.Works || !visible && k.Type != index.Works && below.requested > 0 {
-			t.Errorf("%+v: visible %t, got %+v with %d requests", k, visible, state, below.requested)
-		}
-	}
-}
-
-func testPrefetchStates(t *testing.T, person string, r *access.Reader, below *recorder) {
-	t.Helper()
-	told := map[index.Key]*index.State{}
-	r.PrefetchStates(as(t, person), keys, func(found map[index.Key]*index.State) { told = found })
-	for _, k := range keys {
-		if visible, _ := sees(person, k, false); k.Type != index.Works && visible != (told[k] != nil) {
-			t.Errorf("%+v: visible %t, got %+v", k, visible, told[k])
-		}
-	}
-	if len(told) == 0 && below.requested > 0 {
 		t.Error("nothing was asked for, with a request")
 	}
 }

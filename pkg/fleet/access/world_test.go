@@ -391,23 +391,6 @@ func (r *recorder) PrefetchPods(_ context.Context, owners []index.PodOwner) {
 	r.owners = append(r.owners, owners...)
 }
 
-// StateOf answers with the state of whatever it is asked for.
-func (r *recorder) StateOf(_ context.Context, k index.Key) (*index.State, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.requested++
-	r.asked = append(r.asked, asked{key: k})
-	return &index.State{}, nil
-}
-
-func (r *recorder) PrefetchStates(ctx context.Context, wanted []index.Key, then func(map[index.Key]*index.State)) {
-	found := map[index.Key]*index.State{}
-	for _, k := range wanted {
-		found[k], _ = r.StateOf(ctx, k)
-	}
-	then(found)
-}
-
 func owner(cluster, namespace string) index.PodOwner {
 	return index.PodOwner{Owner: index.Owner{Cluster: cluster, UID: types.UID(cluster + "-x")}, Namespace: namespace}
 }

@@ -204,7 +204,7 @@ func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.P
 	if !r.WithCount {
 		result.Count = nil
 	}
-	result.Freshness = l.Freshness.Of(ctx, virtualClusters(r.Instances)...)
+	result.Freshness = l.Freshness.Of(ctx, virtualClusters(r.Instances)...).AsOf(p.AsOf, l.Now())
 	if p.Live {
 		result.Freshness = result.Freshness.Overlaid()
 	}

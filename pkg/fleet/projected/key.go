@@ -12,11 +12,8 @@ import (
 
 // keyOf is the index's key of a workload.
 func keyOf(k *projection.WorkloadKey) index.Key {
-	kind := workload.Kind(k.Kind)
-	gvr := kind.GVR()
 	return index.Key{
-		Cluster:   v1alpha1.VirtualClusterName(k.Instance),
-		Type:      index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Kind: kind.GVK().Kind},
+		Cluster: v1alpha1.VirtualClusterName(k.Instance), Type: typeOf(workload.Kind(k.Kind).GVK().Kind),
 		Namespace: k.Namespace, Name: k.Name,
 	}
 }
@@ -36,4 +33,20 @@ func placeOf(p *index.Position) (*projection.Position, error) {
 		}
 	}
 	return nil, fmt.Errorf("a list of workloads cannot go on after a %s", p.Kind)
+}
+
+// typeOf is the type of workloads of a kind, as Kubernetes names it.
+func typeOf(kind string) index.Type {
+	for _, k := range workload.Kinds() {
+		if k.GVK().Kind == kind {
+			gvr := k.GVR()
+			return index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource, Kind: kind}
+		}
+	}
+	return index.Type{}
+}
+
+// templateKey is the key of a workload that was read; that of no type for anything else.
+func templateKey(o *index.Object) index.Key {
+	return index.Key{Cluster: o.Cluster, Type: typeOf(o.Kind), Namespace: o.Meta.Namespace, Name: o.Meta.Name}
 }

@@ -2,15 +2,19 @@ package projected
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
@@ -20,13 +24,20 @@ import (
 // objects are what the index has.
 type objects struct {
 	Index
-	has    map[index.Key]*index.Object
+	has map[index.Key]*index.Object
+	// page is what lists have.
+	page   []*index.Object
 	listed int
 }
 
 func (o *objects) List(context.Context, index.ListQuery) (*index.Page, error) {
 	o.listed++
-	return &index.Page{}, nil
+	return &index.Page{Items: o.page}, nil
+}
+
+func (o *objects) ListParts(_ context.Context, _ index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error) {
+	o.listed++
+	return map[index.Part]*index.Page{parts[0]: {Items: o.page}}, nil
 }
 
 func (o *objects) GetMany(_ context.Context, keys []index.Key, _ index.Detail) (map[index.Key]*index.Object, error) {
@@ -53,6 +64,7 @@ func row(name, health string) projection.Workload {
 		WorkloadKey: projection.WorkloadKey{Instance: "alpha", Namespace: "shop", Name: name, Kind: "DEPLOYMENT"}, Health: health, CreatedAt: 1000,
 		Labels: map[string]string{}, LabelKV: []string{"permanent=" + name}, Clusters: []string{}, Scheduled: []string{}, Images: []string{},
 		Placements: []projection.Placement{}, PolicyNamespace: "shop", PolicyName: "of-" + name, Projection: projection.Version,
+		Object: json.RawMessage(fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": %q}}`, name)),
 	}
 }
 
@@ -149,39 +161,184 @@ func TestListOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// TestStates: the states of workloads are read with one statement; what has no row has
-// none, nor has anything while the rows are computed.
-func TestStates(t *testing.T) {
+// of is the key of a deployment of alpha.
+func of(name string) index.Key {
+	w := row(name, "")
+	return keyOf(&w.WorkloadKey)
+}
+
+// TestGetMany: workloads of instances come from the projection with their states, all of
+// them with one statement, and anything else from the index.
+func TestGetMany(t *testing.T) {
 	w := built(t)
-	keys := []index.Key{}
-	for _, name := range []string{"b", "a", "none"} {
-		of := row(name, "")
-		keys = append(keys, keyOf(&of.WorkloadKey))
-	}
 	pod := index.Key{Cluster: "k-alpha", Type: index.Pods, Namespace: "shop", Name: "a"}
-	ctx, used := upstream.With(t.Context())
-	found, err := w.States(ctx, append(keys, pod))
-	w.do(t, err)
-	if len(found) != 2 || found[keys[0]].Health != "DEGRADED" || found[keys[1]].Health != "HEALTHY" {
-		t.Errorf("got %+v", found)
+	member := of("a")
+	member.Cluster = "m1"
+	for _, key := range []index.Key{pod, member} {
+		w.objects.has[key] = &index.Object{Cluster: key.Cluster, Kind: key.Type.Kind}
 	}
-	if at := found[keys[0]].AsOf; at.IsZero() || !at.Equal(found[keys[1]].AsOf) || at.After(time.Now()) {
-		t.Errorf("they are as of %s and %s", at, found[keys[1]].AsOf)
+	delete(w.objects.has, of("b"))
+	ctx, used := upstream.With(t.Context())
+	found, err := w.GetMany(ctx, []index.Key{of("b"), of("a"), of("none"), pod, member}, index.Known)
+	w.do(t, err)
+	if len(found) != 4 || found[of("b")].State.Health != "DEGRADED" || found[of("b")].Meta.Name != "b" || found[of("a")].State.Health != "HEALTHY" {
+		t.Fatalf("got %+v", found)
+	}
+	if found[pod].State != nil || found[member].State != nil {
+		t.Errorf("what is no workload of an instance has the states %v and %v", found[pod].State, found[member].State)
+	}
+	if at := found[of("a")].State.AsOf; at.IsZero() || at.After(time.Now()) {
+		t.Errorf("it is as of %s", at)
 	}
 	if n := used.Uses()[0].Requests; n != 1 {
 		t.Errorf("%d statements were sent, want 1", n)
 	}
-	w.do(t, w.writes.Rebuild(t.Context()))
-	if found, err := w.States(t.Context(), keys); err != nil || len(found) != 0 {
-		t.Errorf("while the rows are computed: got %+v, %v", found, err)
+}
+
+// TestStatesOfWholeObjects: a whole object comes from the index, and has the state that the
+// projection has of the same version of it.
+func TestStatesOfWholeObjects(t *testing.T) {
+	for _, tt := range []struct {
+		reason       string
+		uid, version string
+		known        bool
+	}{
+		{"the same version", "uid", "7", true},
+		{"another version", "uid", "8", false},
+		{"another object of the name", "other", "7", false},
+	} {
+		w := built(t)
+		stored := row("a", "DEGRADED")
+		stored.UID, stored.ResourceVersion = "uid", "7"
+		w.round(t, &projection.Writes{Workloads: []projection.Workload{stored}})
+		o := w.objects.has[of("a")]
+		o.Meta.UID, o.Meta.ResourceVersion = types.UID(tt.uid), tt.version
+		check := func(how string, got *index.Object, err error) {
+			t.Helper()
+			if err != nil || got != o || (got.State != nil) != tt.known || tt.known && got.State.Health != "DEGRADED" {
+				t.Errorf("%s, %s: got %+v, %v", tt.reason, how, got, err)
+			}
+			o.State = nil
+		}
+		found, err := w.GetMany(t.Context(), []index.Key{of("a")}, index.Whole)
+		check("by its key", found[of("a")], err)
+		w.objects.page = []*index.Object{o}
+		page, err := w.List(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Limit: 1})
+		check("in a list", page.Items[0], err)
+		part := index.Part{Cluster: "k-alpha"}
+		pages, err := w.ListParts(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 1}, []index.Part{part})
+		check("in a part of a list", pages[part].Items[0], err)
 	}
-	w.do(t, w.writes.Close())
-	if found, err := w.States(t.Context(), keys); !apierror.Is(err, apierror.CodeIndexUnavailable) {
-		t.Errorf("without an answer: got %+v, %v", found, err)
+}
+
+// passingBy are the reasons to ask the index.
+var passingBy = map[string]func(*testing.T, *world) context.Context{
+	"no projection": func(t *testing.T, w *world) context.Context {
+		w.Projection = nil
+		return t.Context()
+	},
+	"the rows are computed": func(t *testing.T, w *world) context.Context {
+		w.do(t, w.writes.Rebuild(t.Context()))
+		return t.Context()
+	},
+	"it is late": func(t *testing.T, w *world) context.Context {
+		w.index.Save(t, projectiontest.Object{Cluster: "k-alpha", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: "f", UID: "u", ResourceVersion: "1", Text: "{}"})
+		w.index.Exec(t, "UPDATE kairship_outbox SET at = at - 60")
+		return t.Context()
+	},
+	"the operation has written": func(t *testing.T, _ *world) context.Context {
+		return consistency.With(t.Context(), []consistency.Version{{Instance: "alpha"}})
+	},
+}
+
+// TestPassedBy: where the projection cannot say what is asked for, the index is asked.
+func TestPassedBy(t *testing.T) {
+	for reason, pass := range passingBy {
+		w := built(t)
+		ctx := pass(t, w)
+		w.objects.page = []*index.Object{{Cluster: "k-alpha", Kind: "Deployment"}}
+		plain := index.ListQuery{Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Detail: index.Known, Limit: 50}
+		if page, err := w.List(ctx, plain); err != nil || len(page.Items) != 1 || !page.AsOf.IsZero() {
+			t.Errorf("%s: a list is %+v, %v", reason, page, err)
+		}
+		part := index.Part{Cluster: "k-alpha"}
+		if pages, err := w.ListParts(ctx, plain, []index.Part{part}); err != nil || len(pages[part].Items) != 1 {
+			t.Errorf("%s: a part of a list is %+v, %v", reason, pages, err)
+		}
+		if found, err := w.GetMany(ctx, []index.Key{of("a")}, index.Known); err != nil || found[of("a")] != w.objects.has[of("a")] {
+			t.Errorf("%s: an object is %+v, %v", reason, found, err)
+		}
+		if found, err := w.GetMany(ctx, []index.Key{of("a")}, index.Whole); err != nil || found[of("a")].State != nil {
+			t.Errorf("%s: a whole object is %+v, %v", reason, found, err)
+		}
 	}
-	w.Projection = nil
-	if found, err := w.States(t.Context(), keys); err != nil || len(found) != 0 {
-		t.Errorf("without a projection: got %+v, %v", found, err)
+}
+
+// TestParts: a page of each part is read with one statement.
+func TestParts(t *testing.T) {
+	w := built(t)
+	label := []string{"metadata", "labels", "permanent"}
+	for _, tt := range []struct {
+		reason string
+		change func(*index.ListQuery)
+		part   index.Part
+		want   string
+		count  int64
+	}{
+		{"all", func(*index.ListQuery) {}, index.Part{Cluster: "k-alpha"}, "a b", 5},
+		{"a scope", func(q *index.ListQuery) {
+			q.Scopes = []index.Scope{{Cluster: "k-alpha", Namespaces: []string{"shop"}}}
+		}, index.Part{Cluster: "k-alpha"}, "a b", 5},
+		{"every namespace", func(q *index.ListQuery) { q.Scopes = []index.Scope{{Cluster: "k-alpha", EveryNamespace: true}} }, index.Part{Cluster: "k-alpha"}, "a b", 5},
+		{"another scope", func(q *index.ListQuery) {
+			q.Scopes = []index.Scope{{Cluster: "k-alpha", Namespaces: []string{"ops"}}}
+		}, index.Part{Cluster: "k-alpha"}, "", 0},
+		{"a scope of nothing", func(q *index.ListQuery) { q.Scopes = []index.Scope{{Cluster: "k-alpha"}} }, index.Part{Cluster: "k-alpha"}, "", 0},
+		{"a label", func(q *index.ListQuery) { q.PartField = label }, index.Part{Cluster: "k-alpha", Value: "d"}, "d", 1},
+		{"another instance", func(*index.ListQuery) {}, index.Part{Cluster: "k-beta"}, "", 0},
+	} {
+		q := index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 2, WithCount: true, Detail: index.Metadata}
+		tt.change(&q)
+		other := index.Part{Cluster: "k-gamma"}
+		ctx, used := upstream.With(t.Context())
+		pages, err := w.ListParts(ctx, q, []index.Part{other, tt.part})
+		w.do(t, err)
+		page := pages[tt.part]
+		if namesOf(page) != tt.want || *page.Count != tt.count || page.HasNext != (tt.count > 2) || page.AsOf.IsZero() || len(pages[other].Items) != 0 {
+			t.Errorf("%s: got %s of %d, next %t", tt.reason, namesOf(page), *page.Count, page.HasNext)
+		}
+		if n := used.Uses()[0].Requests; n != 1 {
+			t.Errorf("%s: %d statements were sent, want 1", tt.reason, n)
+		}
+	}
+	if w.objects.listed != 0 {
+		t.Errorf("the index was asked %d times", w.objects.listed)
+	}
+}
+
+// TestPlainList: any list of workloads of instances is read from the projection, with the states.
+func TestPlainList(t *testing.T) {
+	w := built(t)
+	page, err := w.List(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Detail: index.Known, Limit: 2, WithCount: true})
+	w.do(t, err)
+	if namesOf(page) != "a b" || *page.Count != 5 || !page.HasNext || page.Items[1].State.Health != "DEGRADED" || w.objects.listed != 0 {
+		t.Errorf("got %s, %+v", namesOf(page), page)
+	}
+	for reason, q := range map[string]index.ListQuery{
+		"pods":                      {Types: []index.Type{index.Pods}, Clusters: []string{"k-alpha"}},
+		"workloads and others":      {Types: []index.Type{index.Deployments, index.Pods}, Clusters: []string{"k-alpha"}},
+		"what is in a member":       {Types: []index.Type{index.Deployments}, Clusters: []string{"m1"}},
+		"an instance and a member":  {Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha", "m1"}},
+		"a field that it has not":   {Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Fields: []index.FieldEquals{{Path: []string{"spec", "x"}}}},
+		"a part of a member":        {Types: []index.Type{index.Deployments}, Scopes: []index.Scope{{Cluster: "m1", EveryNamespace: true}}},
+		"nothing":                   {Types: []index.Type{index.Deployments}},
+		"a version that it has not": {Types: []index.Type{{Group: "apps", Version: "v1beta1", Resource: "deployments", Kind: "Deployment"}}, Clusters: []string{"k-alpha"}},
+	} {
+		w.objects.listed = 0
+		q.Detail, q.Limit = index.Known, 2
+		if _, err := w.List(t.Context(), q); err != nil || w.objects.listed != 1 {
+			t.Errorf("%s: the index was asked %d times (%v), want once", reason, w.objects.listed, err)
+		}
 	}
 }
 
@@ -294,14 +451,6 @@ func TestListSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestOthersPassBy: any other list is the index's.
-func TestOthersPassBy(t *testing.T) {
-	w := built(t)
-	if _, err := w.List(t.Context(), index.ListQuery{Types: []index.Type{index.Pods}}); err != nil || w.objects.listed != 1 {
-		t.Errorf("the index was asked %d times (%v), want once", w.objects.listed, err)
-	}
-}
-
 // TestCurrent: a list that has to be current waits until the projection has what the
 // index had, and says so when that takes too long.
 func TestCurrent(t *testing.T) {
@@ -317,8 +466,8 @@ func TestCurrent(t *testing.T) {
 		clock = clock.Add(time.Second)
 		return clock
 	}
-	q.Current = true
-	if page, err := w.List(t.Context(), q); !apierror.Is(err, apierror.CodeIndexUnavailable) || !strings.Contains(err.Error(), "behind your change") {
+	ctx := consistency.With(t.Context(), []consistency.Version{{Instance: "alpha"}})
+	if page, err := w.List(ctx, q); !apierror.Is(err, apierror.CodeIndexUnavailable) || !strings.Contains(err.Error(), "behind your change") {
 		t.Errorf("the projection is late: got %+v, %v", page, err)
 	}
 	clock = time.Now()
@@ -331,7 +480,7 @@ func TestCurrent(t *testing.T) {
 	}
 	added := row("f", "DEGRADED")
 	w.objects.has[keyOf(&added.WorkloadKey)] = &index.Object{Cluster: "k-alpha", Kind: "Deployment"}
-	page, err = w.List(t.Context(), q)
+	page, err = w.List(ctx, q)
 	w.do(t, err)
 	if diff := cmp.Diff(int64(4), *page.Count); diff != "" || len(page.Items) != 4 {
 		t.Errorf("the projection has caught up: got %s (-want +got):\n%s", namesOf(page), diff)

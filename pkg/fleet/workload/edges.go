@@ -38,12 +38,8 @@ func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
 // compute is the state of a workload: what the projection has of this version of the
 // template, else what the facts give now.
 func (s *Service) compute(ctx context.Context, w *Workload) (*Status, error) {
-	state, err := s.lister.Reader.StateOf(ctx, templateKey(w.Indexed))
-	if err != nil {
-		return nil, err
-	}
-	if isStateOf(state, w.Indexed) {
-		return statusOf(&state.State), nil
+	if known := w.Indexed.State; known != nil {
+		return statusOf(&known.State), nil
 	}
 	facts, err := s.facts(ctx, w)
 	if err != nil {

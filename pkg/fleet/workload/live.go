@@ -57,7 +57,7 @@ func (s *Service) PrefetchObserved(ctx context.Context, all []Any, needs Needs) 
 			in[i].clusters = base.status.clusters()
 		}
 	}
-	p.rest(in)
+	p.start(in)
 	s.prefetchEvents(ctx, rows, needs)
 }
 

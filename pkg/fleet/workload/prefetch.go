@@ -10,19 +10,21 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// prefetch starts reading what will be asked of some workloads: their states, which say in
-// which members they are, and then the rest together.
+// prefetch starts reading what will be asked of some workloads. Their states, which say in
+// which members they are, come with them; where one has to be computed, what hangs on it
+// is read when it is asked for.
 func (s *Service) prefetch(ctx context.Context, rows []*index.Object, needs Needs) *prefetch {
 	p := &prefetch{service: s, ctx: ctx, needs: needs}
 	all := make([]placed, len(rows))
 	for i, row := range rows {
 		all[i].row = row
+		if known := row.State; known != nil {
+			for j := range known.Placements {
+				all[i].clusters = append(all[i].clusters, known.Placements[j].Cluster)
+			}
+		}
 	}
-	if needs.Status && len(rows) > 0 {
-		p.states(all)
-	} else {
-		p.rest(all)
-	}
+	p.start(all)
 	return p
 }
 
@@ -91,31 +93,8 @@ func (p *prefetch) wait() {
 	}
 }
 
-// states reads the states of the workloads, and then the rest. A state that is not known
-// is computed when it is asked for, and what hangs on it is read then.
-func (p *prefetch) states(all []placed) {
-	keys := make([]index.Key, len(all))
-	for i := range all {
-		keys[i] = templateKey(all[i].row)
-	}
-	reader := p.service.lister.Reader
-	reader.PrefetchStates(p.ctx, keys, func(found map[index.Key]*index.State) {
-		for i := range all {
-			state := found[keys[i]]
-			if !isStateOf(state, all[i].row) {
-				continue
-			}
-			for j := range state.Placements {
-				all[i].clusters = append(all[i].clusters, state.Placements[j].Cluster)
-			}
-		}
-		p.rest(all)
-	})
-	p.later(func() { _, _ = reader.StateOf(p.ctx, keys[0]) })
-}
-
-// rest reads what the templates name, and what the workloads have in the members.
-func (p *prefetch) rest(all []placed) {
+// start reads what the templates name, and what the workloads have in the members.
+func (p *prefetch) start(all []placed) {
 	var whole, objects, metadata []index.Key
 	joined := map[string][]string{}
 	for _, one := range all {
@@ -215,11 +194,6 @@ func (s *Service) joined(ctx context.Context, instanceName string) []string {
 		names[i] = m.Name
 	}
 	return names
-}
-
-// templateKey is the key of the workload itself.
-func templateKey(row *index.Object) index.Key {
-	return index.Key{Cluster: row.Cluster, Type: kindOf(row).indexType(), Namespace: row.Meta.Namespace, Name: row.Meta.Name}
 }
 
 func policyKey(virtualCluster string, ref *PolicyRef) index.Key {

@@ -47,7 +47,7 @@ func (s *Service) projected(ctx context.Context, r listing.Request, f *Filter, n
 			result.Freshness = result.Freshness.Overlaid()
 		}
 		s.prefetchPage(ctx, page.Items, needs)
-		settings := s.settings(ctx, s.asOf(ctx, page.Items, needs))
+		settings := s.settings(ctx, asOf(page.Items))
 		for _, o := range page.Items {
 			w := newWorkload(settings(instanceOf(o)), o)
 			status, err := s.Status(ctx, w.Base())

@@ -33,25 +33,20 @@ type projection struct {
 	lag  time.Duration
 	// object is what lists have that are not projected; nil for nothing.
 	object *index.Object
-	states map[index.Key]*index.State
 	// inMember is the object in m1; nil for none.
 	inMember *index.Object
 	queries  []index.ListQuery
 	t        *testing.T
 }
 
-func (p *projection) StateOf(_ context.Context, key index.Key) (*index.State, error) {
-	return p.states[key], nil
-}
-
-func (p *projection) PrefetchStates(_ context.Context, _ []index.Key, then func(map[index.Key]*index.State)) {
-	then(p.states)
-}
-
 func (p *projection) List(_ context.Context, q index.ListQuery) (*index.Page, error) {
 	if !q.Projected {
 		if p.object != nil && slices.Contains(q.Types, index.Deployments) {
-			return &index.Page{Items: []*index.Object{p.object}}, nil
+			page := &index.Page{Items: []*index.Object{p.object}}
+			if p.lag > 0 {
+				page.AsOf = now.Add(-p.lag)
+			}
+			return page, nil
 		}
 		return &index.Page{}, nil // The members of the instance.
 	}
@@ -192,14 +187,12 @@ func TestByHealthIsAsFresh(t *testing.T) {
 func TestObjectOfAPlacement(t *testing.T) {
 	for id, shown := range map[string]bool{"binding-1": true, "binding-2": false} {
 		row := fleettest.Row(index.Deployments, "k-alpha", "shop", "a")
-		row.UID, row.ResourceVersion = "uid-a", "7"
 		there := fleettest.Row(index.Deployments, "m1", "shop", "a")
 		there.Labels = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: id}
 		p := &projection{object: fleettest.Object(t, row, index.Whole), inMember: fleettest.Object(t, there, index.Whole)}
 		state := &index.State{}
-		state.UID, state.ResourceVersion, state.BindingID = "uid-a", "7", "binding-1"
-		state.Placements = []states.Placement{{Cluster: "m1", Scheduled: true}}
-		p.states = map[index.Key]*index.State{{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: "a"}: state}
+		state.BindingID, state.Placements = "binding-1", []states.Placement{{Cluster: "m1", Scheduled: true}}
+		p.object.State = state
 		service := p.service(t)
 		c, err := service.List(t.Context(), workload.ListArgs{}, workload.Needs{Status: true, Objects: true})
 		if err != nil || len(c.Nodes) != 1 {
@@ -219,16 +212,14 @@ func TestObjectOfAPlacement(t *testing.T) {
 	}
 }
 
-// TestStateOfADryRun: a dry run has the version of what is stored, and another content.
-func TestStateOfADryRun(t *testing.T) {
+// TestStateOfWhatWasWritten: a dry run has the version of what is stored, and another content.
+func TestStateOfWhatWasWritten(t *testing.T) {
 	manifest := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": map[string]any{"namespace": "shop", "name": "a", "uid": "uid-a", "resourceVersion": "7"}}
 	tried, err := index.NewLive("k-alpha", manifest, now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := &index.State{}
-	state.UID, state.ResourceVersion, state.Health = "uid-a", "7", "HEALTHY"
-	p := &projection{states: map[index.Key]*index.State{{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: "a"}: state}}
+	p := &projection{}
 	service := p.service(t)
 	status, err := service.Status(t.Context(), service.Written(t.Context(), "alpha", tried).Base())
 	if err != nil || status.Health != workload.HealthUnpropagated {
@@ -236,45 +227,38 @@ func TestStateOfADryRun(t *testing.T) {
 	}
 }
 
-// TestStatesOfTheProjection: a state that the projection has of this version of a workload
-// is shown; of another version, it is computed. The answer is as fresh as what it shows.
+// TestStatesOfTheProjection: a state that the projection has is shown, any other is
+// computed. The answer is as fresh as what it shows.
 func TestStatesOfTheProjection(t *testing.T) {
-	for _, tt := range []struct {
-		reason       string
-		uid, version string
-		want         workload.Health
-		lag          time.Duration
-	}{
-		{"the same version", "uid-a", "7", workload.HealthDegraded, time.Minute},
-		{"another version", "uid-a", "6", workload.HealthUnpropagated, 0},
-		{"another object of the name", "uid-b", "7", workload.HealthUnpropagated, 0},
-	} {
-		row := fleettest.Row(index.Deployments, "k-alpha", "shop", "a")
-		row.UID, row.ResourceVersion = "uid-a", "7"
-		p := &projection{object: fleettest.Object(t, row, index.Whole), states: map[index.Key]*index.State{}}
-		state := &index.State{AsOf: now.Add(-time.Minute)}
-		state.UID, state.ResourceVersion, state.Health, state.Message, state.Ready = tt.uid, tt.version, "DEGRADED", "it fails", 3
-		state.Placements = []states.Placement{{Cluster: "m1", Scheduled: true, Health: "DEGRADED", Ready: new(int32(3))}}
-		p.states[index.Key{Cluster: "k-alpha", Type: index.Deployments, Namespace: "shop", Name: "a"}] = state
+	for _, known := range []bool{true, false} {
+		want := workload.HealthUnpropagated
+		p := &projection{object: fleettest.Object(t, fleettest.Row(index.Deployments, "k-alpha", "shop", "a"), index.Whole)}
+		if known {
+			want = workload.HealthDegraded
+			state := &index.State{AsOf: now.Add(-time.Minute)}
+			state.Health, state.Message, state.Ready = "DEGRADED", "it fails", 3
+			state.Placements = []states.Placement{{Cluster: "m1", Scheduled: true, Health: "DEGRADED", Ready: new(int32(3))}}
+			p.object.State, p.lag = state, time.Minute
+		}
 		service := p.service(t)
 		c, err := service.List(t.Context(), workload.ListArgs{}, workload.Needs{Status: true})
 		if err != nil || len(c.Nodes) != 1 {
-			t.Fatalf("%s: %v, %v", tt.reason, c, err)
+			t.Fatalf("%v, %v", c, err)
 		}
 		w := c.Nodes[0].Base()
 		status, err := service.Status(t.Context(), w)
-		if err != nil || status.Health != tt.want {
-			t.Errorf("%s: the state is %+v, %v; want %s", tt.reason, status, err, tt.want)
+		if err != nil || status.Health != want {
+			t.Errorf("the state is %+v, %v; want %s", status, err, want)
 		}
-		if tt.want == workload.HealthDegraded {
+		if known {
 			placements, err := service.Placements(t.Context(), w)
 			if err != nil || len(placements) != 1 || placements[0].Cluster != "m1" || *placements[0].Ready != 3 || status.Replicas.Ready != 3 || status.Message != "it fails" {
-				t.Errorf("%s: got %+v in %+v, %v", tt.reason, status, placements, err)
+				t.Errorf("got %+v in %+v, %v", status, placements, err)
 			}
 		}
 		for _, f := range []freshness.Freshness{c.Freshness, w.Fresh} {
-			if late := *f.Lag >= time.Minute.Seconds(); late != (tt.lag > 0) || f.Stale != late {
-				t.Errorf("%s: got %+v", tt.reason, f)
+			if late := *f.Lag >= time.Minute.Seconds(); late != known || f.Stale != late {
+				t.Errorf("known %t: got %+v", known, f)
 			}
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Service) Get(ctx context.Context, instanceName string, kind Kind, names
 	rows := []*index.Object{o}
 	s.prefetchEvents(ctx, rows, needs)
 	s.prefetch(ctx, rows, needs)
-	return newWorkload(s.settingOf(ctx, instanceName, s.asOf(ctx, rows, needs)), o), nil
+	return newWorkload(s.settingOf(ctx, instanceName, asOf(rows)), o), nil
 }
 
 // List returns a page of the workloads of all instances.
@@ -246,9 +246,7 @@ const computedAtOnce = 100
 // connection makes the page of a result, with the workloads' state where it is needed.
 func (s *Service) connection(ctx context.Context, r *listing.Result, needs Needs) *Connection {
 	// Each workload is as fresh as its own instance, whatever the others are.
-	asOf := s.asOf(ctx, r.Items, needs)
-	r.Freshness = r.Freshness.AsOf(asOf, s.lister.Now())
-	settings := s.settings(ctx, asOf)
+	settings := s.settings(ctx, asOf(r.Items))
 	c := listing.Connection(r, func(o *index.Object) Any { return newWorkload(settings(instanceOf(o)), o) })
 	if !needs.Status {
 		return c

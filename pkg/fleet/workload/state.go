@@ -1,19 +1,11 @@
 package workload
 
 import (
-	"context"
 	"time"
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
-
-// isStateOf reports whether the projection has the state of this version of a template. What
-// an instance said itself is no version that is stored when it is the result of a dry run.
-func isStateOf(state *index.State, template *index.Object) bool {
-	_, live := template.Live()
-	return !live && state != nil && state.UID == string(template.Meta.UID) && state.ResourceVersion == template.Meta.ResourceVersion
-}
 
 // statusOf is the Status that the projector computed.
 func statusOf(state *projection.State) *Status {
@@ -43,16 +35,12 @@ func (s *Status) clusters() []string {
 
 // asOf is the moment whose state the projection shows at least of some workloads; zero
 // where it shows none.
-func (s *Service) asOf(ctx context.Context, rows []*index.Object, needs Needs) time.Time {
-	var asOf time.Time
-	if !needs.Status {
-		return asOf
-	}
+func asOf(rows []*index.Object) time.Time {
+	var at time.Time
 	for _, row := range rows {
-		// Fields tell errors.
-		if state, err := s.lister.Reader.StateOf(ctx, templateKey(row)); err == nil && isStateOf(state, row) && (asOf.IsZero() || state.AsOf.Before(asOf)) {
-			asOf = state.AsOf
+		if known := row.State; known != nil && (at.IsZero() || known.AsOf.Before(at)) {
+			at = known.AsOf
 		}
 	}
-	return asOf
+	return at
 }

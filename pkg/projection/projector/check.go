@@ -1,11 +1,11 @@
 package projector
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"maps"
+	"reflect"
 	"slices"
 
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -205,15 +205,17 @@ func differing(a, b any) []string {
 	x, y := fields(a), fields(b)
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(y)) {
-		if !bytes.Equal(x[name], y[name]) {
+		if !reflect.DeepEqual(x[name], y[name]) {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-func fields(row any) map[string]json.RawMessage {
-	all := map[string]json.RawMessage{}
+// fields are those of a row as JSON has them, in which a database may store them in
+// another order.
+func fields(row any) map[string]any {
+	all := map[string]any{}
 	text, err := json.Marshal(row)
 	if err == nil {
 		err = json.Unmarshal(text, &all)

@@ -1,8 +1,11 @@
 package projector
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/clusterpedia-io/client-go/constants"
 
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -14,7 +17,7 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 	kind := workload.Kind(key.Kind)
 	row := projection.Workload{
 		WorkloadKey: key, Projection: projection.Version,
-		Health:  string(workload.HealthUnknown),
+		Health: string(workload.HealthUnknown), Object: json.RawMessage("{}"),
 		LabelKV: []string{}, Clusters: []string{}, Scheduled: []string{}, Images: []string{}, Placements: []projection.Placement{}, Labels: map[string]string{},
 		WorkName: kind.WorkName(key.Namespace, key.Name),
 	}
@@ -25,7 +28,7 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 			row.Labels[name] = template.Labels[name]
 			row.LabelKV = append(row.LabelKV, name+"="+template.Labels[name])
 		}
-		row.Images = template.Images()
+		row.Images, row.Object = template.Images(), stored(template)
 		if ref := workload.PolicyRefOf(template); ref != nil {
 			row.PolicyNamespace, row.PolicyName = ref.Namespace, ref.Name
 		}
@@ -48,4 +51,18 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 		})
 	}
 	return row
+}
+
+// stored is a template without what the index adds to it.
+func stored(template *workload.Object) json.RawMessage {
+	o := *template
+	o.ManagedFields = nil
+	o.Annotations = maps.Clone(o.Annotations)
+	delete(o.Annotations, constants.ShadowAnnotationClusterName)
+	delete(o.Annotations, constants.ShadowAnnotationGroupVersionResource)
+	text, err := json.Marshal(&o)
+	if err != nil {
+		panic(err) // It was read from JSON.
+	}
+	return text
 }

@@ -30,7 +30,7 @@ type loader struct {
 	members map[string]map[string]workload.Member
 	// objects are the decoded objects; nil for one that the index does not have.
 	objects map[projection.ResourceKey]*decoded
-	missing map[projection.Part]map[projection.ResourceKey]bool
+	missing map[projection.Piece]map[projection.ResourceKey]bool
 }
 
 // decoded is an object, or why it cannot be read.
@@ -46,7 +46,7 @@ func newLoader(s *projection.Snapshot) (*loader, error) {
 	}
 	l := &loader{
 		snapshot: s, joined: make(map[string]projection.Collection, len(collections)), members: map[string]map[string]workload.Member{},
-		objects: map[projection.ResourceKey]*decoded{}, missing: map[projection.Part]map[projection.ResourceKey]bool{projection.Whole: {}, projection.Metadata: {}},
+		objects: map[projection.ResourceKey]*decoded{}, missing: map[projection.Piece]map[projection.ResourceKey]bool{projection.Whole: {}, projection.Metadata: {}},
 	}
 	for _, c := range collections {
 		l.joined[c.Cluster] = c
@@ -164,7 +164,7 @@ type source struct {
 }
 
 // find looks for an object among those that were read; nil when the index has none.
-func find[T any](s *source, part projection.Part, key projection.ResourceKey) (*T, error) {
+func find[T any](s *source, part projection.Piece, key projection.ResourceKey) (*T, error) {
 	d, known := s.loader.objects[key]
 	switch {
 	case !known:
@@ -269,7 +269,7 @@ func (s *source) Works(clusters []string) (map[string]*metav1.ObjectMeta, error)
 }
 
 // findEach looks for an object of each cluster.
-func findEach[T any](s *source, part projection.Part, clusters []string, key func(cluster string) projection.ResourceKey) (map[string]*T, error) {
+func findEach[T any](s *source, part projection.Piece, clusters []string, key func(cluster string) projection.ResourceKey) (map[string]*T, error) {
 	all := make(map[string]*T, len(clusters))
 	for _, cluster := range clusters {
 		o, err := find[T](s, part, key(cluster))

@@ -194,7 +194,7 @@ func (w *world) is(t *testing.T, reason string, c *captured) {
 		t.Errorf("%s: there is no row", reason)
 		return
 	}
-	if diff := cmp.Diff(want, *got); diff != "" {
+	if diff := cmp.Diff(want, *got, asJSON); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", reason, diff)
 	}
 	w.agrees(t, reason, 0)
@@ -220,3 +220,11 @@ func (w *world) collect(t *testing.T, all ...any) {
 		t.Fatal(err)
 	}
 }
+
+// asJSON compares JSON by what it says: PostgreSQL orders fields anew.
+var asJSON = cmp.Transformer("JSON", func(text json.RawMessage) (v any) {
+	if err := json.Unmarshal(text, &v); err != nil {
+		return err.Error()
+	}
+	return v
+})

@@ -1,0 +1,75 @@
+package projected
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/quota"
+	"github.com/kairship-io/kairship/pkg/upstream"
+)
+
+const (
+	// currentWithin bounds the wait for a projection that has to have the caller's own
+	// change. It usually takes milliseconds.
+	currentWithin = 2 * time.Second
+	currentPause  = 10 * time.Millisecond
+)
+
+// settled asks the projection, until it has everything that the index had when it was
+// asked first, if it has to be current. asOf is the moment whose state it shows.
+func (s *Source) settled(ctx context.Context, current bool, ask func(context.Context) (projection.Moment, error)) (asOf time.Time, err error) {
+	began := 0.0
+	for deadline := s.Now().Add(currentWithin); ; {
+		asked := s.Now()
+		at, err := s.send(ctx, ask)
+		if err != nil {
+			return time.Time{}, err
+		}
+		if began == 0 {
+			began = at.Now
+		}
+		if !current || at.Pending == 0 || at.Pending > began {
+			return asked.Add(-at.Lag()), nil
+		}
+		if s.Now().After(deadline) {
+			return time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
+				"the state of workloads is %s behind your change; without the consistency token you get what is known", at.Lag().Round(time.Second))
+		}
+		select {
+		case <-ctx.Done():
+			return time.Time{}, timedOut(ctx.Err())
+		case <-time.After(currentPause):
+		}
+	}
+}
+
+// send sends one statement. Requests of one user to the index wait for their turn, and
+// these are some of them.
+func (s *Source) send(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (projection.Moment, error) {
+	limited, cancel := context.WithTimeout(ctx, s.Timeout)
+	defer cancel()
+	done, err := quota.Turn(limited)
+	if err != nil {
+		return projection.Moment{}, timedOut(err)
+	}
+	defer done()
+	sent := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index})
+	at, err := ask(limited)
+	sent(err)
+	switch {
+	case err == nil:
+		return at, nil
+	case ctx.Err() != nil:
+		return at, timedOut(ctx.Err())
+	case errors.Is(err, projection.ErrIncomplete):
+		return at, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The states of all workloads are being computed, and cannot be selected by yet; try again in a minute")
+	}
+	return at, apierror.Wrap(err, apierror.CodeIndexUnavailable, "The database of the index does not answer")
+}
+
+func timedOut(err error) error {
+	return apierror.Wrap(err, apierror.CodeTimeout, "The database of the index did not answer before the request's deadline")
+}
