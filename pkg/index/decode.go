@@ -3,6 +3,7 @@ package index
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -122,9 +123,20 @@ func (l *items) object(dec *jsontext.Decoder) (*Object, error) {
 	if o.Cluster = o.Meta.Annotations[constants.ShadowAnnotationClusterName]; o.Cluster == "" {
 		return nil, errNoCluster
 	}
-	delete(o.Meta.Annotations, constants.ShadowAnnotationClusterName)
-	delete(o.Meta.Annotations, constants.ShadowAnnotationGroupVersionResource)
+	removeShadow(o.Meta.Annotations)
 	return o, nil
+}
+
+// WithoutShadow are the annotations of an object without those that the index adds.
+func WithoutShadow(annotations map[string]string) map[string]string {
+	own := maps.Clone(annotations)
+	removeShadow(own)
+	return own
+}
+
+func removeShadow(annotations map[string]string) {
+	delete(annotations, constants.ShadowAnnotationClusterName)
+	delete(annotations, constants.ShadowAnnotationGroupVersionResource)
 }
 
 // NewProjected makes an Object of what the projection has of it, which refers to the text.

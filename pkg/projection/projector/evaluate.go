@@ -5,9 +5,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/clusterpedia-io/client-go/constants"
-
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -57,9 +56,7 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 func stored(template *workload.Object) json.RawMessage {
 	o := *template
 	o.ManagedFields = nil
-	o.Annotations = maps.Clone(o.Annotations)
-	delete(o.Annotations, constants.ShadowAnnotationClusterName)
-	delete(o.Annotations, constants.ShadowAnnotationGroupVersionResource)
+	o.Annotations = index.WithoutShadow(o.Annotations)
 	text, err := json.Marshal(&o)
 	if err != nil {
 		panic(err) // It was read from JSON.
