@@ -24,12 +24,13 @@ import (
 // promptly is how soon it is told that the index does not answer.
 const promptly = 2 * time.Second
 
-// behind is a Kairship of the test's own, whose index is behind a gateway.
+// behind is a Kairship of the test's own, whose index is behind a gateway. It has no
+// projection, and so reads everything from the index.
 func behind(t *testing.T, flags ...string) (*target, *fleet.Gateway) {
 	t.Helper()
 	f := fleet.Open(t)
 	g := f.NewGateway(t)
-	p := f.Kairship(t, g, flags...)
+	p := f.Kairship(t, g, append(flags, "--index-database-file=")...)
 	url := "http://" + p.Address
 	return &target{fleet: f, kairship: gql.New(url, f.Token(t, "admin")), url: url, log: p.Log, plain: !f.ParameterizedSQL}, g
 }
