@@ -37,8 +37,8 @@ type account struct {
 	running, streams int
 	operations, cost bucket
 	held             int64
-	// turns has a place for each request to the index that may be under way.
-	turns chan struct{}
+	// turns has a place for each request of a line that may be under way.
+	turns [lines]chan struct{}
 }
 
 // New makes Users; now nil means time.Now.
@@ -77,7 +77,9 @@ func (u *Users) of(user string) *account {
 	a := &account{
 		operations: newBucket(u.limits.OperationsPerSecond, u.limits.OperationsBurst, now),
 		cost:       newBucket(u.limits.CostPerSecond, u.limits.CostBurst, now),
-		turns:      make(chan struct{}, u.limits.MaxIndexRequests),
+	}
+	for line := range a.turns {
+		a.turns[line] = make(chan struct{}, u.limits.MaxIndexRequests)
 	}
 	u.accounts.Add(user, a)
 	return a

@@ -212,23 +212,28 @@ func TestTurn(t *testing.T) {
 	u := New(Limits{MaxIndexRequests: 1}, nil)
 	o := enter(t, u, "alice")
 	ctx := With(t.Context(), o)
-	done, err := Turn(ctx)
+	done, err := Turn(ctx, ToIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done, err := Turn(With(t.Context(), enter(t, u, "bob"))); err != nil {
+	if done, err := Turn(With(t.Context(), enter(t, u, "bob")), ToIndex); err != nil {
 		t.Errorf("another user: %v", err)
+	} else {
+		done()
+	}
+	if done, err := Turn(ctx, ToDatabase); err != nil {
+		t.Errorf("the other line: %v", err)
 	} else {
 		done()
 	}
 	gone, cancel := context.WithCancel(With(t.Context(), enter(t, u, "alice")))
 	cancel()
-	if _, err := Turn(gone); !errors.Is(err, context.Canceled) {
+	if _, err := Turn(gone, ToIndex); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who went away: %v", err)
 	}
 	turn, next := make(chan error, 1), With(t.Context(), enter(t, u, "alice"))
 	go func() {
-		done, err := Turn(next)
+		done, err := Turn(next, ToIndex)
 		if err == nil {
 			done()
 		}
@@ -238,17 +243,17 @@ func TestTurn(t *testing.T) {
 	if err := <-turn; err != nil {
 		t.Errorf("once the place was given back: %v", err)
 	}
-	if done, err = Turn(ctx); err != nil {
+	if done, err = Turn(ctx, ToIndex); err != nil {
 		t.Fatal(err)
 	}
 	defer done()
 	waiting := enter(t, u, "alice")
 	short, end := context.WithTimeout(With(t.Context(), waiting), time.Millisecond)
 	defer end()
-	if _, err := Turn(short); !errors.Is(err, context.DeadlineExceeded) || waiting.Refusal() != nil {
+	if _, err := Turn(short, ToIndex); !errors.Is(err, context.DeadlineExceeded) || waiting.Refusal() != nil {
 		t.Errorf("after waiting in vain, which concerns this request alone: %v", err)
 	}
-	if _, err := Turn(t.Context()); err != nil {
+	if _, err := Turn(t.Context(), ToIndex); err != nil {
 		t.Errorf("without an operation: %v", err)
 	}
 }

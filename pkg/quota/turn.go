@@ -2,15 +2,28 @@ package quota
 
 import "context"
 
+// Line is where the requests of one user wait for their turn. One does not hold up the
+// other.
+type Line int
+
+// The lines.
+const (
+	// ToIndex is for requests to the index's API server.
+	ToIndex Line = iota
+	// ToDatabase is for statements to the index's database.
+	ToDatabase
+	lines
+)
+
 // Turn waits, as long as the context lasts, until the user of its operation may send one
-// more request to the index, so that the requests of one user never are all that it works
-// on. done is called once the request is answered.
-func Turn(ctx context.Context) (done func(), err error) {
+// more request of a line, so that the requests of one user never are all that is worked
+// on there. done is called once the request is answered.
+func Turn(ctx context.Context, line Line) (done func(), err error) {
 	o := From(ctx)
 	if o == nil {
 		return func() {}, nil
 	}
-	turns := o.account.turns
+	turns := o.account.turns[line]
 	leave := func() { <-turns }
 	select {
 	case turns <- struct{}{}:

@@ -46,12 +46,11 @@ func (s *Source) settled(ctx context.Context, current bool, ask func(context.Con
 	}
 }
 
-// send sends one statement. Requests of one user to the index wait for their turn, and
-// these are some of them.
+// send sends one statement when it is the user's turn.
 func (s *Source) send(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (projection.Moment, error) {
 	limited, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	done, err := quota.Turn(limited)
+	done, err := quota.Turn(limited, quota.ToDatabase)
 	if err != nil {
 		return projection.Moment{}, timedOut(err)
 	}
