@@ -53,7 +53,7 @@ type InstanceResolver interface {
 	Resource(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, name string) (*resource.Resource, error)
 	Resources(ctx context.Context, obj *instance.Instance, group string, version string, resource string, namespace *string, first *int, after *string, filter *resource.Filter, orderBy *object.Order) (*page.Connection[*resource.Resource], error)
 	Workload(ctx context.Context, obj *instance.Instance, kind workload.Kind, namespace string, name string) (workload.Any, error)
-	Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error)
+	Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -600,8 +600,8 @@ func (ec *executionContext) field_Instance_workloads_args(ctx context.Context, r
 	}
 	args["filter"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
-		func(ctx context.Context, v any) (*object.Order, error) {
-			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx, v)
+		func(ctx context.Context, v any) (*workload.Order, error) {
+			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1883,7 +1883,7 @@ func (ec *executionContext) _Instance_workloads(ctx context.Context, field graph
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Instance().Workloads(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*object.Order))
+			return ec.Resolvers.Instance().Workloads(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*workload.Order))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[workload.Any]) graphql.Marshaler {

@@ -35,7 +35,7 @@ type ClusterOverridePolicyResolver interface {
 type ClusterPropagationPolicyResolver interface {
 	Instance(ctx context.Context, obj *policy.ClusterPropagationPolicy) (*instance.Instance, error)
 
-	Workloads(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error)
+	Workloads(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 
 	ViewerCan(ctx context.Context, obj *policy.ClusterPropagationPolicy) (*authz.ViewerCan, error)
 }
@@ -47,7 +47,7 @@ type OverridePolicyResolver interface {
 type PropagationPolicyResolver interface {
 	Instance(ctx context.Context, obj *policy.PropagationPolicy) (*instance.Instance, error)
 
-	Workloads(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error)
+	Workloads(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 
 	ViewerCan(ctx context.Context, obj *policy.PropagationPolicy) (*authz.ViewerCan, error)
 }
@@ -84,8 +84,8 @@ func (ec *executionContext) field_ClusterPropagationPolicy_workloads_args(ctx co
 	}
 	args["filter"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
-		func(ctx context.Context, v any) (*object.Order, error) {
-			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx, v)
+		func(ctx context.Context, v any) (*workload.Order, error) {
+			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -122,8 +122,8 @@ func (ec *executionContext) field_PropagationPolicy_workloads_args(ctx context.C
 	}
 	args["filter"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
-		func(ctx context.Context, v any) (*object.Order, error) {
-			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx, v)
+		func(ctx context.Context, v any) (*workload.Order, error) {
+			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -925,7 +925,7 @@ func (ec *executionContext) _ClusterPropagationPolicy_workloads(ctx context.Cont
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.ClusterPropagationPolicy().Workloads(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*object.Order))
+			return ec.Resolvers.ClusterPropagationPolicy().Workloads(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*workload.Order))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[workload.Any]) graphql.Marshaler {
@@ -2133,7 +2133,7 @@ func (ec *executionContext) _PropagationPolicy_workloads(ctx context.Context, fi
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.PropagationPolicy().Workloads(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*object.Order))
+			return ec.Resolvers.PropagationPolicy().Workloads(ctx, obj, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*workload.Order))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *page.Connection[workload.Any]) graphql.Marshaler {

@@ -230,7 +230,7 @@ type ComplexityRoot struct {
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
 		ViewerCan       func(childComplexity int) int
-		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
+		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
 	}
 
@@ -572,7 +572,7 @@ type ComplexityRoot struct {
 		Summary                    func(childComplexity int) int
 		ViewerCan                  func(childComplexity int) int
 		Workload                   func(childComplexity int, kind workload.Kind, namespace string, name string) int
-		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
+		Workloads                  func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 	}
 
 	InstanceAPIServer struct {
@@ -1120,7 +1120,7 @@ type ComplexityRoot struct {
 		ResourceVersion func(childComplexity int) int
 		Spec            func(childComplexity int) int
 		ViewerCan       func(childComplexity int) int
-		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
+		Workloads       func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		Yaml            func(childComplexity int) int
 	}
 
@@ -1166,7 +1166,7 @@ type ComplexityRoot struct {
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
 		Node               func(childComplexity int, id string) int
 		Viewer             func(childComplexity int) int
-		Workloads          func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *object.Order) int
+		Workloads          func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		__resolve__service func(childComplexity int) int
 		__resolve_entities func(childComplexity int, representations []any) int
 	}
@@ -2182,7 +2182,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.ClusterPropagationPolicy.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*object.Order)), true
+		return e.ComplexityRoot.ClusterPropagationPolicy.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*workload.Order)), true
 	case "ClusterPropagationPolicy.yaml":
 		if e.ComplexityRoot.ClusterPropagationPolicy.Yaml == nil {
 			break
@@ -3688,7 +3688,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Instance.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*object.Order)), true
+		return e.ComplexityRoot.Instance.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*workload.Order)), true
 
 	case "InstanceAPIServer.certSANs":
 		if e.ComplexityRoot.InstanceAPIServer.CertSANs == nil {
@@ -6185,7 +6185,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.PropagationPolicy.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*object.Order)), true
+		return e.ComplexityRoot.PropagationPolicy.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*workload.Order)), true
 	case "PropagationPolicy.yaml":
 		if e.ComplexityRoot.PropagationPolicy.Yaml == nil {
 			break
@@ -6407,7 +6407,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*object.Order)), true
+		return e.ComplexityRoot.Query.Workloads(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*workload.Filter), args["orderBy"].(*workload.Order)), true
 	case "Query._service":
 		if e.ComplexityRoot.Query.__resolve__service == nil {
 			break
@@ -12853,6 +12853,16 @@ input WorkloadFilter {
   policy: PolicyReferenceInput
   "Only those in one of these states of health. ` + "`" + `totalCount` + "`" + ` is exact."
   health: [WorkloadHealth!]
+  """
+  Only those whose template has one of these images: as ` + "`" + `images` + "`" + ` shows them, or without
+  the digest, or without the tag too, for all of them.
+  """
+  images: [String!]
+  """
+  Only those that have each of these words somewhere in their name, namespace, labels
+  (` + "`" + `key=value` + "`" + `) or images, in capitals or small letters: up to 10 words, 253 bytes in all.
+  """
+  text: String
 }
 
 "What workloads can be ordered by."
@@ -12863,6 +12873,10 @@ enum WorkloadOrderField {
   NAMESPACE
   "By time of creation."
   CREATED_AT
+  "By health: HEALTHY, PROGRESSING, UNMANAGED, UNPROPAGATED, UNSCHEDULED, UNKNOWN, DEGRADED. Descending, the worst come first."
+  HEALTH
+  "By number of ready replicas."
+  READY
 }
 
 "The order of a list of workloads."
@@ -12917,7 +12931,7 @@ type WorkloadConnection {
   nodes: [Workload!]!
   "Where this page stands."
   pageInfo: PageInfo!
-  "How many match, on all pages; null where an index that takes no SQL cannot count them."
+  "How many match, on all pages."
   totalCount: Int
   "How many of those that match, on all pages, have each value of some fields."
   facets(

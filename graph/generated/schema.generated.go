@@ -42,7 +42,7 @@ type QueryResolver interface {
 
 	Instance(ctx context.Context, name string) (*instance.Instance, error)
 	Instances(ctx context.Context, first *int, after *string, filter *instance.Filter, orderBy *object.Order) (*page.Connection[*instance.Instance], error)
-	Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error)
+	Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error)
 }
 type ViewerResolver interface {
 	SeesAllInstances(ctx context.Context, obj *authz.User) (bool, error)
@@ -227,8 +227,8 @@ func (ec *executionContext) field_Query_workloads_args(ctx context.Context, rawA
 	}
 	args["filter"] = arg2
 	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "orderBy",
-		func(ctx context.Context, v any) (*object.Order, error) {
-			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx, v)
+		func(ctx context.Context, v any) (*workload.Order, error) {
+			return ec.unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrder(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1187,7 +1187,7 @@ func (ec *executionContext) _Query_workloads(ctx context.Context, field graphql.
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Workloads(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*object.Order))
+			return ec.Resolvers.Query().Workloads(ctx, fc.Args["first"].(*int), fc.Args["after"].(*string), fc.Args["filter"].(*workload.Filter), fc.Args["orderBy"].(*workload.Order))
 		},
 		func(ctx context.Context, next graphql.Resolver) graphql.Resolver {
 			directive0 := next

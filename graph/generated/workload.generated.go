@@ -4448,7 +4448,7 @@ func (ec *executionContext) unmarshalInputWorkloadFilter(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"instances", "kinds", "namespaces", "name", "nameContains", "labelSelector", "cluster", "policy", "health"}
+	fieldsInOrder := [...]string{"instances", "kinds", "namespaces", "name", "nameContains", "labelSelector", "cluster", "policy", "health", "images", "text"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -4518,13 +4518,27 @@ func (ec *executionContext) unmarshalInputWorkloadFilter(ctx context.Context, ob
 				return it, err
 			}
 			it.Health = data
+		case "images":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("images"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Images = data
+		case "text":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("text"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Text = data
 		}
 	}
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputWorkloadOrder(ctx context.Context, obj any) (object.Order, error) {
-	var it object.Order
+func (ec *executionContext) unmarshalInputWorkloadOrder(ctx context.Context, obj any) (workload.Order, error) {
+	var it workload.Order
 	if obj == nil {
 		return it, nil
 	}
@@ -4547,7 +4561,7 @@ func (ec *executionContext) unmarshalInputWorkloadOrder(ctx context.Context, obj
 		switch k {
 		case "field":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("field"))
-			data, err := ec.unmarshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx, v)
+			data, err := ec.unmarshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrderField(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -7839,13 +7853,13 @@ func (ec *executionContext) marshalNWorkloadKind2githubᚗcomᚋkairshipᚑioᚋ
 	return res
 }
 
-func (ec *executionContext) unmarshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, v any) (object.OrderField, error) {
+func (ec *executionContext) unmarshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrderField(ctx context.Context, v any) (workload.OrderField, error) {
 	tmp, err := scalar.UnmarshalString(v)
-	res := object.OrderField(tmp)
+	res := workload.OrderField(tmp)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrderField(ctx context.Context, sel ast.SelectionSet, v object.OrderField) graphql.Marshaler {
+func (ec *executionContext) marshalNWorkloadOrderField2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrderField(ctx context.Context, sel ast.SelectionSet, v workload.OrderField) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalString(string(v))
 	if res == graphql.Null {
@@ -7968,7 +7982,7 @@ func (ec *executionContext) marshalOWorkloadKind2ᚕgithubᚗcomᚋkairshipᚑio
 	return ret
 }
 
-func (ec *executionContext) unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐOrder(ctx context.Context, v any) (*object.Order, error) {
+func (ec *executionContext) unmarshalOWorkloadOrder2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐOrder(ctx context.Context, v any) (*workload.Order, error) {
 	if v == nil {
 		return nil, nil
 	}

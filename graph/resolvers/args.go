@@ -7,7 +7,6 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
-	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -15,7 +14,7 @@ import (
 
 func pageArgs(first *int, after *string) page.Args { return page.Args{First: first, After: after} }
 
-func listArgs(first *int, after *string, f *workload.Filter, order *object.Order) workload.ListArgs {
+func listArgs(first *int, after *string, f *workload.Filter, order *workload.Order) workload.ListArgs {
 	return workload.ListArgs{Args: pageArgs(first, after), Filter: f, Order: order}
 }
 

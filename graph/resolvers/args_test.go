@@ -15,7 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
-	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
 // literals are texts of values of a type: one with everything in it, and one for
@@ -174,15 +174,16 @@ func TestArgumentsThatAreLeftOut(t *testing.T) {
 		}
 		run(t, &Resolver{}, world().with(intercept{"Instance.workloads": func(ctx context.Context, fc *graphql.FieldContext) (any, error) {
 			raw := fc.Field.ArgumentMap(graphql.GetOperationContext(ctx).Variables)
-			var order *object.Order
+			var order *workload.Order
 			var first *int
 			if !readArg(raw, "orderBy", &order) || !readArg(raw, "first", &first) {
 				t.Errorf("%s: can't be read", tt.args)
 			}
-			asked, _ := fc.Args["orderBy"].(*object.Order)
-			byDefault := index.Order{Field: index.OrderByCreation, Desc: true}
-			if got, want := order.Index(byDefault), asked.Index(byDefault); got != want {
-				t.Errorf("%s %s: order %+v, want %+v", tt.args, tt.variables, got, want)
+			if order != nil && order.Direction == "" {
+				order.Direction = object.Ascending
+			}
+			if asked, _ := fc.Args["orderBy"].(*workload.Order); !cmp.Equal(order, asked) {
+				t.Errorf("%s %s: order %+v, want %+v", tt.args, tt.variables, order, asked)
 			}
 			if want, _ := fc.Args["first"].(*int); !cmp.Equal(first, want) {
 				t.Errorf("%s %s: first %v, want %v", tt.args, tt.variables, first, want)

@@ -65,6 +65,12 @@ func order(field string) enumRoute {
 	return enumRoute{value: typed[object.OrderField], in: in, by: by, path: "orderBy.Field"}
 }
 
+// ofWorkloads is the route of what workloads can be ordered by, which is more than other lists.
+func ofWorkloads(r enumRoute) enumRoute {
+	r.value = typed[workload.OrderField]
+	return r
+}
+
 func resourceArgs(field string) string {
 	if field == "resources" {
 		return `(version: "v1", resource: "configmaps")`
@@ -93,7 +99,7 @@ var enums = map[string]enumRoute{
 	"WorkloadHealth":     {typed[workload.Health], `{ workloads { nodes { health } } }`, "Deployment.health", `{ workloads(filter: {health: [$v]}) { __typename } }`, "Query.workloads", "filter.Health"},
 	"WorkloadFacetField": {typed[projection.FacetField], `{ workloads { facets(fields: [HEALTH]) { field } } }`, "WorkloadFacet.field", `{ workloads { facets(fields: [$v]) { __typename } } }`, "WorkloadConnection.facets", "fields"},
 	"OrderDirection":     {value: typed[object.Direction], in: `{ instances(orderBy: {field: NAME, direction: $v}) { __typename } }`, by: "Query.instances", path: "orderBy.Direction"},
-	"InstanceOrderField": order("instances"), "ClusterOrderField": order("clusters"), "WorkloadOrderField": order("workloads"),
+	"InstanceOrderField": order("instances"), "ClusterOrderField": order("clusters"), "WorkloadOrderField": ofWorkloads(order("workloads")),
 	"MemberClusterOrderField": order("memberClusters"), "NamespaceOrderField": order("namespaces"), "EventOrderField": order("events"),
 	"PatchType": {value: typed[resources.PatchType], in: `{ patchResource(input: {instance: "alpha", version: "v1", resource: "configmaps", name: "a", patch: {}, type: $v}) { __typename } }`, by: "Mutation.patchResource", path: "input.Type"},
 	"DeletionPropagation": {

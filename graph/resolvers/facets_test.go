@@ -19,12 +19,12 @@ type facetReader struct {
 }
 
 func (r *facetReader) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
-	if len(q.Facets) == 0 {
+	if q.Projected == nil || len(q.Projected.Facets) == 0 {
 		return r.reader.List(ctx, q)
 	}
 	r.counted = append(r.counted, q)
 	p := &index.Page{AsOf: now}
-	for _, field := range q.Facets {
+	for _, field := range q.Projected.Facets {
 		p.Facets = append(p.Facets, projection.Facet{Field: field, Values: []projection.FacetValue{{Value: "x", Count: 1}, {Value: "y", Count: 1}}, TotalValues: 7})
 	}
 	return p, r.err
@@ -54,9 +54,9 @@ func TestFacets(t *testing.T) {
 			t.Fatalf("%s is counted %d times, want once", tt.list, len(r.counted))
 		}
 		q := r.counted[0]
-		slices.Sort(q.Facets)
-		if !slices.Equal(q.Facets, []projection.FacetField{projection.FacetHealth, projection.FacetImage, projection.FacetKind}) || q.FacetValues != 20 ||
-			!slices.Equal(q.Namespaces, []string{"shop"}) || !slices.Equal(q.Health, []string{"DEGRADED"}) || !q.Projected || q.After != nil {
+		slices.Sort(q.Projected.Facets)
+		if !slices.Equal(q.Projected.Facets, []projection.FacetField{projection.FacetHealth, projection.FacetImage, projection.FacetKind}) || q.Projected.FacetValues != 20 ||
+			!slices.Equal(q.Namespaces, []string{"shop"}) || !slices.Equal(q.Projected.Health, []string{"DEGRADED"}) || q.After != nil {
 			t.Errorf("%s is counted with %+v", tt.list, q)
 		}
 	}

@@ -24,7 +24,7 @@ func (r *clusterPropagationPolicyResolver) Instance(ctx context.Context, obj *po
 	return r.instanceOf(ctx, obj.Instance)
 }
 
-func (r *clusterPropagationPolicyResolver) Workloads(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
+func (r *clusterPropagationPolicyResolver) Workloads(ctx context.Context, obj *policy.ClusterPropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
 	return orEmpty(ctx, c, err)
 }
@@ -79,7 +79,7 @@ func (r *propagationPolicyResolver) Instance(ctx context.Context, obj *policy.Pr
 	return r.instanceOf(ctx, obj.Instance)
 }
 
-func (r *propagationPolicyResolver) Workloads(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
+func (r *propagationPolicyResolver) Workloads(ctx context.Context, obj *policy.PropagationPolicy, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.ListClaimed(ctx, obj.Common(), listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
 	return orEmpty(ctx, c, err)
 }

@@ -68,6 +68,10 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 	switch f.Name {
 	case "workloads":
 		withFilter(raw, func(filter *workload.Filter) {
+			var order *workload.Order
+			if !readArg(raw, "orderBy", &order) {
+				return
+			}
 			r.Fleet.Workloads.Prefetch(ctx, names, workload.ListArgs{Args: p, Filter: filter, Order: order}, inner.connectionNeeds())
 		})
 	case "memberClusters":

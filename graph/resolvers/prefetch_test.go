@@ -96,9 +96,6 @@ func (r *reader) PrefetchPages(_ context.Context, parts []index.Part, q index.Li
 
 func (r *reader) PrefetchPods(context.Context, []index.PodOwner) {}
 
-// CanFilterPlacement implements workload.Capabilities.
-func (r *reader) CanFilterPlacement(context.Context) (bool, error) { return true, nil }
-
 // fleetOf makes all services over a reader, with instances alpha and beta.
 func fleetOf(t *testing.T, r *reader) *Resolver {
 	t.Helper()
@@ -115,7 +112,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	instances, clusters := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker)
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: membercluster.NewService(lister), Namespaces: namespace.NewService(lister),
-		Workloads: workload.NewService(lister, r, instances, clusters, membercluster.NewRoster(r, clock)), Bindings: binding.NewService(lister),
+		Workloads: workload.NewService(lister, instances, clusters, membercluster.NewRoster(r, clock)), Bindings: binding.NewService(lister),
 		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister),
 	}}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
-	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -152,7 +151,7 @@ func (r *instanceResolver) Workload(ctx context.Context, obj *instance.Instance,
 	return r.Fleet.Workloads.Get(ctx, obj.Name, kind, namespace, name, workloadNeeds(ctx))
 }
 
-func (r *instanceResolver) Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
+func (r *instanceResolver) Workloads(ctx context.Context, obj *instance.Instance, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.ListInstance(ctx, obj.Name, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
 	if filter != nil {
 		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, namespacesArgument, filter.Namespaces)
@@ -203,7 +202,7 @@ func (r *jobResolver) Events(ctx context.Context, obj *workload.Job, first *int,
 	return orEmpty(ctx, c, err)
 }
 
-func (r *queryResolver) Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *object.Order) (*page.Connection[workload.Any], error) {
+func (r *queryResolver) Workloads(ctx context.Context, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) (*page.Connection[workload.Any], error) {
 	c, err := r.Fleet.Workloads.List(ctx, listArgs(first, after, filter, orderBy), connectionNeeds(ctx))
 	if filter != nil && err == nil {
 		instances, _ := r.Fleet.Workloads.Instances(ctx, filter)

@@ -3,7 +3,6 @@ package index_test
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,21 +14,6 @@ import (
 )
 
 var workloadTypes = []index.Type{index.Deployments, index.StatefulSets}
-
-// binding is where an object was scheduled to.
-func binding(of indextest.Row, clusters ...string) indextest.Row {
-	b := row(index.ResourceBindings, of.Cluster, of.Namespace, of.Name+"-"+strings.ToLower(of.Kind))
-	targets := []any{}
-	for _, name := range clusters {
-		targets = append(targets, map[string]any{"name": name})
-	}
-	uid := of.UID
-	if uid == "" {
-		uid = strings.Join([]string{of.Cluster, of.Resource, of.Namespace, of.Name}, ".")
-	}
-	b.Body = map[string]any{"spec": map[string]any{"resource": map[string]any{"uid": uid}, "clusters": targets}}
-	return b
-}
 
 func TestFilters(t *testing.T) {
 	labelled := func(r indextest.Row, pairs map[string]string) indextest.Row {
@@ -45,7 +29,7 @@ func TestFilters(t *testing.T) {
 	plain.Body = map[string]any{"spec": map[string]any{"reason": "Back off"}}
 	twin := labelled(row(index.Deployments, "k-beta", "shop", "web"), map[string]string{"app": "web"})
 	other := row(index.Jobs, "k-alpha", "shop", "web")
-	x := indextest.New(t, web, api, plain, twin, other, binding(web, "m1", "m2"), binding(api, "m2"), binding(twin, "m1"), binding(other))
+	x := indextest.New(t, web, api, plain, twin, other)
 	parse := func(text string) labels.Selector {
 		s, err := index.ParseSelector(text)
 		if err != nil {
@@ -55,10 +39,9 @@ func TestFilters(t *testing.T) {
 	}
 	all := []indextest.Row{web, api, plain}
 	for _, tt := range []struct {
-		name    string
-		query   index.ListQuery
-		want    []indextest.Row
-		sqlOnly bool
+		name  string
+		query index.ListQuery
+		want  []indextest.Row
 		// unsaid is what the parameters can't say: it is sifted, and not counted.
 		unsaid bool
 		why    string
@@ -88,14 +71,8 @@ func TestFilters(t *testing.T) {
 		{name: "number", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "replicas"}, Value: "3"}}}, want: []indextest.Row{web}, why: "fields compare as text"},
 		{name: "field that is missing", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "none"}, Value: ""}}}, why: "a missing field is not an empty one"},
 		{name: "two fields", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "replicas"}, Value: "3"}, {Path: []string{"kind"}, Value: "Job"}}}, why: "both have to hold"},
-		{name: "scheduled", query: index.ListQuery{ScheduledTo: []string{"m1"}}, want: []indextest.Row{web}, sqlOnly: true, why: "the twin is scheduled there too, in its own instance"},
-		{name: "scheduled to one of two", query: index.ListQuery{ScheduledTo: []string{"m1", "m2"}}, want: []indextest.Row{web, api}, sqlOnly: true, why: "each once, however often scheduled"},
-		{name: "scheduled nowhere", query: index.ListQuery{ScheduledTo: []string{"m9"}}, sqlOnly: true, why: "no binding names it"},
 	} {
 		bothWays(t, func(t *testing.T, takesSQL bool) {
-			if tt.sqlOnly && !takesSQL {
-				return // CanFilterPlacement tells callers so.
-			}
 			x.AcceptSQL(takesSQL)
 			q := tt.query
 			q.Types, q.Clusters, q.Limit, q.WithCount = workloadTypes, []string{"k-alpha"}, 50, true

@@ -33,7 +33,7 @@ func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
 			continue
 		}
 		before, after := at >= 0 || r.countedBeyond(&q, page), q.holds(r.Now)
-		if (len(q.ScheduledTo) > 0 || len(q.Health) > 0) && at < 0 {
+		if q.Projected != nil && at < 0 {
 			continue
 		}
 		if !before && !after && at < 0 {
@@ -41,7 +41,11 @@ func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
 		}
 		out.Live = true
 		counted += one(after) - one(before)
-		if at >= 0 {
+		switch {
+		case at >= 0 && after && q.Projected != nil:
+			out.Items[at] = r.Now // Only the projection knows its place.
+			continue
+		case at >= 0:
 			out.Items = slices.Delete(out.Items, at, at+1)
 		}
 		if after {

@@ -26,9 +26,6 @@ type dialect struct {
 	createdColumn sqlText
 	// fieldText is the text of the field at a path, which is the one parameter.
 	fieldText sqlText
-	// scheduledTo is true for a row whose binding names one of some clusters.
-	// Parameters: clusters of the index, names of member clusters.
-	scheduledTo sqlText
 	// fieldPath makes fieldText's parameter.
 	fieldPath func(path []string) any
 	// createdParam makes the parameter that is compared with createdColumn.
@@ -41,10 +38,6 @@ var sqliteDialect = &dialect{
 	name:          "sqlite",
 	createdColumn: "unixepoch(created_at)",
 	fieldText:     "CAST(JSON_EXTRACT(object, ?) AS TEXT)",
-	scheduledTo: "(cluster, uid) IN (SELECT b.cluster, JSON_EXTRACT(b.object, '$.spec.resource.uid')" +
-		" FROM resources b, JSON_EACH(b.object, '$.spec.clusters') c" +
-		" WHERE b.kind IN ('ResourceBinding', 'ClusterResourceBinding') AND b.cluster IN ?" +
-		" AND JSON_EXTRACT(c.value, '$.name') IN ?)",
 	fieldPath: func(path []string) any {
 		return `$."` + strings.Join(path, `"."`) + `"`
 	},
@@ -55,12 +48,6 @@ var postgresDialect = &dialect{
 	name:          "postgres",
 	createdColumn: "created_at",
 	fieldText:     "(object #>> CAST(? AS text[]))",
-	scheduledTo: "(cluster, uid) IN (SELECT b.cluster, b.object -> 'spec' -> 'resource' ->> 'uid'" +
-		" FROM resources b CROSS JOIN LATERAL jsonb_array_elements(CASE" +
-		" WHEN jsonb_typeof(b.object -> 'spec' -> 'clusters') = 'array' THEN b.object -> 'spec' -> 'clusters'" +
-		" ELSE '[]' END) AS c(v)" +
-		" WHERE b.kind IN ('ResourceBinding', 'ClusterResourceBinding') AND b.cluster IN ?" +
-		" AND c.v ->> 'name' IN ?)",
 	fieldPath: func(path []string) any {
 		quoted := make([]string, len(path))
 		for i, step := range path {
@@ -202,9 +189,6 @@ func (d *dialect) filters(c *clause, q *ListQuery) {
 	for _, f := range q.Fields {
 		c.and(d.fieldText, d.fieldPath(f.Path))
 		c.add(sqlEquals, f.Value)
-	}
-	if len(q.ScheduledTo) > 0 {
-		c.and(d.scheduledTo, q.concerned(), q.ScheduledTo)
 	}
 	d.selector(c, q.Selector)
 }

@@ -117,10 +117,6 @@ func TestFilterStatements(t *testing.T) {
 			"annotation", ListQuery{Clusters: alpha, Fields: []FieldEquals{{Path: []string{"metadata", "annotations", "policy.karmada.io/name.x"}, Value: "v"}}},
 			golden{"cluster IN ? AND FIELD = ?", []any{alpha, at("metadata annotations policy.karmada.io/name.x"), "v"}}, "a dot or slash in a step does not begin another",
 		},
-		{
-			"scheduled to", ListQuery{Clusters: alpha, ScheduledTo: []string{"m1", "m2"}},
-			golden{"cluster IN ? AND SCHEDULED", []any{alpha, alpha, []string{"m1", "m2"}}}, "a binding of another instance says nothing about this one",
-		},
 		{"label exists", ListQuery{Clusters: alpha, Selector: selector("app")}, golden{"cluster IN ? AND FIELD IS NOT NULL", []any{alpha, at("metadata labels app")}}, "whatever its value"},
 		{"label missing", ListQuery{Clusters: alpha, Selector: selector("!app")}, golden{"cluster IN ? AND FIELD IS NULL", []any{alpha, at("metadata labels app")}}, "no such label"},
 		{"label equals", ListQuery{Clusters: alpha, Selector: selector("app=web")}, golden{"cluster IN ? AND FIELD IN ?", []any{alpha, at("metadata labels app"), []string{"web"}}}, "one value is a list of one"},
@@ -146,11 +142,11 @@ func TestFilterStatements(t *testing.T) {
 		{
 			"everything", ListQuery{
 				Clusters: alpha, Namespaces: []string{"shop"}, Names: []string{"a"}, NameContains: "x", Fields: []FieldEquals{{Path: []string{"type"}, Value: "v"}},
-				ScheduledTo: []string{"m1"}, Selector: selector("app"),
+				Selector: selector("app"),
 			},
 			golden{
-				"cluster IN ? AND namespace IN ? AND name IN ? AND REPLACE(name, ?, '') <> name AND FIELD = ? AND SCHEDULED AND FIELD IS NOT NULL",
-				[]any{alpha, []string{"shop"}, []string{"a"}, "x", at("type"), "v", alpha, []string{"m1"}, at("metadata labels app")},
+				"cluster IN ? AND namespace IN ? AND name IN ? AND REPLACE(name, ?, '') <> name AND FIELD = ? AND FIELD IS NOT NULL",
+				[]any{alpha, []string{"shop"}, []string{"a"}, "x", at("type"), "v", at("metadata labels app")},
 			}, "parameters are in the order of their placeholders",
 		},
 		{

@@ -204,6 +204,10 @@ const (
 	OrderByName
 	// OrderByCreation orders by time of creation, in whole seconds.
 	OrderByCreation
+	// OrderByHealth orders workloads by the severity of their health. It needs Projected.
+	OrderByHealth
+	// OrderByReady orders workloads by their ready replicas. It needs Projected.
+	OrderByReady
 )
 
 // Order is the order of a list.
@@ -237,9 +241,6 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	Selector labels.Selector
 	// Fields: only objects that have all of these.
 	Fields []FieldEquals
-	// ScheduledTo: only objects whose binding names one of these member clusters.
-	// It needs SQL; see Client.CanFilterPlacement.
-	ScheduledTo []string
 	// Order of the list.
 	Order Order
 	// Limit is the size of the page; at least 1.
@@ -252,17 +253,27 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	// Detail is how much of the objects to read.
 	Detail Detail
 	// Projected has the list made from the projection, which knows the states of workloads,
-	// and not from the index, which does not.
-	Projected bool
-	// Health: only workloads in one of these states, where not empty. It needs Projected.
-	Health []string
-	// Facets has the objects of all pages counted by fields instead of listed, with at most
-	// FacetValues values of each. It needs Projected.
-	Facets      []projection.FacetField
-	FacetValues int
+	// and not from the index, which does not; nil for any other list.
+	Projected *Projected
 	// PartField is the field by whose value ListParts parts the list, besides the
 	// cluster; nil parts it by cluster alone.
 	PartField []string
+}
+
+// Projected is what only the projection can select workloads by. Empty lists do not narrow.
+type Projected struct {
+	// Health: only workloads in one of these states.
+	Health []string
+	// ScheduledTo: only those that are scheduled to one of these member clusters.
+	ScheduledTo []string
+	// Images: only those of which an image is found by one of these keys; see workload.ImageKeys.
+	Images []string
+	// Words: only those that have each of these words somewhere; see workload.SearchText.
+	Words []string
+	// Facets has the workloads of all pages counted by fields instead of listed, with at most
+	// FacetValues values of each.
+	Facets      []projection.FacetField
+	FacetValues int
 }
 
 // Part is a part of a list: what one cluster holds of it and, where the list is
@@ -299,15 +310,22 @@ type Position struct {
 	Namespace string
 	Name      string
 	Kind      string
+	// Severity and Ready are those of a workload whose state is known.
+	Severity int   `json:",omitempty"`
+	Ready    int32 `json:",omitempty"`
 }
 
 // PositionOf tells an object's place.
 func PositionOf(o *Object) Position {
-	return Position{
+	p := Position{
 		CreatedAt: o.Meta.CreationTimestamp.UTC(),
 		Cluster:   o.Cluster,
 		Namespace: o.Meta.Namespace,
 		Name:      o.Meta.Name,
 		Kind:      o.Kind,
 	}
+	if o.State != nil {
+		p.Severity, p.Ready = projection.Severity(o.State.Health), o.State.Ready
+	}
+	return p
 }

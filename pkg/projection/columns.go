@@ -37,6 +37,9 @@ var docColumns = []column{
 // for anything but its manifest. It changes less often than the state.
 var objectColumns = []column{{"object", document}}
 
+// searchColumns are those of the table workload_search: what lists are searched in.
+var searchColumns = []column{{"search", text}, {"image_keys", list}}
+
 var (
 	memberKey         = []column{{"instance", text}, {"name", text}}
 	memberColumns     = []column{{"labels", document}, {"spec", document}, {"conditions", document}}

@@ -31,7 +31,7 @@ func rows() []projection.Workload {
 			Health: []string{"HEALTHY", "DEGRADED", "PROGRESSING"}[i%3], CreatedAt: int64(1000 + i/4),
 			Labels: map[string]string{"app": fmt.Sprintf("app%d", i%5)}, LabelKV: []string{fmt.Sprintf("app=app%d", i%5)},
 			Clusters: []string{}, Scheduled: [][]string{{}, {"m1"}, {"m1", "m2"}}[i%3], Images: []string{}, Placements: []projection.Placement{}, Projection: projection.Version,
-			Object: json.RawMessage("{}"),
+			Ready: int32(i % 3), ImageKeys: []string{"image", fmt.Sprintf("image:%d", i%4)}, Search: fmt.Sprintf("word%d über%% o'clock", i%4), Object: json.RawMessage("{}"),
 		}
 		if i%4 == 0 {
 			w.Labels["tier"], w.LabelKV = "", append(w.LabelKV, "tier=")
@@ -100,6 +100,14 @@ func TestSelect(t *testing.T) {
 		{"a part of names", projection.Query{Instances: everywhere, NameContains: "b-"}, func(w row) bool { return strings.Contains(w.Name, "b-") }},
 		{"a part of names is no pattern", projection.Query{Instances: everywhere, NameContains: "a%"}, func(w row) bool { return strings.Contains(w.Name, "a%") }},
 		{"scheduled to one", projection.Query{Instances: everywhere, ScheduledTo: []string{"m2", "m9"}}, func(w row) bool { return has(w.Scheduled, "m2") }},
+		{"an image", projection.Query{Instances: everywhere, Images: []string{"image:1", "image:2", "ima"}}, func(w row) bool { return has(w.ImageKeys, "image:1", "image:2") }},
+		{"words", projection.Query{Instances: everywhere, Words: []string{"word1", "o'c"}}, func(w row) bool { return strings.HasPrefix(w.Search, "word1") }},
+		{"a word is no pattern", projection.Query{Instances: everywhere, Words: []string{"word%"}}, func(row) bool { return false }},
+		{"a word with letters of its own", projection.Query{Instances: everywhere, Words: []string{"über%"}}, func(row) bool { return true }},
+		{
+			"images and words", projection.Query{Instances: everywhere, Images: []string{"image:1"}, Words: []string{"word2"}},
+			func(row) bool { return false },
+		},
 		{"a label", projection.Query{Instances: everywhere, Labels: []string{"app=app1"}}, func(w row) bool { return w.Labels["app"] == "app1" }},
 		{"a policy", projection.Query{Instances: everywhere, Policy: &projection.Policy{Namespace: "shop", Name: "policy"}}, func(w row) bool { return w.PolicyName != "" }},
 		{"a cluster policy", projection.Query{Instances: everywhere, Policy: &projection.Policy{Name: "policy"}}, func(row) bool { return false }},
@@ -121,11 +129,11 @@ func TestSelect(t *testing.T) {
 		all := rows()
 		db := filled(t, index, all)
 		for _, tt := range tests {
-			for _, order := range []projection.Order{{}, {Desc: true}, {Field: projection.ByName}, {Field: projection.ByCreation, Desc: true}} {
+			for _, order := range []projection.Order{{}, {Desc: true}, {Field: projection.ByName}, {Field: projection.ByCreation, Desc: true}, {Field: projection.ByHealth, Desc: true}, {Field: projection.ByReady}} {
 				var want []projection.Position
 				for i := range all {
 					if tt.match(&all[i]) {
-						want = append(want, projection.Position{WorkloadKey: all[i].WorkloadKey, CreatedAt: all[i].CreatedAt})
+						want = append(want, place(&all[i]))
 					}
 				}
 				slices.SortFunc(want, func(a, b projection.Position) int { return compare(order, &a, &b) })
@@ -142,6 +150,10 @@ func TestSelect(t *testing.T) {
 			}
 		}
 	})
+}
+
+func place(w *projection.Workload) projection.Position {
+	return projection.Position{WorkloadKey: w.WorkloadKey, CreatedAt: w.CreatedAt, Severity: projection.Severity(w.Health), Ready: w.Ready}
 }
 
 // parts are parts of lists, and what is in them.
@@ -162,7 +174,7 @@ func checkPart(t *testing.T, db *projection.DB, query *projection.Query, order p
 	const size = 3
 	var want []projection.Position
 	for i := range in {
-		want = append(want, projection.Position{WorkloadKey: in[i].WorkloadKey, CreatedAt: in[i].CreatedAt})
+		want = append(want, place(&in[i]))
 	}
 	slices.SortFunc(want, func(a, b projection.Position) int { return compare(order, &a, &b) })
 	asked := make([]projection.Part, len(parts))
@@ -228,6 +240,10 @@ func compare(o projection.Order, a, b *projection.Position) int {
 		c = cmp.Or(name, namespace, rest)
 	case projection.ByCreation:
 		c = cmp.Or(cmp.Compare(a.CreatedAt, b.CreatedAt), c)
+	case projection.ByHealth:
+		c = cmp.Or(cmp.Compare(a.Severity, b.Severity), c)
+	case projection.ByReady:
+		c = cmp.Or(cmp.Compare(a.Ready, b.Ready), c)
 	case projection.ByNamespace:
 	}
 	if o.Desc {

@@ -115,10 +115,12 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		{done, len(done), "DELETE FROM kairship.outbox WHERE id IN (SELECT r.id FROM " + db.rows(id) + ")"},
 		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_doc WHERE id IN (SELECT w.id" + theDoc + ")"},
 		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_object WHERE id IN (SELECT w.id" + theDoc + ")"},
+		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload_search WHERE id IN (SELECT w.id" + theDoc + ")"},
 		{w.GoneWorkloads, len(w.GoneWorkloads), "DELETE FROM kairship.workload WHERE id IN (SELECT w.id" + theDoc + ")"},
 		{w.Workloads, len(w.Workloads), db.upsert("workload", workloadKey, workloadColumns)},
 		{w.Workloads, len(w.Workloads), db.upsertBeside("workload_doc", docColumns)},
 		{w.Workloads, len(w.Workloads), db.upsertBeside("workload_object", objectColumns)},
+		{w.Workloads, len(w.Workloads), db.upsertBeside("workload_search", searchColumns)},
 		{w.GoneMembers, len(w.GoneMembers), "DELETE FROM kairship.member WHERE EXISTS (SELECT 1 FROM " + db.rows(memberKey) + " WHERE " + same("kairship.member", memberKey) + ")"},
 		{w.Members, len(w.Members), db.upsert("member", memberKey, memberColumns)},
 	} {

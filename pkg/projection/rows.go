@@ -50,6 +50,11 @@ type Workload struct {
 	// BindingID is Karmada's ID of the binding; empty for none.
 	BindingID string `json:"binding_id"`
 
+	// Search is the text that words are searched in; see workload.SearchText.
+	Search string `json:"search"`
+	// ImageKeys are what the images can be found by; see workload.ImageKeys.
+	ImageKeys []string `json:"image_keys"`
+
 	// Object is the template, as workload.Object reads it.
 	Object json.RawMessage `json:"object"`
 }

@@ -23,6 +23,7 @@ var tables = []table{
 	{name: "workload", id: "id", columns: slices.Concat(workloadKey, workloadColumns), key: workloadKey},
 	{name: "workload_doc", columns: slices.Concat([]column{{"id", bigint}}, docColumns), key: []column{{"id", bigint}}},
 	{name: "workload_object", columns: slices.Concat([]column{{"id", bigint}}, objectColumns), key: []column{{"id", bigint}}},
+	{name: "workload_search", columns: slices.Concat([]column{{"id", bigint}}, searchColumns), key: []column{{"id", bigint}}},
 	{name: "member", columns: slices.Concat(memberKey, memberColumns), key: memberKey},
 	{name: "collection", columns: slices.Concat(collectionKey, collectionColumns), key: collectionKey},
 	{name: "outbox", id: "id", columns: slices.Concat(changeColumns, []column{{"lane", integer}})},
@@ -47,7 +48,11 @@ func (db *DB) indexes() []string {
 		"CREATE INDEX IF NOT EXISTS %sworkload_health ON kairship.workload (instance, health) WHERE health <> 'HEALTHY'",
 	}
 	if db.postgres {
-		all = append(all, "CREATE INDEX IF NOT EXISTS %sworkload_clusters ON kairship.workload USING gin (clusters)")
+		all = append(all,
+			"CREATE INDEX IF NOT EXISTS %sworkload_clusters ON kairship.workload USING gin (clusters)",
+			"CREATE INDEX IF NOT EXISTS %sworkload_labels ON kairship.workload USING gin (label_kv)",
+			"CREATE INDEX IF NOT EXISTS %sworkload_images ON kairship.workload_search USING gin (image_keys)",
+		)
 	}
 	for i := range all {
 		all[i] = fmt.Sprintf(all[i], db.indexPrefix())

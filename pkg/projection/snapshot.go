@@ -90,8 +90,8 @@ func (s *Snapshot) Workloads(keys []WorkloadKey) ([]Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read[Workload](s, "SELECT "+s.db.object(of{"w", workloadKey}, of{"w", workloadColumns}, of{"d", docColumns}, of{"o", objectColumns})+
-		" FROM "+s.db.rows(workloadKey)+" CROSS JOIN kairship.workload w JOIN kairship.workload_doc d ON d.id = w.id JOIN kairship.workload_object o ON o.id = w.id WHERE "+same("w", workloadKey), string(rows))
+	return read[Workload](s, "SELECT "+s.db.object(of{"w", workloadKey}, of{"w", workloadColumns}, of{"d", docColumns}, of{"o", objectColumns}, of{"f", searchColumns})+
+		" FROM "+s.db.rows(workloadKey)+" CROSS JOIN kairship.workload w JOIN kairship.workload_doc d ON d.id = w.id JOIN kairship.workload_object o ON o.id = w.id JOIN kairship.workload_search f ON f.id = w.id WHERE "+same("w", workloadKey), string(rows))
 }
 
 // Members returns the members of an instance.

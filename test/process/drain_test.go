@@ -54,12 +54,12 @@ func begin(t *testing.T) (p *fleet.Process, h *hold, answer chan error) {
 	api.HTTP = &http.Client{Timeout: 2 * time.Minute}
 	go func() {
 		type data struct {
-			Workloads struct{ TotalCount int }
+			Instance struct{ MemberClusters struct{ TotalCount int } }
 		}
-		got, result, err := gql.Query[data](context.WithoutCancel(t.Context()), api, `{ workloads(first: 1) { totalCount } }`, nil)
+		got, result, err := gql.Query[data](context.WithoutCancel(t.Context()), api, `{ instance(name: "alpha") { memberClusters(first: 1) { totalCount } } }`, nil)
 		switch {
 		case err != nil:
-		case len(result.Errors) > 0 || got.Workloads.TotalCount == 0:
+		case len(result.Errors) > 0 || got.Instance.MemberClusters.TotalCount == 0:
 			err = fmt.Errorf("HTTP %d: %s", result.Status, result.Body)
 		}
 		answer <- err

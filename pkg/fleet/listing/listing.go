@@ -60,9 +60,9 @@ type Request struct {
 	Args      page.Args
 	Filter    Filter
 	Order     index.Order
-	// Fields and ScheduledTo narrow further.
-	Fields      []index.FieldEquals
-	ScheduledTo []string
+	// Fields and Projected narrow further.
+	Fields    []index.FieldEquals
+	Projected *index.Projected
 	// Part narrows to what has a value in a field; several parts of the same list
 	// that are asked for at the same time are read together.
 	Part *index.FieldEquals
@@ -80,13 +80,14 @@ type Result struct {
 	Freshness freshness.Freshness
 	identity  page.Identity
 	now       time.Time
+	// end is where a list of the projection ended.
+	end *index.Position
 }
 
 // Cursor is the cursor of an object of the result.
-func (r *Result) Cursor(o *index.Object) string { return r.CursorAt(index.PositionOf(o)) }
-
-// CursorAt is the cursor of a place in the list.
-func (r *Result) CursorAt(p index.Position) string { return page.Cursor(r.identity, p, r.now) }
+func (r *Result) Cursor(o *index.Object) string {
+	return page.Cursor(r.identity, index.PositionOf(o), r.now)
+}
 
 // Parse checks the arguments and makes the query. Its errors name the argument.
 func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
@@ -97,16 +98,16 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 		return index.ListQuery{}, nil, err
 	}
 	q := index.ListQuery{
-		Types:       r.Types,
-		Clusters:    virtualClusters(r.Instances),
-		Namespaces:  r.Filter.Namespaces,
-		Names:       r.Filter.Name,
-		Fields:      r.Fields,
-		ScheduledTo: r.ScheduledTo,
-		Order:       r.Order,
-		Limit:       limit,
-		WithCount:   r.WithCount,
-		Detail:      r.Detail,
+		Types:      r.Types,
+		Clusters:   virtualClusters(r.Instances),
+		Namespaces: r.Filter.Namespaces,
+		Names:      r.Filter.Name,
+		Fields:     r.Fields,
+		Projected:  r.Projected,
+		Order:      r.Order,
+		Limit:      limit,
+		WithCount:  r.WithCount,
+		Detail:     r.Detail,
 	}
 	if r.nothing() {
 		// No cluster is nothing, whoever sends the query.
@@ -200,7 +201,7 @@ func (r Request) part(instance string) index.Part {
 }
 
 func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.Page) *Result {
-	result.Items, result.HasNext, result.Count = p.Items, p.HasNext, p.Count
+	result.Items, result.HasNext, result.Count, result.end = p.Items, p.HasNext, p.Count, p.End
 	if !r.WithCount {
 		result.Count = nil
 	}
@@ -218,15 +219,21 @@ func Connection[T any](r *Result, wrap func(*index.Object) T) *page.Connection[T
 		items[i] = wrap(o)
 	}
 	i := -1
-	return page.Build(r.Args, items, func(T) string {
+	c := page.Build(r.Args, items, func(T) string {
 		i++
 		return r.Cursor(r.Items[i])
 	}, r.HasNext, r.Count, r.Freshness)
+	if r.HasNext && r.end != nil {
+		// The reader goes on there, even where the last items were left out.
+		end := page.Cursor(r.identity, *r.end, r.now)
+		c.PageInfo.EndCursor = &end
+	}
+	return c
 }
 
 // identity tells lists apart. How many to return is not part of it: a reader may change that.
 func (r Request) identity() page.Identity {
-	return page.IdentityOf(r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.ScheduledTo, r.Order)
+	return page.IdentityOf(r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order)
 }
 
 // nothing tells that a request excludes everything: an empty list of values is
@@ -234,7 +241,8 @@ func (r Request) identity() page.Identity {
 func (r Request) nothing() bool {
 	excludes := func(values []string) bool { return values != nil && len(values) == 0 }
 	return len(r.Instances) == 0 || len(r.Types) == 0 ||
-		excludes(r.Filter.Name) || excludes(r.Filter.Namespaces) || excludes(r.ScheduledTo)
+		excludes(r.Filter.Name) || excludes(r.Filter.Namespaces) ||
+		r.Projected != nil && (excludes(r.Projected.Health) || excludes(r.Projected.ScheduledTo) || excludes(r.Projected.Images))
 }
 
 func virtualClusters(instances []string) []string {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -28,7 +29,7 @@ func request() listing.Request {
 		Args:   page.Args{First: new(20)},
 		Filter: listing.Filter{Namespaces: []string{"shop"}, Name: []string{"web"}, NameContains: new("we"), LabelSelector: new("app=web")},
 		Order:  index.Order{Field: index.OrderByName, Desc: true}, Fields: []index.FieldEquals{{Path: []string{"type"}, Value: "x"}},
-		ScheduledTo: []string{"m1"}, WithCount: true, Detail: index.Known,
+		Projected: &index.Projected{ScheduledTo: []string{"m1"}}, WithCount: true, Detail: index.Known,
 	}
 }
 
@@ -43,7 +44,7 @@ func TestParse(t *testing.T) {
 	}
 	full := index.ListQuery{
 		Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha", "k-beta"}, Namespaces: []string{"shop"}, Names: []string{"web"},
-		NameContains: "we", Selector: selector, Fields: []index.FieldEquals{{Path: []string{"type"}, Value: "x"}}, ScheduledTo: []string{"m1"},
+		NameContains: "we", Selector: selector, Fields: []index.FieldEquals{{Path: []string{"type"}, Value: "x"}}, Projected: &index.Projected{ScheduledTo: []string{"m1"}},
 		Order: index.Order{Field: index.OrderByName, Desc: true}, Limit: 20, WithCount: true, Detail: index.Known,
 	}
 	for _, tt := range []struct {
@@ -82,7 +83,9 @@ func TestParseCursors(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := index.Position{CreatedAt: now, Cluster: "k-alpha", Namespace: "shop", Name: "web", Kind: "Deployment"}
-	r.Args.After = new(result.CursorAt(at))
+	o := &index.Object{Cluster: at.Cluster, Kind: at.Kind}
+	o.Meta.Namespace, o.Meta.Name, o.Meta.CreationTimestamp = at.Namespace, at.Name, metav1.NewTime(at.CreatedAt)
+	r.Args.After = new(result.Cursor(o))
 	for _, tt := range []struct {
 		name   string
 		change func(*listing.Request)
@@ -99,7 +102,13 @@ func TestParseCursors(t *testing.T) {
 		{"another selector", func(r *listing.Request) { r.Filter.LabelSelector = nil }, true},
 		{"other fields", func(r *listing.Request) { r.Fields = nil }, true},
 		{"another part", func(r *listing.Request) { r.Part = &index.FieldEquals{Path: []string{"uid"}, Value: "v"} }, true},
-		{"other clusters", func(r *listing.Request) { r.ScheduledTo = []string{"m2"} }, true},
+		{"other clusters", func(r *listing.Request) { r.Projected = &index.Projected{ScheduledTo: []string{"m2"}} }, true},
+		{"a state of health", func(r *listing.Request) {
+			r.Projected = &index.Projected{ScheduledTo: []string{"m1"}, Health: []string{"HEALTHY"}}
+		}, true},
+		{"a word", func(r *listing.Request) {
+			r.Projected = &index.Projected{ScheduledTo: []string{"m1"}, Words: []string{"web"}}
+		}, true},
 		{"another order", func(r *listing.Request) { r.Order.Desc = false }, true},
 	} {
 		changed := r
@@ -168,7 +177,7 @@ func TestPrefetch(t *testing.T) {
 		{"no instances", func(r *listing.Request) { r.Instances = nil }, nil, "nothing to read"},
 		{"no names", func(r *listing.Request) { r.Filter.Name = []string{} }, nil, "nothing to read"},
 		{"no namespaces", func(r *listing.Request) { r.Filter.Namespaces = []string{} }, nil, "nothing to read"},
-		{"no clusters", func(r *listing.Request) { r.ScheduledTo = []string{} }, nil, "nothing to read"},
+		{"no clusters", func(r *listing.Request) { r.Projected = &index.Projected{ScheduledTo: []string{}} }, nil, "nothing to read"},
 	} {
 		r := request()
 		tt.change(&r)

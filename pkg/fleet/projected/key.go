@@ -21,7 +21,10 @@ func keyOf(k *projection.WorkloadKey) index.Key {
 // positionOf is a place in the projection as the index names it.
 func positionOf(p *projection.Position) index.Position {
 	key := keyOf(&p.WorkloadKey)
-	return index.Position{CreatedAt: time.Unix(p.CreatedAt, 0).UTC(), Cluster: key.Cluster, Namespace: key.Namespace, Name: key.Name, Kind: key.Type.Kind}
+	return index.Position{
+		CreatedAt: time.Unix(p.CreatedAt, 0).UTC(), Cluster: key.Cluster, Namespace: key.Namespace, Name: key.Name, Kind: key.Type.Kind,
+		Severity: p.Severity, Ready: p.Ready,
+	}
 }
 
 // placeOf is a place of the index as the projection names it.
@@ -29,7 +32,7 @@ func placeOf(p *index.Position) (*projection.Position, error) {
 	for _, kind := range workload.Kinds() {
 		if kind.GVK().Kind == p.Kind {
 			key := projection.WorkloadKey{Instance: v1alpha1.InstanceOfVirtualCluster(p.Cluster), Namespace: p.Namespace, Name: p.Name, Kind: string(kind)}
-			return &projection.Position{WorkloadKey: key, CreatedAt: p.CreatedAt.Unix()}, nil
+			return &projection.Position{WorkloadKey: key, CreatedAt: p.CreatedAt.Unix(), Severity: p.Severity, Ready: p.Ready}, nil
 		}
 	}
 	return nil, fmt.Errorf("a list of workloads cannot go on after a %s", p.Kind)

@@ -14,8 +14,11 @@ import (
 // queryOf is the query for the projection.
 func queryOf(q *index.ListQuery) (*projection.Query, error) {
 	p := &projection.Query{
-		Namespaces: q.Namespaces, Names: q.Names, Health: q.Health, NameContains: q.NameContains, Selector: q.Selector, ScheduledTo: q.ScheduledTo,
+		Namespaces: q.Namespaces, Names: q.Names, NameContains: q.NameContains, Selector: q.Selector,
 		Limit: q.Limit, WithCount: q.WithCount, WithObjects: q.Detail != index.Whole, Order: projection.Order{Field: orderOf(q.Order.Field), Desc: q.Order.Desc},
+	}
+	if only := q.Projected; only != nil {
+		p.Health, p.ScheduledTo, p.Images, p.Words = only.Health, only.ScheduledTo, only.Images, only.Words
 	}
 	for _, cluster := range q.Clusters {
 		p.Instances = append(p.Instances, v1alpha1.InstanceOfVirtualCluster(cluster))
@@ -80,6 +83,10 @@ func orderOf(field index.OrderField) projection.OrderField {
 		return projection.ByName
 	case index.OrderByCreation:
 		return projection.ByCreation
+	case index.OrderByHealth:
+		return projection.ByHealth
+	case index.OrderByReady:
+		return projection.ByReady
 	case index.OrderByNamespace:
 	}
 	return projection.ByNamespace

@@ -48,83 +48,102 @@ var errPassedBy = errors.New("the projection is passed by")
 
 // List reads a page over several clusters.
 func (s *Source) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
-	if q.Projected {
-		return s.projected(ctx, &q)
-	}
-	switch serves := s.serves(ctx, q.Types, clustersOf(&q)...); {
-	case !serves:
-	case q.Detail == index.Whole:
+	switch {
+	case q.Projected != nil && len(q.Projected.Facets) > 0:
+		return s.facets(ctx, &q)
+	case q.Projected == nil && !s.serves(ctx, q.Types, clustersOf(&q)...):
+	case q.Projected == nil && q.Detail == index.Whole:
 		page, err := s.Index.List(ctx, q)
 		if err != nil {
 			return nil, err
 		}
 		return page, s.states(ctx, page.Items)
 	default:
-		page, err := s.page(ctx, &q, false)
-		if !errors.Is(err, errPassedBy) {
+		page, err := s.page(ctx, &q)
+		if errors.Is(err, errPassedBy) {
+			break
+		}
+		if err != nil || q.Detail != index.Whole {
 			return page, err
 		}
+		return page, s.whole(ctx, page)
 	}
 	return s.Index.List(ctx, q)
 }
 
-// projected makes a list that the index cannot make.
-func (s *Source) projected(ctx context.Context, q *index.ListQuery) (*index.Page, error) {
-	if s.Projection == nil {
-		return nil, apierror.New(apierror.CodeIndexUnavailable,
-			"Workloads cannot be selected by their state here: the API server was started without --index-database-file; leave filter.health out, or ask the operator of Kairship for it")
-	}
-	if len(q.Facets) > 0 {
-		return s.facets(ctx, q)
-	}
-	page, err := s.page(ctx, q, true)
-	if err != nil || q.Detail != index.Whole {
-		return page, err
-	}
-	keys := make([]index.Key, len(page.Items))
-	for i, o := range page.Items {
-		keys[i] = templateKey(o)
-	}
-	whole, err := s.Index.GetMany(ctx, keys, index.Whole)
-	if err != nil {
-		return nil, err
-	}
-	var items []*index.Object
-	for i, o := range page.Items {
-		if found := whole[keys[i]]; found != nil { // Else it was deleted after the projection was read.
-			attach(found, o.State)
-			items = append(items, found)
-		}
-	}
-	page.Items = items
-	return page, nil
-}
-
-// page reads a page from the projection. A list that only the projection can make waits for
-// it, and is told what is wrong; any other passes it by.
-func (s *Source) page(ctx context.Context, q *index.ListQuery, only bool) (*index.Page, error) {
+// page reads a page from the projection.
+func (s *Source) page(ctx context.Context, q *index.ListQuery) (*index.Page, error) {
 	selects, err := queryOf(q)
 	if err != nil {
-		if only {
-			return nil, err
-		}
-		return nil, errPassedBy
+		return nil, passedBy(q, err)
 	}
 	var found *projection.Selection
-	asOf, err := s.settled(ctx, only && consistency.Concerns(ctx, clustersOf(q)...), func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.selected(ctx, q, clustersOf(q), func(ctx context.Context) (projection.Moment, error) {
 		var err error
 		if found, err = s.Projection.Select(ctx, selects); err != nil {
 			return projection.Moment{}, err
 		}
 		return found.Moment, nil
 	})
-	if !only && (errors.Is(err, projection.ErrIncomplete) || err == nil && found.Lag() > freshness.StaleAfter) {
-		return nil, errPassedBy
-	}
 	if err != nil {
 		return nil, err
 	}
 	return pageOf(ctx, found, asOf)
+}
+
+// selected asks the projection for a list. One that only the projection can make waits for
+// what the operation has to see, and is told what is wrong; any other passes it by.
+func (s *Source) selected(ctx context.Context, q *index.ListQuery, clusters []string, ask func(context.Context) (projection.Moment, error)) (time.Time, error) {
+	only := q.Projected != nil
+	if s.Projection == nil {
+		return time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
+			"Workloads cannot be selected or ordered by their state, clusters, images or text here: the API server was started without --index-database-file; list them without, or ask the operator of Kairship for it")
+	}
+	var late bool
+	asOf, err := s.settled(ctx, only && consistency.Concerns(ctx, clusters...), func(ctx context.Context) (projection.Moment, error) {
+		at, err := ask(ctx)
+		late = at.Lag() > freshness.StaleAfter
+		return at, err
+	})
+	if !only && (errors.Is(err, projection.ErrIncomplete) || err == nil && late) {
+		return asOf, errPassedBy
+	}
+	return asOf, err
+}
+
+// passedBy is the error of a list that the projection cannot make: nobody can where it
+// would have to.
+func passedBy(q *index.ListQuery, err error) error {
+	if q.Projected != nil {
+		return err
+	}
+	return errPassedBy
+}
+
+// whole puts the whole objects of some pages in the place of what the projection has of
+// them. What was deleted since is left out.
+func (s *Source) whole(ctx context.Context, pages ...*index.Page) error {
+	var keys []index.Key
+	for _, page := range pages {
+		for _, o := range page.Items {
+			keys = append(keys, templateKey(o))
+		}
+	}
+	found, err := s.Index.GetMany(ctx, keys, index.Whole)
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		var items []*index.Object
+		for _, o := range page.Items {
+			if whole := found[templateKey(o)]; whole != nil {
+				whole.State = o.State
+				items = append(items, whole)
+			}
+		}
+		page.Items = items
+	}
+	return nil
 }
 
 // facets counts the workloads of a list.
@@ -134,9 +153,9 @@ func (s *Source) facets(ctx context.Context, q *index.ListQuery) (*index.Page, e
 		return nil, err
 	}
 	var counted *projection.Counted
-	asOf, err := s.settled(ctx, consistency.Concerns(ctx, clustersOf(q)...), func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.selected(ctx, q, clustersOf(q), func(ctx context.Context) (projection.Moment, error) {
 		var err error
-		if counted, err = s.Projection.Facets(ctx, selects, q.Facets, q.FacetValues); err != nil {
+		if counted, err = s.Projection.Facets(ctx, selects, q.Projected.Facets, q.Projected.FacetValues); err != nil {
 			return projection.Moment{}, err
 		}
 		return counted.Moment, nil
@@ -153,9 +172,9 @@ func (s *Source) ListParts(ctx context.Context, q index.ListQuery, parts []index
 	for i, part := range parts {
 		clusters[i] = part.Cluster
 	}
-	switch serves := s.serves(ctx, q.Types, clusters...); {
-	case !serves:
-	case q.Detail == index.Whole:
+	switch {
+	case q.Projected == nil && !s.serves(ctx, q.Types, clusters...):
+	case q.Projected == nil && q.Detail == index.Whole:
 		pages, err := s.Index.ListParts(ctx, q, parts)
 		if err != nil {
 			return nil, err
@@ -166,36 +185,37 @@ func (s *Source) ListParts(ctx context.Context, q index.ListQuery, parts []index
 		}
 		return pages, s.states(ctx, all)
 	default:
-		pages, err := s.parts(ctx, &q, parts)
-		if !errors.Is(err, errPassedBy) {
+		pages, err := s.parts(ctx, &q, parts, clusters)
+		if errors.Is(err, errPassedBy) {
+			break
+		}
+		if err != nil || q.Detail != index.Whole {
 			return pages, err
 		}
+		return pages, s.whole(ctx, slices.Collect(maps.Values(pages))...)
 	}
 	return s.Index.ListParts(ctx, q, parts)
 }
 
-func (s *Source) parts(ctx context.Context, q *index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error) {
+func (s *Source) parts(ctx context.Context, q *index.ListQuery, parts []index.Part, clusters []string) (map[index.Part]*index.Page, error) {
 	// The parts say what is reached.
 	rest := *q
 	rest.Clusters, rest.Scopes = nil, nil
 	selects, err := queryOf(&rest)
 	if err != nil {
-		return nil, errPassedBy
+		return nil, passedBy(q, err)
 	}
 	asked, err := partsOf(q, parts)
 	if err != nil {
-		return nil, errPassedBy
+		return nil, passedBy(q, err)
 	}
 	var found []projection.Selection
-	var at projection.Moment
-	asOf, err := s.settled(ctx, false, func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.selected(ctx, q, clusters, func(ctx context.Context) (projection.Moment, error) {
+		var at projection.Moment
 		var err error
 		found, at, err = s.Projection.SelectParts(ctx, selects, asked)
 		return at, err
 	})
-	if errors.Is(err, projection.ErrIncomplete) || err == nil && at.Lag() > freshness.StaleAfter {
-		return nil, errPassedBy
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ type world struct {
 func row(name, health string) projection.Workload {
 	return projection.Workload{
 		WorkloadKey: projection.WorkloadKey{Instance: "alpha", Namespace: "shop", Name: name, Kind: "DEPLOYMENT"}, Health: health, CreatedAt: 1000,
-		Labels: map[string]string{}, LabelKV: []string{"permanent=" + name}, Clusters: []string{}, Scheduled: []string{}, Images: []string{},
+		Labels: map[string]string{}, LabelKV: []string{"permanent=" + name}, Clusters: []string{}, Scheduled: []string{"m-" + name}, Images: []string{}, ImageKeys: []string{"image-" + name}, Search: "shop\nname-" + name, Ready: int32(name[0]),
 		Placements: []projection.Placement{}, PolicyNamespace: "shop", PolicyName: "of-" + name, Projection: projection.Version,
 		Object: json.RawMessage(fmt.Sprintf(`{"metadata": {"namespace": "shop", "name": %q}}`, name)),
 	}
@@ -116,7 +116,7 @@ func (w *world) round(t *testing.T, writes *projection.Writes) {
 
 func degraded(limit int) index.ListQuery {
 	return index.ListQuery{
-		Projected: true, Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Health: []string{"DEGRADED"}, Limit: limit, WithCount: true,
+		Projected: &index.Projected{Health: []string{"DEGRADED"}}, Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Limit: limit, WithCount: true,
 	}
 }
 
@@ -316,6 +316,27 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestProjectedParts: parts of a list that only the projection can make are read together too.
+func TestProjectedParts(t *testing.T) {
+	w := built(t)
+	ctx, used := upstream.With(t.Context())
+	part, other := index.Part{Cluster: "k-alpha"}, index.Part{Cluster: "k-beta"}
+	q := degraded(2)
+	q.Clusters = nil
+	pages, err := w.ListParts(ctx, q, []index.Part{part, other})
+	w.do(t, err)
+	if page := pages[part]; namesOf(page) != "b c" || *page.Count != 3 || !page.HasNext || page.Items[0].State.Health != "DEGRADED" || *pages[other].Count != 0 {
+		t.Errorf("got %s, %+v, and %+v", namesOf(page), page, pages[other])
+	}
+	if n := used.Uses()[0].Requests; n != 1 {
+		t.Errorf("%d statements were sent, want 1", n)
+	}
+	w.do(t, w.writes.Rebuild(t.Context()))
+	if pages, err := w.ListParts(t.Context(), q, []index.Part{part}); !apierror.Is(err, apierror.CodeIndexUnavailable) {
+		t.Errorf("while it is built: got %+v, %v", pages, err)
+	}
+}
+
 // TestPlainList: any list of workloads of instances is read from the projection, with the states.
 func TestPlainList(t *testing.T) {
 	w := built(t)
@@ -347,7 +368,7 @@ func TestListCounts(t *testing.T) {
 	w := built(t)
 	ctx, used := upstream.With(t.Context())
 	q := degraded(1)
-	q.Facets, q.FacetValues = []projection.FacetField{projection.FacetHealth, projection.FacetLabel}, 2
+	q.Projected.Facets, q.Projected.FacetValues = []projection.FacetField{projection.FacetHealth, projection.FacetLabel}, 2
 	page, err := w.List(ctx, q)
 	w.do(t, err)
 	want := []projection.Facet{
@@ -393,6 +414,18 @@ func TestListNarrows(t *testing.T) {
 		{"a label", func(q *index.ListQuery) {
 			q.Fields = []index.FieldEquals{{Path: []string{"metadata", "labels", "permanent"}, Value: "d"}}
 		}, "d"},
+		{"any health", func(q *index.ListQuery) { q.Projected.Health = nil }, "a b c d e"},
+		{"clusters", func(q *index.ListQuery) { q.Projected.ScheduledTo = []string{"m-b", "m-a"} }, "b"},
+		{"images", func(q *index.ListQuery) { q.Projected.Images = []string{"image-b", "image-c"} }, "b c"},
+		{"words", func(q *index.ListQuery) { q.Projected.Words = []string{"shop", "name-d"} }, "d"},
+		{"an order", func(q *index.ListQuery) {
+			q.Projected.Health, q.Order = nil, index.Order{Field: index.OrderByHealth, Desc: true}
+		}, "d c b e a"},
+		{"a place in an order", func(q *index.ListQuery) {
+			q.Projected.Health, q.Order = nil, index.Order{Field: index.OrderByHealth, Desc: true}
+			q.After = &index.Position{Severity: projection.Severity("DEGRADED"), Cluster: "k-alpha", Namespace: "shop", Name: "c", Kind: "Deployment"}
+		}, "b e a"},
+		{"ready replicas", func(q *index.ListQuery) { q.Order = index.Order{Field: index.OrderByReady, Desc: true} }, "d c b"},
 	} {
 		q := degraded(50)
 		tt.change(&q)

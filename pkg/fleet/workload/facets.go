@@ -7,6 +7,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -46,7 +47,7 @@ func (f Facets) And(o Facets) Facets {
 }
 
 // counted adds the facets that are needed to a list, whose filter they share.
-func (s *Service) counted(ctx context.Context, c *Connection, r listing.Request, f *Filter, needs Needs) *Connection {
+func (s *Service) counted(ctx context.Context, c *Connection, r listing.Request, needs Needs) *Connection {
 	if len(needs.Facets.Fields) == 0 {
 		return c
 	}
@@ -59,11 +60,12 @@ func (s *Service) counted(ctx context.Context, c *Connection, r listing.Request,
 		c.FacetsErr = err
 		return c
 	}
-	q.Projected, q.Facets, q.FacetValues = true, needs.Facets.Fields, needs.Facets.Values
-	q.Health = f.health()
-	if f.noHealth() {
-		q.Clusters = nil
+	selects := index.Projected{}
+	if q.Projected != nil {
+		selects = *q.Projected
 	}
+	selects.Facets, selects.FacetValues = needs.Facets.Fields, needs.Facets.Values
+	q.Projected = &selects
 	page, err := s.lister.Reader.List(ctx, q)
 	if err != nil {
 		c.FacetsErr = err

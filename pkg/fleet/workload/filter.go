@@ -8,7 +8,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
-	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -30,13 +29,15 @@ type Filter struct {
 	Cluster       []string
 	Policy        *PolicyReference
 	Health        []Health
+	Images        []string
+	Text          *string
 }
 
 // ListArgs are the arguments of a list of workloads.
 type ListArgs struct {
 	page.Args
 	Filter *Filter
-	Order  *object.Order
+	Order  *Order
 }
 
 // Needs says what will be asked of the workloads of a list, so that it is read
@@ -107,15 +108,18 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 		f = &Filter{}
 	}
 	r := listing.Request{
-		Noun:        noun,
-		Types:       indexTypes(f.Kinds),
-		Instances:   instances,
-		Args:        a.Args,
-		Filter:      listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
-		Order:       a.Order.Index(index.Order{Field: index.OrderByNamespace}),
-		ScheduledTo: f.Cluster,
-		WithCount:   needs.Count,
-		Detail:      needs.template(),
+		Noun:      noun,
+		Types:     indexTypes(f.Kinds),
+		Instances: instances,
+		Args:      a.Args,
+		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
+		Order:     a.Order.index(),
+		Projected: a.projected(),
+		WithCount: needs.Count,
+		Detail:    needs.template(),
+	}
+	if err := f.checkText(); err != nil {
+		return r, err
 	}
 	if p := f.Policy; p != nil {
 		if p.Name == "" {
@@ -124,6 +128,39 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 		r.Fields = policyFields(p)
 	}
 	return r, nil
+}
+
+// projected is what only the projection can select by; nil for nothing.
+func (a ListArgs) projected() *index.Projected {
+	f := a.Filter
+	if f == nil {
+		f = &Filter{}
+	}
+	if f.Health == nil && f.Cluster == nil && f.Images == nil && f.Text == nil && !a.Order.projected() {
+		return nil
+	}
+	p := &index.Projected{ScheduledTo: f.Cluster, Images: f.Images}
+	if f.Health != nil {
+		p.Health = []string{}
+	}
+	for _, h := range f.Health {
+		p.Health = append(p.Health, string(h))
+	}
+	if f.Text != nil {
+		p.Words = Words(*f.Text)
+	}
+	return p
+}
+
+// checkText refuses a text that says nothing, or more than can be searched for.
+func (f *Filter) checkText() error {
+	if f == nil || f.Text == nil {
+		return nil
+	}
+	if words := Words(*f.Text); len(words) == 0 || len(words) > maxWords || len(*f.Text) > maxText {
+		return apierror.Invalid("filter.text", "Give 1 to %d words, together of at most %d bytes", maxWords, maxText)
+	}
+	return nil
 }
 
 // policyFields finds the claim that Karmada writes on a template.

@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -190,9 +191,12 @@ func (f *Filter) Matcher() (func(*Observed) bool, error) {
 	if f.Policy != nil && f.Policy.Name == "" {
 		return nil, apierror.Invalid("filter.policy.name", "Give the name of a policy")
 	}
+	if err := f.checkText(); err != nil {
+		return nil, err
+	}
 	return func(o *Observed) bool {
 		return o.Err == nil && named(metav1.Object(&o.Template.Meta)) && f.claimed(o) && f.placed(o) &&
-			(f.Health == nil || slices.Contains(f.Health, o.Status.Health))
+			(f.Health == nil || slices.Contains(f.Health, o.Status.Health)) && f.found(o)
 	}, nil
 }
 
@@ -205,6 +209,28 @@ func (f *Filter) claimed(o *Observed) bool {
 		if o.Template.Meta.Annotations[field.Path[len(field.Path)-1]] != field.Value {
 			return false
 		}
+	}
+	return true
+}
+
+// found tells whether a workload has an image and the words of the filter.
+func (f *Filter) found(o *Observed) bool {
+	if f.Images == nil && f.Text == nil {
+		return true
+	}
+	template, err := index.Decode[Object](o.Template)
+	if err != nil {
+		return false // The state could not be computed either.
+	}
+	if f.Images != nil {
+		keys := ImageKeys(template.Images())
+		if !slices.ContainsFunc(f.Images, func(image string) bool { return slices.Contains(keys, image) }) {
+			return false
+		}
+	}
+	if f.Text != nil {
+		text := SearchText(template)
+		return !slices.ContainsFunc(Words(*f.Text), func(word string) bool { return !strings.Contains(text, word) })
 	}
 	return true
 }

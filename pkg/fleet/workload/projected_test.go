@@ -28,9 +28,7 @@ import (
 type projection struct {
 	index.Reader
 	names []string
-	// gone are deployments that the index does not have any more.
-	gone []string
-	lag  time.Duration
+	lag   time.Duration
 	// object is what lists have that are not projected; nil for nothing.
 	object *index.Object
 	// inMember is the object in m1; nil for none.
@@ -40,16 +38,17 @@ type projection struct {
 }
 
 func (p *projection) List(_ context.Context, q index.ListQuery) (*index.Page, error) {
-	if !q.Projected {
-		if p.object != nil && slices.Contains(q.Types, index.Deployments) {
-			page := &index.Page{Items: []*index.Object{p.object}}
-			if p.lag > 0 {
-				page.AsOf = now.Add(-p.lag)
-			}
-			return page, nil
-		}
+	if p.object == nil || !slices.Contains(q.Types, index.Deployments) {
 		return &index.Page{}, nil // The members of the instance.
 	}
+	page := &index.Page{Items: []*index.Object{p.object}}
+	if p.lag > 0 {
+		page.AsOf = now.Add(-p.lag)
+	}
+	return page, nil
+}
+
+func (p *projection) PageOf(_ context.Context, _ index.Part, q index.ListQuery) (*index.Page, error) {
 	p.queries = append(p.queries, q)
 	found := &index.Page{AsOf: now.Add(-p.lag)}
 	if q.WithCount {
@@ -59,20 +58,13 @@ func (p *projection) List(_ context.Context, q index.ListQuery) (*index.Page, er
 		if q.After != nil && name <= q.After.Name {
 			continue
 		}
-		if found.HasNext = found.End != nil && len(found.Items)+len(p.goneUntil(found.End.Name, q.After)) == q.Limit; found.HasNext {
+		if found.HasNext = len(found.Items) == q.Limit; found.HasNext {
 			break
 		}
 		found.End = &index.Position{Cluster: "k-alpha", Namespace: "shop", Name: name, Kind: "Deployment"}
-		if !slices.Contains(p.gone, name) {
-			found.Items = append(found.Items, fleettest.Object(p.t, fleettest.Row(index.Deployments, "k-alpha", "shop", name), index.Whole))
-		}
+		found.Items = append(found.Items, fleettest.Object(p.t, fleettest.Row(index.Deployments, "k-alpha", "shop", name), index.Whole))
 	}
 	return found, nil
-}
-
-// goneUntil are those of a page that are gone.
-func (p *projection) goneUntil(last string, after *index.Position) []string {
-	return slices.DeleteFunc(slices.Clone(p.gone), func(name string) bool { return name > last || (after != nil && name <= after.Name) })
 }
 
 func (p *projection) Get(_ context.Context, key index.Key, _ index.Detail) (*index.Object, error) {
@@ -98,7 +90,7 @@ func (p *projection) service(t *testing.T) *workload.Service {
 	beat.Beat(now)
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: beat, Global: beat}
 	lister := &listing.Lister{Reader: p, Freshness: tracker, Now: clock}
-	return workload.NewService(lister, nil, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(p, clock))
+	return workload.NewService(lister, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(p, clock))
 }
 
 func (p *projection) list(t *testing.T, args page.Args, health ...workload.Health) *workload.Connection {
@@ -118,37 +110,33 @@ func names(c *workload.Connection) []string {
 	return all
 }
 
-// TestByHealth: a page is full, although workloads went away while it was read, and pages
-// follow each other without a gap.
+// TestByHealth asks the projection once for each page.
 func TestByHealth(t *testing.T) {
-	p := &projection{names: []string{"a", "b", "c", "d", "e", "f"}, gone: []string{"b", "d"}}
+	p := &projection{names: []string{"a", "b", "c", "d"}}
 	first := p.list(t, page.Args{First: new(3)}, workload.HealthUnpropagated)
-	if got := names(first); !slices.Equal(got, []string{"a", "c", "e"}) || !first.PageInfo.HasNextPage || *first.TotalCount != 6 {
+	if got := names(first); !slices.Equal(got, []string{"a", "b", "c"}) || !first.PageInfo.HasNextPage || *first.TotalCount != 4 {
 		t.Errorf("the first page is %q, next %v, of %d", got, first.PageInfo.HasNextPage, *first.TotalCount)
 	}
-	if len(p.queries) > 3 || !p.queries[0].Projected || !slices.Equal(p.queries[0].Health, []string{"UNPROPAGATED"}) || p.queries[1].WithCount {
+	if len(p.queries) != 1 || !slices.Equal(p.queries[0].Projected.Health, []string{"UNPROPAGATED"}) {
 		t.Errorf("the queries are %+v", p.queries)
 	}
 	last := p.list(t, page.Args{First: new(3), After: first.PageInfo.EndCursor}, workload.HealthUnpropagated)
-	if got := names(last); !slices.Equal(got, []string{"f"}) || last.PageInfo.HasNextPage {
+	if got := names(last); !slices.Equal(got, []string{"d"}) || last.PageInfo.HasNextPage {
 		t.Errorf("the last page is %q, next %v", got, last.PageInfo.HasNextPage)
 	}
 }
 
 // TestByHealthThatChanged: a workload that is in another state by now is not shown as one
-// of those that were asked for; a page that stays short says where to go on.
+// of those that were asked for; the page says where to go on.
 func TestByHealthThatChanged(t *testing.T) {
-	p := &projection{names: []string{"a", "b", "c", "d", "e", "f"}}
+	p := &projection{names: []string{"a", "b"}}
 	c := p.list(t, page.Args{First: new(1)}, workload.HealthHealthy)
 	if len(c.Nodes) != 0 || !c.PageInfo.HasNextPage || c.PageInfo.EndCursor == nil {
-		t.Errorf("got %q, %+v; want none, and where to go on", names(c), c.PageInfo)
+		t.Fatalf("got %q, %+v; want none, and where to go on", names(c), c.PageInfo)
 	}
-	if len(p.queries) != 4 {
-		t.Errorf("the projection was asked %d times, want 4", len(p.queries))
-	}
-	c = p.list(t, page.Args{First: new(1), After: c.PageInfo.EndCursor}, workload.HealthUnpropagated)
-	if got := names(c); !slices.Equal(got, []string{"e"}) {
-		t.Errorf("the next page is %q, want e", got)
+	c = p.list(t, page.Args{First: new(1), After: c.PageInfo.EndCursor}, workload.HealthHealthy)
+	if len(p.queries) != 2 || p.queries[1].After.Name != "a" || c.PageInfo.HasNextPage {
+		t.Errorf("the next page begins after %+v", p.queries[1].After)
 	}
 }
 

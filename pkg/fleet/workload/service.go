@@ -18,24 +18,18 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Capabilities tells what the index can evaluate.
-type Capabilities interface {
-	CanFilterPlacement(ctx context.Context) (bool, error)
-}
-
 // Service reads workloads and everything that hangs on them.
 type Service struct {
-	lister       *listing.Lister
-	capabilities Capabilities
-	instances    *instance.Service
-	clusters     *cluster.Service
-	roster       *membercluster.Roster
-	events       *event.Service
+	lister    *listing.Lister
+	instances *instance.Service
+	clusters  *cluster.Service
+	roster    *membercluster.Roster
+	events    *event.Service
 }
 
 // NewService makes a Service.
-func NewService(lister *listing.Lister, capabilities Capabilities, instances *instance.Service, clusters *cluster.Service, roster *membercluster.Roster) *Service {
-	return &Service{lister: lister, capabilities: capabilities, instances: instances, clusters: clusters, roster: roster, events: event.NewService(lister)}
+func NewService(lister *listing.Lister, instances *instance.Service, clusters *cluster.Service, roster *membercluster.Roster) *Service {
+	return &Service{lister: lister, instances: instances, clusters: clusters, roster: roster, events: event.NewService(lister)}
 }
 
 // Get returns one workload; nil when there is none of that kind and name.
@@ -63,19 +57,11 @@ func (s *Service) List(ctx context.Context, a ListArgs, needs Needs) (*Connectio
 	if err != nil {
 		return nil, err
 	}
-	projected, err := s.isProjected(ctx, a.Filter)
-	if err != nil {
-		return nil, err
-	}
-	if projected {
-		return s.projected(ctx, r, a.Filter, needs)
-	}
 	result, err := s.lister.List(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	s.prefetchPage(ctx, result.Items, needs)
-	return s.counted(ctx, s.connection(ctx, result, needs), r, a.Filter, needs), nil
+	return s.page(ctx, result, r, needs), nil
 }
 
 // Instances returns the instances that List reads with a filter.
@@ -86,49 +72,38 @@ func (s *Service) Instances(ctx context.Context, f *Filter) ([]string, error) {
 
 // ListInstance returns a page of the workloads of one instance.
 func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, needs Needs) (*Connection, error) {
-	r, projected, err := s.requestIn(ctx, []string{name}, a, needs)
+	r, err := requestIn([]string{name}, a, needs)
 	if err != nil {
 		return nil, err
-	}
-	if projected {
-		return s.projected(ctx, r, a.Filter, needs)
 	}
 	result, err := s.lister.ListOne(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	s.prefetchPage(ctx, result.Items, needs)
-	return s.counted(ctx, s.connection(ctx, result, needs), r, a.Filter, needs), nil
+	return s.page(ctx, result, r, needs), nil
 }
 
 // ListClaimed returns a page of the workloads that a policy claimed. The lists of
 // several policies that are asked for at the same time are read together.
 func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs, needs Needs) (*Connection, error) {
-	r, projected, err := s.requestIn(ctx, []string{p.Instance}, a, needs)
+	r, err := requestIn([]string{p.Instance}, a, needs)
 	if err != nil {
 		return nil, err
 	}
 	r.Part = claimOf(p.Indexed)
-	if projected {
-		r.Fields = append(r.Fields, *r.Part)
-		r.Part = nil
-		return s.projected(ctx, r, a.Filter, needs)
-	}
 	result, err := s.lister.ListOne(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	s.prefetchPage(ctx, result.Items, needs)
-	return s.counted(ctx, s.connection(ctx, result, needs), r, a.Filter, needs), nil
+	return s.page(ctx, result, r, needs), nil
 }
 
 // Prefetch starts reading what ListInstance will be asked for in each instance,
 // and what hangs on it.
 func (s *Service) Prefetch(ctx context.Context, instances []string, a ListArgs, needs Needs) {
-	r, projected, err := s.requestIn(ctx, instances, a, needs)
-	if err != nil || projected {
-		// ListInstance says what is wrong, or asks the projection about each instance.
-		return
+	r, err := requestIn(instances, a, needs)
+	if err != nil {
+		return // ListInstance says what is wrong.
 	}
 	s.lister.Prefetch(ctx, r, s.thenPrefetch(ctx, needs))
 }
@@ -147,8 +122,8 @@ func (s *Service) PrefetchClaimed(ctx context.Context, policies []*index.Object,
 			instances = append(instances, name)
 		}
 	}
-	r, projected, err := s.requestIn(ctx, instances, a, needs)
-	if err != nil || projected {
+	r, err := requestIn(instances, a, needs)
+	if err != nil {
 		return
 	}
 	r.Part = claimOf(policies[0])
@@ -214,53 +189,54 @@ func keyOf(instanceName string, kind Kind, namespace, name string) index.Key {
 }
 
 // requestIn makes the list inside some instances, each by itself.
-func (s *Service) requestIn(ctx context.Context, instances []string, a ListArgs, needs Needs) (listing.Request, bool, error) {
+func requestIn(instances []string, a ListArgs, needs Needs) (listing.Request, error) {
 	if f := a.Filter; f != nil && f.Instances != nil && (len(instances) != 1 || !slices.Equal(f.Instances, instances)) {
-		return listing.Request{}, false, apierror.Invalid("filter.instances",
+		return listing.Request{}, apierror.Invalid("filter.instances",
 			"Inside one instance this may name that instance only; leave it out, or use the field workloads of Query")
 	}
-	r, err := a.request(TypeName, instances, needs)
-	if err != nil {
-		return r, false, err
-	}
-	projected, err := s.isProjected(ctx, a.Filter)
-	return r, projected, err
-}
-
-// isProjected reports whether a filter asks for what the index cannot evaluate.
-func (s *Service) isProjected(ctx context.Context, f *Filter) (bool, error) {
-	switch {
-	case f == nil || (f.Health == nil && f.Cluster == nil):
-		return false, nil
-	case f.Health != nil:
-		return true, nil
-	}
-	can, err := s.capabilities.CanFilterPlacement(ctx)
-	return !can, err
+	return a.request(TypeName, instances, needs)
 }
 
 // computedAtOnce bounds how many states are computed side by side, which has what they are
 // computed from read together. Most are in the projection, and not computed at all.
 const computedAtOnce = 100
 
-// connection makes the page of a result, with the workloads' state where it is needed.
-func (s *Service) connection(ctx context.Context, r *listing.Result, needs Needs) *Connection {
+// page makes the page of a result, with what was asked for.
+func (s *Service) page(ctx context.Context, result *listing.Result, r listing.Request, needs Needs) *Connection {
+	s.prefetchPage(ctx, result.Items, needs)
 	// Each workload is as fresh as its own instance, whatever the others are.
-	settings := s.settings(ctx, asOf(r.Items))
-	c := listing.Connection(r, func(o *index.Object) Any { return newWorkload(settings(instanceOf(o)), o) })
-	if !needs.Status {
-		return c
+	settings := s.settings(ctx, asOf(result.Items))
+	made := make(map[*index.Object]Any, len(result.Items))
+	for _, o := range result.Items {
+		made[o] = newWorkload(settings(instanceOf(o)), o)
 	}
+	if needs.Status || narrowsHealth(r) {
+		s.computeAll(ctx, made)
+	}
+	if narrowsHealth(r) {
+		// What the caller changed themself may be in another state than the projection knew.
+		result.Items = slices.DeleteFunc(result.Items, func(o *index.Object) bool {
+			status, err := s.Status(ctx, made[o].Base())
+			return err == nil && !slices.Contains(r.Projected.Health, string(status.Health))
+		})
+	}
+	c := listing.Connection(result, func(o *index.Object) Any { return made[o] })
+	return s.counted(ctx, c, r, needs)
+}
+
+func narrowsHealth(r listing.Request) bool { return r.Projected != nil && r.Projected.Health != nil }
+
+// computeAll computes the states of some workloads. Their fields tell errors.
+func (s *Service) computeAll(ctx context.Context, all map[*index.Object]Any) {
 	var g errgroup.Group
 	g.SetLimit(computedAtOnce)
-	for _, w := range c.Nodes {
+	for _, w := range all {
 		g.Go(func() error {
-			_, _ = s.Status(ctx, w.Base()) // The fields tell errors.
+			_, _ = s.Status(ctx, w.Base())
 			return nil
 		})
 	}
 	_ = g.Wait()
-	return c
 }
 
 // instanceOf is the instance of an object that was collected from a virtual cluster.

@@ -17,7 +17,7 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 	row := projection.Workload{
 		WorkloadKey: key, Projection: projection.Version,
 		Health: string(workload.HealthUnknown), Object: json.RawMessage("{}"),
-		LabelKV: []string{}, Clusters: []string{}, Scheduled: []string{}, Images: []string{}, Placements: []projection.Placement{}, Labels: map[string]string{},
+		LabelKV: []string{}, Clusters: []string{}, Scheduled: []string{}, Images: []string{}, ImageKeys: []string{}, Placements: []projection.Placement{}, Labels: map[string]string{},
 		WorkName: kind.WorkName(key.Namespace, key.Name),
 	}
 	if template != nil {
@@ -28,6 +28,7 @@ func rowOf(key projection.WorkloadKey, template *workload.Object, facts *workloa
 			row.LabelKV = append(row.LabelKV, name+"="+template.Labels[name])
 		}
 		row.Images, row.Object = template.Images(), stored(template)
+		row.Search, row.ImageKeys = workload.SearchText(template), workload.ImageKeys(row.Images)
 		if ref := workload.PolicyRefOf(template); ref != nil {
 			row.PolicyNamespace, row.PolicyName = ref.Namespace, ref.Name
 		}

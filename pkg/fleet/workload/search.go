@@ -1,0 +1,42 @@
+package workload
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The bounds of a text that is searched for.
+const (
+	maxWords = 10
+	maxText  = 253
+)
+
+// ImageKeys are what some images can be found by: each whole, without its digest, and
+// without its tag too.
+func ImageKeys(images []string) []string {
+	keys := map[string]struct{}{}
+	for _, image := range images {
+		keys[image] = struct{}{}
+		image, _, _ = strings.Cut(image, "@")
+		keys[image] = struct{}{}
+		if i := strings.LastIndex(image, ":"); i > strings.LastIndex(image, "/") {
+			keys[image[:i]] = struct{}{}
+		}
+	}
+	delete(keys, "")
+	return slices.AppendSeq(make([]string, 0, len(keys)), slices.Values(slices.Sorted(maps.Keys(keys))))
+}
+
+// SearchText is the text of a template in which words are searched for: its name, its
+// namespace, its labels and its images, a line for each, in small letters.
+func SearchText(template *Object) string {
+	lines := []string{template.Name, template.Namespace}
+	for _, key := range slices.Sorted(maps.Keys(template.Labels)) {
+		lines = append(lines, key+"="+template.Labels[key])
+	}
+	return strings.ToLower(strings.Join(append(lines, template.Images()...), "\n"))
+}
+
+// Words are the words of a text that is searched for.
+func Words(text string) []string { return strings.Fields(strings.ToLower(text)) }

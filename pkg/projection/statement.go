@@ -1,0 +1,258 @@
+package projection
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+)
+
+// statement is a statement that grows, with its parameters.
+type statement struct {
+	db     *DB
+	values []any
+	err    error
+}
+
+// value adds a parameter, and returns its name.
+func (s *statement) value(v any) string {
+	s.values = append(s.values, v)
+	return "$" + strconv.Itoa(len(s.values))
+}
+
+// json adds a parameter that is a list as JSON.
+func (s *statement) json(list any) string {
+	text, err := json.Marshal(list)
+	s.err = errors.Join(s.err, err)
+	return s.value(string(text))
+}
+
+// in is the condition that a column has one of some values. However many there are, they
+// are one parameter.
+func (s *statement) in(column string, values []string) string {
+	if s.db.postgres {
+		return column + " = ANY(" + s.value(values) + "::text[])"
+	}
+	return column + " IN (SELECT value FROM json_each(" + s.json(values) + "))"
+}
+
+// inPairs is the condition that two columns have one of some pairs of values.
+func (s *statement) inPairs(columns string, pairs [][2]string) string {
+	if s.db.postgres {
+		first, second := make([]string, len(pairs)), make([]string, len(pairs))
+		for i, pair := range pairs {
+			first[i], second[i] = pair[0], pair[1]
+		}
+		return "(" + columns + ") IN (SELECT p.a, p.b FROM unnest(" + s.value(first) + "::text[], " + s.value(second) + "::text[]) AS p(a, b))"
+	}
+	return "(" + columns + ") IN (SELECT value->>0, value->>1 FROM json_each(" + s.json(pairs) + "))"
+}
+
+// where are the conditions of the query, without its reach and its position. Each begins
+// with AND.
+func (s *statement) where(q *Query) string {
+	var all strings.Builder
+	and := func(condition string) { all.WriteString(" AND " + condition) }
+	for _, c := range []struct {
+		column string
+		values []string
+	}{{"w.kind", q.Kinds}, {"w.namespace", q.Namespaces}, {"w.name", q.Names}, {"w.health", q.Health}} {
+		if len(c.values) > 0 {
+			and(s.in(c.column, c.values))
+		}
+	}
+	if len(q.Health) > 0 && !slices.Contains(q.Health, "HEALTHY") {
+		// It follows from the condition above. The index of what is not healthy is used only
+		// where a statement says so.
+		and("w.health <> 'HEALTHY'")
+	}
+	if q.NameContains != "" {
+		and("replace(w.name, " + s.value(q.NameContains) + ", '') <> w.name")
+	}
+	for _, label := range q.Labels {
+		and(s.among("w.label_kv", []string{label}))
+	}
+	if q.Policy != nil {
+		and("w.policy_namespace = " + s.value(q.Policy.Namespace) + " AND w.policy_name = " + s.value(q.Policy.Name))
+	}
+	if len(q.ScheduledTo) > 0 {
+		and(s.among("w.scheduled", q.ScheduledTo))
+	}
+	if len(q.Images)+len(q.Words) > 0 {
+		and("w.id IN (SELECT f.id FROM kairship.workload_search f WHERE " + s.found(q) + ")")
+	}
+	if q.Selector != nil {
+		requirements, _ := q.Selector.Requirements()
+		for i := range requirements {
+			and(s.requirement(&requirements[i]))
+		}
+	}
+	return all.String()
+}
+
+// found is the condition that a row f of workload_search is searched for.
+func (s *statement) found(q *Query) string {
+	var all []string
+	if len(q.Images) > 0 {
+		all = append(all, s.among("f.image_keys", q.Images))
+	}
+	for _, word := range q.Words {
+		if s.db.postgres {
+			all = append(all, "strpos(f.search, "+s.value(word)+") > 0")
+		} else {
+			all = append(all, "instr(f.search, "+s.value(word)+") > 0")
+		}
+	}
+	return strings.Join(all, " AND ")
+}
+
+// reach is the condition that a row is in the instances and scopes of the query.
+func (s *statement) reach(q *Query) string {
+	var parts []string
+	if len(q.Instances) > 0 {
+		parts = append(parts, s.in("w.instance", q.Instances))
+	}
+	var pairs [][2]string
+	for _, scope := range q.Scopes {
+		for _, namespace := range scope.Namespaces {
+			pairs = append(pairs, [2]string{scope.Instance, namespace})
+		}
+	}
+	if len(pairs) > 0 {
+		parts = append(parts, s.inPairs("w.instance, w.namespace", pairs))
+	}
+	if len(parts) == 0 {
+		return "false"
+	}
+	return "(" + strings.Join(parts, " OR ") + ")"
+}
+
+// inPart is the condition that a row is in the part r.
+func (s *statement) inPart() string {
+	null := "r.namespaces IS NULL"
+	in, has := "w.namespace = ANY(r.namespaces)", "w.label_kv @> ARRAY[r.label]"
+	if !s.db.postgres {
+		in, has = "w.namespace IN (SELECT value FROM json_each(r.namespaces))", "EXISTS (SELECT 1 FROM json_each(w.label_kv) WHERE value = r.label)"
+	}
+	return "w.instance = r.instance AND (" + null + " OR " + in + ") AND (r.label = '' OR " + has + ")"
+}
+
+// parts are the parts of a list r, numbered from 0 in the column n.
+func (s *statement) parts(list string) string {
+	if s.db.postgres {
+		return "(SELECT t.n - 1 AS n, x.* FROM jsonb_array_elements(" + list + "::jsonb) WITH ORDINALITY AS t(part, n), jsonb_to_record(t.part) AS x(instance text, namespaces text[], label text)) r"
+	}
+	return "(SELECT key AS n, value->>'instance' AS instance, nullif(value->'namespaces', 'null') AS namespaces, value->>'label' AS label FROM json_each(" + list + ")) r"
+}
+
+// array is the expression of a list of the IDs that a statement selects.
+func (s *statement) array(ids string) string {
+	if s.db.postgres {
+		return "ARRAY(" + ids + ")"
+	}
+	return "(SELECT json_group_array(id) FROM (" + ids + "))"
+}
+
+// among is the condition that a list of a row has one of some values.
+func (s *statement) among(column string, values []string) string {
+	if s.db.postgres {
+		return column + " && " + s.value(values) + "::text[]"
+	}
+	return "EXISTS (SELECT 1 FROM " + s.elements(column) + " WHERE " + s.in("e.value", values) + ")"
+}
+
+// elements are the values of a list, as a table e with the column value.
+func (s *statement) elements(column string) string {
+	if s.db.postgres {
+		return "unnest(" + column + ") AS e(value)"
+	}
+	return "json_each(" + column + ") AS e"
+}
+
+// requirement is the condition of a part of a label selector, with Kubernetes' meaning:
+// != and notin select what lacks the label.
+func (s *statement) requirement(r *labels.Requirement) string {
+	var wanted []string
+	for _, v := range r.Values().List() {
+		wanted = append(wanted, r.Key()+"="+v)
+	}
+	key := r.Key() + "="
+	exists := func() string {
+		return "EXISTS (SELECT 1 FROM " + s.elements("w.label_kv") + " WHERE substr(e.value, 1, " + strconv.Itoa(len(key)) + ") = " + s.value(key) + ")"
+	}
+	switch r.Operator() {
+	case selection.Exists:
+		return exists()
+	case selection.DoesNotExist:
+		return "NOT " + exists()
+	case selection.NotEquals, selection.NotIn:
+		return "NOT " + s.among("w.label_kv", wanted)
+	default: // >, < are refused where selectors are read.
+		return s.among("w.label_kv", wanted)
+	}
+}
+
+// order are the columns of an order. Bytes are compared, as the index does.
+func (s *statement) order(field OrderField) []string {
+	bytes := ""
+	if s.db.postgres {
+		bytes = ` COLLATE "C"`
+	}
+	namespace, name, rest := "w.namespace"+bytes, "w.name"+bytes, []string{"w.instance" + bytes, "w.kind" + bytes}
+	switch field {
+	case ByName:
+		return append([]string{name, namespace}, rest...)
+	case ByCreation:
+		return append([]string{"w.created_at", namespace, name}, rest...)
+	case ByHealth:
+		return append([]string{severity, namespace, name}, rest...)
+	case ByReady:
+		return append([]string{"(SELECT d.ready FROM kairship.workload_doc d WHERE d.id = w.id)", namespace, name}, rest...)
+	case ByNamespace:
+	}
+	return append([]string{namespace, name}, rest...)
+}
+
+// severity is the expression of the Severity of a row.
+var severity = func() string {
+	var text strings.Builder
+	text.WriteString("CASE w.health")
+	for i, health := range severities {
+		fmt.Fprintf(&text, " WHEN '%s' THEN %d", health, i)
+	}
+	return text.String() + " END"
+}()
+
+// after is the condition that a row follows the query's position.
+func (s *statement) after(q *Query, columns []string) string {
+	if q.After == nil {
+		return ""
+	}
+	p := q.After
+	values := []any{p.Namespace, p.Name, p.Instance, p.Kind}
+	switch q.Order.Field {
+	case ByName:
+		values[0], values[1] = values[1], values[0]
+	case ByCreation:
+		values = append([]any{p.CreatedAt}, values...)
+	case ByHealth:
+		values = append([]any{p.Severity}, values...)
+	case ByReady:
+		values = append([]any{p.Ready}, values...)
+	case ByNamespace:
+	}
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = s.value(v)
+	}
+	comparison := " > "
+	if q.Order.Desc {
+		comparison = " < "
+	}
+	return " AND (" + strings.Join(columns, ", ") + ")" + comparison + "(" + strings.Join(names, ", ") + ")"
+}
