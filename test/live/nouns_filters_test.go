@@ -103,6 +103,8 @@ func nouns(ns string) []noun {
 				of("filter.policy.name", m{"policy": m{"name": "node-agents"}}, "cart", "agent"),
 				of("filter.policy.namespace", m{"policy": m{"namespace": "shop", "name": "cart"}}, "frontend", "cart"),
 				of("filter.health", m{"health": []string{"UNSCHEDULED", "UNPROPAGATED"}, "namespaces": []string{"shop"}}, "cart", "orphan", "stuck"),
+				of("filter.images", m{"images": []string{"none-such", "registry.example.com/shop/frontend"}}, "cart", "frontend"),
+				of("filter.text", m{"text": "STOREFRONT shop/front"}, "cart", "frontend"),
 			},
 		},
 		{

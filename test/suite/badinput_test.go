@@ -165,6 +165,8 @@ func badInputs(t *testing.T, on *target) []badInput {
 		{name: "empty part of a name", query: workloads(`filter: {nameContains: ""}`), code: "INVALID", argument: "filter.nameContains", why: "it is in every name, so it is a mistake"},
 		{name: "empty part of an instance's name", query: `{ instances(filter: {nameContains: ""}) { totalCount } }`, code: "INVALID", argument: "filter.nameContains", why: "all lists are alike"},
 		{name: "empty part of a cluster's name", query: `{ clusters(filter: {nameContains: ""}) { totalCount } }`, code: "INVALID", argument: "filter.nameContains", why: "all lists are alike"},
+		{name: "no words", query: workloads(`filter: {text: " "}`), code: "INVALID", argument: "filter.text", why: "it is in everything, and rather a mistake"},
+		{name: "more words than are searched for", query: workloads(`filter: {text: "a b c d e f g h i j k"}`), code: "INVALID", argument: "filter.text", why: "each costs"},
 		{name: "part of a name longer than names", query: workloads(`filter: {nameContains: "` + strings.Repeat("a", 300) + `"}`), code: "INVALID", argument: "filter.nameContains", why: "no name is so long"},
 		{name: "policy without name", query: workloads(`filter: {policy: {name: ""}}`), code: "INVALID", argument: "filter.policy.name", why: "a policy has a name"},
 		{name: "another instance inside an instance", query: in(`workloads(filter: {instances: ["beta"]}) { totalCount }`), code: "INVALID", argument: "filter.instances", why: "it can only be empty"},

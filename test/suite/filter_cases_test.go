@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/schema"
@@ -123,6 +124,12 @@ func (w *world) workloadCases(list schema.List) []filterCase {
 	claimed := func(namespace, name string) func(item) bool {
 		return func(i item) bool { return i.claimedBy(namespace, name) }
 	}
+	saying := func(words ...string) func(item) bool {
+		return func(i item) bool {
+			text := i.GetName() + "\n" + i.GetNamespace() + "\n" + strings.ReplaceAll(labels.FormatLabels(i.GetLabels()), ",", "\n") + "\n" + image
+			return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(strings.ToLower(text), word) })
+		}
+	}
 	global := "suite-" + w.id + "-"
 	cases := []filterCase{
 		{argument: "filter.kinds", value: []string{"DEPLOYMENT"}, match: kinds("DEPLOYMENT"), why: "one kind"},
@@ -136,6 +143,18 @@ func (w *world) workloadCases(list schema.List) []filterCase {
 		{argument: "filter.cluster", value: []string{"m1", "m2"}, match: on("m1", "m2"), why: "values are joined by OR"},
 		{argument: "filter.cluster", value: []string{"none-such"}, match: nothing, why: "nothing is scheduled there"},
 		{argument: "filter.cluster", value: []string{}, match: nothing, why: "no member at all"},
+
+		{argument: "filter.images", value: []string{image}, match: everything, why: "a whole image"},
+		{argument: "filter.images", value: []string{"none-such", strings.TrimSuffix(image, ":1.0.0")}, match: everything, why: "an image of any tag, and values are joined by OR"},
+		{argument: "filter.images", value: []string{image + "-alpha", "suite/main:1.0.0"}, match: nothing, why: "a part of an image is another image"},
+		{argument: "filter.images", value: []string{}, match: nothing, why: "no image at all"},
+
+		{argument: "filter.text", value: "web", match: saying("web"), why: "a word, wherever it is"},
+		{argument: "filter.text", value: " WEB  tier=web ", match: saying("web", "tier=web"), why: "words are joined by AND, in capitals or small letters"},
+		{argument: "filter.text", value: "suite/main:1", match: everything, why: "a part of an image"},
+		{argument: "filter.text", value: w.a, match: saying(w.a), why: "a namespace"},
+		{argument: "filter.text", value: "%", match: saying("%"), why: "no wildcard of SQL"},
+		{argument: "filter.text", value: "' OR true --", match: saying("'"), why: "no end of a text in SQL"},
 
 		{argument: "filter.policy", value: ref(w.a, "web"), match: claimed(w.a, "web"), why: "a policy with namespace"},
 		{argument: "filter.policy", value: ref(w.a, "mix"), match: claimed(w.a, "mix"), why: "a policy that claims several"},

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,8 @@ type item struct {
 	// clusters that a workload is scheduled to, and its health as it is made to be.
 	clusters []string
 	health   string
+	// ready is how many of its replicas its clusters told Karmada to be ready.
+	ready int
 }
 
 // within tells whether it is in one of these namespaces.
@@ -167,8 +170,18 @@ func (w *world) workloadItems(ctx context.Context, t testing.TB, list gqlschema.
 		if err := c.List(ctx, &bindings); err != nil {
 			return nil, err
 		}
-		targets := map[types.UID][]string{}
+		targets, ready := map[types.UID][]string{}, map[types.UID]int{}
 		for _, b := range bindings.Items {
+			for _, told := range b.Status.AggregatedStatus {
+				if told.Status == nil {
+					continue
+				}
+				var s struct{ ReadyReplicas, NumberReady, Succeeded int }
+				if err := json.Unmarshal(told.Status.Raw, &s); err != nil {
+					return nil, err
+				}
+				ready[b.Spec.Resource.UID] += s.ReadyReplicas + s.NumberReady + s.Succeeded
+			}
 			for _, target := range b.Spec.Clusters {
 				targets[b.Spec.Resource.UID] = append(targets[b.Spec.Resource.UID], target.Name)
 			}
@@ -187,6 +200,7 @@ func (w *world) workloadItems(ctx context.Context, t testing.TB, list gqlschema.
 			for i := range found {
 				o := &found[i]
 				o.instance, o.kind, o.clusters, o.health = instance, k.enum, targets[o.GetUID()], "UNPROPAGATED"
+				o.ready = ready[o.GetUID()]
 				if made := suiteHealth[w.short(o.name)]; made != "" {
 					o.health = made
 				}

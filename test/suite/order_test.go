@@ -35,6 +35,9 @@ func TestEveryOrderOfEveryList(t *testing.T) {
 	})
 }
 
+// fromBestToWorst are the states of health as the schema orders them.
+var fromBestToWorst = []string{"HEALTHY", "PROGRESSING", "UNMANAGED", "UNPROPAGATED", "UNSCHEDULED", "UNKNOWN", "DEGRADED"}
+
 // keyOf is what an item is sorted by: the field, then what the schema says next.
 func keyOf(field string, i item) []string {
 	switch field {
@@ -44,6 +47,10 @@ func keyOf(field string, i item) []string {
 		return []string{i.GetNamespace(), i.GetName()}
 	case "CREATED_AT":
 		return []string{i.GetCreationTimestamp().UTC().Format(time.RFC3339)}
+	case "HEALTH":
+		return []string{string(rune('a' + slices.Index(fromBestToWorst, i.health)))}
+	case "READY":
+		return []string{fmt.Sprintf("%09d", i.ready)}
 	}
 	panic("no test knows how a list is ordered by " + field + ": add it here")
 }

@@ -18,8 +18,11 @@ import (
 // fifty is how many of everything the lists are counted with.
 const fifty = 50
 
+// image is what all workloads of the suite run.
+const image = "registry.example.com/suite/main:1.0.0"
+
 func pods(labels map[string]string) corev1.PodTemplateSpec {
-	c := corev1.Container{Name: "main", Image: "registry.example.com/suite/main:1.0.0"}
+	c := corev1.Container{Name: "main", Image: image}
 	return corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: corev1.PodSpec{Containers: []corev1.Container{c}}}
 }
 
