@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -148,6 +149,24 @@ func NewProjected(cluster string, t Type, text []byte, state *State) (*Object, e
 	if err := jsonv2.Unmarshal(text, &known, lenient); err != nil {
 		return nil, unavailable(err, "The projection has an object that can't be read")
 	}
+	return o, nil
+}
+
+// NewStored makes an Object of the text that the index has stored of it, or of its metadata
+// alone; it refers to the text.
+func NewStored(key Key, text []byte, detail Detail) (*Object, error) {
+	o := &Object{Cluster: key.Cluster, APIVersion: key.Type.GroupVersionResource().GroupVersion().String(), Kind: key.Type.Kind, raw: text, detail: detail}
+	into := any(&struct {
+		Meta *metav1.ObjectMeta `json:"metadata"`
+	}{&o.Meta})
+	if detail == Metadata {
+		into = &o.Meta
+		o.raw = slices.Concat([]byte(`{"metadata":`), text, []byte("}"))
+	}
+	if err := jsonv2.Unmarshal(text, into, lenient); err != nil {
+		return nil, unavailable(err, "The index has stored an object that can't be read")
+	}
+	removeShadow(o.Meta.Annotations)
 	return o, nil
 }
 

@@ -309,14 +309,15 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 	return nil
 }
 
-// noTable reports whether a statement failed because the tables do not exist yet.
+// noTable reports whether a statement failed because the tables, or the functions of this
+// release, do not exist yet.
 func noTable(err error) bool {
 	if err == nil {
 		return false
 	}
-	const undefinedTable, noSchema = "42P01", "3F000"
+	const undefinedTable, undefinedFunction, noSchema = "42P01", "42883", "3F000"
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return refused.Code == undefinedTable || refused.Code == noSchema
+		return refused.Code == undefinedTable || refused.Code == undefinedFunction || refused.Code == noSchema
 	}
 	return strings.Contains(err.Error(), "no such table")
 }

@@ -145,6 +145,9 @@ func (db *DB) tables(ctx context.Context, s session) error {
 			return fmt.Errorf("adding columns to the table %s: %w", t.name, err)
 		}
 	}
+	if err := db.installReaders(ctx, s); err != nil {
+		return err
+	}
 	for _, statement := range db.indexes() {
 		if err := db.exec(ctx, s, statement); err != nil {
 			return fmt.Errorf("making an index: %w", err)

@@ -16,24 +16,6 @@ type Snapshot struct {
 	ctx     context.Context //nolint:containedctx // It lives as long as the Round that makes it.
 }
 
-// Object is an object of the index, in parts: the projector needs little of some kinds.
-type Object struct {
-	ResourceKey
-
-	// Text is the object, or the part of it that was asked for.
-	Text []byte
-}
-
-// ResourceKey names an object of the index.
-type ResourceKey struct {
-	Cluster   string `json:"cluster"`
-	Group     string `json:"grp"`
-	Version   string `json:"version"`
-	Resource  string `json:"resource"`
-	Namespace string `json:"namespace"`
-	Name      string `json:"name"`
-}
-
 // Pending returns the first changes that are to be dealt with.
 func (s *Snapshot) Pending(limit int) ([]Change, error) {
 	var changes []Change
@@ -53,35 +35,9 @@ func (s *Snapshot) Rebuilt() (rebuilt bool, err error) {
 	return rebuilt, err
 }
 
-// Piece is a part of an object.
-type Piece string
-
-// The pieces that are read.
-const (
-	Whole Piece = "object"
-	// Metadata is the metadata alone: a Work holds whole manifests.
-	Metadata Piece = "object->'metadata'"
-)
-
 // Objects returns those of some objects that the index has.
 func (s *Snapshot) Objects(piece Piece, keys []ResourceKey) ([]Object, error) {
-	if len(keys) == 0 {
-		return nil, nil
-	}
-	rows, err := json.Marshal(keys)
-	if err != nil {
-		return nil, err
-	}
-	var objects []Object
-	// A CROSS JOIN keeps SQLite from beginning with the large table.
-	return objects, s.db.query(s.ctx, s.session, func(rows *sql.Rows) error {
-		var o Object
-		err := rows.Scan(&o.Cluster, &o.Group, &o.Version, &o.Resource, &o.Namespace, &o.Name, &o.Text)
-		objects = append(objects, o)
-		return err
-	}, `SELECT r.cluster, r.grp, r.version, r.resource, r.namespace, r.name, CAST(o.`+string(piece)+` AS text) FROM `+s.db.rows(resourceColumns)+
-		` CROSS JOIN resources o WHERE o."group" = r.grp AND o.version = r.version AND o.resource = r.resource AND o.cluster = r.cluster AND o.namespace = r.namespace AND o.name = r.name`,
-		string(rows))
+	return s.db.objects(s.ctx, s.session, s.db.objectsStatement(piece, "resources", "$1"), keys)
 }
 
 // Workloads returns the rows of some workloads.

@@ -129,7 +129,10 @@ func (s *Source) whole(ctx context.Context, pages ...*index.Page) error {
 			keys = append(keys, templateKey(o))
 		}
 	}
-	found, err := s.Index.GetMany(ctx, keys, index.Whole)
+	found, err := s.stored(ctx, keys, index.Whole)
+	if errors.Is(err, errPassedBy) {
+		found, err = s.Index.GetMany(ctx, keys, index.Whole)
+	}
 	if err != nil {
 		return err
 	}
@@ -230,37 +233,92 @@ func (s *Source) parts(ctx context.Context, q *index.ListQuery, parts []index.Pa
 
 // GetMany reads some objects. Those that there are not are missing.
 func (s *Source) GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error) {
-	if detail == index.Whole {
-		found, err := s.Index.GetMany(ctx, keys, detail)
-		if err != nil {
-			return nil, err
-		}
-		return found, s.states(ctx, slices.Collect(maps.Values(found)))
-	}
-	var here, there []index.Key
+	var workloads, stored, others []index.Key
 	for _, key := range keys {
-		if s.serves(ctx, []index.Type{key.Type}, key.Cluster) {
-			here = append(here, key)
-		} else {
-			there = append(there, key)
+		switch {
+		case detail != index.Whole && s.serves(ctx, []index.Type{key.Type}, key.Cluster):
+			workloads = append(workloads, key)
+		case s.Projection != nil && projection.Readable(key.Type.Group, key.Type.Resource):
+			stored = append(stored, key)
+		default:
+			others = append(others, key)
 		}
 	}
-	if len(here) == 0 {
-		return s.Index.GetMany(ctx, keys, detail)
-	}
-	found, err := s.find(ctx, here, true)
-	if errors.Is(err, errPassedBy) {
-		return s.Index.GetMany(ctx, keys, detail)
-	}
-	if err != nil || len(there) == 0 {
-		return found, err
-	}
-	others, err := s.Index.GetMany(ctx, there, detail)
-	if err != nil {
+	all := make(map[index.Key]*index.Object, len(keys))
+	found, err := s.find(ctx, workloads, true)
+	switch {
+	case errors.Is(err, errPassedBy):
+		stored = append(stored, workloads...)
+	case err != nil:
 		return nil, err
 	}
-	maps.Copy(found, others)
+	maps.Copy(all, found)
+	found, err = s.stored(ctx, stored, detail)
+	switch {
+	case errors.Is(err, errPassedBy):
+		others = append(others, stored...)
+	case err != nil:
+		return nil, err
+	}
+	maps.Copy(all, found)
+	if len(others) > 0 {
+		if found, err = s.Index.GetMany(ctx, others, detail); err != nil {
+			return nil, err
+		}
+		maps.Copy(all, found)
+	}
+	if detail != index.Whole {
+		return all, nil
+	}
+	return all, s.states(ctx, slices.Collect(maps.Values(all)))
+}
+
+// stored reads some objects as the index has them.
+func (s *Source) stored(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error) {
+	if len(keys) == 0 {
+		return nil, nil //nolint:nilnil // Nothing is found of nothing.
+	}
+	asked, types := make([]projection.ResourceKey, len(keys)), map[projection.ResourceKey]index.Key{}
+	for i, k := range keys {
+		asked[i] = projection.ResourceKey{Cluster: k.Cluster, Group: k.Type.Group, Version: k.Type.Version, Resource: k.Type.Resource, Namespace: k.Namespace, Name: k.Name}
+		types[asked[i]] = k
+	}
+	piece := projection.Whole
+	if detail == index.Metadata {
+		piece = projection.Metadata
+	}
+	var rows []projection.Object
+	_, err := s.send(ctx, func(ctx context.Context) (projection.Moment, error) {
+		var err error
+		rows, err = s.Projection.Objects(ctx, piece, asked)
+		return projection.Moment{}, err
+	})
+	switch {
+	case errors.Is(err, projection.ErrIncomplete):
+		return nil, errPassedBy
+	case err != nil:
+		return nil, err
+	}
+	held := 0
+	for i := range rows {
+		held += len(rows[i].Text)
+	}
+	if err := hold(ctx, held); err != nil {
+		return nil, err
+	}
+	found := make(map[index.Key]*index.Object, len(rows))
+	for i := range rows {
+		key := types[rows[i].ResourceKey]
+		if found[key], err = index.NewStored(key, rows[i].Text, detail); err != nil {
+			return nil, err
+		}
+	}
 	return found, nil
+}
+
+// hold counts what was read before it is decoded.
+func hold(ctx context.Context, bytes int) error {
+	return quota.From(ctx).Hold(int64(bytes) * quota.Expansion)
 }
 
 // states gives those of some objects of the index that are workloads their states.
@@ -292,6 +350,9 @@ func (s *Source) states(ctx context.Context, objects []*index.Object) error {
 
 // find reads some workloads from the projection.
 func (s *Source) find(ctx context.Context, keys []index.Key, withObjects bool) (map[index.Key]*index.Object, error) {
+	if len(keys) == 0 {
+		return nil, nil //nolint:nilnil // Nothing is found of nothing.
+	}
 	asked := make([]projection.WorkloadKey, len(keys))
 	for i := range keys {
 		kind, _ := workload.KindFromGVR(keys[i].Type.GroupVersionResource())
@@ -343,7 +404,7 @@ func pageOf(ctx context.Context, found *projection.Selection, asOf time.Time) (*
 	for i := range found.Items {
 		held += len(found.Items[i].Object)
 	}
-	if err := quota.From(ctx).Hold(int64(held) * quota.Expansion); err != nil {
+	if err := hold(ctx, held); err != nil {
 		return nil, err
 	}
 	for i := range found.Items {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
@@ -68,6 +69,15 @@ func row(name, health string) projection.Workload {
 	}
 }
 
+// stored is a deployment of alpha as the index has it.
+func stored(name, uid, version string) projectiontest.Object {
+	return projectiontest.Object{
+		Cluster: "k-alpha", Group: "apps", Version: "v1", Resource: "deployments", Namespace: "shop", Name: name, UID: uid, ResourceVersion: version,
+		Text: fmt.Sprintf(`{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"namespace": "shop", "name": %q, "uid": %q, "resourceVersion": %q,
+			"annotations": {"shadow.clusterpedia.io/cluster-name": "k-alpha", "its": "own"}}, "spec": {"replicas": 3}}`, name, uid, version),
+	}
+}
+
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{index: projectiontest.SQLite(t), objects: &objects{has: map[index.Key]*index.Object{}}}
@@ -86,9 +96,7 @@ func built(t *testing.T) *world {
 	w := newWorld(t)
 	all := []projection.Workload{row("a", "HEALTHY"), row("b", "DEGRADED"), row("c", "DEGRADED"), row("d", "DEGRADED"), row("e", "HEALTHY")}
 	for i := range all {
-		key := keyOf(&all[i].WorkloadKey)
-		w.objects.has[key] = &index.Object{Cluster: key.Cluster, Kind: key.Type.Kind}
-		w.objects.has[key].Meta.Namespace, w.objects.has[key].Meta.Name = key.Namespace, key.Name
+		w.index.Save(t, stored(all[i].Name, "uid", "7"))
 	}
 	w.do(t, w.writes.Install(t.Context()))
 	w.do(t, w.writes.Rebuild(t.Context()))
@@ -136,8 +144,8 @@ func TestList(t *testing.T) {
 	if namesOf(first) != "b c" || !first.HasNext || *first.Count != 3 || first.End == nil || first.End.Name != "c" {
 		t.Errorf("the first page is %s, %+v", namesOf(first), first)
 	}
-	if n := used.Uses()[0].Requests; n != 1 {
-		t.Errorf("%d statements were sent, want 1", n)
+	if n := used.Uses()[0].Requests; n != 2 {
+		t.Errorf("%d statements were sent, want one for the page and one for the whole objects", n)
 	}
 	next := degraded(2)
 	next.After = first.End
@@ -152,8 +160,7 @@ func TestList(t *testing.T) {
 // out, and the list goes on after it.
 func TestListOfWhatIsGone(t *testing.T) {
 	w := built(t)
-	gone := row("c", "DEGRADED")
-	delete(w.objects.has, keyOf(&gone.WorkloadKey))
+	w.index.Delete(t, stored("c", "uid", "7"))
 	page, err := w.List(t.Context(), degraded(2))
 	w.do(t, err)
 	if namesOf(page) != "b" || !page.HasNext || page.End.Name != "c" {
@@ -174,10 +181,11 @@ func TestGetMany(t *testing.T) {
 	pod := index.Key{Cluster: "k-alpha", Type: index.Pods, Namespace: "shop", Name: "a"}
 	member := of("a")
 	member.Cluster = "m1"
-	for _, key := range []index.Key{pod, member} {
-		w.objects.has[key] = &index.Object{Cluster: key.Cluster, Kind: key.Type.Kind}
-	}
-	delete(w.objects.has, of("b"))
+	w.objects.has[pod] = &index.Object{Cluster: pod.Cluster, Kind: pod.Type.Kind}
+	there := stored("a", "uid", "7")
+	there.Cluster = "m1"
+	w.index.Save(t, there)
+	w.index.Delete(t, stored("b", "uid", "7"))
 	ctx, used := upstream.With(t.Context())
 	found, err := w.GetMany(ctx, []index.Key{of("b"), of("a"), of("none"), pod, member}, index.Known)
 	w.do(t, err)
@@ -190,8 +198,21 @@ func TestGetMany(t *testing.T) {
 	if at := found[of("a")].State.AsOf; at.IsZero() || at.After(time.Now()) {
 		t.Errorf("it is as of %s", at)
 	}
-	if n := used.Uses()[0].Requests; n != 1 {
-		t.Errorf("%d statements were sent, want 1", n)
+	if n := used.Uses()[0].Requests; n != 2 {
+		t.Errorf("%d statements were sent, want 2", n)
+	}
+	for _, detail := range []index.Detail{index.Whole, index.Known, index.Metadata} {
+		found, err := w.GetMany(t.Context(), []index.Key{member}, detail)
+		o := found[member]
+		if err != nil || o == nil || o.Cluster != "m1" || o.Kind != "Deployment" || o.APIVersion != "apps/v1" || o.MetadataOnly() != (detail == index.Metadata) {
+			t.Fatalf("in detail %d: got %+v, %v", detail, o, err)
+		}
+		if diff := cmp.Diff(map[string]string{"its": "own"}, o.Meta.Annotations); diff != "" || string(o.Meta.UID) != "uid" {
+			t.Errorf("in detail %d (-want +got):\n%s", detail, diff)
+		}
+		if d, err := index.Decode[appsv1.Deployment](o); err != nil || detail != index.Metadata && *d.Spec.Replicas != 3 {
+			t.Errorf("in detail %d: it is decoded as %+v, %v", detail, d, err)
+		}
 	}
 }
 
@@ -208,23 +229,27 @@ func TestStatesOfWholeObjects(t *testing.T) {
 		{"another object of the name", "other", "7", false},
 	} {
 		w := built(t)
-		stored := row("a", "DEGRADED")
-		stored.UID, stored.ResourceVersion = "uid", "7"
-		w.round(t, &projection.Writes{Workloads: []projection.Workload{stored}})
-		o := w.objects.has[of("a")]
-		o.Meta.UID, o.Meta.ResourceVersion = types.UID(tt.uid), tt.version
+		known := row("a", "DEGRADED")
+		known.UID, known.ResourceVersion = "uid", "7"
+		w.index.Save(t, stored("a", tt.uid, tt.version))
+		w.round(t, &projection.Writes{Workloads: []projection.Workload{known}})
 		check := func(how string, got *index.Object, err error) {
 			t.Helper()
-			if err != nil || got != o || (got.State != nil) != tt.known || tt.known && got.State.Health != "DEGRADED" {
+			if err != nil || got == nil || (got.State != nil) != tt.known || tt.known && got.State.Health != "DEGRADED" {
 				t.Errorf("%s, %s: got %+v, %v", tt.reason, how, got, err)
 			}
-			o.State = nil
 		}
 		found, err := w.GetMany(t.Context(), []index.Key{of("a")}, index.Whole)
 		check("by its key", found[of("a")], err)
-		w.objects.page = []*index.Object{o}
+		listed := func() []*index.Object {
+			o := &index.Object{Cluster: "k-alpha", Kind: "Deployment"}
+			o.Meta.Namespace, o.Meta.Name, o.Meta.UID, o.Meta.ResourceVersion = "shop", "a", types.UID(tt.uid), tt.version
+			return []*index.Object{o}
+		}
+		w.objects.page = listed()
 		page, err := w.List(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Clusters: []string{"k-alpha"}, Limit: 1})
 		check("in a list", page.Items[0], err)
+		w.objects.page = listed()
 		part := index.Part{Cluster: "k-alpha"}
 		pages, err := w.ListParts(t.Context(), index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 1}, []index.Part{part})
 		check("in a part of a list", pages[part].Items[0], err)
@@ -265,7 +290,8 @@ func TestPassedBy(t *testing.T) {
 		if pages, err := w.ListParts(ctx, plain, []index.Part{part}); err != nil || len(pages[part].Items) != 1 {
 			t.Errorf("%s: a part of a list is %+v, %v", reason, pages, err)
 		}
-		if found, err := w.GetMany(ctx, []index.Key{of("a")}, index.Known); err != nil || found[of("a")] != w.objects.has[of("a")] {
+		w.objects.has[of("a")] = &index.Object{Cluster: "k-alpha", Kind: "Deployment"}
+		if found, err := w.GetMany(ctx, []index.Key{of("a")}, index.Known); err != nil || found[of("a")] == nil || found[of("a")].State != nil {
 			t.Errorf("%s: an object is %+v, %v", reason, found, err)
 		}
 		if found, err := w.GetMany(ctx, []index.Key{of("a")}, index.Whole); err != nil || found[of("a")].State != nil {
@@ -322,7 +348,7 @@ func TestProjectedParts(t *testing.T) {
 	ctx, used := upstream.With(t.Context())
 	part, other := index.Part{Cluster: "k-alpha"}, index.Part{Cluster: "k-beta"}
 	q := degraded(2)
-	q.Clusters = nil
+	q.Clusters, q.Detail = nil, index.Known
 	pages, err := w.ListParts(ctx, q, []index.Part{part, other})
 	w.do(t, err)
 	if page := pages[part]; namesOf(page) != "b c" || *page.Count != 3 || !page.HasNext || page.Items[0].State.Health != "DEGRADED" || *pages[other].Count != 0 {
@@ -511,8 +537,6 @@ func TestCurrent(t *testing.T) {
 		}
 		return clock
 	}
-	added := row("f", "DEGRADED")
-	w.objects.has[keyOf(&added.WorkloadKey)] = &index.Object{Cluster: "k-alpha", Kind: "Deployment"}
 	page, err = w.List(ctx, q)
 	w.do(t, err)
 	if diff := cmp.Diff(int64(4), *page.Count); diff != "" || len(page.Items) != 4 {
