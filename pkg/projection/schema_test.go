@@ -252,6 +252,11 @@ func TestRights(t *testing.T) {
 	if got := changes(t, db); len(got) != 3 {
 		t.Errorf("the outbox has %q, want three changes", got)
 	}
+	index.Exec(t, "RESET ROLE")
+	read, secret := saved(t, index, "m1", "apps", "deployments", "shop", "web"), saved(t, index, "m1", "", "secrets", "shop", "web")
+	if found, err := reader.Objects(t.Context(), projection.Whole, []projection.ResourceKey{read, secret}); err != nil || len(found) != 1 || found[0].ResourceKey != read {
+		t.Errorf("the reader reads %+v, %v; want the deployment and no secret", found, err)
+	}
 	may("kairship", "DELETE FROM resources", "UPDATE resources SET name = ''")
 	may("kairship_reader", "SELECT 1 FROM public.resources", "DELETE FROM kairship.workload", "INSERT INTO kairship.outbox DEFAULT VALUES", "CREATE TABLE kairship.mine ()")
 }
