@@ -59,8 +59,8 @@ func TestThenRunsBeforeAnybodyGoesOn(t *testing.T) {
 			t.Errorf("%d went on before what depends on the object was promised", early.Load())
 		}
 		want := []question{{[]string{"binding"}, index.Whole}, {[]string{"policy"}, index.Whole}}
-		if diff := cmp.Diff(want, source.many); diff != "" || len(source.owned) != 1 {
-			t.Errorf("%d questions about pods; objects (-want +got):\n%s", len(source.owned), diff)
+		if diff := cmp.Diff(want, source.many); diff != "" || len(source.owners) != 1 {
+			t.Errorf("%d questions about pods; objects (-want +got):\n%s", len(source.owners), diff)
 		}
 	})
 }

@@ -17,7 +17,7 @@ type Source interface {
 	List(ctx context.Context, q index.ListQuery) (*index.Page, error)
 	ListParts(ctx context.Context, q index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error)
 	GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error)
-	Owned(ctx context.Context, q index.OwnedQuery) (map[index.Owner][]*index.Object, error)
+	PodsOf(ctx context.Context, owners []index.PodOwner) (map[index.PodOwner][]*index.Object, error)
 }
 
 // scope is the loaders of one operation.
@@ -56,7 +56,7 @@ func newScope(source Source) *scope {
 	s.pages = newLoader("pages", s.fetchPages, func(k pageKey) error {
 		return apierror.New(apierror.CodeIndexUnavailable, "The index gave no page of %s", k.part.Cluster)
 	})
-	s.pods = newLoader("pods", s.fetchPods, func(index.PodOwner) error { return nil })
+	s.pods = newLoader("pods", source.PodsOf, func(index.PodOwner) error { return nil })
 	return s
 }
 
@@ -157,25 +157,6 @@ func (s *scope) query(text string, batch *pageBatch) index.ListQuery {
 		}
 	}
 	return q
-}
-
-func (s *scope) fetchPods(ctx context.Context, owners []index.PodOwner) (map[index.PodOwner][]*index.Object, error) {
-	q := index.OwnedQuery{Type: index.Pods, Via: []index.Type{index.ReplicaSets, index.Jobs}}
-	for _, o := range owners {
-		q.Owners = append(q.Owners, o.Owner)
-		q.Namespaces = append(q.Namespaces, o.Namespace)
-	}
-	slices.Sort(q.Namespaces)
-	q.Namespaces = slices.Compact(q.Namespaces)
-	owned, err := s.source.Owned(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	rows := make(map[index.PodOwner][]*index.Object, len(owners))
-	for _, o := range owners {
-		rows[o] = owned[o.Owner]
-	}
-	return rows, nil
 }
 
 type scopeKey struct{}

@@ -134,11 +134,8 @@ func TestPrefetchedKeysCostOneRequest(t *testing.T) {
 		if diff := cmp.Diff([]string{" 5 [k-a k-b]"}, source.parts); diff != "" {
 			t.Errorf("pages (-want +got):\n%s", diff)
 		}
-		want := []index.OwnedQuery{{
-			Type: index.Pods, Via: []index.Type{index.ReplicaSets, index.Jobs}, Namespaces: []string{"ops", "shop"},
-			Owners: []index.Owner{{Cluster: "m1", UID: "x"}, {Cluster: "m1", UID: "y"}, {Cluster: "m1", UID: "z"}},
-		}}
-		if diff := cmp.Diff(want, source.owned); diff != "" {
+		want := [][]index.PodOwner{{podOwner("x", "shop"), podOwner("y", "ops"), podOwner("z", "shop")}}
+		if diff := cmp.Diff(want, source.owners); diff != "" {
 			t.Errorf("pods (-want +got):\n%s", diff)
 		}
 	})

@@ -19,7 +19,7 @@ type fakeSource struct {
 	// many, parts and owned are the questions, in order.
 	many   []question
 	parts  []string
-	owned  []index.OwnedQuery
+	owners [][]index.PodOwner
 	listed int
 
 	// before is called while a question waits for its answer.
@@ -93,15 +93,15 @@ func (s *fakeSource) List(ctx context.Context, q index.ListQuery) (*index.Page, 
 	return &index.Page{}, s.wait(ctx)
 }
 
-func (s *fakeSource) Owned(ctx context.Context, q index.OwnedQuery) (map[index.Owner][]*index.Object, error) {
+func (s *fakeSource) PodsOf(ctx context.Context, owners []index.PodOwner) (map[index.PodOwner][]*index.Object, error) {
 	s.mu.Lock()
-	s.owned = append(s.owned, q)
+	s.owners = append(s.owners, owners)
 	s.mu.Unlock()
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
-	found := map[index.Owner][]*index.Object{}
-	for _, o := range q.Owners {
+	found := map[index.PodOwner][]*index.Object{}
+	for _, o := range owners {
 		if o.UID != missing {
 			pod := &index.Object{Cluster: o.Cluster}
 			pod.Meta.Name = "pod-of-" + string(o.UID)

@@ -75,6 +75,26 @@ func (c *Client) Owned(ctx context.Context, q OwnedQuery) (map[Owner][]*Object, 
 	return result, nil
 }
 
+// PodsOf reads the pods of some owners, by name.
+func (c *Client) PodsOf(ctx context.Context, owners []PodOwner) (map[PodOwner][]*Object, error) {
+	q := OwnedQuery{Type: Pods, Via: []Type{ReplicaSets, Jobs}}
+	for _, o := range owners {
+		q.Owners = append(q.Owners, o.Owner)
+		q.Namespaces = append(q.Namespaces, o.Namespace)
+	}
+	slices.Sort(q.Namespaces)
+	q.Namespaces = slices.Compact(q.Namespaces)
+	owned, err := c.Owned(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	pods := make(map[PodOwner][]*Object, len(owners))
+	for _, o := range owners {
+		pods[o] = owned[o.Owner]
+	}
+	return pods, nil
+}
+
 // ownedBySQL asks for the owned objects and for what may stand between in one
 // request: only with both is it known which owner each object belongs to.
 func (c *Client) ownedBySQL(ctx context.Context, d *dialect, q *OwnedQuery) (objects, between []*Object, err error) {

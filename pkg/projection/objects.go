@@ -106,11 +106,16 @@ func (db *DB) installReaders(ctx context.Context, s session) error {
 	if err != nil {
 		return err
 	}
-	for piece, name := range readers {
-		_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+name+"(keys jsonb) RETURNS TABLE(cluster text, grp text, version text, resource text, namespace text, name text, object text) "+
-			"LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"+db.objectsStatement(piece, table, "keys")+" AND "+isOneOf("o.", readable)+"$$")
+	const object = "cluster text, grp text, version text, resource text, namespace text, name text, object text"
+	for _, f := range []struct{ name, columns, statement string }{
+		{readers[Whole], object, db.objectsStatement(Whole, table, "asked") + " AND " + isOneOf("o.", readable)},
+		{readers[Metadata], object, db.objectsStatement(Metadata, table, "asked") + " AND " + isOneOf("o.", readable)},
+		{"read_pods", "owner text, cluster text, namespace text, name text, object text", podsStatement(db, table, "asked")},
+	} {
+		_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+f.name+"(asked jsonb) RETURNS TABLE("+f.columns+") "+
+			"LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$"+f.statement+"$$")
 		if err != nil {
-			return fmt.Errorf("making the function %s: %w", name, err)
+			return fmt.Errorf("making the function %s: %w", f.name, err)
 		}
 	}
 	return nil

@@ -61,3 +61,60 @@ func TestObjects(t *testing.T) {
 		}
 	})
 }
+
+// TestPods: the pods of workloads are read through what stands between, in their
+// namespaces alone.
+func TestPods(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := open(t, index.DSN)
+		if _, err := db.Pods(t.Context(), projection.Owned{Owners: []string{"web"}}); index.Postgres != errors.Is(err, projection.ErrIncomplete) {
+			t.Errorf("before anything was installed: got %v", err)
+		}
+		install(t, db)
+		owned := func(cluster, group, resource, namespace, name, owner string) {
+			index.Save(t, projectiontest.Object{
+				Cluster: cluster, Group: group, Version: "v1", Resource: resource, Namespace: namespace, Name: name, UID: name, ResourceVersion: "1", OwnerUID: owner,
+				Text: `{"metadata": {"name": "` + name + `"}}`,
+			})
+		}
+		owned("m1", "apps", "replicasets", "shop", "web-1", "web")
+		owned("m1", "", "pods", "shop", "web-1-b", "web-1")
+		owned("m1", "", "pods", "shop", "web-1-a", "web-1")
+		owned("m1", "", "pods", "shop", "db-0", "db")
+		owned("m1", "batch", "jobs", "shop", "report-1", "report")
+		owned("m1", "", "pods", "shop", "report-1-x", "report-1")
+		owned("m1", "", "pods", "shop", "alone", "")
+		owned("m1", "", "pods", "shop", "others", "other")
+		owned("m2", "", "pods", "shop", "web-1-z", "web-1") // A UID means something in its own cluster.
+		owned("m1", "", "pods", "ops", "db-1", "db")
+		shop := projection.Place{Cluster: "m1", Namespace: "shop"}
+		for _, tt := range []struct {
+			reason string
+			of     projection.Owned
+			want   string
+		}{
+			{"a deployment", projection.Owned{Owners: []string{"web"}, Places: []projection.Place{shop}}, "web/web-1-a web/web-1-b"},
+			{"several kinds", projection.Owned{Owners: []string{"report", "db", "web", "none"}, Places: []projection.Place{shop}}, "db/db-0 report/report-1-x web/web-1-a web/web-1-b"},
+			{"two clusters", projection.Owned{Owners: []string{"web"}, Places: []projection.Place{shop, {Cluster: "m2", Namespace: "shop"}}}, "web/web-1-a web/web-1-b"},
+			{"two namespaces", projection.Owned{Owners: []string{"db"}, Places: []projection.Place{shop, {Cluster: "m1", Namespace: "ops"}}}, "db/db-0 db/db-1"},
+			{"nobody's", projection.Owned{Owners: []string{""}, Places: []projection.Place{shop}}, ""},
+			{"no place", projection.Owned{Owners: []string{"web"}, Places: []projection.Place{}}, ""},
+			{"nobody", projection.Owned{Places: []projection.Place{shop}}, ""},
+		} {
+			pods, err := db.Pods(t.Context(), tt.of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range pods {
+				got = append(got, p.Owner+"/"+p.Name)
+				if p.Cluster != "m1" || p.Resource != "pods" || !strings.Contains(string(p.Text), p.Name) {
+					t.Errorf("%s: got %+v", tt.reason, p)
+				}
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("%s: got %q, want %q", tt.reason, got, tt.want)
+			}
+		}
+	})
+}

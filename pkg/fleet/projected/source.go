@@ -16,7 +16,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
-	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // Index is what is read from the index itself; *index.Client is one.
@@ -24,7 +23,7 @@ type Index interface {
 	List(ctx context.Context, q index.ListQuery) (*index.Page, error)
 	ListParts(ctx context.Context, q index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error)
 	GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error)
-	Owned(ctx context.Context, q index.OwnedQuery) (map[index.Owner][]*index.Object, error)
+	PodsOf(ctx context.Context, owners []index.PodOwner) (map[index.PodOwner][]*index.Object, error)
 }
 
 // Source is the index and the projection. It belongs below everything that confines reads
@@ -271,54 +270,6 @@ func (s *Source) GetMany(ctx context.Context, keys []index.Key, detail index.Det
 		return all, nil
 	}
 	return all, s.states(ctx, slices.Collect(maps.Values(all)))
-}
-
-// stored reads some objects as the index has them.
-func (s *Source) stored(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error) {
-	if len(keys) == 0 {
-		return nil, nil //nolint:nilnil // Nothing is found of nothing.
-	}
-	asked, types := make([]projection.ResourceKey, len(keys)), map[projection.ResourceKey]index.Key{}
-	for i, k := range keys {
-		asked[i] = projection.ResourceKey{Cluster: k.Cluster, Group: k.Type.Group, Version: k.Type.Version, Resource: k.Type.Resource, Namespace: k.Namespace, Name: k.Name}
-		types[asked[i]] = k
-	}
-	piece := projection.Whole
-	if detail == index.Metadata {
-		piece = projection.Metadata
-	}
-	var rows []projection.Object
-	_, err := s.send(ctx, func(ctx context.Context) (projection.Moment, error) {
-		var err error
-		rows, err = s.Projection.Objects(ctx, piece, asked)
-		return projection.Moment{}, err
-	})
-	switch {
-	case errors.Is(err, projection.ErrIncomplete):
-		return nil, errPassedBy
-	case err != nil:
-		return nil, err
-	}
-	held := 0
-	for i := range rows {
-		held += len(rows[i].Text)
-	}
-	if err := hold(ctx, held); err != nil {
-		return nil, err
-	}
-	found := make(map[index.Key]*index.Object, len(rows))
-	for i := range rows {
-		key := types[rows[i].ResourceKey]
-		if found[key], err = index.NewStored(key, rows[i].Text, detail); err != nil {
-			return nil, err
-		}
-	}
-	return found, nil
-}
-
-// hold counts what was read before it is decoded.
-func hold(ctx context.Context, bytes int) error {
-	return quota.From(ctx).Hold(int64(bytes) * quota.Expansion)
 }
 
 // states gives those of some objects of the index that are workloads their states.

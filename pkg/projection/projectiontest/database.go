@@ -96,7 +96,7 @@ func prepare(t testing.TB, db *sql.DB, table string) {
 // Object is a row of the collector.
 type Object struct {
 	Cluster, Group, Version, Resource, Namespace, Name string
-	UID, ResourceVersion                               string
+	UID, ResourceVersion, OwnerUID                     string
 	Text                                               string
 }
 
@@ -111,9 +111,9 @@ func (d *Database) Save(t testing.TB, o Object) {
 // TrySave is Save for goroutines.
 func (d *Database) TrySave(ctx context.Context, o Object) error {
 	now := time.Now()
-	_, err := d.SQL.ExecContext(ctx, d.numbered(`INSERT INTO resources ("group", version, resource, kind, cluster, namespace, name, uid, resource_version, object, created_at, synced_at)
-		VALUES (?, ?, ?, 'Any', ?, ?, ?, ?, ?, ?, ?, ?)`),
-		o.Group, o.Version, o.Resource, o.Cluster, o.Namespace, o.Name, o.UID, o.ResourceVersion, o.Text, now, now)
+	_, err := d.SQL.ExecContext(ctx, d.numbered(`INSERT INTO resources ("group", version, resource, kind, cluster, namespace, name, uid, resource_version, owner_uid, object, created_at, synced_at)
+		VALUES (?, ?, ?, 'Any', ?, ?, ?, ?, ?, ?, ?, ?, ?)`),
+		o.Group, o.Version, o.Resource, o.Cluster, o.Namespace, o.Name, o.UID, o.ResourceVersion, o.OwnerUID, o.Text, now, now)
 	if err == nil || !strings.Contains(strings.ToLower(err.Error()), "unique") {
 		return err
 	}
