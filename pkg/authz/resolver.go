@@ -63,6 +63,7 @@ func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, e
 			"no credentials: send a bearer token of the global cluster in the Authorization header")
 	}
 	v, err := r.Visibility(ctx, u, instances...)
+	grantsFrom(ctx).observe(v, err)
 	if err == nil {
 		standingFrom(ctx).depend(v, instances)
 	}

@@ -2,6 +2,7 @@ package authz
 
 import (
 	"slices"
+	"sync"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -16,6 +17,10 @@ type rules struct {
 	// of single ones, by instance and then by namespace.
 	instances  map[string]facts
 	namespaces map[string]map[string]facts
+
+	// key is that of Visibility.Key, computed when it is asked for.
+	keyed sync.Once
+	key   string
 }
 
 // parseRules reads the rules of a user from a SelfSubjectRulesReview. It takes

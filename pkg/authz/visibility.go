@@ -53,7 +53,21 @@ func (v *Visibility) Filter(names []string) []string {
 // ReadingKey stands for everything that may be read, of whatever instance there is or
 // will be; see Grant.ReadingKey. Where the global cluster was asked about instances
 // one by one it is about those.
-func (v *Visibility) ReadingKey() string {
+func (v *Visibility) ReadingKey() string { return v.keyOf(Grant.ReadingKey) }
+
+// Key stands for everything that the user may do, on whatever instance there is or will
+// be: two users with the same key may do the same. There is none, and false, where the
+// global cluster was asked about instances one by one.
+func (v *Visibility) Key() (string, bool) {
+	if v.rules == nil {
+		return "", false
+	}
+	v.rules.keyed.Do(func() { v.rules.key = v.keyOf(Grant.Key) })
+	return v.rules.key, true
+}
+
+// keyOf joins the keys of the grants on all instances.
+func (v *Visibility) keyOf(key func(Grant) string) string {
 	// otherwise is what holds for instances that are not named.
 	named, otherwise := v.reviewed, Grant{}
 	if v.rules != nil {
@@ -63,12 +77,13 @@ func (v *Visibility) ReadingKey() string {
 	if v.all {
 		writePart(h, "all")
 	}
-	writePart(h, otherwise.ReadingKey())
+	rest := key(otherwise)
+	writePart(h, rest)
 	for _, name := range slices.Sorted(maps.Keys(named)) {
 		// A rule that adds nothing makes no difference.
-		if key := named[name].ReadingKey(); key != otherwise.ReadingKey() {
+		if own := key(named[name]); own != rest {
 			writePart(h, name)
-			writePart(h, key)
+			writePart(h, own)
 		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

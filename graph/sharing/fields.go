@@ -1,0 +1,168 @@
+package sharing
+
+const (
+	connection = "edges nodes pageInfo totalCount freshness"
+	edge       = "node cursor"
+	policy     = "instance namespace name labels annotations deleting createdAt resourceVersion freshness"
+	// failover are those of one way of failing over.
+	failover = "purgeMode statePreservation"
+	affinity = "labelSelector fieldSelector clusterNames exclude"
+	operated = "operator value"
+	required = "key operator values"
+)
+
+// Shared are the fields that may be shared. A field may be listed if its value follows
+// from its arguments, from what is stored, and from what authz.Visibility permits the
+// caller to do; not if it depends on who the caller is, on the request, on the time of
+// the answer, or on what an instance says to the caller alone.
+var Shared = Fields{
+	"Query": "node cluster clusters instance instances workloads _entities",
+	"Node":  "id",
+
+	"Instance": "name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
+		"resourceVersion hostCluster deletionPolicy components events memberCluster memberClusters namespace namespaces " +
+		"propagationPolicy propagationPolicies clusterPropagationPolicy clusterPropagationPolicies " +
+		"overridePolicy overridePolicies clusterOverridePolicy clusterOverridePolicies workload workloads",
+	"InstanceConnection":      connection,
+	"InstanceEdge":            edge,
+	"InstanceSummary":         "staleSince staleClusters clusters nodes cpu memory pods workloads policies resources",
+	"InstanceAPIServer":       "replicas serviceType certSANs",
+	"InstanceComponent":       "replicas",
+	"InstanceComponents":      "etcd apiServer aggregatedAPIServer kubeControllerManager controllerManager scheduler webhook failover descheduler metricsAdapter featureGates imageRegistry crdTarballURL",
+	"InstanceDescheduler":     "enabled replicas interval unschedulableThreshold",
+	"InstanceEtcd":            "replicas storage",
+	"InstanceEtcdStorage":     "size storageClassName",
+	"InstanceFailover":        "enabled clusterStatusUpdateFrequency clusterMonitorPeriod clusterMonitorGracePeriod clusterFailureThreshold clusterSuccessThreshold gracefulEvictionTimeout",
+	"InstanceFeatureGate":     "name enabled",
+	"InstanceMetricsAdapter":  "enabled replicas",
+	"Cluster":                 "name alias type hidden apiEndpoint provider region zone instance conditions kubernetesVersion kubeSystemID credentialsExpireTime summary labels createdAt freshness",
+	"ClusterConnection":       connection,
+	"ClusterEdge":             edge,
+	"ClusterSummary":          "staleSince nodes cpu memory pods",
+	"MemberCluster":           "instance name cluster managed syncMode apiEndpoint provider region zones ready conditions kubernetesVersion taints nodes cpu memory pods labels annotations createdAt resourceVersion freshness",
+	"MemberClusterConnection": connection,
+	"MemberClusterEdge":       edge,
+	"Namespace":               "instance name phase labels annotations createdAt resourceVersion freshness",
+	"NamespaceConnection":     connection,
+	"NamespaceEdge":           edge,
+	"Event":                   "namespace name type reason message count involvedKind involvedNamespace involvedName source firstSeen lastSeen",
+	"EventConnection":         connection,
+	"EventEdge":               edge,
+
+	"Workload": "instance kind namespace name labels annotations images template replicas health healthMessage deleting suspended " +
+		"policy overridePolicies binding placements events createdAt resourceVersion freshness viewerCan",
+	"CronJob":            "schedule",
+	"Job":                "completions",
+	"WorkloadConnection": connection + " facets",
+	"WorkloadEdge":       edge,
+	"WorkloadFacet":      "field values totalValues",
+	"FacetValue":         "value count",
+	"WorkloadTemplate":   "replicas parallelism containers initContainers",
+	"TemplateContainer":  "name image",
+	"ReplicaCounts":      "desired ready available updated",
+	"Placement":          "clusterName memberCluster desired ready available updated scheduled evicting suspended stale applied health message overrides object",
+	"AppliedOverride":    "policy policyName policyNamespace overriders",
+	"MemberObject":       "apiVersion kind namespace name uid images pods createdAt resourceVersion freshness",
+	"Pod":                "namespace name uid phase ready restarts nodeName podIP message images createdAt",
+
+	"ResourceBinding":      "instance namespace name clusters replicas schedulerName conditions aggregatedStatus createdAt resourceVersion freshness",
+	"TargetCluster":        "name replicas",
+	"AggregatedStatusItem": "clusterName applied appliedMessage health status",
+
+	"Policy":                             policy,
+	"PropagationPolicyLike":              policy + " spec viewerCan workloads",
+	"PropagationPolicyConnection":        connection,
+	"PropagationPolicyEdge":              edge,
+	"ClusterPropagationPolicyConnection": connection,
+	"ClusterPropagationPolicyEdge":       edge,
+	"OverridePolicyLike":                 policy + " spec viewerCan",
+	"OverridePolicyConnection":           connection,
+	"OverridePolicyEdge":                 edge,
+	"ClusterOverridePolicyConnection":    connection,
+	"ClusterOverridePolicyEdge":          edge,
+
+	"PropagationSpec": "resourceSelectors association propagateDeps placement priority preemption dependentOverrides schedulerName failover " +
+		"conflictResolution activationPreference suspension preserveResourcesOnDeletion schedulePriority",
+	"PropagationPlacement":        "clusterAffinity clusterAffinities clusterTolerations spreadConstraints replicaScheduling workloadAffinity",
+	"PropagationSuspension":       "dispatching dispatchingOnClusters",
+	"SuspendClusters":             "clusterNames",
+	"SchedulePriority":            "priorityClassSource priorityClassName",
+	"ResourceSelector":            "apiVersion kind namespace name labelSelector",
+	"ClusterAffinity":             affinity,
+	"ClusterAffinityTerm":         affinity + " affinityName overflowAffinities",
+	"OverflowClusterAffinity":     affinity + " affinityName",
+	"ClusterPreferences":          "staticWeightList dynamicWeight",
+	"StaticClusterWeight":         "targetCluster weight",
+	"ClusterToleration":           "key value effect operator tolerationSeconds",
+	"ReplicaSchedulingStrategy":   "replicaSchedulingType replicaDivisionPreference weightPreference",
+	"SpreadConstraint":            "spreadByField spreadByLabel maxGroups minGroups",
+	"WorkloadAffinity":            "affinity antiAffinity",
+	"WorkloadAffinityTerm":        "groupByLabelKey",
+	"WorkloadAntiAffinityTerm":    "groupByLabelKey",
+	"FailoverBehavior":            "application cluster",
+	"ApplicationFailoverBehavior": failover + " decisionConditions gracePeriodSeconds",
+	"ClusterFailoverBehavior":     failover,
+	"DecisionConditions":          "tolerationSeconds",
+	"StatePreservation":           "rules",
+	"StatePreservationRule":       "aliasLabelName jsonPath",
+
+	"OverrideSpec":             "resourceSelectors overrideRules targetCluster overriders",
+	"RuleWithCluster":          "targetCluster overriders",
+	"Overriders":               "plaintext imageOverrider commandOverrider argsOverrider labelsOverrider annotationsOverrider fieldOverrider",
+	"PlaintextOverrider":       operated + " path",
+	"ImageOverrider":           operated + " predicate component",
+	"ImagePredicate":           "path",
+	"CommandArgsOverrider":     operated + " containerName",
+	"LabelAnnotationOverrider": operated,
+	"FieldOverrider":           "fieldPath json yaml",
+	"JSONPatchOperation":       operated + " subPath",
+	"YAMLPatchOperation":       operated + " subPath",
+
+	"Annotation":               "key value",
+	"Capacity":                 "allocatable allocated",
+	"ClusterTaint":             "key value effect timeAdded",
+	"Condition":                "type status reason message lastTransitionTime observedGeneration",
+	"FieldSelector":            "matchExpressions",
+	"FieldSelectorRequirement": required,
+	// The server keeps an answer no longer than `stale` stays true.
+	"Freshness":                "source observedAt stale message",
+	"KindCount":                "group kind total ready",
+	"Label":                    "key value",
+	"LabelSelector":            "matchLabels matchExpressions",
+	"LabelSelectorRequirement": required,
+	"PageInfo":                 "hasNextPage hasPreviousPage startCursor endCursor",
+	"ReadyCount":               "total ready",
+	"StaleCluster":             "name since",
+	// It follows from the grants alone.
+	"ViewerCan": "view create update delete proxy manageAccess",
+}
+
+// whole are the fields with a whole object: long, and seldom asked for by many.
+const whole = "manifest yaml"
+
+// Alone are the other fields that a query can select.
+var Alone = Fields{
+	// Who the caller is.
+	"Query":  "viewer _service",
+	"Viewer": "username groups seesAllInstances can",
+	// Its address is that of the request.
+	"Instance":           "kubeconfig resource resources",
+	"InstanceKubeconfig": "yaml server certificateAuthority",
+	// Any kind, such as Secrets.
+	"Resource":           "instance apiVersion kind namespace name uid labels annotations createdAt resourceVersion freshness " + whole,
+	"ResourceConnection": connection,
+	"ResourceEdge":       edge,
+	"_Service":           "sdl",
+	// The time of the answer.
+	"Freshness": "lag",
+
+	"MemberCluster":         whole,
+	"MemberObject":          whole,
+	"Namespace":             whole,
+	"OverridePolicyLike":    whole,
+	"Pod":                   "manifest",
+	"Policy":                whole,
+	"PropagationPolicyLike": whole,
+	"ResourceBinding":       whole,
+	"Workload":              whole,
+}
