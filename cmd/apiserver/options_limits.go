@@ -25,6 +25,8 @@ type limitOptions struct {
 	// memoryLimit is what the process may use.
 	memoryLimit   int64
 	nativeTimeout time.Duration
+	// sharedBytes is how much memory answers take that equal queries share.
+	sharedBytes int64
 
 	persistedDocuments int
 	trustedFile        string
@@ -50,6 +52,7 @@ func (o *limitOptions) define(f *pflag.FlagSet) {
 	f.Int64Var(&o.memoryLimit, "memory-limit-bytes", defaultMemoryLimit, "memory that the process may use, which is the limit of its container; what operations may hold and when the garbage collector works harder follows from it")
 	f.Int64Var(&o.quotas.Memory, "operations-memory-bytes", 0, "memory that all operations together may hold, of which one user holds half at most; 0 for a quarter of --memory-limit-bytes")
 	f.Int64Var(&o.quotas.OperationMemory, "max-operation-memory-bytes", 0, "memory that one operation may hold; 0 for a quarter of --operations-memory-bytes")
+	f.Int64Var(&o.sharedBytes, "shared-answers-bytes", server.DefaultSharedBytes, "memory for the answers of the last second, which equal queries of users with equal permissions share; 0 for executing each query")
 	f.IntVar(&o.persistedDocuments, "persisted-documents", server.DefaultPersistedDocuments, "documents to remember that clients name by their hash (automatic persisted queries); 0 for none")
 	f.StringVar(&o.trustedFile, "trusted-documents-file", "", "`file` with the only documents that are executed, by their hashes; read again when it changes; when empty, all are")
 	f.StringSliceVar(&o.allowedOrigins, "cors-allowed-origins", nil, "`origins` whose pages may call the API, such as https://console.example.com, separated by commas; only the server's own when empty")
@@ -102,6 +105,7 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 	l := o.userLimits()
 	problems.Checkf(l.Memory >= 0 && l.Memory <= o.memoryLimit/2, "--operations-memory-bytes: must not be more than half of --memory-limit-bytes, %d, and is %d: the process needs memory of its own", o.memoryLimit, l.Memory)
 	problems.Checkf(l.OperationMemory >= leastOperationMemory && l.OperationMemory <= max(l.Memory/2, leastOperationMemory), "--max-operation-memory-bytes: must be from %d to half of --operations-memory-bytes, %d, not %d", leastOperationMemory, l.Memory, l.OperationMemory)
+	problems.Checkf(o.sharedBytes >= 0 && o.sharedBytes <= o.memoryLimit/4, "--shared-answers-bytes: must not be more than a quarter of --memory-limit-bytes, %d, and is %d", o.memoryLimit, o.sharedBytes)
 	problems.Checkf(o.persistedDocuments >= 0, "--persisted-documents: must not be less than 0, and is %d", o.persistedDocuments)
 	problems.File("--trusted-documents-file", o.trustedFile)
 	for _, origin := range o.allowedOrigins {

@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/graph/loaders"
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/sharing"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -134,6 +135,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Begin:              withTokens(tokens.Begin),
 		BeginStream:        withTokens(tokens.BeginStream),
 		ResponseExtensions: server.PlanOf,
+		Shared:             server.SharedAnswers{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
 		Streams:            o.streams.limits,
 		Sentry:             sentry,

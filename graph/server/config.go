@@ -30,6 +30,9 @@ const (
 	DefaultMaxAliases     = 250
 	DefaultMaxRootFields  = 50
 	DefaultMaxCost        = 1_000_000
+	// DefaultSharedBytes is enough for a thousand different pages a second. Config has no
+	// default for it.
+	DefaultSharedBytes = 64 << 20
 )
 
 // Config says what New serves and how much one request may ask.
@@ -77,6 +80,9 @@ type Config struct {
 	Prices map[string]cost.Price
 	// Quotas limit what one user may ask for; nil for the defaults.
 	Quotas *quota.Users
+
+	// Shared are the answers that equal queries share; the zero value for none.
+	Shared SharedAnswers
 
 	// PersistedDocuments is how many documents are remembered that clients name by
 	// their hash; zero for DefaultPersistedDocuments, less for none.

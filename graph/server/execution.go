@@ -24,15 +24,17 @@ type execution struct {
 	quotas      *quota.Users
 	metrics     *limitMetrics
 	origins     *origins
+	// answers are shared among equal queries; nil where none are.
+	answers *answers
 }
 
 // beginning takes what a request brings beside its operation, and returns the context
 // of the operation; nil for nothing.
 type beginning func(ctx context.Context, headers http.Header, extensions map[string]any) (context.Context, error)
 
-// single executes an operation with one response, within the deadline and what was let
+// single answers an operation that has one response, within the deadline and what was let
 // in of its user. Without a response, the error says why.
-func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext, headers http.Header) (*graphql.Response, error) {
+func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext, headers http.Header) (*answer, error) {
 	if limited := entered.Reserve(billOf(opCtx).Cost); limited != nil {
 		entered.Settle(0)
 		return nil, limited
@@ -47,13 +49,32 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, enter
 		}
 		ctx = begun
 	}
+	if isMutation(opCtx) {
+		defer e.answers.forget()
+	}
+	given, shared, err := e.answers.of(ctx, opCtx, headers, func(ctx context.Context) (*answer, error) {
+		return e.run(ctx, exec, entered, opCtx)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if shared {
+		entered.Settle(spent(len(given.resp.Data), nil))
+	}
+	requestFrom(ctx).noteResult(given.resp.Data)
+	return given, nil
+}
+
+// run executes an operation.
+func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext) (*answer, error) {
 	responses, ctx := exec.DispatchOperation(ctx, opCtx)
 	resp := responses(ctx)
 	answered := 0
 	if resp != nil {
 		answered = len(resp.Data)
 	}
-	entered.Settle(spent(answered, upstream.From(ctx)))
+	used := upstream.From(ctx)
+	entered.Settle(spent(answered, used))
 	if refusal := entered.Refusal(); refusal != nil && isQuery(ctx) {
 		// Most of the answer is missing: the refusal alone says what to do.
 		return nil, refusal
@@ -62,8 +83,7 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, enter
 		// gqlgen gives no response when the context ended before execution began.
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "the deadline of the request passed before it was begun")
 	}
-	requestFrom(ctx).noteResult(resp.Data)
-	return resp, nil
+	return &answer{resp: resp, live: used.Requests(upstream.Instance) > 0}, nil
 }
 
 // refused is the answer to a document that cannot be executed.

@@ -162,12 +162,12 @@ func (o *operation) settle() { o.settled.Do(func() { o.socket.settle(-1) }) }
 // single answers a query or a mutation.
 func (o *operation) single(ctx context.Context, entered *quota.Operation, opCtx *graphql.OperationContext) {
 	c := o.socket
-	resp, err := c.execution.single(ctx, c.exec, entered, opCtx, c.headers)
-	if resp == nil {
+	given, err := c.execution.single(ctx, c.exec, entered, opCtx, c.headers)
+	if err != nil {
 		o.fail(gqlerror.List{c.present(ctx, err)})
 		return
 	}
-	if o.next(resp, "") == nil {
+	if o.next(given.resp, "") == nil {
 		o.complete()
 	}
 }

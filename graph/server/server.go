@@ -100,7 +100,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	p := e.presenter
 	shared := execution{
 		present: p.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
-		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins,
+		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: newAnswers(cfg),
 	}
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, journal: e.journal, newTraceID: e.newTraceID})
@@ -130,6 +130,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		return next(scoped)
 	})
 	srv.AroundFields(holdFields)
+	srv.AroundFields(noteFreshness)
 	srv.AroundRootFields(aroundRootField(e.journal.metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv

@@ -77,11 +77,11 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	if events.accepted && !acceptable {
 		events.preferred = true
 	}
-	t.execute(w, r, exec, answer{mediaType: mediaType, events: events, entered: entered}, params)
+	t.execute(w, r, exec, accepted{mediaType: mediaType, events: events, entered: entered}, params)
 }
 
-// answer is what the client accepts.
-type answer struct {
+// accepted is what the client accepts.
+type accepted struct {
 	mediaType string
 	events    eventsWanted
 	// entered is the operation among those of its user.
@@ -98,7 +98,7 @@ func (t httpTransport) params(w http.ResponseWriter, r *http.Request) (*graphql.
 	return postParams(w, r, t.maxBodyBytes)
 }
 
-func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as answer, params *graphql.RawParams) {
+func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, params *graphql.RawParams) {
 	ctx := requestFrom(r.Context()).beginSpan(r.Context())
 	r = r.WithContext(ctx)
 	opCtx, errs := exec.CreateOperationContext(ctx, params)
@@ -125,17 +125,17 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		t.fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
 		return
 	}
-	resp, err := t.single(ctx, exec, as.entered, opCtx, r.Header)
+	given, err := t.single(ctx, exec, as.entered, opCtx, r.Header)
 	limited, _ := errors.AsType[*apierror.Error](err)
 	switch {
 	case limited != nil && limited.RetryAfter > 0:
 		t.limited(w, r, as.mediaType, limited)
-	case err != nil && resp == nil:
+	case err != nil:
 		t.fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
 	case as.events.preferred:
-		t.writeEvents(w, r, resp)
+		t.writeEvents(w, r, given.resp)
 	default:
-		writeResult(w, r, as.mediaType, resp)
+		given.write(w, r, as.mediaType)
 	}
 }
 
@@ -143,7 +143,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 // does not fit its variables or the limits, with the status of its code. Old clients,
 // those that accept application/json alone, look for errors in a 200; those of
 // server-sent events for an event, because an EventSource shows its page no other answer.
-func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as answer, opCtx *graphql.OperationContext, errs gqlerror.List) {
+func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, opCtx *graphql.OperationContext, errs gqlerror.List) {
 	resp := t.refused(r.Context(), exec, opCtx, errs)
 	switch {
 	case as.events.preferred:

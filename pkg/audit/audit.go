@@ -14,6 +14,7 @@ package audit
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 )
@@ -89,6 +90,32 @@ func (r *Record) Fail() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.undecided = true
+}
+
+// Include notes what was noted of another operation, which is over.
+func (r *Record) Include(of *Record) {
+	if r == nil || of == nil {
+		return
+	}
+	of.mu.Lock()
+	permitted, refused := slices.Collect(maps.Keys(of.permitted)), slices.Collect(maps.Keys(of.refused))
+	denied, undecided := of.denied, of.undecided
+	of.mu.Unlock()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keep(r.permitted, permitted)
+	keep(r.refused, refused)
+	r.denied, r.undecided = r.denied || denied, r.undecided || undecided
+}
+
+// Names returns how many names were noted.
+func (r *Record) Names() int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.permitted) + len(r.refused)
 }
 
 func keep(in map[string]struct{}, names []string) {

@@ -17,7 +17,7 @@ func Metrics() []prometheus.Collector { return []prometheus.Collector{lookedUp} 
 // counters are looked up once: rows are looked for often.
 var counters = func() map[Cache][2]prometheus.Counter {
 	all := map[Cache][2]prometheus.Counter{}
-	for _, cache := range []Cache{Rows, Members, Permissions} {
+	for _, cache := range []Cache{Rows, Members, Permissions, Answers} {
 		name := strings.ToLower(string(cache))
 		all[cache] = [2]prometheus.Counter{lookedUp.WithLabelValues(name, "hit"), lookedUp.WithLabelValues(name, "miss")}
 	}

@@ -45,6 +45,8 @@ const (
 	Members Cache = "MEMBER_CLUSTERS"
 	// Permissions are a user's rules, which are remembered for some seconds.
 	Permissions Cache = "PERMISSIONS"
+	// Answers are those that equal queries share, of the last second or on their way.
+	Answers Cache = "ANSWERS"
 )
 
 // Use is what was asked of one target. Durations of requests that were under way at

@@ -1,0 +1,142 @@
+package server
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/kairship-io/kairship/pkg/audit"
+	"github.com/kairship-io/kairship/pkg/authz"
+)
+
+// question stands for an operation and for all that its answer depends on: equal ones
+// have the same answer at the same moment.
+type question [sha256.Size]byte
+
+// askedBy returns the question of an operation: its document, its name in it, its
+// variables in any order, and all that its caller may do. There is none, and false, where
+// users cannot be compared.
+func askedBy(op *graphql.OperationContext, grants *authz.Visibility) (question, bool) {
+	key, known := grants.Key()
+	if !known || op.RawQuery == "" {
+		return question{}, false
+	}
+	variables, err := json.Marshal(op.Variables) // It sorts the keys.
+	if err != nil {
+		return question{}, false
+	}
+	h := sha256.New()
+	for _, part := range []string{op.RawQuery, op.Operation.Name, string(variables), key} {
+		var length [8]byte
+		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
+		h.Write(length[:])
+		h.Write([]byte(part))
+	}
+	return question(h.Sum(nil)), true
+}
+
+// answer is what an operation was answered.
+type answer struct {
+	resp *graphql.Response
+	// live is set when an instance was asked, as the caller.
+	live bool
+	// body is the result as JSON, where it may be shared, and record what was decided
+	// about its caller.
+	body   []byte
+	record *audit.Record
+
+	// mu guards encodings, by what clients accept.
+	mu        sync.Mutex
+	encodings map[string]encoding
+}
+
+// encoding is a body as it is sent, with the headers that say how it is encoded.
+type encoding struct {
+	header http.Header
+	body   []byte
+}
+
+const (
+	// maxEncodings is how many encodings of an answer are kept: clients of one kind accept
+	// the same.
+	maxEncodings = 2
+	// maxAccepted is the longest header Accept-Encoding for which one is kept.
+	maxAccepted = 64
+	// answerMemory is what an answer takes beside its bytes, and nameMemory what it takes
+	// for each instance in its record.
+	answerMemory, nameMemory = 2 << 10, 64
+)
+
+// encode writes the result, of which nothing changes afterwards.
+func (a *answer) encode(record *audit.Record) {
+	var b bytes.Buffer
+	b.Grow(len(a.resp.Data) + 64)
+	appendResult(&b, a.resp)
+	a.body, a.record = b.Bytes(), record
+	if n := len(a.resp.Data); n > 0 {
+		// The data is in the body: there is no need to keep it twice.
+		from := len(`{"data":`)
+		a.resp.Data = a.body[from : from+n : from+n]
+	}
+}
+
+// size is how many bytes of memory the answer takes, with what may be encoded later: a
+// compressed body is not longer.
+func (a *answer) size() int64 {
+	return int64(len(a.body))*(1+maxEncodings) + answerMemory + int64(a.record.Names())*nameMemory
+}
+
+// write answers a request with it.
+func (a *answer) write(w http.ResponseWriter, r *http.Request, mediaType string) {
+	if a.body == nil {
+		writeResult(w, r, mediaType, a.resp)
+		return
+	}
+	encoded := a.encoded(r)
+	for name, values := range encoded.header {
+		for _, value := range values {
+			w.Header().Add(name, value)
+		}
+	}
+	writeBody(w, mediaType, http.StatusOK, encoded.body)
+}
+
+// encoded compresses the body once for all clients that accept the same.
+func (a *answer) encoded(r *http.Request) encoding {
+	accepted := strings.Join(r.Header.Values("Accept-Encoding"), ",")
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if e, ok := a.encodings[accepted]; ok {
+		return e
+	}
+	out := headerOnly{header: http.Header{}}
+	e := encoding{header: out.header, body: compress(out, r, a.body)}
+	if out.header.Get("Content-Encoding") == "" {
+		e.body = a.body
+	}
+	if len(a.encodings) < maxEncodings && len(accepted) <= maxAccepted {
+		if a.encodings == nil {
+			a.encodings = map[string]encoding{}
+		}
+		a.encodings[accepted] = e
+	}
+	return e
+}
+
+// headerOnly takes the headers that an encoder sets.
+type headerOnly struct{ header http.Header }
+
+// Header implements http.ResponseWriter.
+func (h headerOnly) Header() http.Header { return h.header }
+
+// Write implements http.ResponseWriter: nothing is written to it.
+func (headerOnly) Write(p []byte) (int, error) { return len(p), nil }
+
+// WriteHeader implements http.ResponseWriter.
+func (headerOnly) WriteHeader(int) {}

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/kairship-io/kairship/pkg/consistency"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+)
+
+// noCacheExtension asks for an execution of its own, when it is true: over a WebSocket,
+// where an operation has no header Cache-Control.
+const noCacheExtension = "noCache"
+
+// bringsMore reports whether a request brings something beside its operation that may
+// change the answer.
+func bringsMore(op *graphql.OperationContext, headers http.Header) bool {
+	if headers.Get(PlanHeader) != "" || len(headers.Values(consistency.Header)) > 0 {
+		return true
+	}
+	for name := range op.Extensions {
+		if name != persistedExtension && name != noCacheExtension {
+			return true
+		}
+	}
+	return false
+}
+
+// noCache reports whether a client wants an answer that was made for its request.
+func noCache(op *graphql.OperationContext, headers http.Header) bool {
+	if wanted, _ := op.Extensions[noCacheExtension].(bool); wanted {
+		return true
+	}
+	for _, line := range headers.Values("Cache-Control") {
+		for directive := range strings.SplitSeq(line, ",") {
+			switch strings.ToLower(strings.TrimSpace(directive)) {
+			case "no-cache", "no-store", "max-age=0":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isMutation reports whether an operation changes something.
+func isMutation(op *graphql.OperationContext) bool {
+	return op.Operation.Operation == ast.Mutation
+}
+
+// expiry is the earliest moment at which an answer that is being made is no longer true
+// as it is.
+type expiry struct{ nanos atomic.Int64 }
+
+type expiryKey struct{}
+
+func (e *expiry) at() time.Time {
+	if n := e.nanos.Load(); n != 0 {
+		return time.Unix(0, n)
+	}
+	return time.Time{}
+}
+
+func (e *expiry) before(at time.Time) {
+	n := at.UnixNano()
+	for old := e.nanos.Load(); (old == 0 || n < old) && !e.nanos.CompareAndSwap(old, n); old = e.nanos.Load() {
+	}
+}
+
+// noteFreshness has an answer expire that says `stale: false` when that ends being true.
+func noteFreshness(ctx context.Context, next graphql.Resolver) (any, error) {
+	value, err := next(ctx)
+	var f *freshness.Freshness
+	switch v := value.(type) {
+	case freshness.Freshness:
+		f = &v
+	case *freshness.Freshness:
+		f = v
+	}
+	if f != nil && !f.Stale && f.ObservedAt != nil {
+		if e, ok := ctx.Value(expiryKey{}).(*expiry); ok {
+			e.before(f.ObservedAt.Add(freshness.StaleAfter))
+		}
+	}
+	return value, err
+}
