@@ -206,6 +206,6 @@ func (s *answers) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.current)
-	s.kept.Init()
+	s.kept = list.New()
 	s.bytes = 0
 }

@@ -247,3 +247,26 @@ func TestSharedOverWebSocket(t *testing.T) {
 	c.want(t, `{"type":"next","id":"2","payload":{"data":{"hello":"hello 2"}}}`)
 	c.want(t, `{"type":"complete","id":"2"}`)
 }
+
+// TestSharedAnswersAreCharged: an answer that is shared costs what its bytes cost, and not
+// what it might have cost.
+func TestSharedAnswersAreCharged(t *testing.T) {
+	s := startSharing(t, func(_ *counting, c *server.Config) {
+		c.Quotas = quota.New(quota.Limits{CostPerSecond: 1, CostBurst: 2_000}, c.Now)
+	})
+	// Up to 1000 is reserved for 500 items, and some 570 are charged for their bytes.
+	for _, tt := range []struct {
+		items, status int
+		why           string
+	}{
+		{500, http.StatusOK, "2000 are left"},
+		{500, http.StatusOK, "it is shared, and 1430 are left"},
+		{350, http.StatusOK, "860 are left, which is enough for 700"},
+		{500, http.StatusTooManyRequests, "too little is left for what is shared too"},
+	} {
+		r := s.do(t, call{token: "alice", accept: graphQLJSON, body: fmt.Sprintf(`{"query":"{items(first:%d){name}}"}`, tt.items)})
+		if r.status != tt.status {
+			t.Errorf("%d items: %d, want %d: %s", tt.items, r.status, tt.status, tt.why)
+		}
+	}
+}

@@ -48,6 +48,16 @@ func gated(c *counting, _ *server.Config) {
 	c.gate, c.entered = make(chan struct{}), make(chan struct{}, 100)
 }
 
+// held returns once a request is being executed.
+func (s sharingServer) held(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.entered:
+	case <-time.After(heldWithin):
+		t.Fatal("it is not executed")
+	}
+}
+
 // waiting returns once n requests are being served.
 func (s sharingServer) waiting(t *testing.T, n int) {
 	t.Helper()
@@ -57,6 +67,9 @@ func (s sharingServer) waiting(t *testing.T, n int) {
 		}
 	}
 }
+
+// heldWithin is less than the timeout of an operation, which has others executed.
+const heldWithin = 5 * time.Second
 
 const (
 	alphas = `{"data":{"scope":"alpha"}}`
@@ -69,13 +82,13 @@ func TestInFlight(t *testing.T) {
 	s := startSharing(t, gated)
 	var equal []<-chan string
 	equal = append(equal, s.inFlight(t.Context(), t, "alice"))
-	<-s.entered
+	s.held(t)
 	for i := range 49 {
 		equal = append(equal, s.inFlight(t.Context(), t, []string{"alice", "anna"}[i%2]))
 	}
 	bob, mallory := s.inFlight(t.Context(), t, "bob"), s.inFlight(t.Context(), t, "mallory")
-	<-s.entered
-	<-s.entered // Both are executed, while the others wait.
+	s.held(t)
+	s.held(t) // Both are executed, while the others wait.
 	s.waiting(t, 52)
 	close(s.gate)
 	for _, body := range equal {
@@ -96,7 +109,7 @@ func TestRevokedWhileWaiting(t *testing.T) {
 	for _, rules := range []string{"", "beta", "alpha:shop"} {
 		s := startSharing(t, gated)
 		alice := s.inFlight(t.Context(), t, "alice")
-		<-s.entered
+		s.held(t)
 		anna := s.inFlight(t.Context(), t, "anna")
 		s.waiting(t, 2)
 		s.grants.set("anna", rules)
@@ -174,13 +187,13 @@ func TestCanceledFirstRequest(t *testing.T) {
 	s := startSharing(t, gated)
 	ctx, cancel := context.WithCancel(t.Context())
 	first := s.inFlight(ctx, t, "alice")
-	<-s.entered
+	s.held(t)
 	others := []<-chan string{s.inFlight(t.Context(), t, "alice"), s.inFlight(t.Context(), t, "anna")}
 	s.waiting(t, 3)
 	cancel()
 	<-first
-	<-s.entered
-	<-s.entered // Each of the others is executed now.
+	s.held(t)
+	s.held(t) // Each of the others is executed now.
 	close(s.gate)
 	for _, body := range others {
 		if got := <-body; got != alphas {
@@ -193,7 +206,7 @@ func TestCanceledFirstRequest(t *testing.T) {
 func TestWaitingEndsWithTheRequest(t *testing.T) {
 	s := startSharing(t, gated)
 	first := s.inFlight(t.Context(), t, "alice")
-	<-s.entered
+	s.held(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	second := s.inFlight(ctx, t, "alice")
 	s.waiting(t, 2)
@@ -213,11 +226,11 @@ func TestWaitingEndsWithTheRequest(t *testing.T) {
 func TestMutationDuringExecution(t *testing.T) {
 	s := startSharing(t, gated)
 	first := s.inFlight(t.Context(), t, "alice")
-	<-s.entered
+	s.held(t)
 	r := s.inFlightBody(t.Context(), t, "anna", `{"query":"mutation{touch}"}`)
 	<-r
 	second := s.inFlight(t.Context(), t, "anna")
-	<-s.entered // It does not wait for the first one.
+	s.held(t) // It does not wait for the first one.
 	close(s.gate)
 	<-first
 	<-second
@@ -232,10 +245,10 @@ func TestMutationDuringExecution(t *testing.T) {
 func TestLongExecution(t *testing.T) {
 	s := startSharing(t, gated)
 	first := s.inFlight(t.Context(), t, "alice")
-	<-s.entered
+	s.held(t)
 	s.clock.advance(time.Second)
 	second := s.inFlight(t.Context(), t, "alice")
-	<-s.entered
+	s.held(t)
 	close(s.gate)
 	<-first
 	<-second
@@ -252,7 +265,7 @@ func TestErrorInFlight(t *testing.T) {
 		var answers []<-chan string
 		body := `{"query":"` + document + `"}`
 		answers = append(answers, s.inFlightBody(t.Context(), t, "alice", body))
-		<-s.entered
+		s.held(t)
 		answers = append(answers, s.inFlightBody(t.Context(), t, "anna", body), s.inFlightBody(t.Context(), t, "alice", body))
 		s.waiting(t, 3)
 		close(s.gate)
