@@ -115,3 +115,20 @@ func TestOutsideOfAnOperationNothingIsNoted(*testing.T) {
 	r.Refuse("beta")
 	r.Fail()
 }
+
+// TestInclude: what is noted of an operation that was executed for another one is noted of both.
+func TestInclude(t *testing.T) {
+	_, of := audit.With(t.Context())
+	of.Permit("alpha")
+	of.Refuse("beta")
+	if of.Names() != 2 {
+		t.Errorf("%d names", of.Names())
+	}
+	_, line := written(t, func(r *audit.Record) { r.Include(of); r.Include(nil) }, audit.Operation{User: "alice"})
+	got := map[string]any{"decision": line["decision"], "instances": line["instances"], "refused": line["refused"]}
+	if d := cmp.Diff(map[string]any{"decision": "denied", "instances": []any{"alpha"}, "refused": []any{"beta"}}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	var none *audit.Record
+	none.Include(of)
+}

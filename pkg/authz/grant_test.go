@@ -1,6 +1,8 @@
 package authz
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -248,6 +250,77 @@ func TestGrantInReservedNamespaces(t *testing.T) {
 			if got := g.Can(verb, tt.namespace); got != tt.beyond {
 				t.Errorf("%s: Can(%s, %q) = %v", tt.why, verb, tt.namespace, got)
 			}
+		}
+	}
+}
+
+// TestVisibilityKey: who may do the same has the same key, and nobody else.
+func TestVisibilityKey(t *testing.T) {
+	alpha := visibilityOf(viewerRules("alpha")...)
+	for _, tt := range []struct {
+		name string
+		of   *Visibility
+		same bool
+	}{
+		{"the same rules, read once more", visibilityOf(viewerRules("alpha")...), true},
+		{"rules that add nothing", visibilityOf(slices.Concat(viewerRules("alpha"), viewerRules("alpha"), []authorizationv1.ResourceRule{rule(writes, "instances/resources", "beta")})...), true},
+		{"one more verb", visibilityOf(append(viewerRules("alpha"), rule("delete", "instances/resources", "alpha"))...), false},
+		{"the passthrough", visibilityOf(append(viewerRules("alpha"), rule("get", "instances/proxy", "alpha"))...), false},
+		{"the values of Secrets in a namespace", visibilityOf(append(viewerRules("alpha"), rule("get", "instances/secrets", "alpha:shop"))...), false},
+		{"an Instance of its own", visibilityOf(append(viewerRules("alpha"), rule("create", "instances/management", "alpha"))...), false},
+		{"every instance", visibilityOf(viewerRules("")...), false},
+		{"one more instance", visibilityOf(slices.Concat(viewerRules("alpha"), viewerRules("beta"))...), false},
+		{"nothing", visibilityOf(), false},
+		{"not known", &Visibility{}, false},
+		{"asked about one by one", &Visibility{reviewed: map[string]Grant{"alpha": grantOf(t, viewerRules("alpha")...)}}, false},
+	} {
+		if alpha.Same(tt.of) != tt.same || tt.of.Same(alpha) != tt.same {
+			t.Errorf("%s: the same as a viewer of alpha: %t", tt.name, !tt.same)
+		}
+	}
+	if unknown := (&Visibility{reviewed: map[string]Grant{}}); unknown.Same(unknown) {
+		t.Error("what was asked about one by one is the same, although more may be asked about")
+	}
+}
+
+// TestGrantsChanged: an answer that is another one, or none, is a change; the same answer
+// of a later review is none.
+func TestGrantsChanged(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		later  []authorizationv1.ResourceRule
+		err    error
+		change bool
+	}{
+		{"the same rules", viewerRules("alpha"), nil, false},
+		{"more", append(viewerRules("alpha"), viewerRules("beta")...), nil, true},
+		{"less", nil, nil, true},
+		{"nobody knows", nil, errors.New("connection refused"), true},
+	} {
+		rules := &fakeRules{answer: listed(viewerRules("alpha")...)}
+		resolver := NewResolver(rules, noAccessReviews(t), nil, nil)
+		ctx := WithUser(t.Context(), User{Name: "alice"})
+		first, err := resolver.For(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, grants := WithGrants(ctx, first)
+		if _, err := resolver.For(ctx, "alpha"); err != nil || grants.Changed() {
+			t.Fatalf("%s: changed before the change: %v", tt.name, err)
+		}
+		rules.answer = func(ctx context.Context, u User) (*authorizationv1.SubjectRulesReviewStatus, error) {
+			if tt.err != nil {
+				return nil, tt.err
+			}
+			return listed(tt.later...)(ctx, u)
+		}
+		resolver.Flush()
+		_, _ = resolver.For(ctx, "alpha")
+		rules.answer = listed(viewerRules("alpha")...)
+		resolver.Flush()
+		_, _ = resolver.For(ctx, "alpha")
+		if grants.Changed() != tt.change {
+			t.Errorf("%s: changed: %t", tt.name, grants.Changed())
 		}
 	}
 }
