@@ -78,6 +78,11 @@ func scenarios(g *graphqlClient, r *restClient, picks []pick) []scenario {
 		job("job", fmt.Sprintf("a page of %d with policy, binding and members' state; %d of them propagated", pageSize, propagatedCount), full),
 		job("job-anywhere", fmt.Sprintf("the same, a page from anywhere among the %d", len(picks)), pages),
 		{
+			name: "same", title: "one page of `job`, which all clients ask for", among: full[:1],
+			targets: []target{{clients: 50, throughput: true, atLeast: 15}},
+			graphql: graphqlSide(g.sameJob), rest: restSide(r, r.job),
+		},
+		{
 			name: "page", title: fmt.Sprintf("a plain page: the metadata of %d", pageSize), among: pages,
 			graphql: graphqlSide(g.page), rest: restSide(r, r.page),
 		},

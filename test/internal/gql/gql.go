@@ -29,7 +29,10 @@ type Client struct {
 	Token string
 	// Consistency is sent as the consistency token; nothing is sent where it is empty.
 	Consistency string
-	HTTP        *http.Client
+	// Shared lets the server share answers: no plan is asked for, which is about one
+	// request alone.
+	Shared bool
+	HTTP   *http.Client
 }
 
 // New makes a client of a server.
@@ -112,7 +115,9 @@ func (c *Client) Send(ctx context.Context, body []byte, accept string) (*Result,
 	}
 	req.Header.Set("Content-Type", JSON)
 	req.Header.Set("Accept", accept)
-	req.Header.Set("Kairship-Query-Plan", "1")
+	if !c.Shared {
+		req.Header.Set("Kairship-Query-Plan", "1")
+	}
 	if c.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
