@@ -105,7 +105,7 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 	l := o.userLimits()
 	problems.Checkf(l.Memory >= 0 && l.Memory <= o.memoryLimit/2, "--operations-memory-bytes: must not be more than half of --memory-limit-bytes, %d, and is %d: the process needs memory of its own", o.memoryLimit, l.Memory)
 	problems.Checkf(l.OperationMemory >= leastOperationMemory && l.OperationMemory <= max(l.Memory/2, leastOperationMemory), "--max-operation-memory-bytes: must be from %d to half of --operations-memory-bytes, %d, not %d", leastOperationMemory, l.Memory, l.OperationMemory)
-	problems.Checkf(o.sharedBytes >= 0 && o.sharedBytes <= o.memoryLimit/4, "--shared-answers-bytes: must not be more than a quarter of --memory-limit-bytes, %d, and is %d", o.memoryLimit, o.sharedBytes)
+	problems.Checkf(o.sharedBytes >= 0 && o.sharedBytes <= o.memoryLimit/4, "--shared-answers-bytes: must not be more than a quarter of --memory-limit-bytes, %d, nor less than 0, and is %d", o.memoryLimit, o.sharedBytes)
 	problems.Checkf(o.persistedDocuments >= 0, "--persisted-documents: must not be less than 0, and is %d", o.persistedDocuments)
 	problems.File("--trusted-documents-file", o.trustedFile)
 	for _, origin := range o.allowedOrigins {

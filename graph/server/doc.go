@@ -18,6 +18,12 @@
 // redact.go keeps what was sent out of what is said about it. docs/limits.md has every
 // limit with its flag and its error.
 //
+// # Shared answers
+//
+// answers (share.go) executes equal queries once. What makes two queries equal is in
+// answer.go, what a request brings that keeps it from sharing in sharerequest.go, and which
+// fields are shared in package sharing.
+//
 // # Subscriptions
 //
 // running does what is the same on every transport: it counts the subscription, has its

@@ -60,6 +60,10 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, enter
 	}
 	if shared {
 		entered.Settle(spent(len(given.resp.Data), nil))
+		// A slow client keeps it in memory, also when it is no longer shared.
+		if entered.Hold(int64(len(given.body))) != nil {
+			return nil, entered.Refusal()
+		}
 	}
 	requestFrom(ctx).noteResult(given.resp.Data)
 	return given, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -267,6 +268,42 @@ func TestSharedAnswersAreCharged(t *testing.T) {
 		r := s.do(t, call{token: "alice", accept: graphQLJSON, body: fmt.Sprintf(`{"query":"{items(first:%d){name}}"}`, tt.items)})
 		if r.status != tt.status {
 			t.Errorf("%d items: %d, want %d: %s", tt.items, r.status, tt.status, tt.why)
+		}
+	}
+}
+
+// heldWhile is a ResponseWriter that notes how much memory operations hold while it is
+// written to.
+type heldWhile struct {
+	*httptest.ResponseRecorder
+
+	users *quota.Users
+	held  int64
+}
+
+// Write implements io.Writer.
+func (h *heldWhile) Write(p []byte) (int, error) {
+	h.held = h.users.Held()
+	return h.ResponseRecorder.Write(p)
+}
+
+// TestSharedAnswersHoldMemory: an answer is counted for each request until it is sent,
+// because a client that reads slowly keeps it.
+func TestSharedAnswersHoldMemory(t *testing.T) {
+	var users *quota.Users
+	s := startSharing(t, func(_ *counting, c *server.Config) {
+		users = quota.New(quota.Limits{}, c.Now)
+		c.Quotas = users
+	})
+	body := operation(t, "{items(first:500){"+strings.ReplaceAll(aliases(200), "hello", "name")+"}}", nil)
+	for range 2 {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer alice")
+		r.Header.Set("Content-Type", "application/json")
+		w := &heldWhile{ResponseRecorder: httptest.NewRecorder(), users: users}
+		s.handler.ServeHTTP(w, r)
+		if n := int64(w.Body.Len()); n < 1<<20 || w.held < n {
+			t.Errorf("%d bytes are sent (%d), and %d held", n, w.Code, w.held)
 		}
 	}
 }

@@ -3,7 +3,10 @@ package authz
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -322,5 +325,51 @@ func TestGrantsChanged(t *testing.T) {
 		if grants.Changed() != tt.change {
 			t.Errorf("%s: changed: %t", tt.name, grants.Changed())
 		}
+	}
+}
+
+// TestEqualKeysPermitTheSame compares everything that can be asked of two users, of random
+// rules, whose keys are equal.
+func TestEqualKeysPermitTheSame(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
+	behaviour := func(v *Visibility) string {
+		var b strings.Builder
+		fmt.Fprint(&b, v.All())
+		for _, name := range []string{"alpha", "beta", "gamma"} {
+			g, sees := v.Instance(name)
+			fmt.Fprint(&b, sees, g.ViewerCan())
+			for _, verb := range Verbs() {
+				fmt.Fprint(&b, g.Reach(verb))
+				for _, namespace := range []string{"", "shop", "ops", "karmada-system"} {
+					fmt.Fprint(&b, g.Can(verb, namespace), g.ViewerCanIn(namespace))
+				}
+			}
+			for _, verb := range []string{"get", "create", "update", "patch", "delete"} {
+				fmt.Fprint(&b, g.CanProxy(verb))
+			}
+		}
+		return b.String()
+	}
+	seen, equal := map[string]string{}, 0
+	for range 3_000 {
+		var all []authorizationv1.ResourceRule
+		for range random.IntN(4) {
+			all = append(all, rule(one("get", "get list", "get list watch", "update patch", "*"),
+				one("instances", "instances/resources", "instances/namespaces", "instances/secrets", "instances/proxy", "instances/access", "instances/management", "*"),
+				one("", "alpha", "beta", "alpha beta", "alpha:shop", "alpha:ops alpha:shop", "alpha:karmada-system")))
+		}
+		v := visibilityOf(all...)
+		key, _ := v.Key()
+		now := behaviour(v)
+		if before, known := seen[key]; known && before != now {
+			t.Fatalf("rules with the same key permit something else: %+v", all)
+		} else if known {
+			equal++
+		}
+		seen[key] = now
+	}
+	if equal < 1000 || len(seen) < 200 {
+		t.Errorf("%d keys, and %d rules with a key of others: nothing was compared", len(seen), equal)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 var lookedUp = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Namespace: "kairship", Subsystem: "cache", Name: "lookups_total",
-	Help: "What operations looked for in memory before they asked for it, by whether it was there.",
+	Help: "What operations looked for in memory before they asked for it, by whether it was there. A hit in answers is a query that was sent the answer of an equal one.",
 }, []string{"cache", "result"})
 
 // Metrics are those of all operations of the process.
