@@ -68,6 +68,7 @@ func TestSharedAnswers(t *testing.T) {
 		{"a consistency token", hello("alice"), header(hello("alice"), "Kairship-Consistency-Token", "x"), 0, 2},
 		{"a consistency token, by an extension", hello("alice"), with(hello("alice"), "extensions", map[string]any{"consistencyToken": "x"}), 0, 2},
 		{"an unknown extension", hello("alice"), with(hello("alice"), "extensions", map[string]any{"x": 1}), 0, 2},
+		{"the client's name", hello("alice"), with(hello("alice"), "extensions", map[string]any{"clientLibrary": map[string]any{"name": "@apollo/client"}}), 0, 1},
 		{"no-cache", hello("alice"), header(hello("alice"), "Cache-Control", "max-age=3, No-Cache"), 0, 2},
 		{"max-age=0", hello("alice"), header(hello("alice"), "Cache-Control", "max-age=0"), 0, 2},
 		{"no-cache, by an extension", hello("alice"), with(hello("alice"), "extensions", map[string]any{"noCache": true}), 0, 2},

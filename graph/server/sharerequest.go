@@ -18,6 +18,9 @@ import (
 // where an operation has no header Cache-Control.
 const noCacheExtension = "noCache"
 
+// clientExtension is where Apollo's clients say their name and version.
+const clientExtension = "clientLibrary"
+
 // bringsMore reports whether a request brings something beside its operation that may
 // change the answer.
 func bringsMore(op *graphql.OperationContext, headers http.Header) bool {
@@ -25,7 +28,9 @@ func bringsMore(op *graphql.OperationContext, headers http.Header) bool {
 		return true
 	}
 	for name := range op.Extensions {
-		if name != persistedExtension && name != noCacheExtension {
+		switch name {
+		case persistedExtension, noCacheExtension, clientExtension:
+		default:
 			return true
 		}
 	}
