@@ -4,14 +4,17 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/pkg/quota"
 )
 
 // inFlight sends a query in the background, and returns where its body will be. Unlike do,
@@ -277,5 +280,47 @@ func TestErrorInFlight(t *testing.T) {
 		if got := s.executed.get("scope"); got != 3 {
 			t.Errorf("%s: executed %d times, want 3", document, got)
 		}
+	}
+}
+
+// TestNobodyGetsMoreThanTheirs has people ask the same at once while their rights change.
+// Time stands still, so no answer expires: each person always gets what they may see then.
+func TestNobodyGetsMoreThanTheirs(t *testing.T) {
+	const rounds = 150
+	s := startSharing(t, func(_ *counting, c *server.Config) {
+		c.Quotas = quota.New(quota.Limits{OperationsBurst: 100_000}, c.Now)
+	})
+	var people sync.WaitGroup
+	for i, person := range []string{"alice", "anna", "bob", "both", "mallory"} {
+		people.Go(func() {
+			random := rand.New(rand.NewPCG(1, uint64(i)))
+			rules := []string{"", "alpha", "beta", "alpha beta"}
+			may := rules[0]
+			s.grants.set(person, may)
+			for range rounds {
+				switch random.IntN(8) {
+				case 0:
+					may = rules[random.IntN(len(rules))]
+					s.grants.set(person, may)
+				case 1:
+					<-s.inFlightBody(t.Context(), t, person, `{"query":"mutation{touch}"}`)
+				case 2:
+					ctx, cancel := context.WithCancel(t.Context())
+					gone := s.inFlight(ctx, t, person)
+					cancel()
+					<-gone
+				default:
+					if got, want := <-s.inFlight(t.Context(), t, person), `{"data":{"scope":"`+may+`"}}`; got != want {
+						t.Errorf("%s got %s, want %s", person, got, want)
+						return
+					}
+				}
+			}
+		})
+	}
+	people.Wait()
+	s.busy.Wait()
+	if executed := s.executed.get("scope"); executed == 0 || executed >= 5*rounds/2 {
+		t.Errorf("executed %d times: nothing was shared", executed)
 	}
 }
