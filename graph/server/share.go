@@ -3,6 +3,7 @@ package server
 import (
 	"container/list"
 	"context"
+	"errors"
 	"net/http"
 	"sync"
 	"time"
@@ -55,6 +56,8 @@ type evaluation struct {
 	// not be shared.
 	done  chan struct{}
 	given *answer
+	// abandoned is set before done is closed, where the client went away.
+	abandoned bool
 	// kept is its place among those that are kept, and expires the end of that; nil and
 	// zero while it is under way.
 	kept     *list.Element
@@ -78,31 +81,29 @@ func newAnswers(cfg Config) *answers {
 // what run makes. Only the caller that executes it gets an error of it; all others run
 // then for themselves.
 func (s *answers) of(ctx context.Context, op *graphql.OperationContext, headers http.Header, run func(context.Context) (*answer, error)) (given *answer, shared bool, err error) {
-	if s == nil || !s.table.Allows(op.Operation) || bringsMore(op, headers) {
-		given, err = run(ctx)
-		return given, false, err
+	mayShare := s != nil && s.table.Allows(op.Operation) && !bringsMore(op, headers)
+	for mayShare {
+		grants, err := s.permissions.For(ctx)
+		if err != nil {
+			break // The execution says so in its own way.
+		}
+		asked, ok := askedBy(op, grants)
+		if !ok {
+			break
+		}
+		e, first := s.find(asked, noCache(op, headers))
+		if first {
+			upstream.From(ctx).Look(upstream.Answers, 0, 1)
+			given, err = s.make(ctx, e, grants, run)
+			return given, false, err
+		}
+		if given := s.await(ctx, e, grants); given != nil {
+			upstream.From(ctx).Look(upstream.Answers, 1, 0)
+			return given, true, nil
+		}
+		// Where its client went away, one of those who wait is the next to execute it.
+		mayShare = ctx.Err() == nil && e.abandoned
 	}
-	grants, err := s.permissions.For(ctx)
-	if err != nil {
-		given, err = run(ctx) // It says so in its own way.
-		return given, false, err
-	}
-	asked, ok := askedBy(op, grants)
-	if !ok {
-		given, err = run(ctx)
-		return given, false, err
-	}
-	e, first := s.find(asked, noCache(op, headers))
-	if first {
-		upstream.From(ctx).Look(upstream.Answers, 0, 1)
-		given, err = s.make(ctx, e, grants, run)
-		return given, false, err
-	}
-	if given := s.await(ctx, e, grants); given != nil {
-		upstream.From(ctx).Look(upstream.Answers, 1, 0)
-		return given, true, nil
-	}
-	upstream.From(ctx).Look(upstream.Answers, 0, 1)
 	given, err = run(ctx)
 	return given, false, err
 }
@@ -162,7 +163,10 @@ func (s *answers) await(ctx context.Context, e *evaluation, grants *authz.Visibi
 func (s *answers) make(ctx context.Context, e *evaluation, first *authz.Visibility, run func(context.Context) (*answer, error)) (*answer, error) {
 	var shared *answer
 	expires := &expiry{}
-	defer func() { s.finish(e, shared, expires.at()) }()
+	defer func() {
+		e.abandoned = errors.Is(ctx.Err(), context.Canceled)
+		s.finish(e, shared, expires.at())
+	}()
 	ctx, grants := authz.WithGrants(context.WithValue(ctx, expiryKey{}, expires), first)
 	made, err := run(ctx)
 	if err == nil && made.resp != nil && len(made.resp.Errors) == 0 && !made.live && ctx.Err() == nil && !grants.Changed() {

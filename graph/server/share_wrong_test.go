@@ -184,24 +184,29 @@ func TestRulesThatCannotBeListed(t *testing.T) {
 	}
 }
 
-// TestCanceledFirstRequest: those who wait for a request whose client goes away are
-// answered as if it had not been there.
+// TestCanceledFirstRequest: when the client of an execution goes away, one of those who
+// wait executes it for all of them.
 func TestCanceledFirstRequest(t *testing.T) {
 	s := startSharing(t, gated)
 	ctx, cancel := context.WithCancel(t.Context())
 	first := s.inFlight(ctx, t, "alice")
 	s.held(t)
-	others := []<-chan string{s.inFlight(t.Context(), t, "alice"), s.inFlight(t.Context(), t, "anna")}
-	s.waiting(t, 3)
+	var others []<-chan string
+	for i := range 10 {
+		others = append(others, s.inFlight(t.Context(), t, []string{"alice", "anna"}[i%2]))
+	}
+	s.waiting(t, 11)
 	cancel()
 	<-first
 	s.held(t)
-	s.held(t) // Each of the others is executed now.
 	close(s.gate)
 	for _, body := range others {
 		if got := <-body; got != alphas {
 			t.Errorf("got %s", got)
 		}
+	}
+	if got := s.executed.get("scope"); got != 2 {
+		t.Errorf("executed %d times, want 2", got)
 	}
 }
 
