@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +21,7 @@ func BenchmarkShared(b *testing.B) {
 		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{}}),
 		Authenticator: people, Authorizer: people,
 		Shared: server.SharedAnswers{Fields: testFields, Permissions: people, Bytes: 64 << 20},
-		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
+		Logger: slog.New(slog.DiscardHandler),
 		Quotas: quota.New(quota.Limits{OperationsPerSecond: 1e9, OperationsBurst: 1e9, CostPerSecond: 1e12, CostBurst: 1e12}, time.Now),
 	}
 	h, err := server.New(cfg)

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
 // permitted says the same of each caller.

@@ -73,7 +73,11 @@ func (e *expiry) at() time.Time {
 
 func (e *expiry) before(at time.Time) {
 	n := at.UnixNano()
-	for old := e.nanos.Load(); (old == 0 || n < old) && !e.nanos.CompareAndSwap(old, n); old = e.nanos.Load() {
+	for {
+		old := e.nanos.Load()
+		if old != 0 && old <= n || e.nanos.CompareAndSwap(old, n) {
+			return
+		}
 	}
 }
 

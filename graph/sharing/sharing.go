@@ -26,7 +26,7 @@ type field struct{ object, name string }
 func NewTable(schema *ast.Schema, shared Fields) *Table {
 	t := &Table{shared: map[field]bool{}}
 	for name, list := range shared {
-		for _, f := range strings.Fields(list) {
+		for f := range strings.FieldsSeq(list) {
 			t.shared[field{name, f}] = true
 			for _, def := range schema.Types {
 				if slices.Contains(def.Interfaces, name) {
@@ -91,7 +91,7 @@ func Problems(schema *ast.Schema, shared, alone Fields) []string {
 	}
 	for _, list := range []Fields{shared, alone} {
 		for name, fields := range list {
-			for _, f := range strings.Fields(fields) {
+			for f := range strings.FieldsSeq(fields) {
 				if def := schema.Types[name]; def == nil || def.Fields.ForName(f) == nil {
 					problems = append(problems, fmt.Sprintf("%s.%s is listed and does not exist", name, f))
 				}

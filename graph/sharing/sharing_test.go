@@ -81,7 +81,7 @@ func TestAllows(t *testing.T) {
 // TestNothingOfTheCallerIsShared names what must not be shared, whoever edits the lists.
 func TestNothingOfTheCallerIsShared(t *testing.T) {
 	for name, fields := range sharing.Shared {
-		for _, f := range strings.Fields(fields) {
+		for f := range strings.FieldsSeq(fields) {
 			if slices.Contains([]string{"viewer", "username", "groups", "can", "kubeconfig", "lag", "resources"}, f) && name+"."+f != "InstanceSummary.resources" {
 				t.Errorf("%s.%s depends on more than grants", name, f)
 			}
