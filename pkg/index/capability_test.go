@@ -1,12 +1,15 @@
 package index_test
 
 import (
+	"context"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -28,61 +31,142 @@ func watched(t *testing.T, rows ...indextest.Row) (*indextest.Index, *index.Clie
 	return x, clientWith(t, index.Config{REST: &rest.Config{Host: x.URL}, Now: now.Now}), now, &all
 }
 
-// takesSQL asks a client what it thinks of its index.
-func takesSQL(t *testing.T, c *index.Client) bool {
+// The messages of an index that accepts no SQL.
+const (
+	gateIsOff       = "the feature gate AllowParameterizedSQLQuery of clusterpedia-apiserver is off"
+	anotherDatabase = "the database of Clusterpedia is neither PostgreSQL nor SQLite"
+)
+
+// refused checks that an error is the refusal of an index that accepts no SQL.
+func refused(t *testing.T, err error, message string) {
 	t.Helper()
-	can, err := c.CanFilterPlacement(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	if apierror.CodeOf(err) != apierror.CodeIndexUnavailable || !strings.Contains(err.Error(), message) {
+		t.Errorf("got %v, want %s: %s", err, apierror.CodeIndexUnavailable, message)
 	}
-	return can
 }
+
+var anyDeployment = index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha"}, Limit: 5}
 
 func TestWhatTheIndexCanDoIsFoundOut(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		database indextest.Database
 		gate     bool
-		want     bool
-		field    string
-		requests int64
-		why      string
+		// field is how a field is written; empty where nothing may be asked.
+		field   string
+		refused string
+		looks   int64
+		why     string
 	}{
-		{"SQLite", indextest.SQLite, true, true, "CAST(JSON_EXTRACT(object, ?) AS TEXT)", 2, "the gate, then SQLite's own function"},
-		{"PostgreSQL", indextest.Postgres, true, true, "(object #>> CAST(? AS text[]))", 3, "SQLite's function is not there"},
-		{"another database", indextest.Other, true, false, "", 3, "its SQL is not known"},
-		{"gate off", indextest.SQLite, false, false, "", 1, "without the gate no SQL is even looked at"},
-		{"gate off, PostgreSQL", indextest.Postgres, false, false, "", 1, "without the gate no SQL is even looked at"},
+		{"SQLite", indextest.SQLite, true, "CAST(JSON_EXTRACT(object, ?) AS TEXT)", "", 2, "the gate, then SQLite's own function"},
+		{"PostgreSQL", indextest.Postgres, true, "(object #>> CAST(? AS text[]))", "", 3, "SQLite's function is not there"},
+		{"another database", indextest.Other, true, "", anotherDatabase, 4, "neither function is there, and the database answers"},
+		{"gate off", indextest.SQLite, false, "", gateIsOff, 1, "without the gate no SQL is even looked at"},
+		{"gate off, PostgreSQL", indextest.Postgres, false, "", gateIsOff, 1, "without the gate no SQL is even looked at"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x, c, now, all := watched(t)
 			x.Behind(tt.database)
 			x.AcceptSQL(tt.gate)
-			if got := takesSQL(t, c); got != tt.want {
-				t.Errorf("takes SQL: %v, want %v: %s", got, tt.want, tt.why)
+			list := func() int64 {
+				before := all.Load()
+				q := anyDeployment
+				q.Fields = []index.FieldEquals{{Path: []string{"type"}, Value: "x"}}
+				_, err := c.List(t.Context(), q)
+				if tt.refused != "" {
+					refused(t, err, tt.refused)
+				}
+				return all.Load() - before
 			}
-			if got := all.Load(); got != tt.requests {
-				t.Errorf("it took %d requests to find out, want %d: %s", got, tt.requests, tt.why)
+			asked, again := int64(1), int64(1)
+			if tt.refused != "" {
+				asked, again = 0, tt.looks
+			}
+			if got := list(); got != tt.looks+asked {
+				t.Errorf("it took %d requests, want %d: %s", got, tt.looks+asked, tt.why)
 			}
 			now.Advance(time.Minute - time.Second)
-			takesSQL(t, c)
-			if got := all.Load(); got != tt.requests {
-				t.Errorf("within a minute it was looked for again: %d requests", got)
+			if got := list(); got != again {
+				t.Errorf("within a minute it took %d requests, want %d: only that it cannot be read is not remembered", got, again)
 			}
 			now.Advance(time.Second)
-			takesSQL(t, c)
-			if got := all.Load(); got != 2*tt.requests {
-				t.Errorf("after a minute there were %d requests, want %d", got, 2*tt.requests)
+			if got := list(); got != tt.looks+asked {
+				t.Errorf("after a minute it took %d requests, want %d", got, tt.looks+asked)
+			}
+			sent := x.Requests()
+			if tt.refused != "" {
+				if len(sent) > 0 {
+					t.Errorf("it was asked %v", sent)
+				}
+				return
 			}
 			// The dialect shows in what is sent. SQLite can't run PostgreSQL's.
-			_, _ = c.List(t.Context(), index.ListQuery{
-				Types: workloadTypes, Clusters: []string{"k-alpha"}, Limit: 5, Fields: []index.FieldEquals{{Path: []string{"type"}, Value: "x"}},
-			})
-			sent := x.Requests()
-			if got := sent[len(sent)-1].Get("whereSQLStatement"); !strings.Contains(got, tt.field) || (tt.field == "") != (got == "") {
+			if got := sent[len(sent)-1].Get("whereSQLStatement"); !strings.Contains(got, tt.field) {
 				t.Errorf("sent %q, want %q in it", got, tt.field)
 			}
 		})
+	}
+}
+
+// A database that is away fails the probes too, and is not taken for another one.
+func TestADatabaseThatIsAway(t *testing.T) {
+	x, c, _, _ := watched(t)
+	x.Answer(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("whereSQLJSONParams") == "not base64" {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		w.WriteHeader(http.StatusInternalServerError)
+	})
+	refused(t, c.Ping(t.Context()), "HTTP status 500")
+}
+
+func TestAnIndexThatCannotBeRead(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		disable func(*indextest.Index)
+		message string
+	}{
+		{"gate off", func(x *indextest.Index) { x.AcceptSQL(false) }, gateIsOff},
+		{"another database", func(x *indextest.Index) { x.Behind(indextest.Other) }, anotherDatabase},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			x, c, _, _ := watched(t, row(index.Deployments, "k-alpha", "shop", secret))
+			tt.disable(x)
+			for question, ask := range questions {
+				t.Run(question, func(t *testing.T) { refused(t, ask(t.Context(), c), tt.message) })
+			}
+			t.Run("Ping", func(t *testing.T) { refused(t, c.Ping(t.Context()), tt.message) })
+			if n := len(x.Requests()); n > 0 {
+				t.Errorf("%d questions were asked", n)
+			}
+			x.AcceptSQL(true)
+			x.Behind(indextest.SQLite)
+			for question, ask := range questions {
+				t.Run(question+", mended", func(t *testing.T) {
+					if err := ask(t.Context(), c); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		})
+	}
+}
+
+// What the index cannot select by is never passed over.
+func TestStatesAreNotSelectedByTheIndex(t *testing.T) {
+	x, c, _, _ := watched(t, row(index.Deployments, "k-alpha", "shop", "web"))
+	for name, q := range map[string]index.ListQuery{"cluster": {Projected: &index.Projected{}}, "health": {Health: []string{"HEALTHY"}}} {
+		q.Types, q.Clusters, q.Limit = workloadTypes, []string{"k-alpha"}, 5
+		if page, err := c.List(t.Context(), q); err == nil {
+			t.Errorf("%s: listed %v", name, describeAll(page.Items))
+		}
+		if parts, err := c.ListParts(t.Context(), q, []index.Part{{Cluster: "k-alpha"}, {Cluster: "k-beta"}}); err == nil {
+			t.Errorf("%s: listed %v", name, parts)
+		}
+	}
+	if n := len(x.Requests()); n > 0 {
+		t.Errorf("%d requests", n)
 	}
 }
 
@@ -90,27 +174,11 @@ func TestWhatTheIndexCanDoIsFoundOut(t *testing.T) {
 func TestFindingOutIsNotCounted(t *testing.T) {
 	_, c, _, all := watched(t)
 	ctx, recorder := upstream.With(t.Context())
-	if _, err := c.List(ctx, index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha"}, Limit: 5}); err != nil {
+	if _, err := c.List(ctx, anyDeployment); err != nil {
 		t.Fatal(err)
 	}
 	if all.Load() != 3 || recorder.Requests(upstream.Index) != 1 {
 		t.Errorf("%d requests of which %d are counted, want 3 and 1", all.Load(), recorder.Requests(upstream.Index))
-	}
-}
-
-func TestTheGateIsSwitchedOn(t *testing.T) {
-	x, c, now, _ := watched(t, row(index.Deployments, "k-alpha", "shop", "web"))
-	x.AcceptSQL(false)
-	if takesSQL(t, c) {
-		t.Fatal("the gate is off")
-	}
-	x.AcceptSQL(true)
-	if takesSQL(t, c) {
-		t.Error("within a minute nobody looks")
-	}
-	now.Advance(time.Minute)
-	if !takesSQL(t, c) {
-		t.Error("after a minute it was not noticed")
 	}
 }
 
@@ -119,6 +187,7 @@ func TestTheGateIsSwitchedOn(t *testing.T) {
 func TestTheGateIsSwitchedOff(t *testing.T) {
 	alpha, beta := row(index.Deployments, "k-alpha", "shop", "web"), row(index.Deployments, "k-beta", "shop", "api")
 	member, ops := row(index.Deployments, "m1", "shop", "web"), row(index.Deployments, "k-alpha", "ops", "agent")
+	pod, foreign := owned(row(index.Pods, "m1", "shop", "web-0"), "web"), owned(row(index.Pods, "k-other", "shop", "api-0"), "api")
 	wanted := index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 10, WithCount: true}
 	selector, err := index.ParseSelector("app=web")
 	if err != nil {
@@ -145,7 +214,7 @@ func TestTheGateIsSwitchedOff(t *testing.T) {
 			q := wanted
 			q.Clusters, q.Scopes = []string{"k-beta", "m1"}, []index.Scope{{Cluster: "k-alpha", Namespaces: []string{"ops"}}}
 			return listed(t, c, q)
-		}, []string{describeRow(ops), describeRow(beta), describeRow(member), "not counted", "more: false"}, "a user may see some namespaces only"},
+		}, []string{describeRow(ops), describeRow(beta), describeRow(member), "3", "more: false"}, "a user may see some namespaces only"},
 		{"a label", func(c *index.Client) ([]string, error) {
 			q := wanted
 			q.Clusters, q.Selector = []string{"k-alpha", "k-beta", "m1"}, selector
@@ -167,16 +236,24 @@ func TestTheGateIsSwitchedOff(t *testing.T) {
 		}, []string{describeRow(ops), "1", "more: false", "0", "more: false"}, "a part's filter counts"},
 		{"exact objects", func(c *index.Client) ([]string, error) {
 			objects, err := c.GetMany(t.Context(), []index.Key{key(beta), key(row(index.Deployments, "k-beta", "shop", "none"))}, index.Whole)
-			return []string{found(objects)[key(beta)]}, err
+			if err != nil {
+				return nil, err
+			}
+			return []string{found(objects)[key(beta)]}, nil
 		}, []string{describeRow(beta)}, "an object that is there is not missing"},
+		{"owned objects", func(c *index.Client) ([]string, error) {
+			objects, err := c.Owned(t.Context(), index.OwnedQuery{Type: index.Pods, Owners: []index.Owner{{Cluster: "m1", UID: "web"}}})
+			if err != nil {
+				return nil, err
+			}
+			return describeAll(objects[index.Owner{Cluster: "m1", UID: "web"}]), nil
+		}, []string{describeRow(pod)}, "what others own is nobody's business"},
+		{"readiness", func(c *index.Client) ([]string, error) { return []string{"ready"}, c.Ping(t.Context()) }, []string{"ready"}, "a replica says what is wrong"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			x, c, now, all := watched(t, alpha, beta, member, ops)
-			if !takesSQL(t, c) {
-				t.Fatal("the gate is on")
-			}
-			x.AcceptSQL(false)
-			for range 2 { // At once, and when it was noticed.
+			x, c, _, all := watched(t, alpha, beta, member, ops, pod, foreign)
+			read := func() {
+				t.Helper()
 				got, err := tt.read(c)
 				if err != nil {
 					t.Fatal(err)
@@ -185,15 +262,19 @@ func TestTheGateIsSwitchedOff(t *testing.T) {
 					t.Errorf("read %q, want %q: %s", got, tt.want, tt.why)
 				}
 			}
-			if takesSQL(t, c) {
-				t.Error("it was not noticed")
+			read()
+			x.AcceptSQL(false)
+			for range 2 { // At once, and when it was noticed.
+				_, err := tt.read(c)
+				refused(t, err, gateIsOff)
 			}
 			before := all.Load()
-			now.Advance(time.Minute)
-			x.AcceptSQL(true)
-			if !takesSQL(t, c) || all.Load() != before+2 {
-				t.Error("it was not noticed that the gate is on again")
+			refused(t, c.Ping(t.Context()), gateIsOff)
+			if got := all.Load() - before; got != 1 {
+				t.Errorf("it took %d requests to refuse, want 1: it was not noticed", got)
 			}
+			x.AcceptSQL(true)
+			read()
 		})
 	}
 }
@@ -235,36 +316,34 @@ func TestAnIndexThatPassesOverSQL(t *testing.T) {
 // What was known goes on to hold while the index can't be asked.
 func TestFindingOutFails(t *testing.T) {
 	x, c, now, all := watched(t)
-	broken := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }
-	x.Answer(broken)
+	x.Answer(status(503, ""))
 	for range 2 {
-		if _, err := c.CanFilterPlacement(t.Context()); apierror.CodeOf(err) != apierror.CodeIndexUnavailable {
-			t.Errorf("got %v, want %s", err, apierror.CodeIndexUnavailable)
-		}
+		_, err := c.List(t.Context(), anyDeployment)
+		refused(t, err, "HTTP status 503")
 	}
 	if all.Load() != 2 {
 		t.Errorf("%d requests, want one each time: a failure is not remembered", all.Load())
 	}
 	x.Answer(nil)
-	if !takesSQL(t, c) {
-		t.Fatal("it was not found out after the failure")
-	}
+	ping(t, c)
 	now.Advance(time.Minute)
-	x.Answer(broken)
-	if !takesSQL(t, c) {
-		t.Error("what was known was forgotten")
+	x.Answer(status(503, ""))
+	_, err := c.List(t.Context(), anyDeployment)
+	refused(t, err, "HTTP status 503")
+	x.Answer(nil)
+	before := all.Load()
+	if _, err := c.List(t.Context(), anyDeployment); err != nil {
+		t.Error(err)
 	}
-	if _, err := c.List(t.Context(), index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha"}, Limit: 5}); apierror.CodeOf(err) != apierror.CodeIndexUnavailable {
-		t.Errorf("the request itself tells that the index is away: got %v", err)
+	if got := all.Load() - before; got != 1 {
+		t.Errorf("it took %d requests, want 1: what was known was forgotten", got)
 	}
 }
 
 // While one caller looks again, nobody waits for it.
 func TestFindingOutAgainHoldsNobodyUp(t *testing.T) {
 	x, c, now, _ := watched(t)
-	if !takesSQL(t, c) {
-		t.Fatal("the gate is on")
-	}
+	ping(t, c)
 	now.Advance(time.Minute)
 	looking, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -273,14 +352,61 @@ func TestFindingOutAgainHoldsNobodyUp(t *testing.T) {
 			once.Do(func() { close(looking); <-goOn })
 		}
 	})
-	done := make(chan bool)
-	go func() { done <- takesSQL(t, c) }()
+	done := make(chan error)
+	go func() { done <- c.Ping(t.Context()) }()
 	<-looking
-	if !takesSQL(t, c) { // Would wait for ever if it waited.
-		t.Error("what was known was forgotten")
-	}
+	ping(t, c) // Would wait for ever if it waited.
 	close(goOn)
-	if !<-done {
-		t.Error("the one who looked found nothing")
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
+}
+
+// held is an index, its gate off, that answers when it may.
+type held struct {
+	requests atomic.Int64
+	may      chan struct{}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (h *held) RoundTrip(r *http.Request) (*http.Response, error) {
+	h.requests.Add(1)
+	<-h.may
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`)), Request: r}, nil
+}
+
+// However many ask an index that cannot be read, one at a time finds out; whoever leaves
+// takes nothing from the others.
+func TestManyFindOutTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &held{may: make(chan struct{})}
+		c := clientWith(t, index.Config{REST: &rest.Config{Host: "http://index", Transport: h}, Timeout: time.Hour})
+		first, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := c.List(first, anyDeployment)
+			left <- err
+		}()
+		synctest.Wait() // It looks.
+		const many = 50
+		errs := make(chan error, many)
+		for range many {
+			go func() {
+				_, err := c.List(t.Context(), anyDeployment)
+				errs <- err
+			}()
+		}
+		synctest.Wait()
+		leave()
+		if err := <-left; apierror.CodeOf(err) != apierror.CodeTimeout {
+			t.Errorf("who left got %v", err)
+		}
+		close(h.may)
+		for range many {
+			refused(t, <-errs, gateIsOff)
+		}
+		if got := h.requests.Load(); got != 1 {
+			t.Errorf("%d questions cost %d requests, want 1", many, got)
+		}
+	})
 }

@@ -6,8 +6,6 @@ import (
 	"net/url"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
 )
@@ -135,70 +133,6 @@ func TestPagesWhileObjectsComeAndGo(t *testing.T) {
 				q := index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha", "k-beta"}, Order: order, Limit: limit}
 				newChurn(t, seed, 200, 5, someRow).check(t, q)
 			})
-		}
-	}
-}
-
-// Without SQL a page is found by scanning to it, in several requests, and the list
-// changes between these too.
-func TestPagesWhileObjectsComeAndGoWithoutSQL(t *testing.T) {
-	many := func(r *rand.Rand) indextest.Row {
-		one := someRow(r)
-		one.Name = fmt.Sprintf("w%04d", r.IntN(2000))
-		one.CreatedAt = one.CreatedAt.UTC() // See pagedRows.
-		return one
-	}
-	for _, tt := range []struct {
-		name  string
-		limit int
-		order index.Order
-		why   string
-	}{
-		{"small pages", 97, index.Order{}, "most scans end in the middle of a batch"},
-		{"the largest page", 500, index.Order{}, "a page is as large as a batch of the scan"},
-		{"nearly the largest page", 482, index.Order{Field: index.OrderByName, Desc: true}, "a page ends at the seam of two batches"},
-		{"by time", 450, index.Order{Field: index.OrderByCreation}, "objects of one second are told apart by the rest"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			c := newChurn(t, 7, 1700, 12, many)
-			c.x.AcceptSQL(false)
-			c.check(t, index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha", "k-beta"}, Order: tt.order, Limit: tt.limit})
-		})
-	}
-}
-
-// What the index can't filter is sifted here, and then a batch may hold little:
-// an object that two batches share is still one.
-func TestSparsePagesWithoutSQL(t *testing.T) {
-	var rows []indextest.Row
-	var want []string
-	for i := range 3000 {
-		r := row(index.Deployments, "k-alpha", "ops", fmt.Sprintf("w%04d", i))
-		// Those that are wanted stand where two batches of a scan meet, and far away.
-		if i%450 < 10 || i > 2990 {
-			r.Namespace = "shop"
-			want = append(want, r.Name)
-		}
-		rows = append(rows, r)
-	}
-	x := indextest.New(t, rows...)
-	x.AcceptSQL(false)
-	for _, limit := range []int{10, 12, 500} {
-		q := index.ListQuery{
-			Types: workloadTypes, Order: index.Order{Field: index.OrderByName}, Limit: limit,
-			// Scopes that differ can't be asked for.
-			Scopes: []index.Scope{{Cluster: "k-alpha", Namespaces: []string{"shop"}}, {Cluster: "k-beta", EveryNamespace: true}},
-		}
-		var got []string
-		if err := pages(t.Context(), clientOf(t, x), q, func(p *index.Page) {
-			for _, o := range p.Items {
-				got = append(got, o.Meta.Name)
-			}
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("by %d (-want +got):\n%s", limit, diff)
 		}
 	}
 }

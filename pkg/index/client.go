@@ -134,7 +134,7 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 			return refusal
 		}
 		if callerCtx.Err() != nil {
-			return apierror.Wrap(callerCtx.Err(), apierror.CodeTimeout, "The index did not answer before the request's deadline")
+			return pastDeadline(callerCtx)
 		}
 		return unavailable(withoutURL(err), "%s", message)
 	}
@@ -216,6 +216,11 @@ func (e *statusError) Error() string {
 		body = body[:most] + "…"
 	}
 	return "HTTP status " + strconv.Itoa(e.status) + ": " + body
+}
+
+// pastDeadline is the error of a caller who is gone, or can wait no longer.
+func pastDeadline(ctx context.Context) error {
+	return apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "The index did not answer before the request's deadline")
 }
 
 func unavailable(cause error, format string, args ...any) error {

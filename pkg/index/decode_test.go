@@ -26,9 +26,13 @@ import (
 func served(t *testing.T, items string) ([]*index.Object, error) {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.Contains(r.URL.Query().Get("whereSQLJSONParams"), " ") {
-			w.WriteHeader(http.StatusUnprocessableEntity) // It accepts SQL: the probe is answered so.
+		q, items := r.URL.Query(), items
+		switch { // It accepts SQL: the probes are answered so.
+		case strings.Contains(q.Get("whereSQLJSONParams"), " "):
+			w.WriteHeader(http.StatusUnprocessableEntity)
 			return
+		case strings.Contains(q.Get("whereSQLStatement"), "sqlite_version"):
+			items = "[]"
 		}
 		_, _ = w.Write([]byte(`{"kind":"CollectionResource","resourceTypes":[],"items":` + items + `,"remainingItemCount":7}`))
 	}))

@@ -95,25 +95,22 @@ func TestDetail(t *testing.T) {
 	} {
 		for _, how := range slices.Sorted(maps.Keys(reads)) {
 			t.Run(tt.name+", "+how, func(t *testing.T) {
-				bothWays(t, func(t *testing.T, takesSQL bool) {
-					a, b := row(tt.of, "m1", "shop", "a"), row(tt.of, "m2", "shop", "b")
-					a.Body = map[string]any{"spec": map[string]any{"replicas": 2, indextest.NewField: true}}
-					b.Body = a.Body
-					// The same name in another cluster and namespace is another object.
-					x := indextest.New(t, a, b, row(tt.of, "m3", "shop", "a"))
-					x.AcceptSQL(takesSQL)
-					objects := reads[how](t, clientOf(t, x), tt.of, tt.detail)
-					want := []string{"m1/" + tt.of.Kind + "/shop/a", "m2/" + tt.of.Kind + "/shop/b"}
-					if diff := cmp.Diff(want, describeAll(objects)); diff != "" {
-						t.Fatalf("-want +got:\n%s", diff)
+				a, b := row(tt.of, "m1", "shop", "a"), row(tt.of, "m2", "shop", "b")
+				a.Body = map[string]any{"spec": map[string]any{"replicas": 2, indextest.NewField: true}}
+				b.Body = a.Body
+				// The same name in another cluster and namespace is another object.
+				x := indextest.New(t, a, b, row(tt.of, "m3", "shop", "a"))
+				objects := reads[how](t, clientOf(t, x), tt.of, tt.detail)
+				want := []string{"m1/" + tt.of.Kind + "/shop/a", "m2/" + tt.of.Kind + "/shop/b"}
+				if diff := cmp.Diff(want, describeAll(objects)); diff != "" {
+					t.Fatalf("-want +got:\n%s", diff)
+				}
+				for _, o := range objects {
+					checkDetail(t, o, tt.body, tt.newer, tt.manifest, tt.why)
+					if want := tt.of.GroupVersionResource().GroupVersion().String(); o.APIVersion != want {
+						t.Errorf("the object says that it is %s, not %s", o.APIVersion, want)
 					}
-					for _, o := range objects {
-						checkDetail(t, o, tt.body, tt.newer, tt.manifest, tt.why)
-						if want := tt.of.GroupVersionResource().GroupVersion().String(); o.APIVersion != want {
-							t.Errorf("the object says that it is %s, not %s", o.APIVersion, want)
-						}
-					}
-				})
+				}
 			})
 		}
 	}
@@ -159,12 +156,9 @@ func TestKindWithoutEndpoint(t *testing.T) {
 // their names are asked for in all clusters at once, is not in the answer.
 func TestExactIsExact(t *testing.T) {
 	of := index.Deployments
-	bothWays(t, func(t *testing.T, takesSQL bool) {
-		x := indextest.New(t, row(of, "m1", "shop", "a"), row(of, "m1", "shop", "b"), row(of, "m2", "shop", "a"), row(of, "m2", "shop", "b"), row(of, "m2", "ops", "a"))
-		x.AcceptSQL(takesSQL)
-		got := reads["exact"](t, clientOf(t, x), of, index.Known)
-		if diff := cmp.Diff([]string{"m1/Deployment/shop/a", "m2/Deployment/shop/b"}, describeAll(got)); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
-	})
+	x := indextest.New(t, row(of, "m1", "shop", "a"), row(of, "m1", "shop", "b"), row(of, "m2", "shop", "a"), row(of, "m2", "shop", "b"), row(of, "m2", "ops", "a"))
+	got := reads["exact"](t, clientOf(t, x), of, index.Known)
+	if diff := cmp.Diff([]string{"m1/Deployment/shop/a", "m2/Deployment/shop/b"}, describeAll(got)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }

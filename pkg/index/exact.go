@@ -15,20 +15,17 @@ func (c *Client) GetMany(ctx context.Context, keys []Key, detail Detail) (map[Ke
 	if len(keys) == 0 {
 		return map[Key]*Object{}, nil
 	}
-	if len(keys) == 1 {
-		if o, foundOut, err := c.getOne(ctx, keys[0], detail); foundOut || err != nil {
-			return keyed(keys, slices.DeleteFunc([]*Object{o}, func(o *Object) bool { return o == nil })), err
-		}
-	}
 	return ask(ctx, c, func(d *dialect) (map[Key]*Object, error) {
-		if d == nil {
-			return c.getManyByNames(ctx, keys, detail)
+		if len(keys) == 1 {
+			if o, foundOut, err := c.getOne(ctx, keys[0], detail); foundOut || err != nil {
+				return keyed(keys, slices.DeleteFunc([]*Object{o}, func(o *Object) bool { return o == nil })), err
+			}
 		}
-		return c.getManyBySQL(ctx, d, keys, detail)
+		return c.getExact(ctx, d, keys, detail)
 	})
 }
 
-func (c *Client) getManyBySQL(ctx context.Context, d *dialect, keys []Key, detail Detail) (map[Key]*Object, error) {
+func (c *Client) getExact(ctx context.Context, d *dialect, keys []Key, detail Detail) (map[Key]*Object, error) {
 	requests, err := d.exactRequests(keys)
 	if err != nil {
 		return nil, err

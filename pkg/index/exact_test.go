@@ -52,23 +52,21 @@ func TestGetMany(t *testing.T) {
 	elsewhere := row(index.Deployments, "k-none", "ops", "a")
 	older := row(index.Type{Group: "apps", Version: "v1beta1", Resource: "deployments", Kind: "Deployment"}, "k-alpha", "ops", "a")
 	for _, tt := range []struct {
-		name  string
-		keys  []indextest.Row
-		want  []indextest.Row
-		plain int
-		why   string
+		name string
+		keys []indextest.Row
+		want []indextest.Row
+		why  string
 	}{
-		{"one", []indextest.Row{alphaA}, []indextest.Row{alphaA}, 1, "one object"},
-		{"a diagonal", []indextest.Row{alphaA, alphaB}, []indextest.Row{alphaA, alphaB}, 1, "ops/b and shop/a were not asked for"},
-		{"kinds and clusters", []indextest.Row{alphaA, memberA, set}, []indextest.Row{alphaA, memberA, set}, 3, "one name in three places is three objects"},
-		{"without namespace", []indextest.Row{namespace, member, alphaA}, []indextest.Row{namespace, member, alphaA}, 3, "two kinds may share a name"},
-		{"missing", []indextest.Row{alphaA, missing, elsewhere}, []indextest.Row{alphaA}, 2, "what is not there is not in the result"},
-		{"all missing", []indextest.Row{missing}, nil, 1, "nothing is there"},
-		{"twice", []indextest.Row{alphaA, alphaA}, []indextest.Row{alphaA}, 1, "a key is a key however often it is asked for"},
-		{"another version", []indextest.Row{older}, nil, 1, "it is collected in one version only"},
+		{"one", []indextest.Row{alphaA}, []indextest.Row{alphaA}, "one object"},
+		{"a diagonal", []indextest.Row{alphaA, alphaB}, []indextest.Row{alphaA, alphaB}, "ops/b and shop/a were not asked for"},
+		{"kinds and clusters", []indextest.Row{alphaA, memberA, set}, []indextest.Row{alphaA, memberA, set}, "one name in three places is three objects"},
+		{"without namespace", []indextest.Row{namespace, member, alphaA}, []indextest.Row{namespace, member, alphaA}, "two kinds may share a name"},
+		{"missing", []indextest.Row{alphaA, missing, elsewhere}, []indextest.Row{alphaA}, "what is not there is not in the result"},
+		{"all missing", []indextest.Row{missing}, nil, "nothing is there"},
+		{"twice", []indextest.Row{alphaA, alphaA}, []indextest.Row{alphaA}, "a key is a key however often it is asked for"},
+		{"another version", []indextest.Row{older}, nil, "it is collected in one version only"},
 	} {
-		bothWays(t, func(t *testing.T, takesSQL bool) {
-			x.AcceptSQL(takesSQL)
+		t.Run(tt.name, func(t *testing.T) {
 			c := clientOf(t, x)
 			for _, detail := range []index.Detail{index.Whole, index.Metadata} {
 				var keys []index.Key
@@ -86,22 +84,18 @@ func TestGetMany(t *testing.T) {
 					want[key(r)] = describeRow(r)
 				}
 				if diff := cmp.Diff(want, found(got)); diff != "" {
-					t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, diff)
+					t.Errorf("%s (-want +got):\n%s", tt.why, diff)
 				}
 				for _, o := range got {
 					if o.MetadataOnly() != (detail == index.Metadata) {
-						t.Errorf("%s: %s says of its metadata alone: %v", tt.name, describe(o), o.MetadataOnly())
+						t.Errorf("%s says of its metadata alone: %v", describe(o), o.MetadataOnly())
 					}
 				}
 				if diff := cmp.Diff(asked, keys); diff != "" {
-					t.Errorf("%s: the caller's keys were changed:\n%s", tt.name, diff)
+					t.Errorf("the caller's keys were changed:\n%s", diff)
 				}
-				requests := 1
-				if !takesSQL {
-					requests = tt.plain
-				}
-				if got := recorder.Requests(upstream.Index); got != requests {
-					t.Errorf("%s: it cost %d requests, want %d", tt.name, got, requests)
+				if got := recorder.Requests(upstream.Index); got != 1 {
+					t.Errorf("it cost %d requests, want 1", got)
 				}
 			}
 		})
@@ -168,31 +162,6 @@ func TestGetManyInParts(t *testing.T) {
 				t.Errorf("a request of %d bytes is too near what API servers take", most)
 			}
 		})
-	}
-}
-
-// Without SQL the names of a kind and cluster are asked for some hundred at a time.
-func TestGetManyByNamesInParts(t *testing.T) {
-	var rows []indextest.Row
-	var keys []index.Key
-	for i := range 1203 {
-		r := row(index.Deployments, "k-alpha", fmt.Sprintf("ns%d", i%7), fmt.Sprintf("w%d", i))
-		if keys = append(keys, key(r)); i%2 == 0 {
-			rows = append(rows, r)
-		}
-	}
-	x := indextest.New(t, rows...)
-	x.AcceptSQL(false)
-	ctx, recorder := upstream.With(t.Context())
-	got, err := clientOf(t, x).GetMany(ctx, keys, index.Whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(got) != len(rows) {
-		t.Errorf("found %d objects of %d", len(got), len(rows))
-	}
-	if n := recorder.Requests(upstream.Index); n != 3 {
-		t.Errorf("it cost %d requests, want 3", n)
 	}
 }
 

@@ -42,7 +42,7 @@ var questions = map[string]func(context.Context, *index.Client) error{
 		return err
 	},
 	"Owned": func(ctx context.Context, c *index.Client) error {
-		_, err := c.Owned(ctx, index.OwnedQuery{Type: index.Pods, Owners: []index.Owner{{Cluster: "k-alpha", UID: secret}}, Via: []index.Type{index.ReplicaSets}, Namespaces: []string{secret}})
+		_, err := c.Owned(ctx, index.OwnedQuery{Type: index.Pods, Owners: []index.Owner{{Cluster: "k-alpha", UID: secret}}, Via: []index.Type{index.ReplicaSets}})
 		return err
 	},
 }
@@ -121,59 +121,56 @@ func TestFailures(t *testing.T) {
 		{name: "a beginning", answer: begin, timeout: 20 * time.Millisecond, before: answered, want: apierror.CodeIndexUnavailable, message: "broke off"},
 		{name: "a beginning, and the caller can't wait", answer: begin, deadline: 20 * time.Millisecond, before: answered, want: apierror.CodeTimeout, message: "before the request's deadline"},
 	} {
-		bothWays(t, func(t *testing.T, accepts bool) {
-			for question, ask := range questions {
-				t.Run(tt.name+"/"+question, func(t *testing.T) {
-					var err error
-					var recorder *upstream.Recorder
-					// Time runs from before a request is sent. Where it was over too early
-					// for what is looked at, there is more of it.
-					for deadline, timeout := tt.deadline, tt.timeout; ; deadline, timeout = 2*deadline, 2*timeout {
-						if deadline+timeout > 20*time.Second {
-							t.Fatal("no request comes as far as it should, however long it has")
-						}
-						x, l := indextest.New(t), &line{}
-						x.AcceptSQL(accepts)
-						c := clientWith(t, index.Config{REST: &rest.Config{Host: x.URL, WrapTransport: l.wrap}})
-						c.LimitAnswers(2 << 20)
-						x.Answer(nil)
-						takesSQL(t, c)
-						l.sent.Store(0)
-						l.begun.Store(0)
-						x.Answer(tt.answer)
-						if tt.answer == nil {
-							x.Close()
-						}
-						if timeout > 0 {
-							c.LimitTime(timeout)
-						}
-						var ctx context.Context
-						ctx, recorder = upstream.With(t.Context())
-						cancel := func() {}
-						if deadline > 0 {
-							ctx, cancel = context.WithTimeout(ctx, deadline)
-						}
-						err = ask(ctx, c)
-						cancel()
-						if tt.before == nil || tt.before(x, l) {
-							break
-						}
+		for question, ask := range questions {
+			t.Run(tt.name+"/"+question, func(t *testing.T) {
+				var err error
+				var recorder *upstream.Recorder
+				// Time runs from before a request is sent. Where it was over too early
+				// for what is looked at, there is more of it.
+				for deadline, timeout := tt.deadline, tt.timeout; ; deadline, timeout = 2*deadline, 2*timeout {
+					if deadline+timeout > 20*time.Second {
+						t.Fatal("no request comes as far as it should, however long it has")
 					}
-					if got := apierror.CodeOf(err); err == nil || got != tt.want {
-						t.Fatalf("got %v (%s), want %s", err, got, tt.want)
+					x, l := indextest.New(t), &line{}
+					c := clientWith(t, index.Config{REST: &rest.Config{Host: x.URL, WrapTransport: l.wrap}})
+					c.LimitAnswers(2 << 20)
+					x.Answer(nil)
+					ping(t, c)
+					l.sent.Store(0)
+					l.begun.Store(0)
+					x.Answer(tt.answer)
+					if tt.answer == nil {
+						x.Close()
 					}
-					if !strings.Contains(err.Error(), tt.message) {
-						t.Errorf("got %q, want %q in it", err, tt.message)
+					if timeout > 0 {
+						c.LimitTime(timeout)
 					}
-					if strings.Contains(err.Error(), secret) {
-						t.Errorf("the error shows what was asked for: %s", err)
+					var ctx context.Context
+					ctx, recorder = upstream.With(t.Context())
+					cancel := func() {}
+					if deadline > 0 {
+						ctx, cancel = context.WithTimeout(ctx, deadline)
 					}
-					if recorder.Requests(upstream.Index) == 0 {
-						t.Error("a request that fails is a request")
+					err = ask(ctx, c)
+					cancel()
+					if tt.before == nil || tt.before(x, l) {
+						break
 					}
-				})
-			}
-		})
+				}
+				if got := apierror.CodeOf(err); err == nil || got != tt.want {
+					t.Fatalf("got %v (%s), want %s", err, got, tt.want)
+				}
+				if !strings.Contains(err.Error(), tt.message) {
+					t.Errorf("got %q, want %q in it", err, tt.message)
+				}
+				if strings.Contains(err.Error(), secret) {
+					t.Errorf("the error shows what was asked for: %s", err)
+				}
+				if recorder.Requests(upstream.Index) == 0 {
+					t.Error("a request that fails is a request")
+				}
+			})
+		}
 	}
 }
 
@@ -182,7 +179,7 @@ func TestFailures(t *testing.T) {
 func TestTransportErrorsHoldNoParameters(t *testing.T) {
 	x := indextest.New(t)
 	c := clientOf(t, x)
-	takesSQL(t, c)
+	ping(t, c)
 	x.Close()
 	for question, ask := range questions {
 		err := ask(t.Context(), c)
@@ -217,12 +214,9 @@ func TestTooManyRequests(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x := indextest.New(t)
-			// Two requests find out what the index can do, a third is left.
+			// Three requests find out that all is well.
 			c := clientWith(t, index.Config{REST: &rest.Config{Host: x.URL}, QPS: 0.0001, Burst: 3})
-			takesSQL(t, c)
-			if err := c.Ping(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			ping(t, c)
 			ctx, cancel := tt.ctx(t.Context())
 			defer cancel()
 			err := c.Ping(ctx)
@@ -236,7 +230,7 @@ func TestTooManyRequests(t *testing.T) {
 func TestACountThatWasNotGiven(t *testing.T) {
 	x := indextest.New(t)
 	c := clientOf(t, x)
-	takesSQL(t, c)
+	ping(t, c)
 	x.Answer(status(200, `{"items":[]}`))
 	err := questions["List of a later page"](t.Context(), c)
 	if apierror.CodeOf(err) != apierror.CodeIndexUnavailable || !strings.Contains(err.Error(), "did not count") {

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"slices"
 	"strconv"
@@ -12,19 +13,20 @@ import (
 
 // List reads one page.
 func (c *Client) List(ctx context.Context, q ListQuery) (*Page, error) {
+	if q.Projected != nil {
+		return nil, errProjected
+	}
 	if q = q.simplified(); q.nothing() {
 		return emptyPage(&q), nil
 	}
-	return ask(ctx, c, func(d *dialect) (*Page, error) {
-		if d == nil {
-			return c.listByOffset(ctx, &q)
-		}
-		return c.listBySQL(ctx, d, &q)
-	})
+	return ask(ctx, c, func(d *dialect) (*Page, error) { return c.listAndCount(ctx, d, &q) })
 }
 
-// listBySQL reads one page, and counts all pages beside it.
-func (c *Client) listBySQL(ctx context.Context, d *dialect, q *ListQuery) (*Page, error) {
+// errProjected is a mistake of ours, which no caller must take for an empty list.
+var errProjected = errors.New("only the projection can select workloads by their state")
+
+// listAndCount reads one page, and counts all pages beside it.
+func (c *Client) listAndCount(ctx context.Context, d *dialect, q *ListQuery) (*Page, error) {
 	var page *Page
 	var count *int64
 	requests := 1
@@ -116,7 +118,7 @@ func (c *Client) count(ctx context.Context, d *dialect, q *ListQuery) (*int64, e
 	return &count, nil
 }
 
-// params are the parameters of a list in SQL.
+// params are the parameters of a list.
 func (d *dialect) params(q *ListQuery, where *clause) (url.Values, error) {
 	statement, args, err := where.encode()
 	if err != nil {

@@ -42,9 +42,7 @@ func TestFilters(t *testing.T) {
 		name  string
 		query index.ListQuery
 		want  []indextest.Row
-		// unsaid is what the parameters can't say: it is sifted, and not counted.
-		unsaid bool
-		why    string
+		why   string
 	}{
 		{name: "cluster", want: all, why: "neither the twin of another cluster nor another kind"},
 		{name: "namespace", query: index.ListQuery{Namespaces: []string{"shop"}}, want: []indextest.Row{web, api}, why: "only that one"},
@@ -52,13 +50,13 @@ func TestFilters(t *testing.T) {
 		{name: "namespace and name", query: index.ListQuery{Namespaces: []string{"ops"}, Names: []string{"web"}}, why: "both have to hold"},
 		{name: "name contains", query: index.ListQuery{NameContains: "web"}, want: []indextest.Row{web, plain}, why: "anywhere in the name"},
 		{name: "name contains a dot", query: index.ListQuery{NameContains: "b.v"}, want: []indextest.Row{plain}, why: "a dot is a dot"},
-		{name: "end of a part of a name", query: index.ListQuery{NameContains: "plain-"}, want: []indextest.Row{plain}, unsaid: true, why: "a dash may end it"},
-		{name: "name contains a pattern", query: index.ListQuery{NameContains: "w_b"}, unsaid: true, why: "an underscore is an underscore"},
-		{name: "name contains syntax", query: index.ListQuery{NameContains: "web,app=web"}, unsaid: true, why: "a comma is a comma"},
-		{name: "name with a comma", query: index.ListQuery{Names: []string{"web,api"}}, unsaid: true, why: "a comma is a comma"},
-		{name: "label of the index", query: index.ListQuery{Selector: parse("search.clusterpedia.io/names=web")}, unsaid: true, why: "a label is a label"},
-		{name: "annotation with spaces", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"metadata", "annotations", "note"}, Value: "for you, in (short)"}}}, want: []indextest.Row{api}, unsaid: true, why: "a value is a value"},
-		{name: "field with spaces, of metadata alone", query: index.ListQuery{Detail: index.Metadata, Fields: []index.FieldEquals{{Path: []string{"spec", "reason"}, Value: "Back off"}}}, want: []indextest.Row{plain}, unsaid: true, why: "what is sifted by has to be read"},
+		{name: "end of a part of a name", query: index.ListQuery{NameContains: "plain-"}, want: []indextest.Row{plain}, why: "a dash may end it"},
+		{name: "name contains a pattern", query: index.ListQuery{NameContains: "w_b"}, why: "an underscore is an underscore"},
+		{name: "name contains syntax", query: index.ListQuery{NameContains: "web,app=web"}, why: "a comma is a comma"},
+		{name: "name with a comma", query: index.ListQuery{Names: []string{"web,api"}}, why: "a comma is a comma"},
+		{name: "label of the index", query: index.ListQuery{Selector: parse("search.clusterpedia.io/names=web")}, why: "a label is a label"},
+		{name: "annotation with spaces", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"metadata", "annotations", "note"}, Value: "for you, in (short)"}}}, want: []indextest.Row{api}, why: "a value is a value"},
+		{name: "field with spaces, of metadata alone", query: index.ListQuery{Detail: index.Metadata, Fields: []index.FieldEquals{{Path: []string{"spec", "reason"}, Value: "Back off"}}}, want: []indextest.Row{plain}, why: "what is sifted by has to be read"},
 		{name: "label", query: index.ListQuery{Selector: parse("app=web")}, want: []indextest.Row{web}, why: "the value is equal"},
 		{name: "label differs", query: index.ListQuery{Selector: parse("app!=web")}, want: []indextest.Row{api, plain}, why: "an object without labels differs"},
 		{name: "label in", query: index.ListQuery{Selector: parse("app in (web, api, x)")}, want: []indextest.Row{web, api}, why: "one of the values"},
@@ -72,20 +70,18 @@ func TestFilters(t *testing.T) {
 		{name: "field that is missing", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "none"}, Value: ""}}}, why: "a missing field is not an empty one"},
 		{name: "two fields", query: index.ListQuery{Fields: []index.FieldEquals{{Path: []string{"spec", "replicas"}, Value: "3"}, {Path: []string{"kind"}, Value: "Job"}}}, why: "both have to hold"},
 	} {
-		bothWays(t, func(t *testing.T, takesSQL bool) {
-			x.AcceptSQL(takesSQL)
+		t.Run(tt.name, func(t *testing.T) {
 			q := tt.query
 			q.Types, q.Clusters, q.Limit, q.WithCount = workloadTypes, []string{"k-alpha"}, 50, true
 			page, err := clientOf(t, x).List(t.Context(), q)
 			if err != nil {
-				t.Fatalf("%s: %v", tt.name, err)
+				t.Fatal(err)
 			}
 			if diff := cmp.Diff(sorted(tt.want, q.Order), describeAll(page.Items)); diff != "" {
-				t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, diff)
+				t.Errorf("%s (-want +got):\n%s", tt.why, diff)
 			}
-			counted := takesSQL || !tt.unsaid
-			if counted != (page.Count != nil) || (counted && int(*page.Count) != len(tt.want)) || page.HasNext {
-				t.Errorf("%s: counted %v of %d, more: %v", tt.name, page.Count, len(tt.want), page.HasNext)
+			if page.Count == nil || int(*page.Count) != len(tt.want) || page.HasNext {
+				t.Errorf("counted %v of %d, more: %v", page.Count, len(tt.want), page.HasNext)
 			}
 		})
 	}
@@ -94,52 +90,45 @@ func TestFilters(t *testing.T) {
 // Every page of every order has the right objects, whatever the page's size, and
 // the count is that of the whole list.
 func TestPages(t *testing.T) {
-	bothWays(t, func(t *testing.T, takesSQL bool) {
-		rows := pagedRows(takesSQL)
-		x := indextest.New(t, rows...)
-		x.AcceptSQL(takesSQL)
-		c := clientOf(t, x)
-		for _, order := range orders() {
-			for _, limit := range []int{1, 7, len(rows) - 1, len(rows), len(rows) + 1} {
-				q := index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha", "k-beta"}, Order: order, Limit: limit, WithCount: true}
-				var got []string
-				number := 0
-				err := pages(t.Context(), c, q, func(p *index.Page) {
-					number++
-					got = append(got, describeAll(p.Items)...)
-					if len(p.Items) > limit {
-						t.Errorf("%+v by %d: a page of %d", order, limit, len(p.Items))
-					}
-					if p.Count == nil || int(*p.Count) != len(rows) {
-						t.Errorf("%+v by %d: page %d counts %v, want %d", order, limit, number, p.Count, len(rows))
-					}
-				})
-				if err != nil {
-					t.Fatal(err)
+	rows := pagedRows()
+	x := indextest.New(t, rows...)
+	c := clientOf(t, x)
+	for _, order := range orders() {
+		for _, limit := range []int{1, 7, len(rows) - 1, len(rows), len(rows) + 1} {
+			q := index.ListQuery{Types: workloadTypes, Clusters: []string{"k-alpha", "k-beta"}, Order: order, Limit: limit, WithCount: true}
+			var got []string
+			number := 0
+			err := pages(t.Context(), c, q, func(p *index.Page) {
+				number++
+				got = append(got, describeAll(p.Items)...)
+				if len(p.Items) > limit {
+					t.Errorf("%+v by %d: a page of %d", order, limit, len(p.Items))
 				}
-				if diff := cmp.Diff(sorted(rows, order), got); diff != "" {
-					t.Errorf("%+v by %d (-want +got):\n%s", order, limit, diff)
+				if p.Count == nil || int(*p.Count) != len(rows) {
+					t.Errorf("%+v by %d: page %d counts %v, want %d", order, limit, number, p.Count, len(rows))
 				}
-				if want := (len(rows) + limit - 1) / limit; number != want {
-					t.Errorf("%+v by %d: %d pages, want %d", order, limit, number, want)
-				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(sorted(rows, order), got); diff != "" {
+				t.Errorf("%+v by %d (-want +got):\n%s", order, limit, diff)
+			}
+			if want := (len(rows) + limit - 1) / limit; number != want {
+				t.Errorf("%+v by %d: %d pages, want %d", order, limit, number, want)
 			}
 		}
-	})
+	}
 }
 
-// pagedRows are objects that agree in every column of an order but one. With SQL
-// their times are written in several zones; without, SQLite itself orders by what
-// was written, which is right in one zone only.
-func pagedRows(takesSQL bool) []indextest.Row {
+// pagedRows are objects that agree in every column of an order but one, whose times
+// are written in several zones.
+func pagedRows() []indextest.Row {
 	var rows []indextest.Row
 	for i := range 24 {
 		for c, cluster := range []string{"k-alpha", "k-beta"} {
 			r := row(workloadTypes[i%2], cluster, []string{"a", "a-b", "b"}[i/2%3], fmt.Sprintf("n%02d", i/6))
-			r.CreatedAt = epoch.Add(time.Duration(i%5) * time.Hour)
-			if takesSQL {
-				r.CreatedAt = r.CreatedAt.In(zones[(i+c)%len(zones)])
-			}
+			r.CreatedAt = epoch.Add(time.Duration(i%5) * time.Hour).In(zones[(i+c)%len(zones)])
 			rows = append(rows, r)
 		}
 	}
@@ -149,9 +138,7 @@ func pagedRows(takesSQL bool) []indextest.Row {
 func TestNothingIsAskedForNothing(t *testing.T) {
 	x := indextest.New(t, row(index.Deployments, "k-alpha", "shop", "web"))
 	c := clientOf(t, x)
-	if _, err := c.CanFilterPlacement(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	ping(t, c)
 	zero := int64(0)
 	for _, tt := range []struct {
 		name string
@@ -192,19 +179,16 @@ func TestListRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*index.ListQuery)
-		sql    []string
-		plain  []string
+		want   []string
 		why    string
 	}{
-		{"first page", func(*index.ListQuery) {}, []string{"limit=11"}, []string{"limit=11"}, "one more than the page tells whether more follow"},
-		{"counted", func(q *index.ListQuery) { q.WithCount = true }, []string{"limit=11 count"}, []string{"limit=11 count"}, "the first page counts along"},
-		{"next page", func(q *index.ListQuery) { q.After = &at }, []string{"limit=11"}, []string{"limit=500"}, "without SQL it is looked for from the start"},
-		{"next page, counted", func(q *index.ListQuery) { q.After, q.WithCount = &at, true }, []string{"limit=1 count metadata", "limit=11"}, []string{"limit=500 count"}, "a page after a key can't count what is before it"},
-		{"metadata", func(q *index.ListQuery) { q.Detail = index.Metadata }, []string{"limit=11 metadata"}, []string{"limit=11 metadata"}, "nothing else is sent back"},
+		{"first page", func(*index.ListQuery) {}, []string{"limit=11"}, "one more than the page tells whether more follow"},
+		{"counted", func(q *index.ListQuery) { q.WithCount = true }, []string{"limit=11 count"}, "the first page counts along"},
+		{"next page", func(q *index.ListQuery) { q.After = &at }, []string{"limit=11"}, "it starts at a key"},
+		{"next page, counted", func(q *index.ListQuery) { q.After, q.WithCount = &at, true }, []string{"limit=1 count metadata", "limit=11"}, "a page after a key can't count what is before it"},
+		{"metadata", func(q *index.ListQuery) { q.Detail = index.Metadata }, []string{"limit=11 metadata"}, "nothing else is sent back"},
 	} {
-		bothWays(t, func(t *testing.T, takesSQL bool) {
-			x.AcceptSQL(takesSQL)
-			c = clientOf(t, x)
+		t.Run(tt.name, func(t *testing.T) {
 			q := q
 			tt.change(&q)
 			x.Forget()
@@ -223,12 +207,8 @@ func TestListRequests(t *testing.T) {
 				got = append(got, text)
 			}
 			slices.Sort(got)
-			want := tt.plain
-			if takesSQL {
-				want = tt.sql
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("%s: %s (-want +got):\n%s", tt.name, tt.why, diff)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", tt.why, diff)
 			}
 		})
 	}

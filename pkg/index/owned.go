@@ -23,8 +23,6 @@ type OwnedQuery struct {
 	// Via is the type that may stand between an owner and its objects, as a
 	// ReplicaSet stands between a Deployment and its Pods.
 	Via []Type
-	// Namespaces that the owners are in. They bound what the fallback reads.
-	Namespaces []string
 }
 
 // maxOwners is how many owners one request asks for. A UID takes about a hundred
@@ -39,18 +37,17 @@ func (c *Client) Owned(ctx context.Context, q OwnedQuery) (map[Owner][]*Object, 
 	if len(q.Owners) == 0 {
 		return result, nil
 	}
-	d, err := c.sql(ctx)
+	all, err := ask(ctx, c, func(d *dialect) ([]*Object, error) { return c.ownedBySome(ctx, d, &q) })
 	if err != nil {
 		return nil, err
 	}
 	var objects, between []*Object
-	if d == nil {
-		objects, between, err = c.ownedByNamespace(ctx, &q)
-	} else {
-		objects, between, err = c.ownedBySQL(ctx, d, &q)
-	}
-	if err != nil {
-		return nil, err
+	for _, o := range all {
+		if o.Kind == q.Type.Kind {
+			objects = append(objects, o)
+		} else {
+			between = append(between, o)
+		}
 	}
 	owner := make(map[Owner]Owner, len(q.Owners)+len(between))
 	for _, o := range q.Owners {
@@ -80,10 +77,7 @@ func (c *Client) PodsOf(ctx context.Context, owners []PodOwner) (map[PodOwner][]
 	q := OwnedQuery{Type: Pods, Via: []Type{ReplicaSets, Jobs}}
 	for _, o := range owners {
 		q.Owners = append(q.Owners, o.Owner)
-		q.Namespaces = append(q.Namespaces, o.Namespace)
 	}
-	slices.Sort(q.Namespaces)
-	q.Namespaces = slices.Compact(q.Namespaces)
 	owned, err := c.Owned(ctx, q)
 	if err != nil {
 		return nil, err
@@ -95,26 +89,16 @@ func (c *Client) PodsOf(ctx context.Context, owners []PodOwner) (map[PodOwner][]
 	return pods, nil
 }
 
-// ownedBySQL asks for the owned objects and for what may stand between in one
-// request: only with both is it known which owner each object belongs to.
-func (c *Client) ownedBySQL(ctx context.Context, d *dialect, q *OwnedQuery) (objects, between []*Object, err error) {
+// ownedBySome reads the owned objects, and the objects of the Via types between them and
+// their owners, in one request: only with both is it known which owner each belongs to.
+func (c *Client) ownedBySome(ctx context.Context, d *dialect, q *OwnedQuery) ([]*Object, error) {
 	batches := slices.Collect(slices.Chunk(q.Owners, maxOwners))
 	results := make([][]*Object, len(batches))
-	err = sideBySide(ctx, len(batches), func(ctx context.Context, i int) (err error) {
+	err := sideBySide(ctx, len(batches), func(ctx context.Context, i int) (err error) {
 		results[i], err = c.ownedBy(ctx, d, q, batches[i])
 		return err
 	})
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, o := range slices.Concat(results...) {
-		if o.Kind == q.Type.Kind {
-			objects = append(objects, o)
-		} else {
-			between = append(between, o)
-		}
-	}
-	return objects, between, nil
+	return slices.Concat(results...), err
 }
 
 func (c *Client) ownedBy(ctx context.Context, d *dialect, q *OwnedQuery, owners []Owner) ([]*Object, error) {
@@ -131,7 +115,13 @@ func (c *Client) ownedBy(ctx context.Context, d *dialect, q *OwnedQuery, owners 
 		return nil, err
 	}
 	objects, _, err := c.list(ctx, params)
-	return objects, err
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(objects, func(o *Object) bool { return !slices.Contains(clusters, o.Cluster) }) {
+		return nil, passedOver()
+	}
+	return objects, nil
 }
 
 func ownerLists(owners []Owner) (clusters []string, uids []types.UID) {

@@ -5,21 +5,25 @@ import (
 	"slices"
 )
 
-// ListParts reads the same page of several parts, in one request where the
-// index speaks SQL. The query's own Clusters are ignored; its Scopes confine the
-// parts of their clusters. Counting costs nothing for parts that end on their
-// first page, and otherwise at most three requests more, however many parts there
-// are.
+// ListParts reads the same page of several parts, in one request. The query's own Clusters
+// are ignored; its Scopes confine the parts of their clusters. Counting costs nothing for
+// parts that end on their first page, and otherwise at most three requests more, however
+// many parts there are.
 func (c *Client) ListParts(ctx context.Context, q ListQuery, parts []Part) (map[Part]*Page, error) {
+	if q.Projected != nil {
+		return nil, errProjected
+	}
 	if len(parts) == 0 || len(q.Types) == 0 {
 		return map[Part]*Page{}, nil
 	}
-	return ask(ctx, c, func(d *dialect) (map[Part]*Page, error) {
-		if d == nil || len(parts) == 1 {
-			return c.listEach(ctx, &q, parts)
+	if len(parts) == 1 {
+		page, err := c.List(ctx, q.of(parts[0]))
+		if err != nil {
+			return nil, err
 		}
-		return c.listTogether(ctx, d, q, parts)
-	})
+		return map[Part]*Page{parts[0]: page}, nil
+	}
+	return ask(ctx, c, func(d *dialect) (map[Part]*Page, error) { return c.listTogether(ctx, d, q, parts) })
 }
 
 // listTogether reads the parts' pages in one request.
@@ -83,23 +87,6 @@ func groupParts(objects []*Object, field []string) map[Part][]*Object {
 		byPart[part] = append(byPart[part], o)
 	}
 	return byPart
-}
-
-// listEach reads the parts' pages one by one.
-func (c *Client) listEach(ctx context.Context, q *ListQuery, parts []Part) (map[Part]*Page, error) {
-	results := make([]*Page, len(parts))
-	err := sideBySide(ctx, len(parts), func(ctx context.Context, i int) (err error) {
-		results[i], err = c.List(ctx, q.of(parts[i]))
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	pages := make(map[Part]*Page, len(parts))
-	for i, part := range parts {
-		pages[part] = results[i]
-	}
-	return pages, nil
 }
 
 // of is the query of one part.

@@ -77,8 +77,7 @@ func (q ListQuery) in(clusters ...string) ListQuery {
 }
 
 // simplified says the same with fewer scopes where it can: scopes that are all
-// alike are what Clusters and Namespaces can say. That is the usual case, and the
-// only one that Clusterpedia's own parameters can express.
+// alike are what Clusters and Namespaces can say. That is the usual case.
 func (q ListQuery) simplified() ListQuery {
 	if len(q.Scopes) == 0 || len(q.Clusters) > 0 {
 		return q

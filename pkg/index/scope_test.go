@@ -2,16 +2,11 @@ package index
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 )
 
 func scopeRow(cluster, namespace, name string) *Object {
@@ -192,168 +187,6 @@ func FuzzSimplified(f *testing.F) {
 			}
 		}
 	})
-}
-
-// plainIndex is an index that takes no SQL: it filters by the cross product of
-// clusters and namespaces and pages by offset.
-type plainIndex struct {
-	rows  []*Object
-	lists int
-}
-
-func (p *plainIndex) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	params := r.URL.Query()
-	in := func(name, value string) bool {
-		return params.Get(name) == "" || slices.Contains(strings.Split(params.Get(name), ","), value)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if params.Has("whereSQLStatement") {
-		_, _ = w.Write([]byte(`{"items":[]}`))
-		return
-	}
-	p.lists++
-	var found []*Object
-	for _, o := range p.rows {
-		if in("clusters", o.Cluster) && in("namespaces", o.Meta.Namespace) {
-			found = append(found, o)
-		}
-	}
-	offset, _ := strconv.Atoi(params.Get("continue"))
-	limit, _ := strconv.Atoi(params.Get("limit"))
-	rest := found[min(offset, len(found)):]
-	page := rest[:min(limit, len(rest))]
-	body := map[string]any{"items": []any{}}
-	var items []any
-	for _, o := range page {
-		items = append(items, map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": map[string]any{
-			"namespace": o.Meta.Namespace, "name": o.Meta.Name, "annotations": map[string]string{"shadow.clusterpedia.io/cluster-name": o.Cluster},
-		}})
-	}
-	if items != nil {
-		body["items"] = items
-	}
-	if params.Get("withRemainingCount") != "" {
-		body["remainingItemCount"] = len(rest) - len(page)
-	}
-	_ = json.NewEncoder(w).Encode(body)
-}
-
-func TestScopesWithoutSQL(t *testing.T) {
-	var rows []*Object
-	for _, cluster := range []string{"k-alpha", "k-beta", "k-gamma"} {
-		rows = append(rows, scopeRow(cluster, "", "node"))
-		for _, namespace := range []string{"billing", "ops", "shop"} {
-			for i := range 30 {
-				rows = append(rows, scopeRow(cluster, namespace, "cm-"+strconv.Itoa(100+i)))
-			}
-		}
-	}
-	slices.SortStableFunc(rows, func(a, b *Object) int { return compare(Order{}, PositionOf(a), PositionOf(b)) })
-	index := &plainIndex{rows: rows}
-	server := httptest.NewServer(index)
-	defer server.Close()
-	c, err := New(Config{REST: &rest.Config{Host: server.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	count := func(n int64) *int64 { return &n }
-	for _, tt := range []struct {
-		name   string
-		query  ListQuery
-		want   []string // cluster/namespace
-		number int
-		count  *int64
-		lists  int
-		why    string
-	}{
-		{
-			name: "whole", query: ListQuery{Clusters: []string{"k-alpha"}}, number: 91, count: count(91), lists: 1,
-			want: []string{"k-alpha/", "k-alpha/billing", "k-alpha/ops", "k-alpha/shop"}, why: "nothing is different without scopes",
-		},
-		{
-			name: "scopes alike", query: ListQuery{Scopes: []Scope{{Cluster: "k-alpha", Namespaces: []string{"shop"}}, {Cluster: "k-beta", Namespaces: []string{"shop"}}}},
-			want: []string{"k-alpha/shop", "k-beta/shop"}, number: 60, count: count(60), lists: 1, why: "a cross product can say this, and count it",
-		},
-		{
-			name: "scopes that differ", query: ListQuery{Scopes: []Scope{{Cluster: "k-alpha", Namespaces: []string{"shop"}}, {Cluster: "k-beta", Namespaces: []string{"billing"}}}},
-			want: []string{"k-alpha/shop", "k-beta/billing"}, number: 60, lists: 1, why: "the rest is sifted out, and not counted either",
-		},
-		{
-			name: "a whole cluster and a part", query: ListQuery{Clusters: []string{"k-gamma"}, Scopes: []Scope{{Cluster: "k-alpha", EveryNamespace: true}}},
-			want: []string{"k-alpha/billing", "k-alpha/ops", "k-alpha/shop", "k-gamma/", "k-gamma/billing", "k-gamma/ops", "k-gamma/shop"}, number: 181, lists: 1,
-			why: "each cluster by its own measure",
-		},
-		{name: "a scope of nothing", query: ListQuery{Scopes: []Scope{{Cluster: "k-alpha"}}}, count: count(0), why: "nothing is asked"},
-		{
-			name: "a filter outside", query: ListQuery{Scopes: []Scope{{Cluster: "k-alpha", Namespaces: []string{"shop"}}}, Namespaces: []string{"ops"}},
-			count: count(0), why: "a cluster without a namespace left is not a whole cluster",
-		},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			tt.query.Types, tt.query.Limit, tt.query.WithCount = []Type{{Version: "v1", Resource: "configmaps"}}, 500, true
-			before := index.lists
-			page, err := c.List(t.Context(), tt.query)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, o := range page.Items {
-				got = append(got, o.Cluster+"/"+o.Meta.Namespace)
-			}
-			slices.Sort(got)
-			if len(got) != tt.number {
-				t.Errorf("got %d objects, want %d: %s", len(got), tt.number, tt.why)
-			}
-			if d := cmp.Diff(tt.want, slices.Compact(got)); d != "" {
-				t.Errorf("%s (-want +got):\n%s", tt.why, d)
-			}
-			if d := cmp.Diff(tt.count, page.Count); d != "" {
-				t.Errorf("count (-want +got): %s", d)
-			}
-			if n := index.lists - before; n != tt.lists {
-				t.Errorf("it cost %d lists, want %d", n, tt.lists)
-			}
-		})
-	}
-}
-
-// The first page of a small part of a large index has to be found, and its end too.
-func TestScopesWithoutSQLPage(t *testing.T) {
-	var rows []*Object
-	for i := range 1200 {
-		rows = append(rows, scopeRow("k-alpha", "ops", "cm-"+strconv.Itoa(10000+i)))
-	}
-	for i := range 5 {
-		rows = append(rows, scopeRow("k-alpha", "shop", "cm-"+strconv.Itoa(i)))
-	}
-	server := httptest.NewServer(&plainIndex{rows: rows})
-	defer server.Close()
-	c, err := New(Config{REST: &rest.Config{Host: server.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := ListQuery{
-		Types:  []Type{{Version: "v1", Resource: "configmaps"}},
-		Scopes: []Scope{{Cluster: "k-alpha", Namespaces: []string{"shop"}}, {Cluster: "k-beta", EveryNamespace: true}}, Limit: 3,
-	}
-	var got []string
-	for {
-		page, err := c.List(t.Context(), q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range page.Items {
-			got = append(got, o.Meta.Name)
-		}
-		if !page.HasNext {
-			break
-		}
-		last := PositionOf(page.Items[len(page.Items)-1])
-		q.After = &last
-	}
-	if d := cmp.Diff([]string{"cm-0", "cm-1", "cm-2", "cm-3", "cm-4"}, got); d != "" {
-		t.Errorf("(-want +got):\n%s", d)
-	}
 }
 
 // A statement carries text of ours only: whatever scopes are called, it is the same.

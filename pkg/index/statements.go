@@ -20,6 +20,8 @@ type sqlText string
 // dialect is the SQL of one kind of database.
 type dialect struct {
 	name string
+	// probe matches no row, and calls a function that no other database has.
+	probe sqlText
 	// createdColumn is the expression that orders by time of creation, and that a
 	// cursor's time is compared with. It must hold no comma and no space, because
 	// it is sent in the orderby parameter, which splits on both.
@@ -36,6 +38,7 @@ type dialect struct {
 // wrote it, so it is turned into seconds before it is compared.
 var sqliteDialect = &dialect{
 	name:          "sqlite",
+	probe:         "sqlite_version() IS NULL",
 	createdColumn: "unixepoch(created_at)",
 	fieldText:     "CAST(JSON_EXTRACT(object, ?) AS TEXT)",
 	fieldPath: func(path []string) any {
@@ -46,6 +49,7 @@ var sqliteDialect = &dialect{
 
 var postgresDialect = &dialect{
 	name:          "postgres",
+	probe:         "pg_backend_pid() IS NULL",
 	createdColumn: "created_at",
 	fieldText:     "(object #>> CAST(? AS text[]))",
 	fieldPath: func(path []string) any {

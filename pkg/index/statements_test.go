@@ -11,27 +11,20 @@ import (
 // dialects are all dialects, with what is particular to them.
 var dialects = []struct {
 	*dialect
-	field, created, scheduledTo string
-	path                        func(steps ...string) string
+	field, created string
+	path           func(steps ...string) string
 }{
 	{
 		dialect: sqliteDialect,
 		field:   "CAST(JSON_EXTRACT(object, ?) AS TEXT)",
 		created: "unixepoch(created_at)",
-		scheduledTo: "(cluster, uid) IN (SELECT b.cluster, JSON_EXTRACT(b.object, '$.spec.resource.uid')" +
-			" FROM resources b, JSON_EACH(b.object, '$.spec.clusters') c" +
-			" WHERE b.kind IN ('ResourceBinding', 'ClusterResourceBinding') AND b.cluster IN ? AND JSON_EXTRACT(c.value, '$.name') IN ?)",
-		path: func(steps ...string) string { return `$."` + strings.Join(steps, `"."`) + `"` },
+		path:    func(steps ...string) string { return `$."` + strings.Join(steps, `"."`) + `"` },
 	},
 	{
 		dialect: postgresDialect,
 		field:   "(object #>> CAST(? AS text[]))",
 		created: "created_at",
-		scheduledTo: "(cluster, uid) IN (SELECT b.cluster, b.object -> 'spec' -> 'resource' ->> 'uid'" +
-			" FROM resources b CROSS JOIN LATERAL jsonb_array_elements(CASE" +
-			" WHEN jsonb_typeof(b.object -> 'spec' -> 'clusters') = 'array' THEN b.object -> 'spec' -> 'clusters' ELSE '[]' END) AS c(v)" +
-			" WHERE b.kind IN ('ResourceBinding', 'ClusterResourceBinding') AND b.cluster IN ? AND c.v ->> 'name' IN ?)",
-		path: func(steps ...string) string { return `{"` + strings.Join(steps, `","`) + `"}` },
+		path:    func(steps ...string) string { return `{"` + strings.Join(steps, `","`) + `"}` },
 	},
 }
 
@@ -45,12 +38,12 @@ type golden struct {
 	args []any
 }
 
-// words puts the words of a dialect into a text: FIELD, CREATED and SCHEDULED
+// words puts the words of a dialect into a text: FIELD and CREATED
 // stand for them.
 func words(of *dialect, text string) string {
 	for _, d := range dialects {
 		if d.dialect == of {
-			text = strings.NewReplacer("FIELD", d.field, "CREATED", d.created, "SCHEDULED", d.scheduledTo).Replace(text)
+			text = strings.NewReplacer("FIELD", d.field, "CREATED", d.created).Replace(text)
 		}
 	}
 	return text

@@ -301,31 +301,3 @@ type Page struct {
 	// Facets are those that were asked for; nil where no object can match.
 	Facets []projection.Facet
 }
-
-// Position is the place of one object in an ordered list. It holds the values
-// of the order's columns, so it stays true when the object itself goes.
-type Position struct {
-	CreatedAt time.Time
-	Cluster   string
-	Namespace string
-	Name      string
-	Kind      string
-	// Severity and Ready are those of a workload whose state is known.
-	Severity int   `json:",omitempty"`
-	Ready    int32 `json:",omitempty"`
-}
-
-// PositionOf tells an object's place.
-func PositionOf(o *Object) Position {
-	p := Position{
-		CreatedAt: o.Meta.CreationTimestamp.UTC(),
-		Cluster:   o.Cluster,
-		Namespace: o.Meta.Namespace,
-		Name:      o.Meta.Name,
-		Kind:      o.Kind,
-	}
-	if o.State != nil {
-		p.Severity, p.Ready = projection.Severity(o.State.Health), o.State.Ready
-	}
-	return p
-}

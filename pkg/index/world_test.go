@@ -43,10 +43,12 @@ func clientWith(t testing.TB, cfg index.Config) *index.Client {
 	return c
 }
 
-// bothWays runs a test against an index that takes SQL and one that takes none.
-func bothWays(t *testing.T, run func(t *testing.T, takesSQL bool)) {
-	t.Run("SQL", func(t *testing.T) { run(t, true) })
-	t.Run("cross product", func(t *testing.T) { run(t, false) })
+// ping has a client know its index.
+func ping(t testing.TB, c *index.Client) {
+	t.Helper()
+	if err := c.Ping(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // describe names an object.

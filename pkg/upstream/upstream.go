@@ -82,12 +82,6 @@ func With(ctx context.Context) (context.Context, *Recorder) {
 	return context.WithValue(ctx, recorderKey{}, r), r
 }
 
-// Without makes a context in which nothing is written down: for what an operation
-// sends on behalf of all.
-func Without(ctx context.Context) context.Context {
-	return context.WithValue(ctx, recorderKey{}, (*Recorder)(nil))
-}
-
 // From finds the recorder of a context; nil when it has none.
 func From(ctx context.Context) *Recorder {
 	r, _ := ctx.Value(recorderKey{}).(*Recorder)

@@ -175,11 +175,7 @@ func (x *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		c, err = parse(q, of, takesSQL, database)
 	}
-	switch {
-	case err != nil:
-	case of != nil && of.one:
-		err = x.replyOne(w, r, of)
-	default:
+	if err == nil {
 		err = x.reply(w, r, c)
 	}
 	if err != nil {
@@ -222,7 +218,7 @@ func (x *Index) reply(w http.ResponseWriter, r *http.Request, c *query) error {
 		if err != nil {
 			return err
 		}
-		meta["remainingItemCount"] = count - c.offset - len(items)
+		meta["remainingItemCount"] = count - len(items)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	return json.NewEncoder(w).Encode(body)

@@ -9,21 +9,18 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 )
 
 // query is a request as SQL.
 type query struct {
 	// of is the type of a request to an endpoint of its own.
-	of            *kind
-	where         []string
-	args          []any
-	orderBy       string
-	limit, offset int
-	metadataOnly  bool
-	withCount     bool
+	of           *kind
+	where        []string
+	args         []any
+	orderBy      string
+	limit        int
+	metadataOnly bool
+	withCount    bool
 }
 
 // parse reads the parameters of a request.
@@ -42,18 +39,16 @@ func parse(q url.Values, of *kind, takesSQL bool, database Database) (*query, er
 			return nil, err
 		}
 	}
-	if err := c.labels(q.Get("labelSelector")); err != nil {
-		return nil, err
-	}
-	if err := c.fields(q.Get("fieldSelector")); err != nil {
-		return nil, err
+	for _, unknown := range []string{"labelSelector", "fieldSelector", "continue"} {
+		if q.Has(unknown) {
+			return nil, refuse(http.StatusNotImplemented, "the parameter %s is not known to this index", unknown)
+		}
 	}
 	if err := c.order(q.Get("orderby")); err != nil {
 		return nil, err
 	}
-	// Both are numbers or nothing, as Clusterpedia reads them.
+	// A number or nothing, as Clusterpedia reads it.
 	c.limit, _ = strconv.Atoi(q.Get("limit"))
-	c.offset, _ = strconv.Atoi(q.Get("continue"))
 	return c, nil
 }
 
@@ -87,47 +82,6 @@ func (c *query) types(q url.Values) error {
 	}
 	c.and(strings.Join(kinds, " OR "), args...)
 	return nil
-}
-
-// labels adds the conditions of a label selector. Some labels are parameters in
-// disguise; of these only the one that pkg/index uses is known here.
-func (c *query) labels(text string) error {
-	selector, err := labels.Parse(text)
-	if err != nil {
-		return refuse(http.StatusInternalServerError, "%s", err)
-	}
-	requirements, _ := selector.Requirements()
-	for _, r := range requirements {
-		switch {
-		case r.Key() == "internalstorage.clusterpedia.io/fuzzy-name":
-			for _, name := range r.Values().List() {
-				c.and("name LIKE ?", "%"+strings.TrimSpace(name)+"%")
-			}
-		case strings.Contains(r.Key(), "clusterpedia.io"):
-			return refuse(http.StatusNotImplemented, "the label %s is not known to this index", r.Key())
-		default:
-			c.json([]string{"metadata", "labels", r.Key()}, r.Operator(), r.Values().List())
-		}
-	}
-	return nil
-}
-
-// json adds a condition on a field, as Clusterpedia builds it.
-func (c *query) json(path []string, op selection.Operator, values []string) {
-	const field = "CAST(JSON_EXTRACT(object, ?) AS TEXT)"
-	at := `$."` + strings.Join(path, `"."`) + `"`
-	switch op {
-	case selection.Exists:
-		c.and(field+" IS NOT NULL", at)
-	case selection.DoesNotExist:
-		c.and(field+" IS NULL", at)
-	case selection.Equals, selection.DoubleEquals, selection.In:
-		c.and(field+" IN ?", at, anySlice(values))
-	case selection.NotEquals, selection.NotIn:
-		c.and(field+" IS NULL OR "+field+" NOT IN ?", at, at, anySlice(values))
-	case selection.GreaterThan, selection.LessThan:
-		// Passed over, as Clusterpedia does.
-	}
 }
 
 // order reads orderby, whose columns reach the database as they are.
@@ -165,13 +119,9 @@ func (c *query) items(ctx context.Context, tx *sql.Tx) ([]json.RawMessage, error
 		text += " ORDER BY " + c.orderBy
 	}
 	args := c.args
-	if c.limit > 0 || c.offset > 0 {
-		limit := c.limit
-		if limit == 0 {
-			limit = -1
-		}
-		text += " LIMIT ? OFFSET ?"
-		args = append(slices.Clip(args), limit, c.offset)
+	if c.limit > 0 {
+		text += " LIMIT ?"
+		args = append(slices.Clip(args), c.limit)
 	}
 	rows, err := tx.QueryContext(ctx, text, args...) //nolint:gosec // See above.
 	if err != nil {
