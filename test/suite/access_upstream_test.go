@@ -85,7 +85,7 @@ func openCounted(t *testing.T) (on *target, u *upstream, started map[string]int)
 	started = u.during(func() {
 		p := f.Kairship(t, &fleet.Gateway{URL: server.URL})
 		address := "http://" + p.Address
-		on = &target{fleet: f, kairship: gql.New(address, f.Token(t, "admin")), url: address, log: p.Log, plain: !f.ParameterizedSQL}
+		on = &target{fleet: f, kairship: gql.New(address, f.Token(t, "admin")), url: address, log: p.Log}
 	})
 	return on, u, started
 }

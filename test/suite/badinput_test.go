@@ -37,16 +37,15 @@ type badInput struct {
 // the code, the argument, the HTTP status under both media types, and that the
 // log has one line about it and nothing else.
 func TestBadInputIsATypedErrorThatNamesTheArgument(t *testing.T) {
-	inBothModes(t, func(t *testing.T, on *target) {
-		cases := append(badInputs(t, on), badPaging(t, on)...)
-		for _, tt := range cases {
-			t.Run(tt.name, func(t *testing.T) {
-				for _, accept := range []string{gql.JSON, gql.Response} {
-					tt.try(t, on, accept)
-				}
-			})
-		}
-	})
+	on := open(t)
+	cases := append(badInputs(t, on), badPaging(t, on)...)
+	for _, tt := range cases {
+		t.Run(tt.name, func(t *testing.T) {
+			for _, accept := range []string{gql.JSON, gql.Response} {
+				tt.try(t, on, accept)
+			}
+		})
+	}
 }
 
 func (b badInput) try(t *testing.T, on *target, accept string) {
@@ -331,25 +330,24 @@ func aged(t *testing.T, cursor string, by time.Duration) string {
 
 // TestIDOfADeletedObjectIsNull asks for what is gone, and for what never was.
 func TestIDOfADeletedObjectIsNull(t *testing.T) {
-	inBothModes(t, func(t *testing.T, on *target) {
-		for name, id := range map[string]string{
-			"workload":              nodeid.New("Workload", "alpha", "DEPLOYMENT", "shop", "gone"),
-			"instance":              nodeid.New("Instance", "gone"),
-			"cluster":               nodeid.New("Cluster", "gone"),
-			"object of an instance": nodeid.New("Workload", "gone", "DEPLOYMENT", "shop", "frontend"),
-			"member cluster":        nodeid.New("MemberCluster", "alpha", "m3"),
-			"namespace":             nodeid.New("Namespace", "beta", "shop"),
-			"policy":                nodeid.New("PropagationPolicy", "alpha", "shop", "gone"),
-			"cluster policy":        nodeid.New("ClusterPropagationPolicy", "alpha", "", "gone"),
-			"override":              nodeid.New("OverridePolicy", "alpha", "shop", "gone"),
-			"cluster override":      nodeid.New("ClusterOverridePolicy", "alpha", "", "gone"),
-			"binding":               nodeid.New("ResourceBinding", "alpha", "shop", "gone"),
-			"resource":              nodeid.New("Resource", "alpha", "", "v1", "configmaps", "shop", "gone"),
-		} {
-			r := on.kairship.Must(t, gql.Request{Query: fmt.Sprintf("{ node(id: %q) { id } }", id)})
-			if r.Status != http.StatusOK || len(r.Errors) > 0 || strings.TrimSpace(string(r.Data)) != `{"node":null}` {
-				t.Errorf("%s: HTTP %d %s", name, r.Status, r.Body)
-			}
+	on := open(t)
+	for name, id := range map[string]string{
+		"workload":              nodeid.New("Workload", "alpha", "DEPLOYMENT", "shop", "gone"),
+		"instance":              nodeid.New("Instance", "gone"),
+		"cluster":               nodeid.New("Cluster", "gone"),
+		"object of an instance": nodeid.New("Workload", "gone", "DEPLOYMENT", "shop", "frontend"),
+		"member cluster":        nodeid.New("MemberCluster", "alpha", "m3"),
+		"namespace":             nodeid.New("Namespace", "beta", "shop"),
+		"policy":                nodeid.New("PropagationPolicy", "alpha", "shop", "gone"),
+		"cluster policy":        nodeid.New("ClusterPropagationPolicy", "alpha", "", "gone"),
+		"override":              nodeid.New("OverridePolicy", "alpha", "shop", "gone"),
+		"cluster override":      nodeid.New("ClusterOverridePolicy", "alpha", "", "gone"),
+		"binding":               nodeid.New("ResourceBinding", "alpha", "shop", "gone"),
+		"resource":              nodeid.New("Resource", "alpha", "", "v1", "configmaps", "shop", "gone"),
+	} {
+		r := on.kairship.Must(t, gql.Request{Query: fmt.Sprintf("{ node(id: %q) { id } }", id)})
+		if r.Status != http.StatusOK || len(r.Errors) > 0 || strings.TrimSpace(string(r.Data)) != `{"node":null}` {
+			t.Errorf("%s: HTTP %d %s", name, r.Status, r.Body)
 		}
-	})
+	}
 }

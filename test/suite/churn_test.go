@@ -38,26 +38,25 @@ func TestPagingWhileObjectsComeAndGoShowsNothingTwiceAndMissesNothing(t *testing
 		steady = append(steady, created{instanceOfNumber(i), deployment(w.meta(ns, fmt.Sprintf("n-%03d", i)))})
 	}
 	w.create(t, steady...)
-	inEachMode(t, func(t *testing.T, on *target) {
-		waitForSteady(t, on, ns)
-		changes := w.churn(t, ns)
-		for _, try := range w.pagings(ns) {
-			t.Run(try.name, func(t *testing.T) {
-				before := changes.count()
-				for runs := 1; ; runs++ {
-					try.run(t, on)
-					if t.Failed() {
-						return
-					}
-					// The faster the paging, the more often it has to be done to meet enough changes.
-					if changes.count()-before >= 2*churnCount {
-						t.Logf("%d times through the list, %d changes meanwhile", runs, changes.count()-before)
-						return
-					}
+	on := open(t)
+	waitForSteady(t, on, ns)
+	changes := w.churn(t, ns)
+	for _, try := range w.pagings(ns) {
+		t.Run(try.name, func(t *testing.T) {
+			before := changes.count()
+			for runs := 1; ; runs++ {
+				try.run(t, on)
+				if t.Failed() {
+					return
 				}
-			})
-		}
-	})
+				// The faster the paging, the more often it has to be done to meet enough changes.
+				if changes.count()-before >= 2*churnCount {
+					t.Logf("%d times through the list, %d changes meanwhile", runs, changes.count()-before)
+					return
+				}
+			}
+		})
+	}
 }
 
 // instanceOfNumber spreads the objects over both instances.

@@ -122,9 +122,6 @@ func requests(t testing.TB, result *gql.Result) int {
 // workloads more, and with fifty instances more.
 func TestFleetQueryCostsTheSameWithMoreOfEverything(t *testing.T) {
 	on := open(t)
-	if on.plain {
-		t.Skip("an index that takes no SQL from callers is asked more often")
-	}
 	if n := coldCost(t, on.kairship, fleetQuery, nil); n != costOfFleet {
 		t.Errorf("the query costs %d requests, want %d", n, costOfFleet)
 	}
@@ -164,9 +161,6 @@ func TestFleetQueryCostsTheSameWithMoreOfEverything(t *testing.T) {
 // are read together: one of them may cost less, where nothing has overrides.
 func TestFleetQueryCostsTheSameForOneInstanceAndForTwo(t *testing.T) {
 	on := open(t)
-	if on.plain {
-		t.Skip("an index that takes no SQL from callers is asked more often")
-	}
 	cost := func(names ...string) int {
 		query := strings.Replace(fleetQuery, "query Fleet {\n  instances {", "query Fleet($names: [String!]) {\n  instances(filter: {name: $names}) {", 1)
 		return coldCost(t, on.kairship, query, map[string]any{"names": names})
@@ -198,9 +192,6 @@ func manyDeployments(t testing.TB, on *target, n int) string {
 // requests for what hangs on a page of workloads that are all propagated.
 func TestPageOfFiftyWorkloadsCostsAtMostFourRequestsBeyondThePage(t *testing.T) {
 	on := open(t)
-	if on.plain {
-		t.Skip("an index that takes no SQL from callers is asked more often")
-	}
 	w := theWorld(t)
 	w.propagated(t, on)
 	const query = `query($filter: WorkloadFilter) { workloads(first: 50, filter: $filter) { nodes { name %s } } }`
@@ -270,9 +261,6 @@ const everyField = 4
 // list of the schema, with every field of its items.
 func TestEveryListCostsTheSameAtOneObjectAndAtFifty(t *testing.T) {
 	on := open(t)
-	if on.plain {
-		t.Skip("an index that takes no SQL from callers is asked more often")
-	}
 	w := theWorld(t)
 	w.propagated(t, on)
 	for _, list := range schema.Lists(theSchema) {
@@ -339,9 +327,6 @@ const mostForCounts = 3
 // every list below every other, for example the events of each of fifty workloads.
 func TestListsBelowListsCostTheSameAtTwoObjectsAndAtFifty(t *testing.T) {
 	on := open(t)
-	if on.plain {
-		t.Skip("an index that takes no SQL from callers is asked more often")
-	}
 	w := theWorld(t)
 	w.propagated(t, on) // What changes while it is counted is counted once more.
 	for _, list := range schema.Lists(theSchema) {

@@ -97,40 +97,39 @@ func entityQuestions() []question {
 // TestEveryEntityIsItsObject reads an object of every type with a key by its place in
 // the schema, and as an entity by each of its keys: all must be the same object.
 func TestEveryEntityIsItsObject(t *testing.T) {
-	inBothModes(t, func(t *testing.T, on *target) {
-		w := theWorld(t)
-		for _, typ := range entityTypes() {
-			t.Run(typ, func(t *testing.T) {
-				way := strings.ReplaceAll(nodeRoutes[typ], "suite-ID-", "suite-"+w.id+"-")
-				fields := schema.Selection(theSchema, typ, 1)
-				asked := 0
-				poll.Until(t, soon, "all are the same", func(ctx context.Context) error {
-					named := naming(typ)
-					want, err := innermost(ctx, on, "{ "+strings.Replace(way, "X", "{ __typename ... on "+typ+" { "+strings.Trim(named, "{} ")+closing(named)+" ... on "+typ+" "+fields+" } }", 1)+" }")
+	on := open(t)
+	w := theWorld(t)
+	for _, typ := range entityTypes() {
+		t.Run(typ, func(t *testing.T) {
+			way := strings.ReplaceAll(nodeRoutes[typ], "suite-ID-", "suite-"+w.id+"-")
+			fields := schema.Selection(theSchema, typ, 1)
+			asked := 0
+			poll.Until(t, soon, "all are the same", func(ctx context.Context) error {
+				named := naming(typ)
+				want, err := innermost(ctx, on, "{ "+strings.Replace(way, "X", "{ __typename ... on "+typ+" { "+strings.Trim(named, "{} ")+closing(named)+" ... on "+typ+" "+fields+" } }", 1)+" }")
+				if err != nil {
+					return err
+				}
+				parts := partsOf(typ, want)
+				delete(want, "instance")
+				asked = 0
+				for _, one := range waysTo(typ, parts) {
+					asked++
+					got, err := entity(ctx, on.kairship, one, "__typename ... on "+typ+" "+fields)
 					if err != nil {
 						return err
 					}
-					parts := partsOf(typ, want)
-					delete(want, "instance")
-					asked = 0
-					for _, one := range waysTo(typ, parts) {
-						asked++
-						got, err := entity(ctx, on.kairship, one, "__typename ... on "+typ+" "+fields)
-						if err != nil {
-							return err
-						}
-						if diff := cmp.Diff(want, got); diff != "" {
-							return fmt.Errorf("%s\n-by its place +as an entity:\n%s", one.literal(), diff)
-						}
+					if diff := cmp.Diff(want, got); diff != "" {
+						return fmt.Errorf("%s\n-by its place +as an entity:\n%s", one.literal(), diff)
 					}
-					return nil
-				})
-				if asked < 2 {
-					t.Errorf("it was looked for in %d ways", asked)
 				}
+				return nil
 			})
-		}
-	})
+			if asked < 2 {
+				t.Errorf("it was looked for in %d ways", asked)
+			}
+		})
+	}
 }
 
 // closing is the brace that Trim took from a selection that ends with another one.
@@ -185,9 +184,6 @@ func entities(selection string, all ...representation) string {
 // what they are to subgraphs that know an interface of them.
 func TestEntitiesCostTheSameAtOneAndAtFifty(t *testing.T) {
 	on := open(t)
-	if on.plain {
-		t.Skip("an index that takes no SQL from callers is asked more often")
-	}
 	w := theWorld(t)
 	w.propagated(t, on)
 	counted := map[string]bool{}
@@ -276,7 +272,7 @@ func TestEntitiesOfAllTypesTogether(t *testing.T) {
 		t.Errorf("got  %s\nwant %s", got, strings.Join(want, " "))
 	}
 	// The clusters and the instances are at hand; each other type may cost one.
-	if most := len(entityTypes()) - 2; !on.plain && requests(t, r) > most {
+	if most := len(entityTypes()) - 2; requests(t, r) > most {
 		t.Errorf("%d representations cost %d requests, want at most %d", len(all), requests(t, r), most)
 	}
 }

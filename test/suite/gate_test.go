@@ -6,204 +6,125 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
-	"sync"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 
-	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
-	"github.com/kairship-io/kairship/test/internal/schema"
 )
 
-// clock is a clock that a test turns.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) turn(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
-}
-
-// TestSwitchingTheGateIsNoticed switches between an index that takes SQL from
-// callers and one that does not, under one client of it: its answers are the
-// same all the time, and within a minute it asks as it should.
-func TestSwitchingTheGateIsNoticed(t *testing.T) {
-	on := open(t)
-	if on.plain {
-		t.Skip("the fleet's index takes no SQL from callers")
-	}
-	g := on.fleet.NewGateway(t)
-	plain := on.fleet.PlainIndex(t)
-	now := &clock{now: time.Now()}
-	c, err := index.New(index.Config{REST: &rest.Config{Host: g.URL}, Now: now.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	q := index.ListQuery{
-		Types: []index.Type{index.Deployments, index.StatefulSets}, Clusters: []string{"k-alpha"}, Namespaces: []string{"shop"},
-		Names: []string{"frontend", "cart"}, Limit: 10, WithCount: true,
-	}
-	want := []string{"StatefulSet shop/cart", "Deployment shop/frontend"}
-	check := func(when string) {
-		t.Helper()
-		page, err := c.List(t.Context(), q)
-		if err != nil {
-			t.Fatalf("%s: %v", when, err)
-		}
-		var got []string
-		for _, o := range page.Items {
-			got = append(got, fmt.Sprintf("%s %s/%s", o.Kind, o.Meta.Namespace, o.Meta.Name))
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", when, diff)
-		}
-		if page.Count == nil || *page.Count != int64(len(want)) {
-			t.Errorf("%s: the count is %v, want %d", when, page.Count, len(want))
-		}
-	}
-	takesSQL := func(when string, want bool) {
-		t.Helper()
-		if got, err := c.CanFilterPlacement(t.Context()); err != nil || got != want {
-			t.Errorf("%s: it takes the index for one with SQL: %v, %v; want %v", when, got, err, want)
-		}
-	}
-	check("at first")
-	takesSQL("at first", true)
-	g.SendIndexTo(plain)
-	check("right after the gate was switched off")
-	now.turn(2 * time.Minute)
-	check("later")
-	takesSQL("later", false)
-	g.SendIndexTo(on.fleet.IndexURL)
-	check("right after the gate was switched on again")
-	now.turn(2 * time.Minute)
-	check("at last")
-	takesSQL("at last", true)
-}
-
-// TestTheGateMayBeSwitchedUnderARunningKairship asks all the time while the index
-// changes between one that takes SQL from callers and one that does not. Every
-// answer is whole and right: an index that passes over a condition answers with
-// everything there is, also of other instances, and none of that may be seen.
+// TestTheGateMayBeSwitchedUnderARunningKairship switches the feature gate for SQL off and
+// on again under a server without a projection, which asks all the time. An index without
+// the gate answers with everything there is, also of other instances: none of that may be
+// seen, and whoever asks is told what is wrong.
 func TestTheGateMayBeSwitchedUnderARunningKairship(t *testing.T) {
 	on, g := behind(t)
 	w := theWorld(t)
 	w.settled(t, on)
-	plain := on.fleet.PlainIndex(t)
-	const query = `query($ns: [String!], $after: String) {
-		instance(name: "beta") { workloads(first: 3) { nodes { instance { name } kind namespace name } } }
-		workloads(first: 7, after: $after, filter: {namespaces: $ns, nameContains: "mix", kinds: [DEPLOYMENT, STATEFUL_SET]}, orderBy: {field: NAME}) {
-			nodes { instance { name } kind namespace name health placements { clusterName desired object { uid } } }
-			pageInfo { hasNextPage endCursor } totalCount } }`
-	whole := func() (string, error) {
-		var all []json.RawMessage
-		var after *string
-		for {
-			data, _, err := gql.Query[struct{ Instance, Workloads json.RawMessage }](t.Context(), on.kairship, query,
-				map[string]any{"ns": w.suiteNamespaces(), "after": after})
-			if err != nil {
-				return "", err
+	off := on.fleet.PlainIndex(t)
+	const query = `query($ns: [String!]) { instances(filter: {name: ["alpha", "beta"]}) { nodes { name } }
+		instance(name: "beta") { workloads(first: 3) { nodes { instance { name } kind namespace name } totalCount } }
+		workloads(first: 7, filter: {namespaces: $ns, nameContains: "mix", kinds: [DEPLOYMENT, STATEFUL_SET]}, orderBy: {field: NAME}) {
+			nodes { instance { name } kind namespace name health placements { clusterName desired object { uid } } } totalCount } }`
+	const gateIsOff = "the feature gate AllowParameterizedSQLQuery of clusterpedia-apiserver is off"
+	ask := func() *gql.Result {
+		return on.kairship.Must(t, gql.Request{Query: query, Variables: map[string]any{"ns": w.suiteNamespaces()}})
+	}
+	first := ask()
+	if len(first.Errors) > 0 {
+		t.Fatal(first.Errors)
+	}
+	var shown map[string]any
+	if err := json.Unmarshal(first.Data, &shown); err != nil {
+		t.Fatal(err)
+	}
+	known := workloadsIn(shown)
+	if len(known) < 7 {
+		t.Fatalf("there are only %d workloads: the test proves nothing", len(known))
+	}
+	const switches, asked = 5, 20
+	for n := range switches {
+		g.SendIndexTo(off)
+		for i := range asked {
+			r := ask()
+			var data map[string]any
+			if err := json.Unmarshal(r.Data, &data); err != nil {
+				t.Fatal(err)
 			}
-			var c connection
-			if err := json.Unmarshal(data.Workloads, &c); err != nil {
-				return "", err
+			if diff := cmp.Diff(shown["instances"], data["instances"]); diff != "" {
+				t.Errorf("what needs no index differs:\n%s", diff)
 			}
-			all = append(append(all, data.Instance), c.Nodes...)
-			if !c.PageInfo.HasNextPage {
-				all = append(all, fmt.Appendf(nil, "%d", *c.TotalCount))
-				text, err := json.MarshalIndent(all, "", " ")
-				return string(text), err
+			for name := range workloadsIn(data) {
+				if !known[name] {
+					t.Fatalf("question %d after the gate was switched off for the %dth time shows %s", i+1, n+1, name)
+				}
 			}
-			after = c.PageInfo.EndCursor
+			if len(r.Errors) == 0 {
+				t.Fatalf("question %d was answered by an index that passes over conditions: %.500s", i+1, r.Body)
+			}
+			for _, e := range r.Errors {
+				if e.Extensions.Code != "INDEX_UNAVAILABLE" || !strings.Contains(e.Message, gateIsOff) {
+					t.Errorf("question %d: %s: %s", i+1, e.Extensions.Code, e)
+				}
+			}
+		}
+		poll.Until(t, soon, "readiness says so", func(ctx context.Context) error {
+			if report := readiness(ctx, t, on); !strings.Contains(report, gateIsOff) {
+				return errors.New(report)
+			}
+			return nil
+		})
+		g.SendIndexTo(on.fleet.IndexURL)
+		for i := range asked {
+			if diff := cmp.Diff(string(first.Data), string(ask().Data)); diff != "" {
+				t.Fatalf("question %d after the gate was switched on again (-before +now):\n%s", i+1, diff)
+			}
 		}
 	}
-	want, err := whole()
+}
+
+// workloadsIn are the names of the workloads in an answer.
+func workloadsIn(data any) map[string]bool {
+	names := map[string]bool{}
+	switch data := data.(type) {
+	case map[string]any:
+		if instance, ok := data["instance"].(map[string]any); ok && data["kind"] != nil {
+			names[fmt.Sprint(instance["name"], data["kind"], data["namespace"], data["name"])] = true
+		}
+		for _, below := range data {
+			maps.Copy(names, workloadsIn(below))
+		}
+	case []any:
+		for _, below := range data {
+			maps.Copy(names, workloadsIn(below))
+		}
+	}
+	return names
+}
+
+// readiness is what a server says of itself.
+func readiness(ctx context.Context, t *testing.T, on *target) string {
+	t.Helper()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, on.url+"/readyz", http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const switches, every = 10, 200 * time.Millisecond
-	answers := 0
-	for n := range switches {
-		g.SendIndexTo([]string{plain, on.fleet.IndexURL}[n%2])
-		for until := time.Now().Add(every); time.Now().Before(until); answers++ {
-			got, err := whole()
-			if err != nil {
-				t.Fatalf("after %d switches: %v", n+1, err)
-			}
-			if diff := cmp.Diff(want, got); diff != "" {
-				t.Fatalf("after %d switches (-before +now):\n%s", n+1, diff)
-			}
-		}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err.Error()
 	}
-	t.Logf("%d times the same answer", answers)
-}
-
-// TestPagesGoOnWhenTheGateIsSwitched reads some pages of a list from an index
-// with SQL and the rest without: a cursor of the one is as good in the other.
-func TestPagesGoOnWhenTheGateIsSwitched(t *testing.T) {
-	withSQL, without := open(t), openPlain(t)
-	w := theWorld(t)
-	w.settled(t, withSQL)
-	for _, list := range schema.Lists(theSchema) {
-		argument := list.Field.Arguments.ForName("orderBy")
-		if argument == nil {
-			continue
-		}
-		for _, field := range schema.Values(theSchema, theSchema.Types[argument.Type.Name()].Fields.ForName("field").Type.Name()) {
-			t.Run(list.Key()+"/"+field, func(t *testing.T) {
-				variables, _ := w.ordered(list)
-				variables["orderBy"] = map[string]any{"field": field, "direction": "DESC"}
-				r := w.filterRoute(t, list)
-				poll.Until(t, soon, "both ways show the same", func(ctx context.Context) error {
-					whole, err := page(ctx, withSQL.kairship, list, r, with(variables, "first", 500))
-					if err != nil {
-						return err
-					}
-					var want, got []string
-					for _, n := range whole.Nodes {
-						want = append(want, nameOf(n))
-					}
-					if len(want) < 2 {
-						return fmt.Errorf("there are only %d", len(want))
-					}
-					var after *string
-					for turn := 0; ; turn++ {
-						on := []*target{withSQL, without}[turn%2]
-						c, err := page(ctx, on.kairship, list, r, with(variables, "first", max(1, len(want)/4), "after", after))
-						if err != nil {
-							return err
-						}
-						for _, n := range c.Nodes {
-							got = append(got, nameOf(n))
-						}
-						if !c.PageInfo.HasNextPage || len(got) > 2*len(want) {
-							break
-						}
-						after = c.PageInfo.EndCursor
-					}
-					if diff := cmp.Diff(want, got); diff != "" {
-						return fmt.Errorf("one page says -, pages in turns say +:\n%s", diff)
-					}
-					return nil
-				})
-			})
-		}
+	defer func() { _ = response.Body.Close() }()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err.Error()
 	}
+	return string(body)
 }
 
 // TestAnIndexThatMisbehavesCostsOnlyItsPart has the index answer with all that

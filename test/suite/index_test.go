@@ -32,7 +32,7 @@ func behind(t *testing.T, flags ...string) (*target, *fleet.Gateway) {
 	g := f.NewGateway(t)
 	p := f.Kairship(t, g, append(flags, "--index-database-file=")...)
 	url := "http://" + p.Address
-	return &target{fleet: f, kairship: gql.New(url, f.Token(t, "admin")), url: url, log: p.Log, plain: !f.ParameterizedSQL}, g
+	return &target{fleet: f, kairship: gql.New(url, f.Token(t, "admin")), url: url, log: p.Log}, g
 }
 
 // nowhere is an address that nothing listens on.

@@ -19,20 +19,19 @@ import (
 // time: sorted as the schema says, the other way round in the other direction,
 // and with nothing lost or shown twice where items are equal.
 func TestEveryOrderOfEveryList(t *testing.T) {
-	inBothModes(t, func(t *testing.T, on *target) {
-		w := theWorld(t)
-		w.settled(t, on)
-		for _, list := range schema.Lists(theSchema) {
-			argument := list.Field.Arguments.ForName("orderBy")
-			if argument == nil {
-				continue
-			}
-			order := theSchema.Types[argument.Type.Name()]
-			for _, field := range schema.Values(theSchema, order.Fields.ForName("field").Type.Name()) {
-				t.Run(list.Key()+"/"+field, func(t *testing.T) { w.tryOrder(t, on, list, field) })
-			}
+	on := open(t)
+	w := theWorld(t)
+	w.settled(t, on)
+	for _, list := range schema.Lists(theSchema) {
+		argument := list.Field.Arguments.ForName("orderBy")
+		if argument == nil {
+			continue
 		}
-	})
+		order := theSchema.Types[argument.Type.Name()]
+		for _, field := range schema.Values(theSchema, order.Fields.ForName("field").Type.Name()) {
+			t.Run(list.Key()+"/"+field, func(t *testing.T) { w.tryOrder(t, on, list, field) })
+		}
+	}
 }
 
 // fromBestToWorst are the states of health as the schema orders them.
@@ -101,7 +100,7 @@ func (w *world) tryOrder(t *testing.T, on *target, list schema.List, field strin
 			if direction != "" {
 				orderBy["direction"] = direction
 			}
-			return everyPage(ctx, on, list, r, with(variables, "orderBy", orderBy), first, len(keys), false)
+			return everyPage(ctx, on, list, r, with(variables, "orderBy", orderBy), first, len(keys))
 		}
 		ascending, err := ask("ASC", 500)
 		if err != nil {
@@ -135,45 +134,44 @@ func (w *world) tryOrder(t *testing.T, on *target, list schema.List, field strin
 
 // TestOrderWhenNoneIsAskedFor checks the orders that the schema promises.
 func TestOrderWhenNoneIsAskedFor(t *testing.T) {
-	inBothModes(t, func(t *testing.T, on *target) {
-		w := theWorld(t)
-		w.settled(t, on)
-		for _, list := range schema.Lists(theSchema) {
-			t.Run(list.Key(), func(t *testing.T) {
-				variables := map[string]any{}
-				match := everything
-				if list.Field.Arguments.ForName("filter") != nil {
-					variables, match = w.ordered(list)
+	on := open(t)
+	w := theWorld(t)
+	w.settled(t, on)
+	for _, list := range schema.Lists(theSchema) {
+		t.Run(list.Key(), func(t *testing.T) {
+			variables := map[string]any{}
+			match := everything
+			if list.Field.Arguments.ForName("filter") != nil {
+				variables, match = w.ordered(list)
+			}
+			field, sign := "NAMESPACE", 1
+			switch {
+			case list.Node == "Event":
+				field, sign = "CREATED_AT", -1
+			case theSchema.Types[list.Node].Fields.ForName("namespace") == nil || list.Node == "Instance":
+				field = "NAME"
+			}
+			poll.Until(t, soon, "the list is in order", func(ctx context.Context) error {
+				all, err := w.items(ctx, t, list)
+				if err != nil {
+					return err
 				}
-				field, sign := "NAMESPACE", 1
-				switch {
-				case list.Node == "Event":
-					field, sign = "CREATED_AT", -1
-				case theSchema.Types[list.Node].Fields.ForName("namespace") == nil || list.Node == "Instance":
-					field = "NAME"
+				keys := map[string][]string{}
+				for _, i := range all {
+					if match(i) {
+						keys[i.name] = keyOf(field, i)
+					}
 				}
-				poll.Until(t, soon, "the list is in order", func(ctx context.Context) error {
-					all, err := w.items(ctx, t, list)
-					if err != nil {
-						return err
-					}
-					keys := map[string][]string{}
-					for _, i := range all {
-						if match(i) {
-							keys[i.name] = keyOf(field, i)
-						}
-					}
-					got, err := everyPage(ctx, on, list, w.filterRoute(t, list), variables, 500, len(keys), false)
-					if err != nil {
-						return err
-					}
-					want := slices.SortedStableFunc(slices.Values(got), func(a, b string) int { return sign * cmp.Or(slices.Compare(keys[a], keys[b])) })
-					if diff := gocmp.Diff(want, got); diff != "" {
-						return fmt.Errorf("by %s (-in order +shown):\n%s", field, diff)
-					}
-					return nil
-				})
+				got, err := everyPage(ctx, on, list, w.filterRoute(t, list), variables, 500, len(keys))
+				if err != nil {
+					return err
+				}
+				want := slices.SortedStableFunc(slices.Values(got), func(a, b string) int { return sign * cmp.Or(slices.Compare(keys[a], keys[b])) })
+				if diff := gocmp.Diff(want, got); diff != "" {
+					return fmt.Errorf("by %s (-in order +shown):\n%s", field, diff)
+				}
+				return nil
 			})
-		}
-	})
+		})
+	}
 }

@@ -77,33 +77,32 @@ func (s singular) query(w *world, argument, value string) (query, field, name st
 // TestEveryFieldForOneObject finds one object by its name, and null where any
 // part of the name is another's.
 func TestEveryFieldForOneObject(t *testing.T) {
-	inBothModes(t, func(t *testing.T, on *target) {
-		w := theWorld(t)
-		for _, s := range singulars {
-			t.Run(s.field, func(t *testing.T) {
-				query, field, name := s.query(w, "", "")
-				poll.Until(t, soon, "the object is found", func(ctx context.Context) error {
-					raw, err := only(ctx, on, query, field)
-					if err == nil && string(raw) == "null" {
-						err = errors.New("it is null")
-					}
-					if err == nil && !strings.Contains(string(raw), `"name":"`+name+`"`) {
-						err = fmt.Errorf("it is %s", raw)
-					}
-					return err
-				})
-				for argument, value := range s.missing {
-					query, field, _ := s.query(w, argument, value)
-					raw, err := only(t.Context(), on, query, field)
-					if err != nil {
-						t.Errorf("with another %s: %v", argument, err)
-					} else if string(raw) != "null" {
-						t.Errorf("with another %s it is %s, want null", argument, raw)
-					}
+	on := open(t)
+	w := theWorld(t)
+	for _, s := range singulars {
+		t.Run(s.field, func(t *testing.T) {
+			query, field, name := s.query(w, "", "")
+			poll.Until(t, soon, "the object is found", func(ctx context.Context) error {
+				raw, err := only(ctx, on, query, field)
+				if err == nil && string(raw) == "null" {
+					err = errors.New("it is null")
 				}
+				if err == nil && !strings.Contains(string(raw), `"name":"`+name+`"`) {
+					err = fmt.Errorf("it is %s", raw)
+				}
+				return err
 			})
-		}
-	})
+			for argument, value := range s.missing {
+				query, field, _ := s.query(w, argument, value)
+				raw, err := only(t.Context(), on, query, field)
+				if err != nil {
+					t.Errorf("with another %s: %v", argument, err)
+				} else if string(raw) != "null" {
+					t.Errorf("with another %s it is %s, want null", argument, raw)
+				}
+			}
+		})
+	}
 }
 
 // only is the value of the only field of an answer, below an instance or not.
@@ -124,35 +123,34 @@ func only(ctx context.Context, on *target, query, field string) (json.RawMessage
 
 // TestPodsOfAnObject reads as many pods as are asked for, by name.
 func TestPodsOfAnObject(t *testing.T) {
-	inBothModes(t, func(t *testing.T, on *target) {
-		type answer struct {
-			Instance struct {
-				Workload struct {
-					Placements []struct {
-						ClusterName string
-						Object      struct{ All, First []struct{ Name string } }
-					}
+	on := open(t)
+	type answer struct {
+		Instance struct {
+			Workload struct {
+				Placements []struct {
+					ClusterName string
+					Object      struct{ All, First []struct{ Name string } }
 				}
 			}
 		}
-		const query = `{ instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") {
-			placements { clusterName object { all: pods { name } first: pods(first: 2) { name } } } } } }`
-		poll.Until(t, settle, "m2 has three pods, of which two come first", func(ctx context.Context) error {
-			data, _, err := gql.Query[answer](ctx, on.kairship, query, nil)
-			if err != nil {
-				return err
+	}
+	const query = `{ instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") {
+		placements { clusterName object { all: pods { name } first: pods(first: 2) { name } } } } } }`
+	poll.Until(t, settle, "m2 has three pods, of which two come first", func(ctx context.Context) error {
+		data, _, err := gql.Query[answer](ctx, on.kairship, query, nil)
+		if err != nil {
+			return err
+		}
+		for _, p := range data.Instance.Workload.Placements {
+			if p.ClusterName != "m2" {
+				continue
 			}
-			for _, p := range data.Instance.Workload.Placements {
-				if p.ClusterName != "m2" {
-					continue
-				}
-				o := p.Object
-				if len(o.All) != 3 || len(o.First) != 2 || o.First[0] != o.All[0] || o.First[1] != o.All[1] || o.All[0].Name >= o.All[1].Name {
-					return fmt.Errorf("all are %v, the first two are %v", o.All, o.First)
-				}
-				return nil
+			o := p.Object
+			if len(o.All) != 3 || len(o.First) != 2 || o.First[0] != o.All[0] || o.First[1] != o.All[1] || o.All[0].Name >= o.All[1].Name {
+				return fmt.Errorf("all are %v, the first two are %v", o.All, o.First)
 			}
-			return errors.New("there is no placement on m2")
-		})
+			return nil
+		}
+		return errors.New("there is no placement on m2")
 	})
 }
