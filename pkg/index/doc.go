@@ -15,7 +15,7 @@
 // that was never collected with an empty list where the per-kind endpoints
 // answer 404, and so one code path serves every kind.
 //
-// # Two ways to ask
+// # SQL
 //
 // Clusterpedia's own parameters filter by clusters, namespaces and names as a
 // cross product and page by offset. That is not enough: a hundred exact objects
@@ -26,10 +26,10 @@
 // request. The clause is SQL from the caller, so it is assembled from the
 // constants in statements.go and nothing else; every value is a parameter.
 //
-// Whether the gate is on, and which database is behind it, is found out by
-// asking (capability.go). Where the gate is off or the database is neither
-// SQLite nor PostgreSQL, the cross-product parameters are used and the package
-// narrows and re-anchors on its side (fallback.go): correct, at more cost.
+// The client asks whether the gate is on, and which database is behind the index
+// (capability.go). Where the gate is off, or the database is neither SQLite nor
+// PostgreSQL, it refuses every question with INDEX_UNAVAILABLE. Answers are
+// checked, because an index whose gate has been switched off ignores conditions.
 //
 // # Freshness
 //

@@ -41,7 +41,6 @@ type Fleet struct {
 	KairshipPprof    string            `json:"kairshipPprof"`
 	IndexURL         string            `json:"indexURL"`
 	DB               string            `json:"db"`
-	ParameterizedSQL bool              `json:"parameterizedSQL"`
 	Bin              string            `json:"bin"`
 	Logs             string            `json:"logs"`
 	PIDs             string            `json:"pids"`

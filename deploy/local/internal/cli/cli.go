@@ -17,13 +17,12 @@ import (
 
 // options are the flags that all commands share.
 type options struct {
-	dir              string
-	portBase         int
-	db               string
-	parameterizedSQL bool
-	withoutKairship  bool
-	operator         bool
-	pediaClusters    bool
+	dir             string
+	portBase        int
+	db              string
+	withoutKairship bool
+	operator        bool
+	pediaClusters   bool
 }
 
 // Command is the root of the command line.
@@ -56,7 +55,6 @@ func addSettings(cmd *cobra.Command, o *options) {
 	flags := cmd.Flags()
 	flags.IntVar(&o.portBase, "port-base", defaults.PortBase, fmt.Sprintf("first of the %d ports of the fleet; with the default one Kairship listens on 8080", topology.PortSpan))
 	flags.StringVar(&o.db, "db", defaults.DB, "database of the index: sqlite or postgres")
-	flags.BoolVar(&o.parameterizedSQL, "index-parameterized-sql", defaults.ParameterizedSQL, "switch on the index's feature gate AllowParameterizedSQLQuery")
 	flags.BoolVar(&o.withoutKairship, "without-kairship", false, "leave Kairship's own processes out")
 	flags.BoolVar(&o.operator, "operator", false, "run the Karmada operator, for Managed instances")
 	flags.BoolVar(&o.pediaClusters, "pediaclusters", false, "with --without-kairship: register the clusters with the index, as Kairship's controllers would")
@@ -70,9 +68,6 @@ func (o *options) flags(cmd *cobra.Command) fleet.Flags {
 	}
 	if cmd.Flags().Changed("db") {
 		given.DB = &o.db
-	}
-	if cmd.Flags().Changed("index-parameterized-sql") {
-		given.ParameterizedSQL = &o.parameterizedSQL
 	}
 	if cmd.Flags().Changed("without-kairship") {
 		given.WithoutKairship = &o.withoutKairship

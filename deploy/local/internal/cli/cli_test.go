@@ -20,7 +20,7 @@ func TestOnlyGivenFlagsAreSettings(t *testing.T) {
 	}{
 		{nil, fleet.Flags{}},
 		{[]string{"--db", "postgres"}, fleet.Flags{DB: &postgres}},
-		{[]string{"--without-kairship=false", "--index-parameterized-sql=false"}, fleet.Flags{WithoutKairship: &off, ParameterizedSQL: &off}},
+		{[]string{"--without-kairship=false"}, fleet.Flags{WithoutKairship: &off}},
 	} {
 		o, cmd := &options{}, &cobra.Command{}
 		addSettings(cmd, o)

@@ -16,12 +16,11 @@ type Description struct {
 	// KairshipPprof is the address of its profiles.
 	KairshipPprof string `json:"kairshipPprof,omitempty"`
 	// IndexURL is the index's own address; ordinary requests go through the global apiserver.
-	IndexURL         string `json:"indexURL"`
-	DB               string `json:"db"`
-	ParameterizedSQL bool   `json:"parameterizedSQL"`
-	Bin              string `json:"bin"`
-	Logs             string `json:"logs"`
-	PIDs             string `json:"pids"`
+	IndexURL string `json:"indexURL"`
+	DB       string `json:"db"`
+	Bin      string `json:"bin"`
+	Logs     string `json:"logs"`
+	PIDs     string `json:"pids"`
 	// GlobalManagement is absent in a fleet without Kairship.
 	GlobalManagement *GlobalManagementDescription `json:"globalManagement,omitempty"`
 	// Tokens maps a person to the file with the bearer token.
@@ -58,7 +57,7 @@ type ClusterDescription struct {
 // describe writes the description.
 func (f *Fleet) describe() error {
 	d := Description{
-		IndexURL: f.ports.URL("clusterpedia/api"), DB: f.settings.DB, ParameterizedSQL: f.settings.ParameterizedSQL,
+		IndexURL: f.ports.URL("clusterpedia/api"), DB: f.settings.DB,
 		Bin: f.paths.Bin(), Logs: f.paths.Logs(), PIDs: f.paths.PIDs(), Tokens: map[string]string{},
 	}
 	if !f.settings.WithoutKairship {

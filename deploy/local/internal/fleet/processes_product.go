@@ -137,7 +137,7 @@ func (f *Fleet) index() []process {
 				"--tls-cert-file=" + pki.File("serving/tls.crt"),
 				"--tls-private-key-file=" + pki.File("serving/tls.key"),
 				"--storage-config=" + f.storageConfig(),
-				fmt.Sprintf("--feature-gates=AllowParameterizedSQLQuery=%t", f.settings.ParameterizedSQL),
+				"--feature-gates=AllowParameterizedSQLQuery=true",
 				"-v=1",
 			},
 		},

@@ -23,8 +23,6 @@ const (
 type Settings struct {
 	PortBase int    `json:"portBase"`
 	DB       string `json:"db"`
-	// ParameterizedSQL switches on the index's feature gate AllowParameterizedSQLQuery.
-	ParameterizedSQL bool `json:"parameterizedSQL"`
 	// WithoutKairship leaves Kairship's own processes out.
 	WithoutKairship bool `json:"withoutKairship"`
 	// Operator runs the Karmada operator beside Kairship, for Managed instances.
@@ -36,17 +34,16 @@ type Settings struct {
 
 // Flags are the settings given on the command line; nil means not given.
 type Flags struct {
-	PortBase         *int
-	DB               *string
-	ParameterizedSQL *bool
-	WithoutKairship  *bool
-	Operator         *bool
-	PediaClusters    *bool
+	PortBase        *int
+	DB              *string
+	WithoutKairship *bool
+	Operator        *bool
+	PediaClusters   *bool
 }
 
 // DefaultSettings is a fleet without any flag.
 func DefaultSettings() Settings {
-	return Settings{PortBase: topology.DefaultPortBase, DB: SQLite, ParameterizedSQL: true}
+	return Settings{PortBase: topology.DefaultPortBase, DB: SQLite}
 }
 
 // resolve joins the flags with what is remembered of the fleet.
@@ -57,7 +54,6 @@ func resolve(remembered *Settings, flags Flags) (Settings, error) {
 	}
 	set(&settings.PortBase, flags.PortBase)
 	set(&settings.DB, flags.DB)
-	set(&settings.ParameterizedSQL, flags.ParameterizedSQL)
 	set(&settings.WithoutKairship, flags.WithoutKairship)
 	set(&settings.Operator, flags.Operator)
 	set(&settings.PediaClusters, flags.PediaClusters)

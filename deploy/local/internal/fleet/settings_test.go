@@ -10,7 +10,7 @@ import (
 )
 
 func TestResolve(t *testing.T) {
-	remembered := Settings{PortBase: 17400, DB: Postgres, ParameterizedSQL: false, WithoutKairship: true, PediaClusters: true}
+	remembered := Settings{PortBase: 17400, DB: Postgres, WithoutKairship: true, PediaClusters: true}
 	for _, tc := range []struct {
 		name       string
 		remembered *Settings
@@ -20,8 +20,8 @@ func TestResolve(t *testing.T) {
 	}{
 		{name: "nothing given, nothing remembered", want: DefaultSettings()},
 		{name: "a fleet that exists needs no flags", remembered: &remembered, want: remembered},
-		{name: "a flag wins over what is remembered", remembered: &remembered, flags: Flags{DB: new(SQLite), ParameterizedSQL: new(true)},
-			want: Settings{PortBase: 17400, DB: SQLite, ParameterizedSQL: true, WithoutKairship: true, PediaClusters: true}},
+		{name: "a flag wins over what is remembered", remembered: &remembered, flags: Flags{DB: new(SQLite)},
+			want: Settings{PortBase: 17400, DB: SQLite, WithoutKairship: true, PediaClusters: true}},
 		{name: "with Kairship its controllers register the clusters", remembered: &remembered, flags: Flags{WithoutKairship: new(false)},
 			want: Settings{PortBase: 17400, DB: Postgres}},
 		{name: "the operator is a matter of taste", remembered: &remembered, flags: Flags{Operator: new(true)},
