@@ -3,8 +3,6 @@ package access_test
 import (
 	"context"
 	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/index/indextest"
 )
 
 // The world of these tests: instances alpha and beta, each with a member, and a
@@ -209,51 +208,48 @@ func newRecorder(t testing.TB) *recorder {
 	return &recorder{objects: load(t, index.Whole), metadata: load(t, index.Metadata)}
 }
 
-// load makes the objects of the world. Only a Client can: it reads them from a
-// server that has nothing else.
+// load makes the objects of the world. Only a Client can: it reads them from an index.
 func load(t testing.TB, detail index.Detail) map[index.Key]*index.Object {
 	t.Helper()
-	byName := map[index.Key]index.Key{}
-	var items []any
+	type id struct{ cluster, kind, namespace, name string }
+	byID := map[id]index.Key{}
+	var types []index.Type
+	var rows []indextest.Row
 	for _, k := range keys {
-		apiVersion := k.Type.GroupVersionResource().GroupVersion().String()
-		annotations := map[string]string{"shadow.clusterpedia.io/cluster-name": k.Cluster}
-		if made, ok := strings.CutPrefix(k.Name, "of-"); ok && made != "none" {
-			annotations["resourcebinding.karmada.io/namespace"] = made
+		row := indextest.Row{
+			Cluster: k.Cluster, Group: k.Type.Group, Version: k.Type.Version, Resource: k.Type.Resource, Kind: k.Type.Kind,
+			Namespace: k.Namespace, Name: k.Name, Annotations: map[string]string{}, Body: map[string]any{},
 		}
-		item := map[string]any{"apiVersion": apiVersion, "kind": k.Type.Kind, "metadata": map[string]any{
-			"namespace": k.Namespace, "name": k.Name, "annotations": annotations,
-		}}
+		if made, ok := strings.CutPrefix(k.Name, "of-"); ok && made != "none" {
+			row.Annotations["resourcebinding.karmada.io/namespace"] = made
+		}
 		if k.Type == index.Works {
-			annotations["kubectl.kubernetes.io/last-applied-configuration"] = confidential
-			item["spec"] = map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{"kind": "Secret", "data": confidential}}}}
+			row.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = confidential
+			row.Body["spec"] = map[string]any{"workload": map[string]any{"manifests": []any{map[string]any{"kind": "Secret", "data": confidential}}}}
 		}
 		if k.Type == secrets {
-			annotations["kubectl.kubernetes.io/last-applied-configuration"] = confidential
-			annotations["kapp.k14s.io/original"] = confidential
-			item["data"] = map[string]string{"password": confidential}
-			item["stringData"] = map[string]string{"password": confidential}
+			row.Annotations["kubectl.kubernetes.io/last-applied-configuration"] = confidential
+			row.Annotations["kapp.k14s.io/original"] = confidential
+			row.Body["data"] = map[string]string{"password": confidential}
+			row.Body["stringData"] = map[string]string{"password": confidential}
 		}
-		items = append(items, item)
-		byName[index.Key{Cluster: k.Cluster, Type: index.Type{Version: apiVersion, Kind: k.Type.Kind}, Namespace: k.Namespace, Name: k.Name}] = k
+		rows = append(rows, row)
+		if !slices.Contains(types, k.Type) {
+			types = append(types, k.Type)
+		}
+		byID[id{k.Cluster, k.Type.Kind, k.Namespace, k.Name}] = k
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]any{"items": items})
-	}))
-	defer server.Close()
-	client, err := index.New(index.Config{REST: &rest.Config{Host: server.URL}})
+	client, err := index.New(index.Config{REST: &rest.Config{Host: indextest.New(t, rows...).URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := client.List(t.Context(), index.ListQuery{
-		Types: []index.Type{configMaps}, Clusters: clusters, Limit: len(items) + 1, Detail: detail,
-	})
+	page, err := client.List(t.Context(), index.ListQuery{Types: types, Clusters: clusters, Limit: len(rows) + 1, Detail: detail})
 	if err != nil {
 		t.Fatal(err)
 	}
 	found := map[index.Key]*index.Object{}
 	for _, o := range page.Items {
-		k, ok := byName[index.Key{Cluster: o.Cluster, Type: index.Type{Version: o.APIVersion, Kind: o.Kind}, Namespace: o.Meta.Namespace, Name: o.Meta.Name}]
+		k, ok := byID[id{o.Cluster, o.Kind, o.Meta.Namespace, o.Meta.Name}]
 		if !ok {
 			t.Fatalf("unknown object %+v", o)
 		}
