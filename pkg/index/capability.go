@@ -44,7 +44,7 @@ func (c *Client) sql(ctx context.Context) (*dialect, error) {
 	if known != nil && fresh {
 		return known, nil
 	}
-	l := c.look()
+	l := c.look() //nolint:contextcheck // It serves many callers.
 	select {
 	case <-ctx.Done():
 		return nil, pastDeadline(ctx)
