@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -40,14 +41,7 @@ const (
 var readable = append([]string{"policy.karmada.io/overridepolicies", "policy.karmada.io/clusteroverridepolicies"}, tracked...)
 
 // Readable reports whether Objects reads a resource.
-func Readable(group, resource string) bool {
-	for _, r := range readable {
-		if r == group+"/"+resource {
-			return true
-		}
-	}
-	return false
-}
+func Readable(group, resource string) bool { return slices.Contains(readable, group+"/"+resource) }
 
 // Objects reads some objects with one statement. Those that the index does not have are
 // missing, and so are those that are not Readable.

@@ -80,6 +80,6 @@ func podsStatement(db *DB, table, of string) string {
 		between = append(between, "SELECT m.cluster, m.uid, m.owner_uid AS owner FROM "+in("m", kind[0], kind[1], kind[2])+" AND m.owner_uid IN (SELECT uid FROM owners)")
 	}
 	return "WITH places AS (" + places + "), owners AS (" + owners + "), middle AS (" + strings.Join(between, " UNION ALL ") + ") " +
-		"SELECT coalesce(b.owner, o.owner_uid), o.cluster, o.namespace, o.name, CAST(o.object AS text) FROM (SELECT p.* FROM " + in("p", "", "v1", "pods") +
+		"SELECT coalesce(b.owner, o.owner_uid), o.cluster, o.namespace, o.name, CAST(o.object AS text) FROM (SELECT p.cluster, p.namespace, p.name, p.owner_uid, p.object FROM " + in("p", "", "v1", "pods") +
 		" AND p.owner_uid <> '') o LEFT JOIN middle b ON b.cluster = o.cluster AND b.uid = o.owner_uid WHERE b.owner IS NOT NULL OR o.owner_uid IN (SELECT uid FROM owners) ORDER BY o.name" + bytes + ", o.cluster, o.namespace"
 }
