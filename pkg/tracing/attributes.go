@@ -14,7 +14,7 @@ const (
 
 // Attributes of Kairship's own.
 const (
-	// Upstream is what a request is sent to: index, global-cluster or instance.
+	// Upstream is what a request is sent to: index, index-database, global-cluster or instance.
 	Upstream = "kairship.upstream"
 	// Instance is the name of an instance that there is.
 	Instance = "kairship.instance"
@@ -37,6 +37,7 @@ const (
 // The values of Upstream.
 const (
 	ToIndex    = "index"
+	ToDatabase = "index-database"
 	ToGlobal   = "global-cluster"
 	ToInstance = "instance"
 )

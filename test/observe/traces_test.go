@@ -149,9 +149,14 @@ func TestQuery(t *testing.T) {
 	if err := json.Unmarshal([]byte(got.body), &plan); err != nil {
 		t.Fatal(err)
 	}
-	toIndex := spans.to("index")
-	if len(spans.named("load")) == 0 || len(toIndex) < plan.Extensions.Plan.IndexRequests || plan.Extensions.Plan.IndexRequests == 0 {
-		t.Errorf("%d loads and %d requests to the index are told, %d were sent", len(spans.named("load")), len(toIndex), plan.Extensions.Plan.IndexRequests)
+	toIndex, statements := spans.to("index"), spans.to("index-database")
+	if told := len(toIndex) + len(statements); len(spans.named("load")) == 0 || len(statements) == 0 || told < plan.Extensions.Plan.IndexRequests || plan.Extensions.Plan.IndexRequests == 0 {
+		t.Errorf("%d loads, and %d requests and %d statements to the index are told, %d were sent", len(spans.named("load")), len(toIndex), len(statements), plan.Extensions.Plan.IndexRequests)
+	}
+	for _, s := range statements {
+		if !spans.below(s, query) || s.name != "SQL" {
+			t.Errorf("a statement is below no operation: %+v", s)
+		}
 	}
 	said := w.index.spansOf(callersTrace)
 	for _, s := range toIndex {

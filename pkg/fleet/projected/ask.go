@@ -8,6 +8,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/quota"
+	"github.com/kairship-io/kairship/pkg/tracing"
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
@@ -56,7 +57,13 @@ func (s *Source) send(ctx context.Context, ask func(context.Context) (projection
 	}
 	defer done()
 	sent := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index})
+	limited, span := tracing.Start(limited, "SQL", tracing.Client)
+	span.Text(tracing.Upstream, tracing.ToDatabase)
 	at, err := ask(limited)
+	if err != nil && !errors.Is(err, projection.ErrIncomplete) {
+		span.Fail("statement")
+	}
+	span.End()
 	sent(err)
 	switch {
 	case err == nil:
