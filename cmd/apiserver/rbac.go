@@ -23,7 +23,7 @@ package main
 // endpointGroups, has the same list).
 // +kubebuilder:rbac:groups=clusterpedia.io,resources=collectionresources,resourceNames=any,verbs=get
 // +kubebuilder:rbac:groups=clusterpedia.io,resources=resources/v1,resourceNames=api,verbs=get
-// +kubebuilder:rbac:groups=clusterpedia.io,resources=resources/apps;resources/batch;resources/cluster.karmada.io;resources/policy.karmada.io;resources/work.karmada.io,resourceNames=apis,verbs=get
+// +kubebuilder:rbac:groups=clusterpedia.io,resources=resources/apps;resources/cluster.karmada.io;resources/policy.karmada.io;resources/work.karmada.io,resourceNames=apis,verbs=get
 //
 // Four more depend on the installation, and stand in the chart: the Secrets with the
 // credentials of instances (get, watch), the Lease of the index's collector (list,

@@ -38,7 +38,7 @@ func kindEndpoint(t Type) string {
 // a wildcard: Kairship's names these (cmd/apiserver/rbac.go), the groups of what it
 // reads most. Kinds of any other are read from the collection of all kinds.
 var endpointGroups = map[string]bool{
-	"": true, "apps": true, "batch": true,
+	"": true, "apps": true,
 	MemberClusters.Group: true, PropagationPolicies.Group: true, Works.Group: true,
 }
 
