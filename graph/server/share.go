@@ -201,7 +201,7 @@ func (s *answers) finish(e *evaluation, given *answer, expires time.Time) {
 	}
 }
 
-// forget has every question executed anew: after a mutation, whoever asks next is to see
+// forget has every question executed anew: after a mutation, the next caller is to see
 // what it did.
 func (s *answers) forget() {
 	if s == nil {

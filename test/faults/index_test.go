@@ -127,7 +127,7 @@ func withoutIndex(r *gql.Result, codes ...string) (*parts, error) {
 	return data, data.Workloads.read()
 }
 
-// read tells whether a list was read.
+// read reports whether a list was read.
 func (l list) read() error {
 	if len(l.Nodes) == 0 || l.TotalCount == nil || *l.TotalCount < len(l.Nodes) || l.Freshness == nil || l.Freshness.ObservedAt == nil {
 		return fmt.Errorf("a list that needs no index was not read: %+v", l)

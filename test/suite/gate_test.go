@@ -108,7 +108,7 @@ func workloadsIn(data any) map[string]bool {
 	return names
 }
 
-// readiness is what a server says of itself.
+// readiness reads the report of a server about itself.
 func readiness(ctx context.Context, t *testing.T, on *target) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, on.url+"/readyz", http.NoBody)

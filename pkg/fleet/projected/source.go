@@ -110,8 +110,8 @@ func (s *Source) selected(ctx context.Context, q *index.ListQuery, clusters []st
 	return asOf, err
 }
 
-// passedBy is the error of a list that the projection cannot make: nobody can where it
-// would have to.
+// passedBy returns the error of a list that the projection cannot make: the index is asked,
+// unless the list needs the projection.
 func passedBy(q *index.ListQuery, err error) error {
 	if q.Projected != nil {
 		return err
@@ -351,11 +351,7 @@ func (s *Source) serves(ctx context.Context, types []index.Type, clusters ...str
 // pageOf makes the page of a selection.
 func pageOf(ctx context.Context, found *projection.Selection, asOf time.Time) (*index.Page, error) {
 	page := &index.Page{HasNext: found.HasNext, Count: found.Count, AsOf: asOf}
-	held := 0
-	for i := range found.Items {
-		held += len(found.Items[i].Object)
-	}
-	if err := hold(ctx, held); err != nil {
+	if err := hold(ctx, found.Items, func(item *projection.Item) []byte { return item.Object }); err != nil {
 		return nil, err
 	}
 	for i := range found.Items {

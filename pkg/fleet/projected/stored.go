@@ -37,11 +37,7 @@ func (s *Source) stored(ctx context.Context, keys []index.Key, detail index.Deta
 	case err != nil:
 		return nil, err
 	}
-	held := 0
-	for i := range rows {
-		held += len(rows[i].Text)
-	}
-	if err := hold(ctx, held); err != nil {
+	if err := hold(ctx, rows, func(o *projection.Object) []byte { return o.Text }); err != nil {
 		return nil, err
 	}
 	found := make(map[index.Key]*index.Object, len(rows))
@@ -54,8 +50,12 @@ func (s *Source) stored(ctx context.Context, keys []index.Key, detail index.Deta
 	return found, nil
 }
 
-// hold counts what was read before it is decoded.
-func hold(ctx context.Context, bytes int) error {
+// hold counts the texts of rows before they are decoded.
+func hold[T any](ctx context.Context, rows []T, text func(*T) []byte) error {
+	bytes := 0
+	for i := range rows {
+		bytes += len(text(&rows[i]))
+	}
 	return quota.From(ctx).Hold(int64(bytes) * quota.Expansion)
 }
 
@@ -86,11 +86,7 @@ func (s *Source) PodsOf(ctx context.Context, owners []index.PodOwner) (map[index
 	case err != nil:
 		return nil, err
 	}
-	held := 0
-	for i := range rows {
-		held += len(rows[i].Text)
-	}
-	if err := hold(ctx, held); err != nil {
+	if err := hold(ctx, rows, func(p *projection.Pod) []byte { return p.Text }); err != nil {
 		return nil, err
 	}
 	pods := make(map[index.PodOwner][]*index.Object, len(owners))

@@ -213,7 +213,7 @@ func (f *Filter) claimed(o *Observed) bool {
 	return true
 }
 
-// found tells whether a workload has an image and the words of the filter.
+// found reports whether a workload has an image and the words of the filter.
 func (f *Filter) found(o *Observed) bool {
 	if f.Images == nil && f.Text == nil {
 		return true

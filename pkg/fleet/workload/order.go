@@ -33,17 +33,11 @@ func (o *Order) index() index.Order {
 	if o == nil {
 		return index.Order{Field: index.OrderByNamespace}
 	}
-	order := index.Order{Desc: o.Direction == object.Descending}
-	switch o.Field {
-	case OrderFieldName:
-		order.Field = index.OrderByName
-	case OrderFieldNamespace:
-		order.Field = index.OrderByNamespace
-	case OrderFieldCreatedAt:
-		order.Field = index.OrderByCreation
-	case OrderFieldHealth:
+	order := (&object.Order{Field: object.OrderField(o.Field), Direction: o.Direction}).Index(index.Order{})
+	if o.Field == OrderFieldHealth {
 		order.Field = index.OrderByHealth
-	case OrderFieldReady:
+	}
+	if o.Field == OrderFieldReady {
 		order.Field = index.OrderByReady
 	}
 	return order
