@@ -5,12 +5,15 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/clusterpedia-io/client-go/constants"
+
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // Most of what a query costs Kairship is reading the index's answers, so each
@@ -140,9 +143,10 @@ func removeShadow(annotations map[string]string) {
 	delete(annotations, constants.ShadowAnnotationGroupVersionResource)
 }
 
-// NewProjected makes an Object of what the projection has of it, which refers to the text.
-func NewProjected(cluster string, t Type, text []byte, state *State) (*Object, error) {
-	o := &Object{Cluster: cluster, APIVersion: t.GroupVersionResource().GroupVersion().String(), Kind: t.Kind, raw: text, detail: Known, State: state}
+// NewProjected makes an Object of what the projection has of it at a moment, which refers to
+// the text.
+func NewProjected(cluster string, t Type, text []byte, state *projection.State, asOf time.Time) (*Object, error) {
+	o := &Object{Cluster: cluster, APIVersion: t.GroupVersionResource().GroupVersion().String(), Kind: t.Kind, raw: text, detail: Known, State: state, AsOf: asOf}
 	known := struct {
 		Meta *metav1.ObjectMeta `json:"metadata"`
 	}{&o.Meta}

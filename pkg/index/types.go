@@ -63,20 +63,15 @@ type Object struct {
 	detail Detail
 	// State is the state of a workload that the projection has of this version of it; nil
 	// when it is not known, and has to be computed.
-	State *State
+	State *projection.State
+	// AsOf is set where the projection was read for the object: all that the index had at this
+	// moment is in what is shown of it.
+	AsOf time.Time
 	// live is when the object was read from its cluster; zero when it is the index's.
 	live time.Time
 
 	mu      sync.Mutex
 	decoded any
-}
-
-// State is the state of a workload as the projection has it.
-type State struct {
-	projection.State
-
-	// AsOf is a moment: all that the index had then is in the state.
-	AsOf time.Time
 }
 
 // MetadataOnly tells that the object holds nothing but its metadata.

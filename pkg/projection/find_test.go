@@ -51,14 +51,14 @@ func TestFind(t *testing.T) {
 			{"none that is there", []projection.WorkloadKey{other}, true, nil},
 			{"none", []projection.WorkloadKey{}, true, nil},
 		} {
-			found, err := db.Find(t.Context(), tt.keys, tt.objects)
+			found, err := db.Find(t.Context(), tt.keys, projection.Show{States: true, Objects: tt.objects})
 			if err != nil {
 				t.Fatalf("%s: %v", tt.reason, err)
 			}
 			got := map[projection.WorkloadKey]projection.State{}
 			for i := range found.Items {
 				item := &found.Items[i]
-				got[item.WorkloadKey] = item.State
+				got[item.WorkloadKey] = *item.State
 				var o metav1.PartialObjectMetadata
 				if tt.objects && (json.Unmarshal(item.Object, &o) != nil || o.Name != item.Name) || !tt.objects && item.Object != nil {
 					t.Errorf("%s: the object of %s is %s", tt.reason, item.Name, item.Object)
@@ -74,7 +74,7 @@ func TestFind(t *testing.T) {
 		if err := db.Rebuild(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if found, err := db.Find(t.Context(), keys, true); !errors.Is(err, projection.ErrIncomplete) {
+		if found, err := db.Find(t.Context(), keys, projection.Show{States: true}); !errors.Is(err, projection.ErrIncomplete) {
 			t.Errorf("while the rows are computed: got %+v, %v", found, err)
 		}
 	})

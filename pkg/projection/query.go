@@ -3,7 +3,6 @@ package projection
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/jackc/pgx/v5/pgconn"
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -45,8 +45,13 @@ type Query struct {
 	Limit int
 	// WithCount asks for the number of workloads on all pages.
 	WithCount bool
-	// WithObjects asks for the templates.
-	WithObjects bool
+	Show      Show
+}
+
+// Show says what is read of workloads beside their places.
+type Show struct {
+	// States asks for their states, Objects for the templates.
+	States, Objects bool
 }
 
 // Scope is a part of an instance: some of its namespaces.
@@ -100,7 +105,8 @@ func Severity(health string) int { return slices.Index(severities, health) }
 type Item struct {
 	Position
 
-	State State
+	// State is nil if it was not asked for.
+	State *State
 	// Object is the template, as workload.Object reads it; nil if it was not asked for.
 	Object []byte
 }
@@ -145,8 +151,8 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 		count = "(SELECT count(*) FROM kairship.workload w WHERE " + s.reach(q) + where + ")"
 	}
 	by := ordered(columns, q.Order.Desc)
-	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.WithObjects) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM kairship.workload w WHERE " +
-		s.reach(q) + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + beside + " ORDER BY " + by
+	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM kairship.workload w WHERE " +
+		s.reach(q) + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + " ORDER BY " + by
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
@@ -184,8 +190,8 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 	}
 	by := ordered(columns, q.Order.Desc)
 	ids := s.array("SELECT w.id FROM kairship.workload w WHERE " + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
-	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.WithObjects) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
-		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + beside + " ORDER BY p.n, " + by
+	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
+		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + " ORDER BY p.n, " + by
 	found := make([]Selection, len(parts))
 	var at Moment
 	err := s.read(ctx, &at, text, func(rows *sql.Rows, moment []any) error {
@@ -211,11 +217,11 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 
 // Find reads some workloads with one statement. Those that there are not are missing, and
 // the others are in no order.
-func (db *DB) Find(ctx context.Context, keys []WorkloadKey, withObjects bool) (*Selection, error) {
+func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selection, error) {
 	s := &statement{db: db}
 	s.json(keys) // The parameter that rows reads.
-	text := "SELECT " + db.moment() + ", " + s.item(withObjects) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " + db.rows(workloadKey) +
-		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + beside
+	text := "SELECT " + db.moment() + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " + db.rows(workloadKey) +
+		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside()
 	found := &Selection{Items: make([]Item, 0, len(keys))}
 	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
@@ -230,16 +236,28 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, withObjects bool) (*
 // other tables.
 var pageColumns = "w.id, w.created_at, " + names("w.", workloadKey, stateColumns)
 
-// beside joins the other tables to the rows w of a page.
-const beside = " LEFT JOIN kairship.workload_doc d ON d.id = w.id LEFT JOIN kairship.workload_object o ON o.id = w.id"
+// beside joins the other tables that are shown to the rows w of a page.
+func (show Show) beside() string {
+	joins := ""
+	if show.States {
+		joins += " LEFT JOIN kairship.workload_doc d ON d.id = w.id"
+	}
+	if show.Objects {
+		joins += " LEFT JOIN kairship.workload_object o ON o.id = w.id"
+	}
+	return joins
+}
 
 // item are the columns of an Item.
-func (s *statement) item(withObject bool) string {
-	object := "NULL"
-	if withObject {
+func (s *statement) item(show Show) string {
+	state, object := []of{{"w", workloadKey}}, "NULL"
+	if show.States {
+		state = append(state, of{"w", stateColumns}, of{"d", stateDocColumns})
+	}
+	if show.Objects {
 		object = "CAST(o.object AS text)"
 	}
-	return "w.created_at, " + s.db.object(of{"w", workloadKey}, of{"w", stateColumns}, of{"d", stateDocColumns}) + ", " + object
+	return "w.created_at, " + s.db.object(state...) + ", " + object
 }
 
 // scanned is an Item as it comes from the database. There is none where created is NULL.
@@ -254,11 +272,14 @@ func (found *Selection) add(one *scanned) error {
 	if !one.created.Valid {
 		return nil
 	}
-	item := Item{Object: one.object}
-	if err := json.Unmarshal(one.state, &item.State); err != nil {
+	item, state := Item{Object: one.object}, &State{}
+	if err := jsonv2.Unmarshal(one.state, state); err != nil {
 		return fmt.Errorf("reading the state of a workload: %w", err)
 	}
-	item.Position = Position{item.State.WorkloadKey, one.created.Int64, Severity(item.State.Health), item.State.Ready}
+	item.Position = Position{WorkloadKey: state.WorkloadKey, CreatedAt: one.created.Int64}
+	if state.Health != "" {
+		item.State, item.Severity, item.Ready = state, Severity(state.Health), state.Ready
+	}
 	found.Items = append(found.Items, item)
 	return nil
 }

@@ -41,7 +41,7 @@ func BenchmarkSelect(b *testing.B) {
 					keys[i] = manyth(instances, i*1999).WorkloadKey
 				}
 				for b.Loop() {
-					found, err := db.Find(context.Background(), keys, true)
+					found, err := db.Find(context.Background(), keys, projection.Show{States: true, Objects: true})
 					if err != nil || len(found.Items) != len(keys) {
 						b.Fatalf("got %+v, %v", found, err)
 					}
@@ -61,7 +61,7 @@ func BenchmarkSelect(b *testing.B) {
 				{"degraded-by-creation", projection.Query{Instances: instances, Health: []string{"DEGRADED"}, Order: projection.Order{Field: projection.ByCreation, Desc: true}}, 160},
 				{"degraded-in-one-namespace", projection.Query{Scopes: []projection.Scope{{Instance: instances[0], Namespaces: []string{"namespace-0"}}}, Health: []string{"DEGRADED"}}, 8},
 			} {
-				q.query.Limit, q.query.WithObjects = 50, true
+				q.query.Limit, q.query.Show = 50, projection.Show{States: true, Objects: true}
 				for _, withCount := range []bool{false, true} {
 					q.query.WithCount = withCount
 					b.Run(fmt.Sprintf("%s/count=%t", q.name, withCount), func(b *testing.B) {

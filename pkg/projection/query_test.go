@@ -182,7 +182,7 @@ func checkPart(t *testing.T, db *projection.DB, query *projection.Query, order p
 		asked[i] = parts[i].part
 	}
 	q := *query
-	q.Order, q.Limit, q.WithCount = order, size, true
+	q.Order, q.Limit, q.WithCount, q.Show.States = order, size, true, true
 	for begin := 0; begin <= size; begin += size {
 		found, moment, err := db.SelectParts(t.Context(), &q, asked)
 		if err != nil {
@@ -209,7 +209,7 @@ func checkPart(t *testing.T, db *projection.DB, query *projection.Query, order p
 // walk reads a list to its end, in pages of five.
 func walk(t *testing.T, db *projection.DB, q projection.Query, order projection.Order, count int64) []projection.Position {
 	t.Helper()
-	q.Order, q.Limit, q.WithCount = order, 5, true
+	q.Order, q.Limit, q.WithCount, q.Show.States = order, 5, true, true
 	var all []projection.Position
 	for range 20 {
 		page, err := db.Select(t.Context(), &q)
@@ -258,6 +258,24 @@ func TestSelectWithoutCount(t *testing.T) {
 		db := filled(t, index, rows())
 		if page, err := db.Select(t.Context(), &projection.Query{Instances: everywhere, Limit: 3}); err != nil || page.Count != nil || len(page.Items) != 3 {
 			t.Errorf("got %+v, %v; want three workloads and no count", page, err)
+		}
+	})
+}
+
+// TestSelectWithoutStates: what is not shown is not read.
+func TestSelectWithoutStates(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		db := filled(t, index, rows())
+		for _, show := range []projection.Show{{}, {States: true}, {Objects: true}, {States: true, Objects: true}} {
+			page, err := db.Select(t.Context(), &projection.Query{Instances: everywhere, Limit: 3, Show: show})
+			if err != nil || len(page.Items) != 3 {
+				t.Fatalf("%+v: got %+v, %v", show, page, err)
+			}
+			for _, item := range page.Items {
+				if (item.State != nil) != show.States || (item.Object != nil) != show.Objects || item.Name == "" || item.CreatedAt == 0 {
+					t.Errorf("%+v: got %+v", show, item)
+				}
+			}
 		}
 	})
 }

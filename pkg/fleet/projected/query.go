@@ -15,7 +15,7 @@ import (
 func queryOf(q *index.ListQuery) (*projection.Query, error) {
 	p := &projection.Query{
 		Namespaces: q.Namespaces, Names: q.Names, NameContains: q.NameContains, Selector: q.Selector,
-		Limit: q.Limit, WithCount: q.WithCount, WithObjects: q.Detail != index.Whole, Order: projection.Order{Field: orderOf(q.Order.Field), Desc: q.Order.Desc},
+		Limit: q.Limit, WithCount: q.WithCount, Show: showOf(q), Order: projection.Order{Field: orderOf(q.Order.Field), Desc: q.Order.Desc},
 	}
 	if only := q.Projected; only != nil {
 		p.Health, p.ScheduledTo, p.Images, p.Words = only.Health, only.ScheduledTo, only.Images, only.Words
@@ -51,6 +51,12 @@ func queryOf(q *index.ListQuery) (*projection.Query, error) {
 		}
 	}
 	return p, nil
+}
+
+// showOf is what is read of the workloads of a list. Where their metadata is enough, nobody
+// asks for their states, unless the list is made by these.
+func showOf(q *index.ListQuery) projection.Show {
+	return projection.Show{States: q.Detail != index.Metadata || q.Projected != nil, Objects: q.Detail != index.Whole}
 }
 
 // narrow adds the condition that a field of the template has a value. The projection has

@@ -139,7 +139,7 @@ func (s *Source) whole(ctx context.Context, pages ...*index.Page) error {
 		var items []*index.Object
 		for _, o := range page.Items {
 			if whole := found[templateKey(o)]; whole != nil {
-				whole.State = o.State
+				whole.State, whole.AsOf = o.State, o.AsOf
 				items = append(items, whole)
 			}
 		}
@@ -244,7 +244,7 @@ func (s *Source) GetMany(ctx context.Context, keys []index.Key, detail index.Det
 		}
 	}
 	all := make(map[index.Key]*index.Object, len(keys))
-	found, err := s.find(ctx, workloads, true)
+	found, err := s.find(ctx, workloads, projection.Show{States: true, Objects: true})
 	switch {
 	case errors.Is(err, errPassedBy):
 		stored = append(stored, workloads...)
@@ -284,7 +284,7 @@ func (s *Source) states(ctx context.Context, objects []*index.Object) error {
 	if len(keys) == 0 {
 		return nil
 	}
-	found, err := s.find(ctx, keys, false)
+	found, err := s.find(ctx, keys, projection.Show{States: true})
 	if errors.Is(err, errPassedBy) {
 		return nil
 	}
@@ -293,14 +293,14 @@ func (s *Source) states(ctx context.Context, objects []*index.Object) error {
 	}
 	for i, o := range workloads {
 		if same := found[keys[i]]; same != nil {
-			attach(o, same.State)
+			attach(o, same)
 		}
 	}
 	return nil
 }
 
 // find reads some workloads from the projection.
-func (s *Source) find(ctx context.Context, keys []index.Key, withObjects bool) (map[index.Key]*index.Object, error) {
+func (s *Source) find(ctx context.Context, keys []index.Key, show projection.Show) (map[index.Key]*index.Object, error) {
 	if len(keys) == 0 {
 		return nil, nil //nolint:nilnil // Nothing is found of nothing.
 	}
@@ -314,7 +314,7 @@ func (s *Source) find(ctx context.Context, keys []index.Key, withObjects bool) (
 	var found *projection.Selection
 	asOf, err := s.settled(ctx, false, func(ctx context.Context) (projection.Moment, error) {
 		var err error
-		if found, err = s.Projection.Find(ctx, asked, withObjects); err != nil {
+		if found, err = s.Projection.Find(ctx, asked, show); err != nil {
 			return projection.Moment{}, err
 		}
 		return found.Moment, nil
@@ -361,7 +361,7 @@ func pageOf(ctx context.Context, found *projection.Selection, asOf time.Time) (*
 		if text == nil {
 			text = []byte("{}")
 		}
-		o, err := index.NewProjected(key.Cluster, key.Type, text, &index.State{State: item.State, AsOf: asOf})
+		o, err := index.NewProjected(key.Cluster, key.Type, text, item.State, asOf)
 		if err != nil {
 			return nil, err
 		}
@@ -375,10 +375,12 @@ func pageOf(ctx context.Context, found *projection.Selection, asOf time.Time) (*
 	return page, nil
 }
 
-// attach gives an object of the index its state, when it is that of this version of it.
-func attach(o *index.Object, state *index.State) {
-	if state != nil && state.UID == string(o.Meta.UID) && state.ResourceVersion == o.Meta.ResourceVersion {
-		o.State = state
+// attach gives an object of the index the state that the projection has of it, when it is
+// that of this version of it.
+func attach(o, projected *index.Object) {
+	state := projected.State
+	if state.UID == string(o.Meta.UID) && state.ResourceVersion == o.Meta.ResourceVersion {
+		o.State, o.AsOf = state, projected.AsOf
 	}
 }
 

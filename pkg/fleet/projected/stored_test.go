@@ -36,7 +36,7 @@ func TestGetMany(t *testing.T) {
 	if found[pod].State != nil || found[member].State != nil {
 		t.Errorf("what is no workload of an instance has the states %v and %v", found[pod].State, found[member].State)
 	}
-	if at := found[of("a")].State.AsOf; at.IsZero() || at.After(time.Now()) {
+	if at := found[of("a")].AsOf; at.IsZero() || at.After(time.Now()) {
 		t.Errorf("it is as of %s", at)
 	}
 	if n := used.Uses()[0].Requests; n != 2 {

@@ -39,7 +39,7 @@ func (s *Service) Status(ctx context.Context, w *Workload) (*Status, error) {
 // template, else what the facts give now.
 func (s *Service) compute(ctx context.Context, w *Workload) (*Status, error) {
 	if known := w.Indexed.State; known != nil {
-		return statusOf(&known.State), nil
+		return statusOf(known), nil
 	}
 	facts, err := s.facts(ctx, w)
 	if err != nil {

@@ -178,7 +178,7 @@ func TestObjectOfAPlacement(t *testing.T) {
 		there := fleettest.Row(index.Deployments, "m1", "shop", "a")
 		there.Labels = map[string]string{workv1alpha2.ResourceBindingPermanentIDLabel: id}
 		p := &projection{object: fleettest.Object(t, row, index.Whole), inMember: fleettest.Object(t, there, index.Whole)}
-		state := &index.State{}
+		state := &states.State{}
 		state.BindingID, state.Placements = "binding-1", []states.Placement{{Cluster: "m1", Scheduled: true}}
 		p.object.State = state
 		service := p.service(t)
@@ -223,10 +223,10 @@ func TestStatesOfTheProjection(t *testing.T) {
 		p := &projection{object: fleettest.Object(t, fleettest.Row(index.Deployments, "k-alpha", "shop", "a"), index.Whole)}
 		if known {
 			want = workload.HealthDegraded
-			state := &index.State{AsOf: now.Add(-time.Minute)}
+			state := &states.State{}
 			state.Health, state.Message, state.Ready = "DEGRADED", "it fails", 3
 			state.Placements = []states.Placement{{Cluster: "m1", Scheduled: true, Health: "DEGRADED", Ready: new(int32(3))}}
-			p.object.State, p.lag = state, time.Minute
+			p.object.State, p.object.AsOf, p.lag = state, now.Add(-time.Minute), time.Minute
 		}
 		service := p.service(t)
 		c, err := service.List(t.Context(), workload.ListArgs{}, workload.Needs{Status: true})

@@ -38,8 +38,8 @@ func (s *Status) clusters() []string {
 func asOf(rows []*index.Object) time.Time {
 	var at time.Time
 	for _, row := range rows {
-		if known := row.State; known != nil && (at.IsZero() || known.AsOf.Before(at)) {
-			at = known.AsOf
+		if !row.AsOf.IsZero() && (at.IsZero() || row.AsOf.Before(at)) {
+			at = row.AsOf
 		}
 	}
 	return at
