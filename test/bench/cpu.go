@@ -25,25 +25,27 @@ type cpuTimes struct {
 
 // newCPUMeter finds the processes. One that is not found has no CPU time.
 func newCPUMeter(f *fleet, kairship int) cpuMeter {
-	pid := func(process string) int {
-		raw, err := os.ReadFile(filepath.Join(f.PIDs, process))
-		if err != nil {
-			return 0
-		}
-		var record struct {
-			PID int `json:"pid"`
-		}
-		if json.Unmarshal(raw, &record) == nil && record.PID > 0 {
-			return record.PID
-		}
-		first, _, _ := bytes.Cut(bytes.TrimSpace(raw), []byte(" "))
-		n, _ := strconv.Atoi(string(first))
-		return n
-	}
 	if kairship == 0 {
-		kairship = pid("kairship-apiserver")
+		kairship = f.pid("kairship-apiserver")
 	}
-	return cpuMeter{kairship: kairship, index: pid("clusterpedia-apiserver"), global: pid("global-apiserver")}
+	return cpuMeter{kairship: kairship, index: f.pid("clusterpedia-apiserver"), global: f.pid("global-apiserver")}
+}
+
+// pid is the ID of a process of the fleet; 0 where it is not known.
+func (f *fleet) pid(process string) int {
+	raw, err := os.ReadFile(filepath.Join(f.PIDs, process))
+	if err != nil {
+		return 0
+	}
+	var record struct {
+		PID int `json:"pid"`
+	}
+	if json.Unmarshal(raw, &record) == nil && record.PID > 0 {
+		return record.PID
+	}
+	first, _, _ := bytes.Cut(bytes.TrimSpace(raw), []byte(" "))
+	n, _ := strconv.Atoi(string(first))
+	return n
 }
 
 func (m cpuMeter) read() cpuTimes {

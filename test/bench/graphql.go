@@ -16,6 +16,9 @@ type graphqlClient struct {
 	url   string
 	token string
 	http  *http.Client
+	// shared takes answers that were made for other clients too. Elsewhere what is measured is
+	// how fast answers are made.
+	shared bool
 }
 
 func newGraphQLClient(url, token string, clients int) *graphqlClient {
@@ -123,23 +126,27 @@ type gqlEdge struct {
 // do sends one operation. With a plan it also returns how many requests to the
 // index the operation cost.
 func (c *graphqlClient) do(ctx context.Context, query string, variables map[string]any, plan bool) (*gqlData, int, error) {
-	return c.send(ctx, query, variables, plan, false)
-}
-
-// send is do, of which the answer may be shared with other clients. Elsewhere it may not:
-// what is measured is how fast answers are made.
-func (c *graphqlClient) send(ctx context.Context, query string, variables map[string]any, plan, shared bool) (*gqlData, int, error) {
-	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	data := &gqlData{}
+	requests, err := c.ask(ctx, query, variables, plan, data)
 	if err != nil {
 		return nil, 0, err
+	}
+	return data, requests, nil
+}
+
+// ask sends one operation and decodes its data.
+func (c *graphqlClient) ask(ctx context.Context, query string, variables map[string]any, plan bool, into any) (requests int, err error) {
+	body, err := json.Marshal(map[string]any{"query": query, "variables": variables})
+	if err != nil {
+		return 0, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+c.token)
-	if !shared {
+	if !c.shared {
 		req.Header.Set("Cache-Control", "no-cache")
 	}
 	if plan {
@@ -147,15 +154,15 @@ func (c *graphqlClient) send(ctx context.Context, query string, variables map[st
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	defer func() { _ = resp.Body.Close() }()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return nil, 0, err
+		return 0, err
 	}
 	var result struct {
-		Data       *gqlData        `json:"data"`
+		Data       json.RawMessage `json:"data"`
 		Errors     json.RawMessage `json:"errors"`
 		Extensions struct {
 			Plan struct {
@@ -164,12 +171,12 @@ func (c *graphqlClient) send(ctx context.Context, query string, variables map[st
 		} `json:"extensions"`
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return nil, 0, fmt.Errorf("%s answered %s with something else than JSON: %w", c.url, resp.Status, err)
+		return 0, fmt.Errorf("%s answered %s with something else than JSON: %w", c.url, resp.Status, err)
 	}
-	if len(result.Errors) > 0 || result.Data == nil {
-		return nil, 0, fmt.Errorf("%s answered %s with errors: %s", c.url, resp.Status, result.Errors)
+	if len(result.Errors) > 0 || len(result.Data) == 0 {
+		return 0, fmt.Errorf("%s answered %s with errors: %s", c.url, resp.Status, result.Errors)
 	}
-	return result.Data, result.Extensions.Plan.IndexRequests, nil
+	return result.Extensions.Plan.IndexRequests, json.Unmarshal(result.Data, into)
 }
 
 func pageVariables(p pick) map[string]any {
@@ -180,18 +187,16 @@ func pageVariables(p pick) map[string]any {
 	return v
 }
 
-// job asks for a page with all that hangs on it.
-func (c *graphqlClient) job(ctx context.Context, p pick, plan bool) (answer, int, error) {
-	return c.sendJob(ctx, p, plan, false)
-}
-
 // sameJob is job, as one of many dashboards that show the same.
 func (c *graphqlClient) sameJob(ctx context.Context, p pick, plan bool) (answer, int, error) {
-	return c.sendJob(ctx, p, plan, true)
+	same := *c
+	same.shared = true
+	return same.job(ctx, p, plan)
 }
 
-func (c *graphqlClient) sendJob(ctx context.Context, p pick, plan, shared bool) (answer, int, error) {
-	data, requests, err := c.send(ctx, queryJob, pageVariables(p), plan, shared)
+// job asks for a page with all that hangs on it.
+func (c *graphqlClient) job(ctx context.Context, p pick, plan bool) (answer, int, error) {
+	data, requests, err := c.do(ctx, queryJob, pageVariables(p), plan)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -17,8 +17,10 @@ import (
 
 // options are the flags of the command.
 type options struct {
-	fleet, url   string
-	cleanup      bool
+	fleet, url string
+	cleanup    bool
+	// workloads are those that the index is filled with; 0 to measure against a REST client.
+	workloads    int
 	only         []string
 	json         string
 	profileDir   string
@@ -45,6 +47,7 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.url, "url", "", "`URL` of Kairship, when it is not the fleet's own")
 	f.IntVar(&o.pid, "pid", 0, "process `ID` of that Kairship, to tell its CPU time")
 	f.BoolVar(&o.cleanup, "cleanup", false, "remove the fixture and do nothing else")
+	f.IntVar(&o.workloads, "scale-index", 0, "fill the index with so many `workloads`, ten objects each, and measure reads of that; the fleet is not usable afterwards")
 	f.StringSliceVar(&o.only, "only", nil, "measure only these `scenarios`")
 	f.IntSliceVar(&o.settings.clients, "clients", []int{1, 50}, "how many clients ask at the same time")
 	f.IntVar(&o.settings.rounds, "rounds", 5, "how many times each side has its turn")
@@ -77,6 +80,9 @@ func run(ctx context.Context, args []string) error {
 	f, err := readFleet(o.fleet)
 	if err != nil {
 		return err
+	}
+	if o.workloads > 0 {
+		return o.scale(ctx, f)
 	}
 	global, err := f.config("global")
 	if err != nil {

@@ -145,8 +145,10 @@ func list(values []float64) string {
 	return strings.Join(parts, " ")
 }
 
-func (r *report) save(path string) error {
-	raw, err := json.MarshalIndent(r, "", "  ")
+func (r *report) save(path string) error { return saveJSON(path, r) }
+
+func saveJSON(path string, v any) error {
+	raw, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
