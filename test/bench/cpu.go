@@ -31,21 +31,42 @@ func newCPUMeter(f *fleet, kairship int) cpuMeter {
 	return cpuMeter{kairship: kairship, index: f.pid("clusterpedia-apiserver"), global: f.pid("global-apiserver")}
 }
 
-// pid is the ID of a process of the fleet; 0 where it is not known.
+// pid is the ID of a process of the fleet; 0 where it does not run.
 func (f *fleet) pid(process string) int {
 	raw, err := os.ReadFile(filepath.Join(f.PIDs, process))
 	if err != nil {
 		return 0
 	}
 	var record struct {
-		PID int `json:"pid"`
+		PID        int    `json:"pid"`
+		StartTicks uint64 `json:"startTicks"`
 	}
-	if json.Unmarshal(raw, &record) == nil && record.PID > 0 {
-		return record.PID
+	// Another process may have the ID by now.
+	if json.Unmarshal(raw, &record) != nil || record.StartTicks != startOf(record.PID) {
+		return 0
 	}
-	first, _, _ := bytes.Cut(bytes.TrimSpace(raw), []byte(" "))
-	n, _ := strconv.Atoi(string(first))
+	return record.PID
+}
+
+// startOf is when a process started, in the ticks of the machine; 0 where there is none.
+func startOf(pid int) uint64 {
+	const afterName = 22 - 3
+	fields := statOf(pid)
+	if len(fields) <= afterName {
+		return 0
+	}
+	n, _ := strconv.ParseUint(string(fields[afterName]), 10, 64)
 	return n
+}
+
+// statOf are the fields of a process's stat after its name.
+func statOf(pid int) [][]byte {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	// The second field is the name in parentheses and may hold spaces.
+	return bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
 }
 
 func (m cpuMeter) read() cpuTimes {
@@ -59,12 +80,7 @@ func (m cpuMeter) read() cpuTimes {
 
 // cpuTimeOf reads the user and system time of a process; 0 where there is none.
 func cpuTimeOf(pid int) time.Duration {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0
-	}
-	// The second field is the name in parentheses and may hold spaces.
-	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	fields := statOf(pid)
 	const utime, stime, tick = 11, 12, 10 * time.Millisecond
 	if len(fields) <= stime {
 		return 0

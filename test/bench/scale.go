@@ -198,15 +198,15 @@ func (s *scaleRun) analyze(ctx context.Context) error {
 func (f *fleet) end(ctx context.Context, name string) error {
 	pid := f.pid(name)
 	if pid == 0 {
-		return fmt.Errorf("the process %s of the fleet is not known", name)
+		return nil
 	}
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return fmt.Errorf("ending %s: %w", name, err)
 	}
 	const most = 30 * time.Second
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, most, true, func(context.Context) (bool, error) {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		return err != nil || strings.Contains(string(stat), ") Z "), nil
+		fields := statOf(pid)
+		return len(fields) == 0 || string(fields[0]) == "Z", nil
 	})
 	if err != nil {
 		return fmt.Errorf("%s did not end within %s: %w", name, most, err)
