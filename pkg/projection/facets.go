@@ -68,7 +68,7 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 			value + " AS value, count(*) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 	}
 	text := "WITH w AS (SELECT w.id, w.instance, w.namespace, w.kind, w.health, w.scheduled, w.label_kv FROM kairship.workload w WHERE " + where + ") SELECT " +
-		db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true"
+		db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
 		found.Facets[i].Field = field

@@ -152,7 +152,7 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	}
 	by := ordered(columns, q.Order.Desc)
 	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM kairship.workload w WHERE " +
-		s.reach(q) + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + " ORDER BY " + by
+		s.reach(q) + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
@@ -191,7 +191,7 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 	by := ordered(columns, q.Order.Desc)
 	ids := s.array("SELECT w.id FROM kairship.workload w WHERE " + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
 	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
-		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + " ORDER BY p.n, " + by
+		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
 	found := make([]Selection, len(parts))
 	var at Moment
 	err := s.read(ctx, &at, text, func(rows *sql.Rows, moment []any) error {
@@ -221,7 +221,7 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 	s := &statement{db: db}
 	s.json(keys) // The parameter that rows reads.
 	text := "SELECT " + db.moment() + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " + db.rows(workloadKey) +
-		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside()
+		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside() + oneMeta
 	found := &Selection{Items: make([]Item, 0, len(keys))}
 	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
@@ -247,6 +247,10 @@ func (show Show) beside() string {
 	}
 	return joins
 }
+
+// oneMeta names the only row of the table meta m. PostgreSQL knows by its key that it is one;
+// it would expect a thousand, multiply the costs, and compile the statement for longer than it runs.
+const oneMeta = " WHERE m.id = 1"
 
 // item are the columns of an Item.
 func (s *statement) item(show Show) string {
