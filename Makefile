@@ -31,6 +31,9 @@ SCALE_MORE_PORT_BASE ?= 20500
 SCALE_CORES ?= 0,1
 SCALE_MORE_CORES ?= $(SCALE_CORES)
 
+# How many workloads `make scale-index` fills the index with.
+SCALE_WORKLOADS ?= 100000
+
 # What is passed on to `go test`, and to the benchmarks (go run ./test/bench --help).
 TESTFLAGS ?=
 BENCHFLAGS ?=
@@ -152,6 +155,11 @@ UNLIMITED_USER := --user-operations-per-second=1000000 --user-operations-burst=1
 bench: ui ## The read path against a plain REST client, with a fleet of its own; ratios are printed
 	@echo "==> benchmarks against a fleet in $(BENCH_DIR)"
 	@KAIRSHIP_APISERVER_FLAGS="$(UNLIMITED_USER)" $(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) $(FLAGS) -- go run ./test/bench --fleet $(BENCH_DIR) $(BENCHFLAGS)
+
+.PHONY: scale-index
+scale-index: ui ## Reads of an index of a million objects (SCALE_WORKLOADS=100000, ten objects each), with a fleet of its own on PostgreSQL
+	@echo "==> $(SCALE_WORKLOADS) workloads in the index of a fleet in $(BENCH_DIR)"
+	@KAIRSHIP_APISERVER_FLAGS="$(UNLIMITED_USER)" $(FLEET) with --dir $(BENCH_DIR) --port-base $(BENCH_PORT_BASE) --db postgres $(FLAGS) -- go run ./test/bench --fleet $(BENCH_DIR) --scale-index $(SCALE_WORKLOADS) $(BENCHFLAGS)
 
 .PHONY: bench-passthrough
 bench-passthrough: ui ## The native passthrough against the instance itself and a bare proxy, with a fleet of its own
