@@ -67,7 +67,7 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
 			value + " AS value, count(*) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 	}
-	text := "WITH w AS (SELECT w.id, w.instance, w.namespace, w.kind, w.health, w.scheduled, w.label_kv FROM kairship.workload w WHERE " + where + ") SELECT " +
+	text := "WITH w AS (SELECT " + s.counted(fields) + " FROM kairship.workload w WHERE " + where + ") SELECT " +
 		db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
@@ -96,6 +96,23 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 		})
 	}
 	return found, nil
+}
+
+// counted are the columns that some fields are counted by: a list of all workloads is long, and
+// what is not needed of it makes it longer.
+func (s *statement) counted(fields []FacetField) string {
+	columns := []string{"w.id"}
+	for _, field := range fields {
+		if column, ok := facetColumns[field]; ok && !slices.Contains(columns, column) {
+			columns = append(columns, column)
+		}
+	}
+	return strings.Join(columns, ", ")
+}
+
+// facetColumns are the columns of the table workload that fields are counted by.
+var facetColumns = map[FacetField]string{
+	FacetHealth: "w.health", FacetInstance: "w.instance", FacetKind: "w.kind", FacetNamespace: "w.namespace", FacetCluster: "w.scheduled", FacetLabel: "w.label_kv",
 }
 
 // facet is from which rows a field is counted, and its value in them.

@@ -42,6 +42,7 @@ func (db *DB) indexes() []string {
 		"CREATE INDEX IF NOT EXISTS %sworkload_by_namespace ON kairship.workload (" + order(ByNamespace) + ")",
 		"CREATE INDEX IF NOT EXISTS %sworkload_by_name ON kairship.workload (" + order(ByName) + ")",
 		"CREATE INDEX IF NOT EXISTS %sworkload_by_creation ON kairship.workload (" + order(ByCreation) + ")",
+		"CREATE INDEX IF NOT EXISTS %sworkload_by_health ON kairship.workload (" + order(ByHealth) + ")",
 		"CREATE INDEX IF NOT EXISTS %soutbox_lane ON kairship.outbox (lane, id)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_work ON kairship.workload (instance, work_name)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_policy ON kairship.workload (instance, policy_namespace, policy_name)",
@@ -50,6 +51,7 @@ func (db *DB) indexes() []string {
 	if db.postgres {
 		all = append(all,
 			"CREATE INDEX IF NOT EXISTS %sworkload_clusters ON kairship.workload USING gin (clusters)",
+			"CREATE INDEX IF NOT EXISTS %sworkload_scheduled ON kairship.workload USING gin (scheduled)",
 			"CREATE INDEX IF NOT EXISTS %sworkload_labels ON kairship.workload USING gin (label_kv)",
 			"CREATE INDEX IF NOT EXISTS %sworkload_images ON kairship.workload_search USING gin (image_keys)",
 		)

@@ -84,7 +84,7 @@ func (s *statement) where(q *Query) string {
 		and(s.among("w.scheduled", q.ScheduledTo))
 	}
 	if len(q.Images)+len(q.Words) > 0 {
-		and("w.id IN (SELECT f.id FROM kairship.workload_search f WHERE " + s.found(q) + ")")
+		and(s.listed("w.id", "SELECT f.id FROM kairship.workload_search f WHERE "+s.found(q)))
 	}
 	if q.Selector != nil {
 		requirements, _ := q.Selector.Requirements()
@@ -93,6 +93,15 @@ func (s *statement) where(q *Query) string {
 		}
 	}
 	return all.String()
+}
+
+// listed is the condition that a column is one of the IDs that a statement selects. PostgreSQL
+// makes the list once: it would look each row of a long list up, in the order of the page.
+func (s *statement) listed(column, ids string) string {
+	if s.db.postgres {
+		return column + " = ANY(" + s.array(ids) + ")"
+	}
+	return column + " IN (" + ids + ")"
 }
 
 // found is the condition that a row f of workload_search is searched for.
@@ -221,11 +230,11 @@ func (s *statement) order(field OrderField) []string {
 // severity is the expression of the Severity of a row.
 var severity = func() string {
 	var text strings.Builder
-	text.WriteString("CASE w.health")
+	text.WriteString("(CASE w.health")
 	for i, health := range severities {
 		fmt.Fprintf(&text, " WHEN '%s' THEN %d", health, i)
 	}
-	return text.String() + " END"
+	return text.String() + " END)"
 }()
 
 // after is the condition that a row follows the query's position.

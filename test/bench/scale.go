@@ -33,8 +33,8 @@ type scaleRun struct {
 	apiserver int
 }
 
-// scale fills the index of a fleet, measures, and removes what it wrote. The fleet is not
-// usable afterwards, because its controllers and its collector have ended.
+// scale fills the index of a fleet and measures. The fleet is not usable afterwards, because
+// its controllers and its collector have ended.
 func (o *options) scale(ctx context.Context, f *fleet) (err error) {
 	s := &scaleRun{options: o, fleet: f, size: scaleFleet{o.workloads}}
 	if s.client, err = o.kairship(f); err != nil {
@@ -46,16 +46,15 @@ func (o *options) scale(ctx context.Context, f *fleet) (err error) {
 	if s.inventory, err = newScaleInventory(f); err != nil {
 		return err
 	}
+	if o.cleanup {
+		return errors.Join(s.index.remove(ctx), s.inventory.remove(ctx))
+	}
 	s.apiserver = f.pid("kairship-apiserver")
 	for _, name := range replaced {
 		if err := f.end(ctx, name); err != nil {
 			return err
 		}
 	}
-	defer func() {
-		ctx := context.WithoutCancel(ctx)
-		err = errors.Join(err, s.index.remove(ctx), s.inventory.remove(ctx))
-	}()
 	if err := s.inventory.ensure(ctx); err != nil {
 		return err
 	}

@@ -74,7 +74,7 @@ func rebuild(ctx context.Context, dsn string, inventory *scaleInventory, workloa
 // ask asks the questions in turns until the context ends.
 func (r *rebuilt) ask(ctx context.Context, questions []*question) (latencies []time.Duration) {
 	random := rand.New(rand.NewPCG(1, 1))
-	for n := 0; ctx.Err() == nil; n++ {
+	for n := 0; ctx.Err() == nil && len(questions) > 0; n++ {
 		q := questions[n%len(questions)]
 		begun := time.Now()
 		_, err := q.ask(ctx, random.IntN(len(q.variables)))
