@@ -65,9 +65,9 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 			bytes = ` COLLATE "C"`
 		}
 		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
-			value + " AS value, count(*) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
+			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 	}
-	text := "WITH w AS (SELECT " + s.counted(fields) + " FROM kairship.workload w WHERE " + where + ") SELECT " +
+	text := "WITH w AS (SELECT " + s.counted(fields) + " FROM kairship.workload w WHERE " + where + s.grouped(fields) + ") SELECT " +
 		db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
@@ -98,16 +98,36 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 	return found, nil
 }
 
-// counted are the columns that some fields are counted by: a list of all workloads is long, and
-// what is not needed of it makes it longer.
+// counted are the columns that some fields are counted by, and the number n of workloads that
+// a row stands for: a list of all workloads is long, and read for each of the fields.
 func (s *statement) counted(fields []FacetField) string {
-	columns := []string{"w.id"}
+	columns, plain := columnsOf(fields)
+	if plain {
+		return strings.Join(columns, ", ") + ", count(*) AS n"
+	}
+	return strings.Join(append(columns, "w.id"), ", ") + ", 1 AS n"
+}
+
+// grouped is the GROUP BY clause of the statement that selects counted.
+func (s *statement) grouped(fields []FacetField) string {
+	columns, plain := columnsOf(fields)
+	if plain {
+		return " GROUP BY " + strings.Join(columns, ", ")
+	}
+	return ""
+}
+
+// columnsOf are the columns of the table workload that some fields are counted by. They are
+// plain if each workload has one value of each field.
+func columnsOf(fields []FacetField) (columns []string, plain bool) {
+	plain = true
 	for _, field := range fields {
 		if column, ok := facetColumns[field]; ok && !slices.Contains(columns, column) {
 			columns = append(columns, column)
 		}
+		plain = plain && field != FacetCluster && field != FacetLabel && field != FacetImage
 	}
-	return strings.Join(columns, ", ")
+	return columns, plain
 }
 
 // facetColumns are the columns of the table workload that fields are counted by.

@@ -46,6 +46,7 @@ func (db *DB) indexes() []string {
 		"CREATE INDEX IF NOT EXISTS %soutbox_lane ON kairship.outbox (lane, id)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_work ON kairship.workload (instance, work_name)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_policy ON kairship.workload (instance, policy_namespace, policy_name)",
+		"CREATE INDEX IF NOT EXISTS %sworkload_counted ON kairship.workload (instance, health)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_health ON kairship.workload (instance, health) WHERE health <> 'HEALTHY'",
 	}
 	if db.postgres {
