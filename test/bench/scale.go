@@ -71,11 +71,6 @@ func (o *options) scale(ctx context.Context, f *fleet) (err error) {
 
 // measureAll measures the small index, then the large one.
 func (s *scaleRun) measureAll(ctx context.Context, r *scaleReport) error {
-	before := &scaleData{}
-	if _, err := s.client.ask(ctx, `{ workloads(first: 1) { totalCount } }`, nil, false, before); err != nil {
-		return err
-	}
-	others := valueOf(before.Workloads.TotalCount)
 	few := min(fewWorkloads, s.size.workloads)
 	if err := s.index.seed(ctx, s.size, 0, few); err != nil {
 		return err
@@ -84,7 +79,7 @@ func (s *scaleRun) measureAll(ctx context.Context, r *scaleReport) error {
 	if err != nil {
 		return err
 	}
-	asked, err := questions(ctx, s.client, s.size, few, others)
+	asked, err := questions(ctx, s.client, s.size, few)
 	if err == nil {
 		err = s.analyze(ctx)
 	}
@@ -114,15 +109,15 @@ func (s *scaleRun) measureAll(ctx context.Context, r *scaleReport) error {
 	if r.Rebuild, k, err = rebuild(ctx, s.index.dsn, s.inventory, s.size.workloads, during); err != nil {
 		return err
 	}
-	return errors.Join(s.large(ctx, r, small, others), k.stop())
+	return errors.Join(s.large(ctx, r, small), k.stop())
 }
 
 // large measures the large index: every question with one client, then some with many.
-func (s *scaleRun) large(ctx context.Context, r *scaleReport, small map[string]float64, others int) error {
+func (s *scaleRun) large(ctx context.Context, r *scaleReport, small map[string]float64) error {
 	if err := s.analyze(ctx); err != nil {
 		return err
 	}
-	asked, err := questions(ctx, s.client, s.size, s.size.workloads, others)
+	asked, err := questions(ctx, s.client, s.size, s.size.workloads)
 	if err != nil {
 		return err
 	}
