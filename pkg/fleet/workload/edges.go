@@ -89,7 +89,8 @@ func (i *indexed) Members() (map[string]Member, error) {
 // Objects implements Source.
 func (i *indexed) Objects(clusters []string) (map[string]*Object, error) {
 	// Nothing is collected from a foreign member.
-	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { return !i.setting.holds(cluster) })
+	collected := i.service.collected(i.ctx, i.setting)
+	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { _, held := collected[cluster]; return !held })
 	return together(clusters, func(cluster string) (*Object, error) {
 		return decodedOptional[Object](i, memberObjectKey(i.Indexed, cluster), index.Known)
 	})
@@ -281,7 +282,12 @@ func (s *Service) OverridePolicy(ctx context.Context, o *Override, detail index.
 // when the cluster is not in the inventory or has none.
 func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail) (*MemberObject, error) {
 	w := p.workload
-	if !slices.Contains(s.joined(ctx, w.Instance), p.Cluster) {
+	in := w.setting
+	if w.observed != nil {
+		in = &setting{instance: w.Instance} // It lasts, and is shown to several users.
+	}
+	fresh, held := s.collected(ctx, in)[p.Cluster]
+	if !held {
 		return nil, nil //nolint:nilnil // Nothing is collected from a foreign member.
 	}
 	o, err := s.optional(ctx, memberObjectKey(w.Indexed, p.Cluster), detail)
@@ -299,7 +305,7 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	if !decoded.BelongsTo(status.BindingID) {
 		return nil, nil //nolint:nilnil // Somebody else's object of the same name is in the way.
 	}
-	return newMemberObject(w.Instance, o, s.lister.Freshness.Of(ctx, p.Cluster)), nil
+	return newMemberObject(w.Instance, o, fresh), nil
 }
 
 // Pods returns the first pods of an object in a member, by name.

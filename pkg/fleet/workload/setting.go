@@ -20,10 +20,12 @@ type setting struct {
 	once sync.Once
 	// members are the instance's own members.
 	members map[string]Member
+	err     error
+
 	// collection are the inventory's clusters that are joined to the instance, and
 	// how old their parts of the index may be.
-	collection map[string]freshness.Freshness
-	err        error
+	collection    map[string]freshness.Freshness
+	collectedOnce sync.Once
 }
 
 func (s *Service) settingOf(ctx context.Context, instance string, asOf time.Time) *setting {
@@ -47,20 +49,23 @@ func (s *Service) settings(ctx context.Context, asOf time.Time) func(instance st
 	}
 }
 
-// holds tells that a cluster of the inventory is joined to the instance.
-func (in *setting) holds(cluster string) bool {
-	_, ok := in.collection[cluster]
-	return ok
-}
-
-// look finds out what is known of the instance's members.
-func (s *Service) look(ctx context.Context, in *setting) error {
-	in.once.Do(func() {
+// collected are the clusters that are joined to the instance, and how old their parts of
+// the index may be. Nothing is collected from any other member.
+func (s *Service) collected(ctx context.Context, in *setting) map[string]freshness.Freshness {
+	in.collectedOnce.Do(func() {
 		joined := s.joined(ctx, in.instance)
 		in.collection = make(map[string]freshness.Freshness, len(joined))
 		for _, name := range joined {
 			in.collection[name] = s.lister.Freshness.Of(ctx, name)
 		}
+	})
+	return in.collection
+}
+
+// look finds out what is known of the instance's members.
+func (s *Service) look(ctx context.Context, in *setting) error {
+	in.once.Do(func() {
+		collection := s.collected(ctx, in)
 		roster, err := s.roster.Members(ctx, in.instance)
 		if err != nil {
 			in.err = err
@@ -69,7 +74,7 @@ func (s *Service) look(ctx context.Context, in *setting) error {
 		in.members = make(map[string]Member, len(roster[in.instance]))
 		for name, c := range roster[in.instance] {
 			m := MemberOf(c)
-			m.CollectionStale = in.collection[name].Stale
+			m.CollectionStale = collection[name].Stale
 			in.members[name] = m
 		}
 	})
