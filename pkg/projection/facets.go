@@ -67,7 +67,7 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
 			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 	}
-	text := "WITH w AS (SELECT " + s.counted(fields) + " FROM kairship.workload w WHERE " + where + s.grouped(fields) + ") SELECT " +
+	text := "WITH w AS (" + s.counted(q, fields, where) + ") SELECT " +
 		db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
@@ -98,23 +98,18 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 	return found, nil
 }
 
-// counted are the columns that some fields are counted by, and the number n of workloads that
-// a row stands for: a list of all workloads is long, and read for each of the fields.
-func (s *statement) counted(fields []FacetField) string {
+// counted selects the columns that some fields are counted by, and the number n of workloads
+// that a row stands for: a list of all workloads is long, and read for each of the fields.
+func (s *statement) counted(q *Query, fields []FacetField, where string) string {
 	columns, plain := columnsOf(fields)
-	if plain {
-		return strings.Join(columns, ", ") + ", count(*) AS n"
+	list := strings.Join(columns, ", ")
+	switch {
+	case plain && q.tallied():
+		return "SELECT " + list + ", sum(w.n) AS n FROM kairship.tally w WHERE w.n > 0 AND " + where + " GROUP BY " + list
+	case plain:
+		return "SELECT " + list + ", count(*) AS n FROM kairship.workload w WHERE " + where + " GROUP BY " + list
 	}
-	return strings.Join(append(columns, "w.id"), ", ") + ", 1 AS n"
-}
-
-// grouped is the GROUP BY clause of the statement that selects counted.
-func (s *statement) grouped(fields []FacetField) string {
-	columns, plain := columnsOf(fields)
-	if plain {
-		return " GROUP BY " + strings.Join(columns, ", ")
-	}
-	return ""
+	return "SELECT " + strings.Join(append(columns, "w.id"), ", ") + ", 1 AS n FROM kairship.workload w WHERE " + where
 }
 
 // columnsOf are the columns of the table workload that some fields are counted by. They are

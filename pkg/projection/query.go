@@ -146,10 +146,7 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	s := &statement{db: db}
 	where := s.where(q)
 	columns := s.order(q.Order.Field)
-	count := "NULL"
-	if q.WithCount {
-		count = "(SELECT count(*) FROM kairship.workload w WHERE " + s.reach(q) + where + ")"
-	}
+	count := q.count(q.tallied(), s.reach(q)+where)
 	by := ordered(columns, q.Order.Desc)
 	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM kairship.workload w WHERE " +
 		s.reach(q) + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
@@ -182,12 +179,10 @@ type Part struct {
 func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Selection, Moment, error) {
 	s := &statement{db: db}
 	list := s.json(parts)
-	where := s.inPart() + s.where(q)
+	labelled := slices.ContainsFunc(parts, func(p Part) bool { return p.Label != "" })
+	where := s.inPart(labelled) + s.where(q)
 	columns := s.order(q.Order.Field)
-	count := "NULL"
-	if q.WithCount {
-		count = "(SELECT count(*) FROM kairship.workload w WHERE " + where + ")"
-	}
+	count := q.count(q.tallied() && !labelled, where)
 	by := ordered(columns, q.Order.Desc)
 	ids := s.array("SELECT w.id FROM kairship.workload w WHERE " + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
 	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +

@@ -24,6 +24,7 @@ var tables = []table{
 	{name: "workload_doc", columns: slices.Concat([]column{{"id", bigint}}, docColumns), key: []column{{"id", bigint}}},
 	{name: "workload_object", columns: slices.Concat([]column{{"id", bigint}}, objectColumns), key: []column{{"id", bigint}}},
 	{name: "workload_search", columns: slices.Concat([]column{{"id", bigint}}, searchColumns), key: []column{{"id", bigint}}},
+	{name: "tally", columns: slices.Concat(tallyKey, []column{{"n", bigint}}), key: tallyKey},
 	{name: "member", columns: slices.Concat(memberKey, memberColumns), key: memberKey},
 	{name: "collection", columns: slices.Concat(collectionKey, collectionColumns), key: collectionKey},
 	{name: "outbox", id: "id", columns: slices.Concat(changeColumns, []column{{"lane", integer}})},
@@ -110,6 +111,9 @@ func (db *DB) Install(ctx context.Context) error {
 		}
 		installed, err := db.installTriggers(ctx, s)
 		if err != nil {
+			return err
+		}
+		if err := db.installTally(ctx, s); err != nil {
 			return err
 		}
 		return db.exec(ctx, s, `INSERT INTO kairship.meta AS t (id, version, state) VALUES (1, $1, $2)

@@ -141,14 +141,17 @@ func (s *statement) reach(q *Query) string {
 	return "(" + strings.Join(parts, " OR ") + ")"
 }
 
-// inPart is the condition that a row is in the part r.
-func (s *statement) inPart() string {
-	null := "r.namespaces IS NULL"
+// inPart is the condition that a row is in the part r, of which some may be labelled.
+func (s *statement) inPart(labelled bool) string {
 	in, has := "w.namespace = ANY(r.namespaces)", "w.label_kv @> ARRAY[r.label]"
 	if !s.db.postgres {
 		in, has = "w.namespace IN (SELECT value FROM json_each(r.namespaces))", "EXISTS (SELECT 1 FROM json_each(w.label_kv) WHERE value = r.label)"
 	}
-	return "w.instance = r.instance AND (" + null + " OR " + in + ") AND (r.label = '' OR " + has + ")"
+	condition := "w.instance = r.instance AND (r.namespaces IS NULL OR " + in + ")"
+	if labelled {
+		condition += " AND (r.label = '' OR " + has + ")"
+	}
+	return condition
 }
 
 // parts are the parts of a list r, numbered from 0 in the column n.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,7 +209,8 @@ func (f *fleet) end(ctx context.Context, name string) error {
 
 // peakMemory is the most that a process has held, in MiB.
 func peakMemory(pid int) (float64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	file := fmt.Sprintf("/proc/%d/status", pid)
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return 0, err
 	}
@@ -220,5 +220,5 @@ func peakMemory(pid int) (float64, error) {
 			return float64(kib) / 1024, err
 		}
 	}
-	return 0, fmt.Errorf("%s has no VmHWM", filepath.Join("/proc", strconv.Itoa(pid), "status"))
+	return 0, fmt.Errorf("%s has no VmHWM", file)
 }

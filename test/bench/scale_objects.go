@@ -124,7 +124,11 @@ const (
 	uidPolicy
 	uidPolicyID
 	uidCluster
-	uidWork
+	afterSingles
+)
+
+const (
+	uidWork       = afterSingles
 	uidWorkID     = uidWork + 2
 	uidMember     = uidWorkID + 2
 	uidReplicaSet = uidMember + 2

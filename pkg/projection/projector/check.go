@@ -28,8 +28,13 @@ func (p *Projector) Check(ctx context.Context) (differences int, err error) {
 // check does what Check does. It calls keepUp before each page of rows, so that changes do not
 // wait for the end of a long comparison.
 func (p *Projector) check(ctx context.Context, keepUp func() error) (differences int, err error) {
+	numbers, err := p.DB.Recount(ctx)
+	p.Metrics.differences.Add(float64(numbers))
+	if err != nil {
+		return numbers, err
+	}
 	members, err := p.checkMembers(ctx)
-	differences += members
+	differences = numbers + members
 	if err != nil {
 		return differences, err
 	}
