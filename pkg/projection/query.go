@@ -144,12 +144,12 @@ var ErrIncomplete = errors.New("the projection is not complete")
 // Select reads a page of workloads, with one statement and so of one moment.
 func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	s := &statement{db: db}
-	where := s.where(q)
+	where := s.reach(q) + s.where(q)
 	columns := s.order(q.Order.Field)
-	count := q.count(q.tallied(), s.reach(q)+where)
+	count := q.count(q.tallied(), where)
 	by := ordered(columns, q.Order.Desc)
 	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM kairship.workload w WHERE " +
-		s.reach(q) + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+		where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
