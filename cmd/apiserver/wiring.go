@@ -212,11 +212,13 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 
 // newFleet makes the services of all nouns. What they read is confined to what
 // the user of the request may see; only what says how fresh an answer is, and
-// which members an instance has, is read past that, about what may be seen.
+// which members and override policies the states of workloads depend on, is read
+// past that, about what may be seen.
 func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, settler *consistency.Settler) resolvers.Fleet {
 	watched := access.NewWatched(inventory, permissions)
+	consistent := consistency.NewReader(read, settler)
 	lister := &listing.Lister{
-		Reader:    access.NewReader(consistency.NewReader(read, settler), permissions, access.NewInventory(inventory)),
+		Reader:    access.NewReader(consistent, permissions, access.NewInventory(inventory)),
 		Freshness: tracker,
 		Now:       time.Now,
 	}
@@ -228,7 +230,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Clusters:       clusters,
 		MemberClusters: membercluster.NewService(lister),
 		Namespaces:     namespace.NewService(lister),
-		Workloads:      workload.NewService(lister, instances, clusters, membercluster.NewRoster(idx, time.Now)),
+		Workloads:      workload.NewService(lister, consistent, instances, clusters, membercluster.NewRoster(idx, time.Now)),
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),

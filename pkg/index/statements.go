@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -191,10 +192,23 @@ func (d *dialect) filters(c *clause, q *ListQuery) {
 		c.and(sqlNameContains, q.NameContains)
 	}
 	for _, f := range q.Fields {
-		c.and(d.fieldText, d.fieldPath(f.Path))
+		text, args := d.field(f.Path)
+		c.and(text, args...)
 		c.add(sqlEquals, f.Value)
 	}
 	d.selector(c, q.Selector)
+}
+
+// namespaceField is the field that the column namespace holds, which is empty for objects
+// without one.
+var namespaceField = []string{"metadata", "namespace"}
+
+// field is the text of a field, and its parameters.
+func (d *dialect) field(path []string) (text sqlText, args []any) {
+	if slices.Equal(path, namespaceField) {
+		return colNamespace, nil
+	}
+	return d.fieldText, []any{d.fieldPath(path)}
 }
 
 // selector adds the conditions of a label selector, with Kubernetes' meaning:
@@ -325,8 +339,9 @@ func (d *dialect) ranked(c *clause, q *ListQuery) {
 
 func (d *dialect) partField(c *clause, q *ListQuery) {
 	if len(q.PartField) > 0 {
+		text, args := d.field(q.PartField)
 		c.add(sqlComma)
-		c.add(d.fieldText, d.fieldPath(q.PartField))
+		c.add(text, args...)
 	}
 }
 
@@ -342,7 +357,8 @@ func (d *dialect) partFilters(c *clause, q *ListQuery, values []string) {
 	c.add(sqlClose)
 	d.filters(c, q)
 	if len(q.PartField) > 0 {
-		c.and(d.fieldText, d.fieldPath(q.PartField))
+		text, args := d.field(q.PartField)
+		c.and(text, args...)
 		c.add(sqlIn, values)
 	}
 }

@@ -2,7 +2,10 @@ package live
 
 // Every is, as a key that Secondary.Keys returns, for all objects of the primary
 // source.
-var Every = Key{Name: "*"}
+var Every = EveryIn("")
+
+// EveryIn is the same for the objects of a namespace.
+func EveryIn(namespace string) Key { return Key{Namespace: namespace, Name: "*"} }
 
 // Join gives each object of an Interest's source, the primary one, a value made of
 // it and of objects of other sources. All sources are of the same instance.
@@ -25,6 +28,6 @@ type Join struct {
 type Secondary struct {
 	Source Source
 	// Keys are the primary objects that an object concerns. An error of its data is no
-	// key. [Every] stands for all.
+	// key. [Every] and [EveryIn] stand for many.
 	Keys func(*Object) []Key
 }

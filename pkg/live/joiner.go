@@ -102,12 +102,7 @@ func (j *joiner) turned(input int, turns []turn, ready bool) []change {
 	if !ready {
 		return nil
 	}
-	if _, all := affected[Every]; all {
-		delete(affected, Every)
-		for key := range j.objects[0] {
-			affected[key] = nil
-		}
-	}
+	spread(affected, j.objects[0])
 	var changes []change
 	for _, key := range slices.SortedFunc(maps.Keys(affected), compareKeys) {
 		old, now := j.joined[key], j.compute(key, nil)
@@ -130,6 +125,26 @@ func (j *joiner) turned(input int, turns []turn, ready bool) []change {
 		j.ordered = nil
 	}
 	return changes
+}
+
+// spread puts the primary objects that Every and EveryIn stand for in their place.
+func spread[V any](affected map[Key]V, primaries map[Key]*Object) {
+	namespaces := map[string]bool{}
+	for key := range affected {
+		if key == EveryIn(key.Namespace) {
+			namespaces[key.Namespace] = true
+			delete(affected, key)
+		}
+	}
+	if len(namespaces) == 0 {
+		return
+	}
+	for key := range primaries {
+		if _, known := affected[key]; !known && (namespaces[""] || namespaces[key.Namespace]) {
+			var none V
+			affected[key] = none
+		}
+	}
 }
 
 // same tells that nothing turned for who follows the join.
@@ -161,14 +176,14 @@ func (j *joiner) compute(key Key, were []map[Key]*Object) *Object {
 	for i := range with {
 		input := i + 1
 		found := map[Key]*Object{}
-		for _, k := range []Key{key, Every} {
+		for _, k := range []Key{key, EveryIn(key.Namespace), Every} {
 			maps.Copy(found, j.concerning[input][k])
 		}
 		if were != nil {
 			for k, base := range were[input] {
 				delete(found, k)
 				for _, concerned := range j.keysOf(input, base) {
-					if concerned == key || concerned == Every {
+					if concerned == key || concerned == EveryIn(key.Namespace) || concerned == Every {
 						found[k] = base
 					}
 				}
@@ -201,12 +216,7 @@ func (j *joiner) since(touched [][]touch) []change {
 			}
 		}
 	}
-	if _, all := affected[Every]; all {
-		delete(affected, Every)
-		for key := range j.objects[0] {
-			affected[key] = struct{}{}
-		}
-	}
+	spread(affected, j.objects[0])
 	var changes []change
 	for _, key := range slices.SortedFunc(maps.Keys(affected), compareKeys) {
 		old, now := j.compute(key, were), j.joined[key]

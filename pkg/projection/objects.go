@@ -50,7 +50,7 @@ func Readable(group, resource string) bool { return slices.Contains(readable, gr
 // its owner, which has these resources alone.
 func (db *DB) Objects(ctx context.Context, piece Piece, keys []ResourceKey) ([]Object, error) {
 	if !db.postgres {
-		return db.objects(ctx, db.sql, db.objectsStatement(piece, "resources", "$1")+" AND "+isOneOf("o.", readable), keys)
+		return db.objects(ctx, db.sql, db.objectsStatement(piece, "resources", "$1")+named+" AND "+isOneOf("o.", readable), keys)
 	}
 	found, err := db.objects(ctx, db.sql, "SELECT cluster, grp, version, resource, namespace, name, object FROM kairship."+readers[piece]+"($1)", keys)
 	if noTable(err) {
@@ -77,12 +77,15 @@ func (db *DB) objects(ctx context.Context, s session, statement string, keys []R
 	}, statement, string(rows))
 }
 
-// objectsStatement selects a piece of the objects of a table whose keys are in a
-// parameter. A CROSS JOIN keeps SQLite from beginning with the large table.
+// named is the condition that an object has the name of the key, beside its namespace.
+const named = " AND o.name = r.name"
+
+// objectsStatement selects a piece of the objects of a table that are in the namespaces of
+// keys, which are in a parameter. A CROSS JOIN keeps SQLite from beginning with the large table.
 func (db *DB) objectsStatement(piece Piece, table, keys string) string {
-	return `SELECT r.cluster, r.grp, r.version, r.resource, r.namespace, r.name, CAST(o.` + string(piece) + ` AS text) FROM ` +
+	return `SELECT r.cluster, r.grp, r.version, r.resource, r.namespace, o.name, CAST(o.` + string(piece) + ` AS text) FROM ` +
 		strings.Replace(db.rows(resourceColumns), "$1", keys, 1) + ` CROSS JOIN ` + table +
-		` o WHERE o."group" = r.grp AND o.version = r.version AND o.resource = r.resource AND o.cluster = r.cluster AND o.namespace = r.namespace AND o.name = r.name`
+		` o WHERE o."group" = r.grp AND o.version = r.version AND o.resource = r.resource AND o.cluster = r.cluster AND o.namespace = r.namespace`
 }
 
 // readers are the functions that read a piece of objects.
@@ -102,8 +105,8 @@ func (db *DB) installReaders(ctx context.Context, s session) error {
 	}
 	const object = "cluster text, grp text, version text, resource text, namespace text, name text, object text"
 	for _, f := range []struct{ name, columns, statement string }{
-		{readers[Whole], object, db.objectsStatement(Whole, table, "asked") + " AND " + isOneOf("o.", readable)},
-		{readers[Metadata], object, db.objectsStatement(Metadata, table, "asked") + " AND " + isOneOf("o.", readable)},
+		{readers[Whole], object, db.objectsStatement(Whole, table, "asked") + named + " AND " + isOneOf("o.", readable)},
+		{readers[Metadata], object, db.objectsStatement(Metadata, table, "asked") + named + " AND " + isOneOf("o.", readable)},
 		{"read_pods", "owner text, cluster text, namespace text, name text, object text", podsStatement(db, table, "asked")},
 	} {
 		_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+f.name+"(asked jsonb) RETURNS TABLE("+f.columns+") "+

@@ -106,6 +106,10 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 	for i, number := range w.Done {
 		done[i] = map[string]int64{"id": number}
 	}
+	since, err := db.since(ctx, s, w)
+	if err != nil {
+		return err
+	}
 	theDoc := " FROM " + db.rows(workloadKey) + " CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey)
 	for _, step := range []struct {
 		rows      any
@@ -136,7 +140,7 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		}
 	}
 	for i := range w.Consequences {
-		if err := db.enqueue(ctx, s, &w.Consequences[i]); err != nil {
+		if err := db.enqueue(ctx, s, &w.Consequences[i], since); err != nil {
 			return err
 		}
 	}
@@ -144,6 +148,24 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		return db.exec(ctx, s, "UPDATE kairship.meta SET state = $1 WHERE state = $2", Complete, Building)
 	}
 	return nil
+}
+
+// since is the time of the oldest change that a Round deals with, when it leaves some of its
+// work to later ones; else nil.
+func (db *DB) since(ctx context.Context, s session, w *Writes) (at *float64, err error) {
+	if len(w.Consequences) == 0 || len(w.Done) == 0 {
+		return nil, nil //nolint:nilnil // There is none.
+	}
+	done, err := json.Marshal(w.Done)
+	if err != nil {
+		return nil, err
+	}
+	list := "SELECT value FROM json_each($1)"
+	if db.postgres {
+		list = "SELECT CAST(value AS bigint) FROM jsonb_array_elements_text($1::jsonb)"
+	}
+	err = s.QueryRowContext(ctx, db.text("SELECT min(at) FROM kairship.outbox WHERE id IN ("+list+")"), string(done)).Scan(&at)
+	return at, err
 }
 
 // same is the condition that a row of a table has the key of a row of a parameter.

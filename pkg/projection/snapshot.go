@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
@@ -37,7 +38,13 @@ func (s *Snapshot) Rebuilt() (rebuilt bool, err error) {
 
 // Objects returns those of some objects that the index has.
 func (s *Snapshot) Objects(piece Piece, keys []ResourceKey) ([]Object, error) {
-	return s.db.objects(s.ctx, s.session, s.db.objectsStatement(piece, "resources", "$1"), keys)
+	return s.db.objects(s.ctx, s.session, s.db.objectsStatement(piece, "resources", "$1")+named, keys)
+}
+
+// InNamespaces returns all objects of the namespaces of some keys, whose names are not
+// looked at. The empty namespace has the objects without one.
+func (s *Snapshot) InNamespaces(keys []ResourceKey) ([]Object, error) {
+	return s.db.objects(s.ctx, s.session, s.db.objectsStatement(Whole, "resources", "$1"), keys)
 }
 
 // Workloads returns the rows of some workloads.
@@ -115,18 +122,24 @@ func (s *Snapshot) MemberKeys() ([]MemberKey, error) {
 
 // Affected says which workloads of an instance a change concerns: those with a policy, or
 // those with a Work, or those in a member cluster and those that are not healthy, whose
-// message may name any member.
+// message may name any member, or those of a namespace, or all.
 type Affected struct {
 	Instance                    string
 	PolicyNamespace, PolicyName string
 	Work                        string
 	Member                      string
+	Namespace                   string
+	All                         bool
 }
 
 func (a *Affected) where(db *DB) (condition string, args []any) {
 	switch {
 	case a.PolicyName != "":
 		return "instance = $1 AND policy_namespace = $2 AND policy_name = $3", []any{a.Instance, a.PolicyNamespace, a.PolicyName}
+	case a.Namespace != "":
+		return "instance = $1 AND namespace = $2", []any{a.Instance, a.Namespace}
+	case a.All:
+		return "instance = $1", []any{a.Instance}
 	case a.Work != "":
 		return "instance = $1 AND work_name = $2", []any{a.Instance, a.Work}
 	default:
@@ -141,9 +154,15 @@ func (s *Snapshot) Affected(a *Affected) ([]WorkloadKey, error) {
 }
 
 // enqueue has the workloads that a change concerns computed again, after what the
-// collector wrote.
-func (db *DB) enqueue(ctx context.Context, s session, a *Affected) error {
+// collector wrote. The projection lacks the change until then, so its time goes with them;
+// nil stands for now.
+func (db *DB) enqueue(ctx context.Context, s session, a *Affected, since *float64) error {
 	condition, args := a.where(db)
-	return db.exec(ctx, s, fmt.Sprintf("INSERT INTO kairship.outbox (%s, lane) SELECT '%s' || instance, '%s', kind, namespace, name, %d FROM kairship.workload WHERE %s",
-		names("", changeColumns), v1alpha1.VirtualClusterPrefix, WorkloadGroup, laneConsequence, condition), args...)
+	columns, values := "lane", strconv.Itoa(laneConsequence)
+	if since != nil {
+		args = append(args, *since)
+		columns, values = columns+", at", fmt.Sprintf("%s, CAST($%d AS double precision)", values, len(args))
+	}
+	return db.exec(ctx, s, fmt.Sprintf("INSERT INTO kairship.outbox (%s, %s) SELECT '%s' || instance, '%s', kind, namespace, name, %s FROM kairship.workload WHERE %s",
+		names("", changeColumns), columns, v1alpha1.VirtualClusterPrefix, WorkloadGroup, values, condition), args...)
 }

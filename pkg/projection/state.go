@@ -90,7 +90,7 @@ func (db *DB) SetCollections(ctx context.Context, all []Collection) error {
 			return err
 		}
 		for i := range affected {
-			if err := db.enqueue(ctx, s, &affected[i]); err != nil {
+			if err := db.enqueue(ctx, s, &affected[i], nil); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ var tracked = []string{
 	"apps/deployments", "apps/statefulsets", "apps/daemonsets", "batch/jobs", "batch/cronjobs",
 	"work.karmada.io/resourcebindings", "work.karmada.io/works",
 	"policy.karmada.io/propagationpolicies", "policy.karmada.io/clusterpropagationpolicies",
+	"policy.karmada.io/overridepolicies", "policy.karmada.io/clusteroverridepolicies",
 	"cluster.karmada.io/clusters",
 }
 

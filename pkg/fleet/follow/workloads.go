@@ -53,7 +53,8 @@ func (s *Service) WorkloadsChanged(ctx context.Context, f *workload.Filter, afte
 
 // WorkloadJoin joins the workloads of a kind with what their state depends on in the
 // instance: their bindings, the overrides that are recorded on their Works, the policies
-// that select them by name, and its member clusters.
+// that select them by name, its member clusters, and the override policies that may
+// select them.
 func WorkloadJoin(instance string, t index.Type) *live.Join {
 	kind, _ := workload.KindFromGVR(t.GroupVersionResource())
 	source := func(t index.Type) live.Source {
@@ -77,10 +78,12 @@ func WorkloadJoin(instance string, t index.Type) *live.Join {
 			{Source: source(index.PropagationPolicies), Keys: func(o *live.Object) []live.Key { return selectedBy(t, o) }},
 			{Source: source(index.ClusterPropagationPolicies), Keys: func(o *live.Object) []live.Key { return selectedBy(t, o) }},
 			{Source: works, Keys: func(o *live.Object) []live.Key { return keysOfWork(kind, &o.Meta) }},
+			{Source: source(index.OverridePolicies), Keys: func(o *live.Object) []live.Key { return overriddenBy(t, o) }},
+			{Source: source(index.ClusterOverridePolicies), Keys: func(o *live.Object) []live.Key { return overriddenBy(t, o) }},
 		},
 		Combine: func(primary *live.Object, with [][]*live.Object) any {
 			return combine(kind, primary, evidence{
-				bindings: with[0], members: with[1], policies: append(with[2], with[3]...), works: with[4],
+				bindings: with[0], members: with[1], policies: append(with[2], with[3]...), works: with[4], overrides: append(with[5], with[6]...),
 			})
 		},
 		Equal: same,
@@ -115,8 +118,34 @@ func selectedBy(t index.Type, o *live.Object) []live.Key {
 	return keys
 }
 
+// overriddenBy names the workloads of a type that an override policy may select: by name,
+// else all of its namespace or, without one, of the instance. Which of these it selects,
+// their states say.
+func overriddenBy(t index.Type, o *live.Object) []live.Key {
+	p, err := decoded[policyv1alpha1.OverridePolicy](o) // Both kinds have the same spec.
+	if err != nil {
+		return nil
+	}
+	if len(p.Spec.ResourceSelectors) == 0 {
+		return []live.Key{live.EveryIn(p.Namespace)}
+	}
+	var keys []live.Key
+	for i := range p.Spec.ResourceSelectors {
+		s := &p.Spec.ResourceSelectors[i]
+		if s.Kind != t.Kind {
+			continue
+		}
+		key := live.EveryIn(cmp.Or(p.Namespace, s.Namespace))
+		if s.Name != "" && key.Namespace != "" {
+			key.Name = s.Name
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
 // evidence is what the state of one workload is computed from, besides its template.
-type evidence struct{ bindings, members, policies, works []*live.Object }
+type evidence struct{ bindings, members, policies, works, overrides []*live.Object }
 
 // policyOf is the spec of the policy that claimed a template; nil where it is not known.
 func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.PropagationSpec {
@@ -139,7 +168,7 @@ func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.Propagatio
 // read it tells as an error, which is a value like others.
 func combine(kind workload.Kind, template *live.Object, e evidence) *workload.Observed {
 	o := &workload.Observed{}
-	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(e.members)), Overrides: map[string][]workload.AppliedOverride{}}
+	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(e.members)), Overrides: map[string][]workload.AppliedOverride{}, OverridePolicies: []*policyv1alpha1.OverridePolicy{}}
 	if o.Template, o.Err = indexed(template); o.Err != nil {
 		return o
 	}
@@ -165,6 +194,14 @@ func combine(kind workload.Kind, template *live.Object, e evidence) *workload.Ob
 	}
 	for _, w := range e.works {
 		workload.Record(facts.Overrides, w.Meta.Namespace, w.Meta.Annotations)
+	}
+	for _, p := range e.overrides {
+		policy, err := decoded[policyv1alpha1.OverridePolicy](p)
+		if err != nil {
+			o.Err = err
+			return o
+		}
+		facts.OverridePolicies = append(facts.OverridePolicies, policy)
 	}
 	status := workload.Evaluate(facts)
 	o.Status = &status

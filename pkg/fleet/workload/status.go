@@ -48,9 +48,14 @@ type Facts struct {
 	// DEGRADED.
 	Objects map[string]*Object
 
-	// Overrides are the override policies that Karmada recorded on the Works, by
-	// cluster. They are needed where unexplained says so; see desired.
+	// Overrides are what Karmada recorded on the Works about override policies, by
+	// cluster; a cluster without a Work is missing.
 	Overrides map[string][]AppliedOverride
+
+	// OverridePolicies are the OverridePolicies of the workload's namespace and the
+	// ClusterOverridePolicies of the instance, which have no namespace and else are the
+	// same. Nil means that the caller did not look.
+	OverridePolicies []*policyv1alpha1.OverridePolicy
 }
 
 // Member is what matters here of a member cluster.

@@ -93,27 +93,6 @@ func schedulingSuspended(binding *workv1alpha2.ResourceBinding) bool {
 
 func hasReplicas(kind Kind) bool { return kind == KindDeployment || kind == KindStatefulSet }
 
-// unexplained lists the clusters that run another number of replicas than the
-// scheduler assigned: either the assignment has not arrived, or an override policy
-// changed the number, which only the cluster's Work says.
-func (in Facts) unexplained() []string {
-	if in.Binding == nil || in.Template == nil || !hasReplicas(in.Kind) || unmanaged(in) {
-		return nil
-	}
-	var out []string
-	aggregated := aggregatedOf(in.Binding)
-	for _, target := range targetsOf(&in.Binding.Spec) {
-		seen := observe(in, target.Name, aggregated[target.Name])
-		if seen == nil || retained(in, target.Name, seen) || dispatchingSuspended(in.Binding.Spec.Suspension, target.Name) {
-			continue
-		}
-		if seen.replicas() != target.Replicas {
-			out = append(out, target.Name)
-		}
-	}
-	return out
-}
-
 // replicas is the number that the member's object asks for, as far as it is known.
 func (o *observation) replicas() int32 {
 	if o.object != nil && o.object.Spec.Replicas != nil {
@@ -137,15 +116,14 @@ func retained(in Facts, cluster string, seen *observation) bool {
 	})
 }
 
-// Record adds the overrides that the annotations of a Work name to Facts.Overrides. An
-// annotation that cannot be read changes nothing: Karmada did not write it.
+// Record adds what the annotations of a Work say of overrides to Facts.Overrides. A Work
+// with an annotation that cannot be read changes nothing: Karmada did not write it.
 func Record(overrides map[string][]AppliedOverride, executionNamespace string, workAnnotations map[string]string) {
 	cluster, ok := ClusterOfExecutionNamespace(executionNamespace)
 	if !ok {
 		return
 	}
-	applied, _ := AppliedOverrides(workAnnotations)
-	if len(applied) > 0 {
+	if applied, err := AppliedOverrides(workAnnotations); err == nil {
 		overrides[cluster] = applied
 	}
 }

@@ -16,15 +16,18 @@ type Source interface {
 	Policy(ref *PolicyRef) (*policyv1alpha1.PropagationSpec, error)
 	// Members returns the member clusters of the instance by name.
 	Members() (map[string]Member, error)
-	// Objects returns the objects of the workload in member clusters, by cluster.
-	Objects(clusters []string) (map[string]*Object, error)
+	// OverridePolicies returns the override policies that may select the workload; see Facts.
+	OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error)
 	// Works returns the metadata of the Works that carry the workload to member clusters, by
 	// cluster.
 	Works(clusters []string) (map[string]*metav1.ObjectMeta, error)
+	// Objects returns the objects of the workload in member clusters, by cluster.
+	Objects(clusters []string) (map[string]*Object, error)
 }
 
 // Gather reads the Facts of a workload. Everything that computes a state from the index reads
-// its facts with Gather, so that equal objects give equal states.
+// its facts with Gather, so that equal objects give equal states. A change is read where it
+// begins before where it arrives, so that what it has not reached yet shows.
 func Gather(kind Kind, template *Object, from Source) (*Facts, error) {
 	f := &Facts{Kind: kind, Template: template, Members: map[string]Member{}, Overrides: map[string][]AppliedOverride{}}
 	var err error
@@ -39,15 +42,18 @@ func Gather(kind Kind, template *Object, from Source) (*Facts, error) {
 	if f.Members, err = from.Members(); err != nil {
 		return nil, err
 	}
-	if f.Objects, err = from.Objects(Clusters(f.Binding)); err != nil {
+	policies, err := from.OverridePolicies()
+	if err != nil {
 		return nil, err
 	}
-	works, err := from.Works(f.unexplained())
+	f.OverridePolicies = append([]*policyv1alpha1.OverridePolicy{}, policies...)
+	works, err := from.Works(Clusters(f.Binding))
 	if err != nil {
 		return nil, err
 	}
 	for _, work := range works {
 		Record(f.Overrides, work.Namespace, work.Annotations)
 	}
-	return f, nil
+	f.Objects, err = from.Objects(Clusters(f.Binding))
+	return f, err
 }

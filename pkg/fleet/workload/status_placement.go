@@ -120,6 +120,12 @@ func scheduledPlacement(in Facts, target workv1alpha2.TargetCluster, item *workv
 		return p
 	}
 	p.Health, p.Message = placementHealth(in, p, seen, item)
+	if pending := in.pendingOverrides(target.Name); pending != "" && !p.Suspended {
+		if p.Health == HealthHealthy {
+			p.Health = HealthProgressing
+		}
+		p.Message = joinNotes(pending, p.Message)
+	}
 	if seen != nil && !held(in, p) && behind(in, seen) {
 		p.Applied = false // Karmada says so of the change before.
 	}

@@ -14,7 +14,6 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -31,6 +30,9 @@ type loader struct {
 	// objects are the decoded objects; nil for one that the index does not have.
 	objects map[projection.ResourceKey]*decoded
 	missing map[projection.Piece]map[projection.ResourceKey]bool
+	// overrides are the override policies of namespaces, by keys without a name.
+	overrides        map[projection.ResourceKey][]*decoded
+	missingOverrides map[projection.ResourceKey]bool
 }
 
 // decoded is an object, or why it cannot be read.
@@ -47,6 +49,7 @@ func newLoader(s *projection.Snapshot) (*loader, error) {
 	l := &loader{
 		snapshot: s, joined: make(map[string]projection.Collection, len(collections)), members: map[string]map[string]workload.Member{},
 		objects: map[projection.ResourceKey]*decoded{}, missing: map[projection.Piece]map[projection.ResourceKey]bool{projection.Whole: {}, projection.Metadata: {}},
+		overrides: map[projection.ResourceKey][]*decoded{}, missingOverrides: map[projection.ResourceKey]bool{},
 	}
 	for _, c := range collections {
 		l.joined[c.Cluster] = c
@@ -106,6 +109,19 @@ func (l *loader) load() error {
 		}
 		clear(keys)
 	}
+	policies, err := l.snapshot.InNamespaces(slices.Collect(maps.Keys(l.missingOverrides)))
+	if err != nil {
+		return err
+	}
+	for key := range l.missingOverrides {
+		l.overrides[key] = nil
+	}
+	for i := range policies {
+		key := policies[i].ResourceKey
+		key.Name = ""
+		l.overrides[key] = append(l.overrides[key], decode(&policies[i]))
+	}
+	clear(l.missingOverrides)
 	return nil
 }
 
@@ -155,34 +171,6 @@ func memberRow(key projection.MemberKey, c *clusterv1alpha1.Cluster) projection.
 	return row
 }
 
-// source is the Source of one workload.
-type source struct {
-	loader *loader
-	key    projection.WorkloadKey
-	// incomplete reports that something was asked for that is not read yet.
-	incomplete bool
-}
-
-// find looks for an object among those that were read; nil when the index has none.
-func find[T any](s *source, part projection.Piece, key projection.ResourceKey) (*T, error) {
-	d, known := s.loader.objects[key]
-	switch {
-	case !known:
-		s.loader.missing[part][key] = true
-		s.incomplete = true
-		return nil, nil //nolint:nilnil // It is read, and asked for again.
-	case d == nil:
-		return nil, nil //nolint:nilnil // The index has none.
-	case d.err != nil:
-		return nil, d.err
-	}
-	v, ok := d.value.(*T)
-	if !ok {
-		return nil, fmt.Errorf("%s %s/%s was read as %T", key.Resource, key.Namespace, key.Name, d.value)
-	}
-	return v, nil
-}
-
 // lenient are the options by which the index's objects are decoded everywhere.
 var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
@@ -194,6 +182,8 @@ func decode(o *projection.Object) *decoded {
 		d.value = &workv1alpha2.ResourceBinding{}
 	case withoutKind(index.PropagationPolicies), withoutKind(index.ClusterPropagationPolicies):
 		d.value = &policyv1alpha1.PropagationPolicy{} // Both kinds have the same spec.
+	case withoutKind(index.OverridePolicies), withoutKind(index.ClusterOverridePolicies):
+		d.value = &policyv1alpha1.OverridePolicy{} // The same.
 	case withoutKind(index.MemberClusters):
 		d.value = &clusterv1alpha1.Cluster{}
 	case withoutKind(index.Works):
@@ -215,70 +205,4 @@ func withoutKind(t index.Type) index.Type {
 // resource is the key of an object of the index.
 func resource(cluster string, t index.Type, namespace, name string) projection.ResourceKey {
 	return projection.ResourceKey{Cluster: cluster, Group: t.Group, Version: t.Version, Resource: t.Resource, Namespace: namespace, Name: name}
-}
-
-func (s *source) kind() workload.Kind { return workload.Kind(s.key.Kind) }
-
-// virtual is the index's name of the instance.
-func (s *source) virtual() string { return v1alpha1.VirtualClusterName(s.key.Instance) }
-
-// in is the key of the workload's own object in a cluster of the index.
-func (s *source) in(cluster string) projection.ResourceKey {
-	gvr := s.kind().GVR()
-	return resource(cluster, index.Type{Group: gvr.Group, Version: gvr.Version, Resource: gvr.Resource}, s.key.Namespace, s.key.Name)
-}
-
-func (s *source) template() (*workload.Object, error) {
-	return find[workload.Object](s, projection.Whole, s.in(s.virtual()))
-}
-
-// Binding implements workload.Source.
-func (s *source) Binding() (*workv1alpha2.ResourceBinding, error) {
-	return find[workv1alpha2.ResourceBinding](s, projection.Whole, resource(s.virtual(), index.ResourceBindings, s.key.Namespace, s.kind().BindingName(s.key.Name)))
-}
-
-// Policy implements workload.Source.
-func (s *source) Policy(ref *workload.PolicyRef) (*policyv1alpha1.PropagationSpec, error) {
-	t := index.PropagationPolicies
-	if ref.ClusterScoped() {
-		t = index.ClusterPropagationPolicies
-	}
-	p, err := find[policyv1alpha1.PropagationPolicy](s, projection.Whole, resource(s.virtual(), t, ref.Namespace, ref.Name))
-	if err != nil || p == nil {
-		return nil, err
-	}
-	return &p.Spec, nil
-}
-
-// Members implements workload.Source.
-func (s *source) Members() (map[string]workload.Member, error) {
-	return s.loader.membersOf(s.key.Instance)
-}
-
-// Objects implements workload.Source. Nothing is collected from a foreign member.
-func (s *source) Objects(clusters []string) (map[string]*workload.Object, error) {
-	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { return s.loader.joined[cluster].Instance != s.key.Instance })
-	return findEach[workload.Object](s, projection.Whole, clusters, s.in)
-}
-
-// Works implements workload.Source.
-func (s *source) Works(clusters []string) (map[string]*metav1.ObjectMeta, error) {
-	return findEach[metav1.ObjectMeta](s, projection.Metadata, clusters, func(cluster string) projection.ResourceKey {
-		return resource(s.virtual(), index.Works, workload.ExecutionNamespace(cluster), s.kind().WorkName(s.key.Namespace, s.key.Name))
-	})
-}
-
-// findEach looks for an object of each cluster.
-func findEach[T any](s *source, part projection.Piece, clusters []string, key func(cluster string) projection.ResourceKey) (map[string]*T, error) {
-	all := make(map[string]*T, len(clusters))
-	for _, cluster := range clusters {
-		o, err := find[T](s, part, key(cluster))
-		if err != nil {
-			return nil, err
-		}
-		if o != nil {
-			all[cluster] = o
-		}
-	}
-	return all, nil
 }

@@ -1,0 +1,138 @@
+package workload
+
+import (
+	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/kairship-io/kairship/pkg/index"
+)
+
+// indexed is the Source of a workload that the index is asked for.
+type indexed struct {
+	service *Service
+	ctx     context.Context //nolint:containedctx // It lives as long as the one call that makes it.
+	*Workload
+}
+
+// Binding implements Source.
+func (i *indexed) Binding() (*workv1alpha2.ResourceBinding, error) {
+	return decodedOptional[workv1alpha2.ResourceBinding](i, bindingKey(i.Indexed), index.Whole)
+}
+
+// Policy implements Source.
+func (i *indexed) Policy(ref *PolicyRef) (*policyv1alpha1.PropagationSpec, error) {
+	// Both kinds have the same spec.
+	p, err := decodedOptional[policyv1alpha1.PropagationPolicy](i, policyKey(i.Indexed.Cluster, ref), index.Whole)
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return &p.Spec, nil
+}
+
+// Members implements Source.
+func (i *indexed) Members() (map[string]Member, error) {
+	err := i.service.look(i.ctx, i.setting)
+	return i.setting.members, err
+}
+
+// OverridePolicies implements Source. They are read past what the user may see, because the
+// state of a workload is the same for everyone who sees it; no more of them is shown.
+func (i *indexed) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
+	found, err := together([]string{"", i.Namespace()}, func(namespace string) (*[]*policyv1alpha1.OverridePolicy, error) {
+		return i.service.overridePolicies(i.ctx, index.Part{Cluster: i.Indexed.Cluster, Value: namespace})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(*found[""], *found[i.Namespace()]), nil
+}
+
+// overridePoliciesAtOnce is how many override policies of a namespace are read at a time.
+const overridePoliciesAtOnce = 500
+
+// overridePolicies reads the override policies of a namespace; the empty one stands for
+// the ClusterOverridePolicies. Those of several namespaces are read together.
+func (s *Service) overridePolicies(ctx context.Context, of index.Part) (*[]*policyv1alpha1.OverridePolicy, error) {
+	q := index.ListQuery{
+		Types: []index.Type{index.OverridePolicies, index.ClusterOverridePolicies}, PartField: []string{"metadata", "namespace"},
+		Order: index.Order{Field: index.OrderByName}, Limit: overridePoliciesAtOnce,
+	}
+	all := []*policyv1alpha1.OverridePolicy{}
+	for {
+		page, err := s.evidence.PageOf(ctx, of, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range page.Items {
+			p, err := index.Decode[policyv1alpha1.OverridePolicy](o) // Both kinds have the same spec.
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+		if !page.HasNext {
+			return &all, nil
+		}
+		last := index.PositionOf(page.Items[len(page.Items)-1])
+		q.After = &last
+	}
+}
+
+// Objects implements Source.
+func (i *indexed) Objects(clusters []string) (map[string]*Object, error) {
+	// Nothing is collected from a foreign member.
+	collected := i.service.collected(i.ctx, i.setting)
+	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { _, held := collected[cluster]; return !held })
+	return together(clusters, func(cluster string) (*Object, error) {
+		return decodedOptional[Object](i, memberObjectKey(i.Indexed, cluster), index.Known)
+	})
+}
+
+// Works implements Source.
+func (i *indexed) Works(clusters []string) (map[string]*metav1.ObjectMeta, error) {
+	return together(clusters, func(cluster string) (*metav1.ObjectMeta, error) {
+		o, err := i.service.optional(i.ctx, workKey(i.Indexed, cluster), index.Metadata)
+		if err != nil || o == nil {
+			return nil, err
+		}
+		return &o.Meta, nil
+	})
+}
+
+// together reads something of each cluster side by side, so that it is read together.
+// What is not there is missing.
+func together[T any](clusters []string, read func(cluster string) (*T, error)) (map[string]*T, error) {
+	found := make([]*T, len(clusters))
+	var g errgroup.Group
+	for i, cluster := range clusters {
+		g.Go(func() (err error) {
+			found[i], err = read(cluster)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	all := make(map[string]*T, len(clusters))
+	for i, one := range found {
+		if one != nil {
+			all[clusters[i]] = one
+		}
+	}
+	return all, nil
+}
+
+// decodedOptional is an object that may be missing; nil when it is.
+func decodedOptional[T any](i *indexed, key index.Key, detail index.Detail) (*T, error) {
+	o, err := i.service.optional(i.ctx, key, detail)
+	if err != nil || o == nil {
+		return nil, err
+	}
+	return index.Decode[T](o)
+}

@@ -1,0 +1,189 @@
+package workload
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"sort"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
+	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+)
+
+// pendingOverrides says which override policies ask for something else in a cluster than
+// the cluster's Work records; empty when none does, and where that is not certain.
+func (in Facts) pendingOverrides(cluster string) string {
+	recorded, sent := in.Overrides[cluster]
+	member := in.Members[cluster].Cluster
+	if in.OverridePolicies == nil || !sent || member == nil {
+		return ""
+	}
+	wide := in.overriding("", member)
+	notes := differences(wide, recorded, true)
+	if !in.relabelled(wide) {
+		notes = append(notes, differences(in.overriding(in.Template.Namespace, member), recorded, false)...)
+	}
+	return joinNotes(notes...)
+}
+
+// overriding lists what the override policies of a namespace ask for in a cluster, as
+// Karmada records it; the empty namespace stands for the ClusterOverridePolicies.
+// Karmada applies a policy until it is gone, also while it is being deleted.
+func (in Facts) overriding(namespace string, cluster *clusterv1alpha1.Cluster) []AppliedOverride {
+	type selecting struct {
+		*policyv1alpha1.OverridePolicy
+		priority int
+	}
+	var policies []selecting
+	for _, p := range in.OverridePolicies {
+		if priority := in.selectedBy(p.Spec.ResourceSelectors); p.Namespace == namespace && priority > notSelected {
+			policies = append(policies, selecting{p, priority})
+		}
+	}
+	slices.SortStableFunc(policies, func(a, b selecting) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.Name, b.Name))
+	})
+	var all []AppliedOverride
+	for _, p := range policies {
+		rules := p.Spec.OverrideRules
+		if len(rules) == 0 {
+			rules = []policyv1alpha1.RuleWithCluster{{TargetCluster: p.Spec.TargetCluster, Overriders: p.Spec.Overriders}} //nolint:staticcheck // Karmada still applies them.
+		}
+		for i := range rules {
+			if targets(rules[i].TargetCluster, cluster) {
+				all = append(all, AppliedOverride{ClusterScoped: namespace == "", PolicyName: p.Name, Overriders: rules[i].Overriders})
+			}
+		}
+	}
+	// As Karmada sorts what it records: the same function keeps, or changes, the order of
+	// the rules of one policy in the same way.
+	sort.Slice(all, func(i, j int) bool { return all[i].PolicyName < all[j].PolicyName })
+	return all
+}
+
+// How well selectors select a workload: Karmada applies policies that select more exactly
+// later.
+const (
+	notSelected = iota
+	selectedAsAny
+	selectedByLabels
+	selectedByName
+)
+
+// selectedBy reports how well some selectors select the workload. None select everything.
+func (in Facts) selectedBy(selectors []policyv1alpha1.ResourceSelector) int {
+	if len(selectors) == 0 {
+		return selectedAsAny
+	}
+	apiVersion, kind := in.Kind.GVK().ToAPIVersionAndKind()
+	best := notSelected
+	for i := range selectors {
+		s := &selectors[i]
+		if s.APIVersion != apiVersion || s.Kind != kind || (s.Namespace != "" && s.Namespace != in.Template.Namespace) {
+			continue
+		}
+		switch {
+		case s.Name != "":
+			if s.Name == in.Template.Name {
+				best = max(best, selectedByName)
+			}
+		case s.LabelSelector == nil:
+			best = max(best, selectedAsAny)
+		default:
+			selector, err := metav1.LabelSelectorAsSelector(s.LabelSelector)
+			if err == nil && selector.Matches(labels.Set(in.Template.Labels)) {
+				best = max(best, selectedByLabels)
+			}
+		}
+	}
+	return best
+}
+
+// targets reports whether a rule is about a cluster.
+func targets(affinity *policyv1alpha1.ClusterAffinity, cluster *clusterv1alpha1.Cluster) bool {
+	if affinity == nil {
+		return true
+	}
+	terms, ok := affinityTerms(affinity)
+	return ok && !slices.ContainsFunc(terms, func(t affinityTerm) bool { return !t.matches(cluster) })
+}
+
+// relabelled reports whether ClusterOverridePolicies change the metadata by which an
+// OverridePolicy selects: Karmada applies them before it looks at the labels.
+func (in Facts) relabelled(wide []AppliedOverride) bool {
+	return slices.ContainsFunc(wide, func(o AppliedOverride) bool {
+		return len(o.Overriders.LabelsOverrider) > 0 || slices.ContainsFunc(o.Overriders.Plaintext, func(p policyv1alpha1.PlaintextOverrider) bool {
+			return strings.Trim(p.Path, "/") == "" || strings.HasPrefix(p.Path, "/metadata")
+		})
+	}) && slices.ContainsFunc(in.OverridePolicies, func(p *policyv1alpha1.OverridePolicy) bool {
+		return p.Namespace != "" && slices.ContainsFunc(p.Spec.ResourceSelectors, func(s policyv1alpha1.ResourceSelector) bool {
+			return s.Name == "" && s.LabelSelector != nil
+		})
+	})
+}
+
+// differences says for a person which policies ask for something else than is recorded.
+// A ClusterOverridePolicy has no name there: not everyone who sees the workload may read it.
+func differences(asked, recorded []AppliedOverride, clusterScoped bool) []string {
+	now, before := byPolicy(asked, clusterScoped), byPolicy(recorded, clusterScoped)
+	var names []string
+	for _, o := range slices.Concat(asked, recorded) {
+		if o.ClusterScoped == clusterScoped && !slices.Contains(names, o.PolicyName) {
+			names = append(names, o.PolicyName)
+		}
+	}
+	var notes []string
+	for _, name := range names {
+		said := fmt.Sprintf("override policy %q", name)
+		if clusterScoped {
+			said = "a cluster override policy"
+		}
+		switch {
+		case len(now[name]) == 0:
+			said += " does not select it any more and is still applied"
+		case len(before[name]) == 0:
+			said += " has not been applied yet; if it cannot be, the workload's events say so"
+		case !sameOverriders(now[name], before[name]):
+			said = "a change of " + said + " has not been applied yet; if it cannot be, the workload's events say so"
+		default:
+			continue
+		}
+		if !slices.Contains(notes, said) {
+			notes = append(notes, said)
+		}
+	}
+	return notes
+}
+
+// byPolicy are the overriders of each policy of a scope, in their order.
+func byPolicy(all []AppliedOverride, clusterScoped bool) map[string][]policyv1alpha1.Overriders {
+	found := map[string][]policyv1alpha1.Overriders{}
+	for _, o := range all {
+		if o.ClusterScoped == clusterScoped {
+			found[o.PolicyName] = append(found[o.PolicyName], o.Overriders)
+		}
+	}
+	return found
+}
+
+// sameOverriders compares what overriders say, whatever JSON it is written in. What cannot
+// be written as JSON is not known to differ.
+func sameOverriders(a, b []policyv1alpha1.Overriders) bool {
+	var x, y any
+	for of, into := range map[*[]policyv1alpha1.Overriders]*any{&a: &x, &b: &y} {
+		text, err := json.Marshal(*of)
+		if err == nil {
+			err = json.Unmarshal(text, into)
+		}
+		if err != nil {
+			return true
+		}
+	}
+	return reflect.DeepEqual(x, y)
+}
