@@ -24,13 +24,16 @@ func replicas(o *Object) int {
 }
 
 // sumJoin gives an object the sum of the replicas of all bindings of its name; the
-// binding "every" concerns all.
+// binding "every" concerns all, "every-in" those of its namespace.
 func sumJoin() *Join {
 	return &Join{
 		ID: "sum",
 		With: []Secondary{{Source: alphaBindings, Keys: func(o *Object) []Key {
-			if o.Meta.Name == "every" {
+			switch o.Meta.Name {
+			case "every":
 				return []Key{Every}
+			case "every-in":
+				return []Key{EveryIn(o.Meta.Namespace)}
 			}
 			return []Key{{o.Meta.Namespace, o.Meta.Name}}
 		}}},
@@ -75,6 +78,10 @@ func TestJoin(t *testing.T) {
 			{"the same value is no change", func() { b.put("n", "a", nil, 4) }, nil, map[string]int{"a": 4, "b": 0}, nil},
 			{"a new version of the object is", func() { c.put("n", "a", nil, 7) }, []string{"MODIFIED a"}, map[string]int{"a": 4, "b": 0}, []string{"MODIFIED a"}},
 			{"one concerns all", func() { b.put("n", "every", nil, 1) }, []string{"MODIFIED a", "MODIFIED b"}, map[string]int{"a": 5, "b": 1}, []string{"MODIFIED a"}},
+			{"one concerns all of its namespace", func() { b.put("n", "every-in", nil, 2) }, []string{"MODIFIED a", "MODIFIED b"}, map[string]int{"a": 7, "b": 3}, []string{"MODIFIED a"}},
+			{"it changes", func() { b.put("n", "every-in", nil, 1) }, []string{"MODIFIED a", "MODIFIED b"}, map[string]int{"a": 6, "b": 2}, []string{"MODIFIED a"}},
+			{"and goes", func() { b.remove("n", "every-in") }, []string{"MODIFIED a", "MODIFIED b"}, map[string]int{"a": 5, "b": 1}, []string{"MODIFIED a"}},
+			{"one of another namespace", func() { b.put("other", "every-in", nil, 2) }, nil, map[string]int{"a": 5, "b": 1}, nil},
 			{"a binding without object says nothing", func() { b.put("n", "c", nil, 5) }, nil, map[string]int{"a": 5, "b": 1}, nil},
 			{"until it comes", func() { c.put("n", "c", nil, 0) }, []string{"ADDED c"}, map[string]int{"a": 5, "b": 1, "c": 6}, []string{"ADDED c"}},
 			{"bindings go", func() { b.remove("n", "c"); b.remove("n", "every") }, []string{"MODIFIED a", "MODIFIED b", "MODIFIED c"}, map[string]int{"a": 4, "b": 0, "c": 0}, []string{"MODIFIED a", "DELETED c"}},
@@ -100,12 +107,13 @@ func TestJoin(t *testing.T) {
 		c.remove("n", "c")
 		c.put("n", "d", nil, 0)
 		b.put("n", "d", nil, 9)
+		b.put("n", "every-in", nil, 1)
 		r.resume(w.hub(Options{}), Subscription{Interests: interests})
 		r.until(Synced)
 		if diff := cmp.Diff([]string{"MODIFIED b", "DELETED c", "ADDED d", "SYNCED"}, r.said()); diff != "" {
 			t.Errorf("resumed (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(map[string]int{"b": 2, "d": 9}, sums()); diff != "" {
+		if diff := cmp.Diff(map[string]int{"b": 3, "d": 10}, sums()); diff != "" {
 			t.Errorf("resumed: sums (-want +got):\n%s", diff)
 		}
 	})

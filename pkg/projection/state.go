@@ -34,7 +34,7 @@ func (db *DB) Lag(ctx context.Context) (seconds float64, err error) {
 	if db.postgres {
 		now = "extract(epoch FROM clock_timestamp())::float8"
 	}
-	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce((SELECT "+now+" - at FROM kairship.outbox ORDER BY id LIMIT 1), 0)")).Scan(&seconds)
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+now+" - min(at), 0) FROM kairship.outbox")).Scan(&seconds)
 	return max(0, seconds), err
 }
 

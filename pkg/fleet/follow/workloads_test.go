@@ -80,7 +80,7 @@ func memberOf(t *testing.T, ready metav1.ConditionStatus) *live.Object {
 func TestWorkloadJoin(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
 	of := func(template *live.Object, bindings []*live.Object, members ...*live.Object) *workload.Observed {
-		return join.Combine(template, [][]*live.Object{bindings, members, nil, nil, nil}).(*workload.Observed)
+		return join.Combine(template, [][]*live.Object{bindings, members, nil, nil, nil, nil, nil}).(*workload.Observed)
 	}
 	alone := of(template(t, "1", nil), nil, memberOf(t, metav1.ConditionTrue))
 	if alone.Err != nil || alone.Status.Health != workload.HealthUnpropagated || alone.Binding != nil {
@@ -192,7 +192,7 @@ func TestWorkloadJoinPolicies(t *testing.T) {
 		"a policy that did not claim it has one": {policy(index.PropagationPolicies, "other", elsewhere), workload.HealthHealthy},
 	} {
 		o := join.Combine(template(t, "1", claim(nil)), [][]*live.Object{
-			{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, {tt.policy}, nil, nil,
+			{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, {tt.policy}, nil, nil, nil, nil,
 		}).(*workload.Observed)
 		if o.Status.Health != tt.want {
 			t.Errorf("%s: %+v", name, o.Status)
@@ -226,10 +226,62 @@ func TestWorkloadJoinOverrides(t *testing.T) {
 		t.Errorf("%s are watched whole", s)
 	}
 	o := join.Combine(template(t, "1", claim(nil)), [][]*live.Object{
-		{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, {work("karmada-es-m1", "web-deployment")},
+		{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, {work("karmada-es-m1", "web-deployment")}, nil, nil,
 	}).(*workload.Observed)
 	if o.Status.Replicas.Desired != 5 || o.Status.Health != workload.HealthProgressing {
 		t.Errorf("two of five replicas are %+v", o.Status)
+	}
+}
+
+// An override policy concerns the workloads that it may select, before its change and after.
+func TestWorkloadJoinOverridePolicies(t *testing.T) {
+	join := WorkloadJoin("alpha", index.Deployments)
+	of := func(namespace string, selectors ...policyv1alpha1.ResourceSelector) *live.Object {
+		is := index.OverridePolicies
+		if namespace == "" {
+			is = index.ClusterOverridePolicies
+		}
+		p := policyv1alpha1.OverridePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "secret"}}
+		p.Spec.ResourceSelectors = selectors
+		p.Spec.OverrideRules = []policyv1alpha1.RuleWithCluster{{Overriders: policyv1alpha1.Overriders{
+			ImageOverrider: []policyv1alpha1.ImageOverrider{{Component: "Tag", Operator: "replace", Value: "v2"}},
+		}}}
+		return watchedAs(t, is, p.ObjectMeta, p)
+	}
+	selector := func(kind, namespace, name string) policyv1alpha1.ResourceSelector {
+		return policyv1alpha1.ResourceSelector{APIVersion: "apps/v1", Kind: kind, Namespace: namespace, Name: name}
+	}
+	work := watchedAs(t, index.Works, metav1.ObjectMeta{Namespace: "karmada-es-m1", Name: "web-1"}, nil)
+	const pending = " has not been applied yet; if it cannot be, the workload's events say so"
+	for _, tt := range []struct {
+		name   string
+		policy *live.Object
+		input  int
+		want   []live.Key
+		// message is that of shop/web, when the policy concerns it.
+		message string
+	}{
+		{"by name", of("shop", selector("Deployment", "", "web")), 5, []live.Key{{Namespace: "shop", Name: "web"}}, `m1: override policy "secret"` + pending},
+		{"all of a kind", of("shop", selector("Deployment", "", "")), 5, []live.Key{live.EveryIn("shop")}, `m1: override policy "secret"` + pending},
+		{"everything", of("shop"), 5, []live.Key{live.EveryIn("shop")}, `m1: override policy "secret"` + pending},
+		{"another kind", of("shop", selector("Job", "", "web")), 5, nil, ""},
+		{"everything of the instance", of(""), 6, []live.Key{live.Every}, "m1: a cluster override policy" + pending},
+		{"a name in any namespace", of("", selector("Deployment", "", "web")), 6, []live.Key{live.Every}, "m1: a cluster override policy" + pending},
+		{"a namespace", of("", selector("Deployment", "shop", "")), 6, []live.Key{live.EveryIn("shop")}, "m1: a cluster override policy" + pending},
+		{"a name in a namespace", of("", selector("Deployment", "shop", "web")), 6, []live.Key{{Namespace: "shop", Name: "web"}}, "m1: a cluster override policy" + pending},
+	} {
+		if diff := cmp.Diff(tt.want, join.With[tt.input].Keys(tt.policy)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+		with := [][]*live.Object{{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, {work}, nil, nil}
+		want := workload.HealthHealthy
+		if tt.want != nil {
+			with[tt.input], want = []*live.Object{tt.policy}, workload.HealthProgressing
+		}
+		o := join.Combine(template(t, "1", claim(nil)), with).(*workload.Observed)
+		if o.Status.Health != want || o.Status.Message != tt.message {
+			t.Errorf("%s: it is %s %q, want %s %q", tt.name, o.Status.Health, o.Status.Message, want, tt.message)
+		}
 	}
 }
 
@@ -237,7 +289,7 @@ func TestWorkloadJoinOverrides(t *testing.T) {
 func TestWorkloadThatCannotBeRead(t *testing.T) {
 	broken := live.NewObject(live.Source{Instance: "alpha", Resource: index.Deployments.GroupVersionResource()}, "apps/v1", "Deployment",
 		metav1.ObjectMeta{Namespace: "shop", Name: "web"}, json.RawMessage(`{"spec":"none"}`))
-	o := WorkloadJoin("alpha", index.Deployments).Combine(broken, make([][]*live.Object, 5)).(*workload.Observed)
+	o := WorkloadJoin("alpha", index.Deployments).Combine(broken, make([][]*live.Object, 7)).(*workload.Observed)
 	matches, err := (*workload.Filter)(nil).Matcher()
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +302,7 @@ func TestWorkloadThatCannotBeRead(t *testing.T) {
 func TestWorkloadFilter(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
 	claimed := template(t, "1", claim(nil))
-	o := join.Combine(claimed, [][]*live.Object{{bindingOf(t, "6", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, nil}).(*workload.Observed)
+	o := join.Combine(claimed, [][]*live.Object{{bindingOf(t, "6", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, nil, nil, nil}).(*workload.Observed)
 	for _, tt := range []struct {
 		name   string
 		filter *workload.Filter

@@ -139,7 +139,8 @@ func fieldTerm(e *corev1.NodeSelectorRequirement) affinityTerm {
 	r, err := labels.NewRequirement(e.Key, fieldOperators[e.Operator], e.Values)
 	if err != nil {
 		asks := fmt.Sprintf("field %s %s %s", e.Key, e.Operator, strings.Join(e.Values, ", "))
-		return affinityTerm{asks, "no member cluster has the " + asks, func(*clusterv1alpha1.Cluster) bool { return false }}
+		// Karmada compares zones without looking whether the requirement is valid.
+		return affinityTerm{asks, "no member cluster has the " + asks, func(c *clusterv1alpha1.Cluster) bool { return e.Key == "zone" && zonesMatch(e, c.Spec.Zones) }}
 	}
 	t := requirementTerm("field", r, func(c *clusterv1alpha1.Cluster) labels.Set {
 		set := labels.Set{}

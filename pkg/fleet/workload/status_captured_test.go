@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
@@ -29,7 +30,7 @@ func load(t *testing.T, name string) captured {
 	t.Helper()
 	dir := filepath.Join("testdata", name)
 	c := captured{
-		facts: Facts{Template: &Object{}, Members: map[string]Member{}, Objects: map[string]*Object{}, Overrides: map[string][]AppliedOverride{}},
+		facts: Facts{Template: &Object{}, Members: map[string]Member{}, Objects: map[string]*Object{}, Overrides: map[string][]AppliedOverride{}, OverridePolicies: []*policyv1alpha1.OverridePolicy{}},
 		works: map[string]*workv1alpha1.Work{},
 	}
 	if !decode(t, filepath.Join(dir, "template.json"), c.facts.Template) {
@@ -62,6 +63,10 @@ func load(t *testing.T, name string) captured {
 			decode(t, file, object)
 			c.works[cluster] = object
 			Record(c.facts.Overrides, object.Namespace, object.Annotations)
+		case "override":
+			object := &policyv1alpha1.OverridePolicy{}
+			decode(t, file, object)
+			c.facts.OverridePolicies = append(c.facts.OverridePolicies, object)
 		default:
 			t.Fatalf("%s is of no known kind", file)
 		}

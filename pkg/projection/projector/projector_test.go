@@ -4,6 +4,8 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
@@ -131,6 +133,91 @@ func TestWork(t *testing.T) {
 			t.Errorf("%d replicas are desired with and without the Works", with)
 		}
 		w.agrees(t, "without its Works", 0)
+	})
+}
+
+// TestOverridePolicies: an override policy that comes, changes or goes shows in the workloads
+// of its namespace or instance, until the Works have followed.
+func TestOverridePolicies(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "override-replicas")
+		elsewhere := load(t, "frontend")
+		w.save(t, elsewhere)
+		w.save(t, c)
+		w.is(t, "at first", c)
+		const (
+			own, wide  = "override-override-replicas", "override-facts-mirror"
+			events     = " has not been applied yet; if it cannot be, the workload's events say so"
+			progressed = string(workload.HealthProgressing)
+			healthy    = string(workload.HealthHealthy)
+		)
+		another := func(what, name, namespace string) projectiontest.Object {
+			o := c.objects[what]
+			o.Name, o.Namespace, o.UID = name, namespace, name
+			o.Text = strings.Replace(o.Text, `"name": "`+c.objects[what].Name+`"`, `"name": "`+name+`"`, 1)
+			o.Text = regexp.MustCompile(`"resourceSelectors": \[[^]]*\]`).ReplaceAllString(o.Text, `"resourceSelectors": []`)
+			return o
+		}
+		fresh, freshWide, foreign := another(own, "fresh", "facts"), another(wide, "fresh-wide", ""), another(own, "foreign", "other")
+		for _, step := range []struct {
+			reason          string
+			do              func()
+			health, message string
+		}{
+			{"a policy was changed", func() { index.Save(t, c.change(t, own, `"value": 5`, `"value": 6`)) },
+				progressed, `m2: a change of override policy "override-replicas"` + events},
+			{"the Work follows", func() { index.Save(t, c.change(t, "work-m2", `\"value\":5`, `\"value\":6`)) },
+				progressed, "m2: 5 of 6 replicas updated"},
+			{"both are as before", func() {
+				index.Save(t, c.change(t, own, `"value": 6`, `"value": 5`))
+				index.Save(t, c.change(t, "work-m2", `\"value\":6`, `\"value\":5`))
+			}, healthy, ""},
+			{"a policy was deleted", func() { index.Delete(t, c.objects[own]) },
+				progressed, `m2: override policy "override-replicas" does not select it any more and is still applied`},
+			{"it is there again", func() { index.Save(t, c.objects[own]) }, healthy, ""},
+			{"a policy was made", func() { index.Save(t, fresh) }, progressed, `m2: override policy "fresh"` + events},
+			{"and deleted", func() { index.Delete(t, fresh) }, healthy, ""},
+			{"a policy of another namespace was made", func() { index.Save(t, foreign) }, healthy, ""},
+			{"a cluster policy was changed", func() { index.Save(t, c.change(t, wide, "mirror.example.com", "other.example.com")) },
+				progressed, "m2: a change of a cluster override policy" + events},
+			{"a cluster policy was deleted", func() { index.Delete(t, c.objects[wide]) },
+				progressed, "m2: a cluster override policy does not select it any more and is still applied"},
+			{"it is there as it was", func() { index.Save(t, c.change(t, wide, "other.example.com", "mirror.example.com")) }, healthy, ""},
+			{"a cluster policy was made", func() { index.Save(t, freshWide) }, progressed, "m2: a cluster override policy" + events},
+			{"and deleted again", func() { index.Delete(t, freshWide) }, healthy, ""},
+		} {
+			step.do()
+			w.agrees(t, step.reason+", which waits", 0)
+			w.drain(t)
+			if row := w.row(t, c.key); row.Health != step.health || row.Message != step.message {
+				t.Errorf("%s: it is %s %q, want %s %q", step.reason, row.Health, row.Message, step.health, step.message)
+			}
+			w.agrees(t, step.reason, 0)
+		}
+		w.is(t, "at last", c)
+		w.is(t, "at last, elsewhere", elsewhere)
+	})
+}
+
+// TestLagOfMany: what a change concerns is as late as the change, not as what it led to.
+func TestLagOfMany(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		index.Save(t, c.change(t, "override-frontend-image", "1.8.0-canary", "1.9.0"))
+		index.Exec(t, "UPDATE kairship.outbox SET at = at - 100")
+		if taken, err := w.Step(t.Context()); taken != 1 || err != nil {
+			t.Fatalf("%d changes were taken: %v", taken, err)
+		}
+		if lag, err := w.DB.Lag(t.Context()); err != nil || lag < 100 {
+			t.Errorf("the projection is %f s late (%v), want at least the 100 s of the change", lag, err)
+		}
+		w.drain(t)
+		if lag, err := w.DB.Lag(t.Context()); err != nil || lag != 0 {
+			t.Errorf("the projection is %f s late (%v), want nothing", lag, err)
+		}
 	})
 }
 

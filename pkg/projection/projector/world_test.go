@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -37,6 +38,7 @@ func load(t *testing.T, name string) *captured {
 	t.Helper()
 	c := &captured{objects: map[string]projectiontest.Object{}, facts: workload.Facts{
 		Members: map[string]workload.Member{}, Objects: map[string]*workload.Object{}, Overrides: map[string][]workload.AppliedOverride{},
+		OverridePolicies: []*policyv1alpha1.OverridePolicy{},
 	}}
 	read := func(file string, into any) string {
 		text, err := os.ReadFile(file)
@@ -89,6 +91,15 @@ func load(t *testing.T, name string) *captured {
 			text := read(file, o)
 			workload.Record(c.facts.Overrides, o.Namespace, o.Annotations)
 			add(base, "k-alpha", index.Works, &o.ObjectMeta, text)
+		case "override":
+			o := &policyv1alpha1.OverridePolicy{}
+			text := read(file, o)
+			c.facts.OverridePolicies = append(c.facts.OverridePolicies, o)
+			t := index.OverridePolicies
+			if o.Namespace == "" {
+				t = index.ClusterOverridePolicies
+			}
+			add(base, "k-alpha", t, &o.ObjectMeta, text)
 		}
 	}
 	return c

@@ -41,4 +41,7 @@ for member in "$@"; do
 		sed -n "s|^karmada-es-$member/\(.*\) $namespace\$|\1|p")
 	[ -z "$work" ] || save "$instance" "work-$member.json" works -n "karmada-es-$member" "$work"
 done
+for policy in $("$fleet/bin/kubectl" --kubeconfig "$fleet/kubeconfig/$instance.yaml" get overridepolicies,clusteroverridepolicies -n "$namespace" -o name); do
+	save "$instance" "override-${policy##*/}.json" "$policy" -n "$namespace"
+done
 ls "$here/$case"
