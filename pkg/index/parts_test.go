@@ -78,6 +78,8 @@ func TestPartsAreLists(t *testing.T) {
 		{"after a position", index.ListQuery{Limit: 3, Order: index.Order{Field: index.OrderByName}, After: &index.Position{Namespace: "shop", Name: "p1-0003", Cluster: "k-3", Kind: "Deployment"}}, byCluster, "each from the position on"},
 		{"metadata only", index.ListQuery{Limit: 5, Detail: index.Metadata}, byCluster, "the cluster shows in the metadata"},
 		{"by a label", index.ListQuery{Limit: 5, PartField: []string{"metadata", "labels", "policy"}, Detail: index.Metadata}, byPolicy, "the same value in another cluster is another part"},
+		{"by namespace", index.ListQuery{Limit: 5, PartField: []string{"metadata", "namespace"}},
+			[]index.Part{{Cluster: "k-0", Value: "shop"}, {Cluster: "k-3", Value: "shop"}, {Cluster: "k-3", Value: "ops"}, {Cluster: "k-3"}}, "objects without one are a part too"},
 		{"by a field of the object", index.ListQuery{Limit: 5, PartField: []string{"spec", "policy"}, Detail: index.Metadata}, byPolicy, "a part that shows in the object alone needs the object"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

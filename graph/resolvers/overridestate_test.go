@@ -1,0 +1,161 @@
+package resolvers
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/graph/loaders"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/authz"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/index/indextest"
+)
+
+// capturedRows are the objects of a workload of a real fleet as rows of an index.
+func capturedRows(t *testing.T, name string) map[string]indextest.Row {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../../pkg/fleet/workload/testdata", name, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := map[string]index.Type{"template": index.Deployments, "object": index.Deployments, "binding": index.ResourceBindings, "cluster": index.MemberClusters, "work": index.Works}
+	rows := map[string]indextest.Row{}
+	for _, file := range files {
+		base := strings.TrimSuffix(filepath.Base(file), ".json")
+		what, cluster, _ := strings.Cut(base, "-")
+		var o struct {
+			Metadata metav1.ObjectMeta
+			Body     map[string]any `json:"-"`
+		}
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(text, &o)
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &o.Body)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, in := types[what], "k-alpha"
+		switch {
+		case what == "override" && o.Metadata.Namespace == "":
+			of = index.ClusterOverridePolicies
+		case what == "override":
+			of = index.OverridePolicies
+		case what == "object":
+			in = cluster
+		}
+		r := fleettest.Row(of, in, o.Metadata.Namespace, o.Metadata.Name)
+		r.UID, r.ResourceVersion, r.Labels, r.Annotations = string(o.Metadata.UID), o.Metadata.ResourceVersion, o.Metadata.Labels, o.Metadata.Annotations
+		r.Body = map[string]any{"spec": o.Body["spec"], "status": o.Body["status"]}
+		rows[base] = r
+	}
+	return rows
+}
+
+// rolesIn are the rules of users with a role in namespaces of alpha.
+type rolesIn map[string]string
+
+func (n rolesIn) Rules(_ context.Context, u authz.User) (*authorizationv1.SubjectRulesReviewStatus, error) {
+	rule := func(resource string, names ...string) authorizationv1.ResourceRule {
+		return authorizationv1.ResourceRule{APIGroups: []string{"kairship.io"}, Verbs: []string{"get", "list"}, Resources: []string{resource}, ResourceNames: names}
+	}
+	if n[u.Name] == "*" {
+		return &authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{rule("instances", "alpha"), rule("instances/resources", "alpha")}}, nil
+	}
+	return &authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{rule("instances", "alpha"), rule("instances/namespaces", "alpha:"+n[u.Name])}}, nil
+}
+
+// TestStateWithoutProjection: a state that is computed from the index takes override
+// policies into account, is the same for everyone who sees the workload, and names no policy
+// that they may not read. It costs the same for one workload and for several.
+func TestStateWithoutProjection(t *testing.T) {
+	people := rolesIn{"admin": "*", "facts": "facts"}
+	rows := capturedRows(t, "override-replicas")
+	without := func(all map[string]indextest.Row, names ...string) []indextest.Row {
+		var kept []indextest.Row
+		for name, r := range all {
+			if !slices.Contains(names, name) {
+				kept = append(kept, r)
+			}
+		}
+		return kept
+	}
+	state := func(t *testing.T, person string, takesSQL bool, rows ...indextest.Row) (health, message string, requests int) {
+		t.Helper()
+		x := indextest.New(t, rows...)
+		x.AcceptSQL(takesSQL)
+		client := fleettest.Client(t, x)
+		clock := func() time.Time { return now }
+		joined := func(name string) *v1alpha1.Cluster {
+			return &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: v1alpha1.ClusterSpec{Type: v1alpha1.ClusterTypePhysical, InstanceRef: &v1alpha1.InstanceReference{Name: "alpha"}}}
+		}
+		inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), joined("m1"), joined("m2"))
+		tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
+		permissions := authz.NewResolver(people, nil, clock, nil)
+		read := loaders.NewReader(client)
+		lister := &listing.Lister{Reader: access.NewReader(read, permissions, access.NewInventory(inventory)), Freshness: tracker, Now: clock}
+		service := workload.NewService(lister, read, client, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(client, clock))
+		ctx := loaders.With(authz.WithUser(t.Context(), authz.User{Name: person}), client)
+		if _, err := client.CanFilterPlacement(ctx); err != nil {
+			t.Fatal(err)
+		}
+		x.Forget()
+		c, err := service.ListInstance(ctx, "alpha", workload.ListArgs{}, workload.Needs{Status: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range c.Nodes {
+			status, err := service.Status(ctx, w.Base())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if w.Base().Name() == "override-replicas" {
+				health, message = string(status.Health), status.Message
+			}
+		}
+		return health, message, len(x.Requests())
+	}
+	const gone = " does not select it any more and is still applied"
+	for _, takesSQL := range []bool{true, false} {
+		for person := range people {
+			for _, tt := range []struct {
+				reason          string
+				rows            []indextest.Row
+				health, message string
+			}{
+				{"as it was captured", without(rows), "HEALTHY", ""},
+				{"a policy is gone", without(rows, "override-override-replicas"), "PROGRESSING", `m2: override policy "override-replicas"` + gone},
+				{"a policy for the instance is gone", without(rows, "override-facts-mirror"), "PROGRESSING", "m2: a cluster override policy" + gone},
+			} {
+				if health, message, _ := state(t, person, takesSQL, tt.rows...); health != tt.health || message != tt.message {
+					t.Errorf("SQL %t: %s: %s: it is %s %q, want %s %q", takesSQL, person, tt.reason, health, message, tt.health, tt.message)
+				}
+			}
+		}
+	}
+	two := append(without(rows), without(capturedRows(t, "frontend"), "cluster-m1", "cluster-m2")...)
+	three := append(slices.Clone(two), without(capturedRows(t, "quota"), "cluster-m1", "cluster-m2")...)
+	_, _, few := state(t, "admin", true, two...)
+	if _, _, more := state(t, "admin", true, three...); few != more {
+		t.Errorf("the states of two workloads in two namespaces cost %d requests, of three in three %d", few, more)
+	}
+}
