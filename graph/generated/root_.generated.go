@@ -12809,9 +12809,9 @@ enum WorkloadKind {
 
 "How a workload is doing, over all clusters it was sent to."
 enum WorkloadHealth {
-  "Everywhere as it should be. An override policy counts from when Karmada has applied it."
+  "Everywhere as it should be, with the override policies as they are now."
   HEALTHY
-  "On its way: scheduled, not everywhere ready yet."
+  "On its way: scheduled, not everywhere ready yet, or an override policy changed and Karmada has not applied that yet."
   PROGRESSING
   "Somewhere it failed, or is no longer ready."
   DEGRADED
