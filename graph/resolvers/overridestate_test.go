@@ -113,11 +113,8 @@ func TestStateWithoutProjection(t *testing.T) {
 		permissions := authz.NewResolver(people, nil, clock, nil)
 		read := loaders.NewReader(client)
 		lister := &listing.Lister{Reader: access.NewReader(read, permissions, access.NewInventory(inventory)), Freshness: tracker, Now: clock}
-		service := workload.NewService(lister, read, client, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(client, clock))
+		service := workload.NewService(lister, read, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(client, clock))
 		ctx := loaders.With(authz.WithUser(t.Context(), authz.User{Name: person}), client)
-		if _, err := client.CanFilterPlacement(ctx); err != nil {
-			t.Fatal(err)
-		}
 		x.Forget()
 		c, err := service.ListInstance(ctx, "alpha", workload.ListArgs{}, workload.Needs{Status: true})
 		if err != nil {

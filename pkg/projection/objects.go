@@ -37,11 +37,8 @@ const (
 	Metadata Piece = "object->'metadata'"
 )
 
-// readable are the resources that Objects reads: those that workloads consist of.
-var readable = append([]string{"policy.karmada.io/overridepolicies", "policy.karmada.io/clusteroverridepolicies"}, tracked...)
-
-// Readable reports whether Objects reads a resource.
-func Readable(group, resource string) bool { return slices.Contains(readable, group+"/"+resource) }
+// Readable reports whether Objects reads a resource: those that workloads consist of.
+func Readable(group, resource string) bool { return slices.Contains(tracked, group+"/"+resource) }
 
 // Objects reads some objects with one statement. Those that the index does not have are
 // missing, and so are those that are not Readable.
@@ -50,7 +47,7 @@ func Readable(group, resource string) bool { return slices.Contains(readable, gr
 // its owner, which has these resources alone.
 func (db *DB) Objects(ctx context.Context, piece Piece, keys []ResourceKey) ([]Object, error) {
 	if !db.postgres {
-		return db.objects(ctx, db.sql, db.objectsStatement(piece, "resources", "$1")+named+" AND "+isOneOf("o.", readable), keys)
+		return db.objects(ctx, db.sql, db.objectsStatement(piece, "resources", "$1")+named+" AND "+isTracked("o."), keys)
 	}
 	found, err := db.objects(ctx, db.sql, "SELECT cluster, grp, version, resource, namespace, name, object FROM kairship."+readers[piece]+"($1)", keys)
 	if noTable(err) {
@@ -105,8 +102,8 @@ func (db *DB) installReaders(ctx context.Context, s session) error {
 	}
 	const object = "cluster text, grp text, version text, resource text, namespace text, name text, object text"
 	for _, f := range []struct{ name, columns, statement string }{
-		{readers[Whole], object, db.objectsStatement(Whole, table, "asked") + named + " AND " + isOneOf("o.", readable)},
-		{readers[Metadata], object, db.objectsStatement(Metadata, table, "asked") + named + " AND " + isOneOf("o.", readable)},
+		{readers[Whole], object, db.objectsStatement(Whole, table, "asked") + named + " AND " + isTracked("o.")},
+		{readers[Metadata], object, db.objectsStatement(Metadata, table, "asked") + named + " AND " + isTracked("o.")},
 		{"read_pods", "owner text, cluster text, namespace text, name text, object text", podsStatement(db, table, "asked")},
 	} {
 		_, err := s.ExecContext(ctx, "CREATE OR REPLACE FUNCTION kairship."+f.name+"(asked jsonb) RETURNS TABLE("+f.columns+") "+

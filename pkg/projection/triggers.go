@@ -16,11 +16,8 @@ var tracked = []string{
 	"cluster.karmada.io/clusters",
 }
 
-func isTracked(row string) string { return isOneOf(row, tracked) }
-
-// isOneOf is the condition that a row of the table resources is of one of some resources.
-func isOneOf(row string, resources []string) string {
-	return fmt.Sprintf(`%[1]s"group" || '/' || %[1]sresource IN ('%[2]s')`, row, strings.Join(resources, "', '"))
+func isTracked(row string) string {
+	return fmt.Sprintf(`%[1]s"group" || '/' || %[1]sresource IN ('%[2]s')`, row, strings.Join(tracked, "', '"))
 }
 
 const appendTo = `INSERT INTO kairship.outbox (cluster, grp, resource, namespace, name)`
