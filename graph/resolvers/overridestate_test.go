@@ -3,6 +3,7 @@ package resolvers
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -131,7 +132,10 @@ func TestStateWithoutProjection(t *testing.T) {
 		}
 		return health, message, len(x.Requests())
 	}
-	const gone = " does not select it any more and is still applied"
+	const pending = " has not been applied yet; if it cannot be, the workload's events say so"
+	unrecorded := rows["work-m2"]
+	unrecorded.Annotations = maps.Clone(unrecorded.Annotations)
+	maps.DeleteFunc(unrecorded.Annotations, func(key, _ string) bool { return strings.HasPrefix(key, "policy.karmada.io/") })
 	for _, takesSQL := range []bool{true, false} {
 		for person := range people {
 			for _, tt := range []struct {
@@ -140,8 +144,8 @@ func TestStateWithoutProjection(t *testing.T) {
 				health, message string
 			}{
 				{"as it was captured", without(rows), "HEALTHY", ""},
-				{"a policy is gone", without(rows, "override-override-replicas"), "PROGRESSING", `m2: override policy "override-replicas"` + gone},
-				{"a policy for the instance is gone", without(rows, "override-facts-mirror"), "PROGRESSING", "m2: a cluster override policy" + gone},
+				{"a policy is not applied", append(without(rows, "work-m2"), unrecorded), "PROGRESSING", "m2: a cluster override policy" + pending + `; override policy "override-replicas"` + pending},
+				{"a policy for the instance is gone", without(rows, "override-facts-mirror"), "PROGRESSING", "m2: its images are still those of before a change of override policies"},
 			} {
 				if health, message, _ := state(t, person, takesSQL, tt.rows...); health != tt.health || message != tt.message {
 					t.Errorf("SQL %t: %s: %s: it is %s %q, want %s %q", takesSQL, person, tt.reason, health, message, tt.health, tt.message)

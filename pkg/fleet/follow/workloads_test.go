@@ -10,6 +10,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 	appsv1 "k8s.io/api/apps/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -200,7 +201,7 @@ func TestWorkloadJoinPolicies(t *testing.T) {
 	}
 }
 
-// The overrides that are recorded on a Work say how many replicas a cluster was asked for.
+// Override policies say how many replicas a cluster is asked for.
 func TestWorkloadJoinOverrides(t *testing.T) {
 	join := WorkloadJoin("alpha", index.Deployments)
 	work := func(namespace, binding string) *live.Object {
@@ -222,13 +223,17 @@ func TestWorkloadJoinOverrides(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 	}
+	five := policyv1alpha1.OverridePolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "o"}}
+	five.Spec.OverrideRules = []policyv1alpha1.RuleWithCluster{{Overriders: policyv1alpha1.Overriders{
+		Plaintext: []policyv1alpha1.PlaintextOverrider{{Path: "/spec/replicas", Operator: "replace", Value: apiextensionsv1.JSON{Raw: []byte("5")}}},
+	}}}
 	if s := join.With[4].Source; !s.MetadataOnly {
 		t.Errorf("%s are watched whole", s)
 	}
 	o := join.Combine(template(t, "1", claim(nil)), [][]*live.Object{
-		{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, {work("karmada-es-m1", "web-deployment")}, nil, nil,
+		{bindingOf(t, "5", "Deployment", "web", 2)}, {memberOf(t, metav1.ConditionTrue)}, nil, nil, {work("karmada-es-m1", "web-deployment")}, {watchedAs(t, index.OverridePolicies, five.ObjectMeta, five)}, nil,
 	}).(*workload.Observed)
-	if o.Status.Replicas.Desired != 5 || o.Status.Health != workload.HealthProgressing {
+	if o.Status.Replicas.Desired != 5 || o.Status.Health != workload.HealthProgressing || o.Status.Message != "m1: 2 of 5 replicas updated" {
 		t.Errorf("two of five replicas are %+v", o.Status)
 	}
 }

@@ -113,6 +113,11 @@ func imagesIn(manifest []byte) map[string]string {
 	if err != nil {
 		return nil
 	}
+	return imagesOf(o)
+}
+
+// imagesOf are the images of the containers of an object by name, init containers too.
+func imagesOf(o *Object) map[string]string {
 	images := map[string]string{}
 	pod := o.podTemplate()
 	for _, c := range slices.Concat(pod.Spec.Containers, pod.Spec.InitContainers) {

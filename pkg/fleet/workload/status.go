@@ -49,7 +49,8 @@ type Facts struct {
 	Objects map[string]*Object
 
 	// Overrides are what Karmada recorded on the Works about override policies, by
-	// cluster; a cluster without a Work is missing.
+	// cluster; a cluster without a Work is missing. The record may be of policies that are
+	// gone.
 	Overrides map[string][]AppliedOverride
 
 	// OverridePolicies are the OverridePolicies of the workload's namespace and the

@@ -56,8 +56,8 @@ func undivided(in Facts) *int32 {
 	if spec.Placement == nil || refused || !deciding {
 		return nil
 	}
-	for _, overrides := range in.Overrides {
-		if _, overridden := overriddenReplicas(overrides); overridden {
+	for _, target := range targetsOf(spec) {
+		if _, overridden := overriddenReplicas(in.overridesOf(target.Name)); overridden {
 			return nil
 		}
 	}
@@ -109,7 +109,7 @@ func retained(in Facts, cluster string, seen *observation) bool {
 	if seen != nil && seen.object != nil && seen.object.Labels[retainReplicasLabel] == "true" {
 		return true
 	}
-	return slices.ContainsFunc(in.Overrides[cluster], func(o AppliedOverride) bool {
+	return slices.ContainsFunc(in.overridesOf(cluster), func(o AppliedOverride) bool {
 		return slices.ContainsFunc(o.Overriders.LabelsOverrider, func(l policyv1alpha1.LabelAnnotationOverrider) bool {
 			return l.Operator != policyv1alpha1.OverriderOpRemove && l.Value[retainReplicasLabel] == "true"
 		})

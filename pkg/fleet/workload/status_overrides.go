@@ -20,21 +20,46 @@ import (
 // the cluster's Work records; empty when none does, and where that is not certain.
 func (in Facts) pendingOverrides(cluster string) string {
 	recorded, sent := in.Overrides[cluster]
-	member := in.Members[cluster].Cluster
-	if in.OverridePolicies == nil || !sent || member == nil {
+	asked, known := in.askedOverrides(cluster)
+	if !known || !sent {
 		return ""
 	}
-	wide := in.overriding("", member)
-	notes := differences(wide, recorded, true)
-	if !in.relabelled(wide) {
-		notes = append(notes, differences(in.overriding(in.Template.Namespace, member), recorded, false)...)
-	}
-	return joinNotes(notes...)
+	return joinNotes(append(differences(asked, recorded, true), differences(asked, recorded, false)...)...)
 }
 
-// overriding lists what the override policies of a namespace ask for in a cluster, as
-// Karmada records it; the empty namespace stands for the ClusterOverridePolicies.
-// Karmada applies a policy until it is gone, also while it is being deleted.
+// overridesOf are the overrides that hold in a cluster, in the order in which Karmada applies
+// them: those that the override policies ask for, or where these are not known, those that
+// the cluster's Work records.
+func (in Facts) overridesOf(cluster string) []AppliedOverride {
+	if asked, known := in.askedOverrides(cluster); known {
+		return asked
+	}
+	return in.Overrides[cluster]
+}
+
+// askedOverrides are those that the override policies ask for in a cluster, in the order in
+// which Karmada applies them; false when the policies or the cluster are not known. Where
+// they depend on what other policies change, those are taken that the Work records.
+func (in Facts) askedOverrides(cluster string) (asked []AppliedOverride, known bool) {
+	member := in.Members[cluster].Cluster
+	if in.OverridePolicies == nil || member == nil {
+		return nil, false
+	}
+	asked = in.overriding("", member)
+	if !in.relabelled(asked) {
+		return append(asked, in.overriding(in.Template.Namespace, member)...), true
+	}
+	for _, o := range in.Overrides[cluster] {
+		if !o.ClusterScoped {
+			asked = append(asked, o)
+		}
+	}
+	return asked, true
+}
+
+// overriding lists what the override policies of a namespace ask for in a cluster; the empty
+// namespace stands for the ClusterOverridePolicies. Karmada applies a policy until it is
+// gone, also while it is being deleted.
 func (in Facts) overriding(namespace string, cluster *clusterv1alpha1.Cluster) []AppliedOverride {
 	type selecting struct {
 		*policyv1alpha1.OverridePolicy
@@ -61,9 +86,6 @@ func (in Facts) overriding(namespace string, cluster *clusterv1alpha1.Cluster) [
 			}
 		}
 	}
-	// As Karmada sorts what it records: the same function keeps, or changes, the order of
-	// the rules of one policy in the same way.
-	sort.Slice(all, func(i, j int) bool { return all[i].PolicyName < all[j].PolicyName })
 	return all
 }
 
@@ -128,13 +150,22 @@ func (in Facts) relabelled(wide []AppliedOverride) bool {
 	})
 }
 
-// differences says for a person which policies ask for something else than is recorded.
-// A ClusterOverridePolicy has no name there: not everyone who sees the workload may read it.
+// differences says for a person which policies of a scope ask for something else than is
+// recorded. Where none asks for anything, nothing is certain: Karmada leaves the record of the
+// last policy on the Work when the policy goes. A ClusterOverridePolicy has no name in a
+// message: not everyone who sees the workload may read it.
 func differences(asked, recorded []AppliedOverride, clusterScoped bool) []string {
-	now, before := byPolicy(asked, clusterScoped), byPolicy(recorded, clusterScoped)
+	asked, recorded = ofScope(asked, clusterScoped), ofScope(recorded, clusterScoped)
+	if len(asked) == 0 {
+		return nil
+	}
+	// Karmada sorts the record with the same function, which keeps or changes the order of
+	// the rules of one policy in the same way.
+	sort.Slice(asked, func(i, j int) bool { return asked[i].PolicyName < asked[j].PolicyName })
+	now, before := byPolicy(asked), byPolicy(recorded)
 	var names []string
 	for _, o := range slices.Concat(asked, recorded) {
-		if o.ClusterScoped == clusterScoped && !slices.Contains(names, o.PolicyName) {
+		if !slices.Contains(names, o.PolicyName) {
 			names = append(names, o.PolicyName)
 		}
 	}
@@ -161,13 +192,16 @@ func differences(asked, recorded []AppliedOverride, clusterScoped bool) []string
 	return notes
 }
 
-// byPolicy are the overriders of each policy of a scope, in their order.
-func byPolicy(all []AppliedOverride, clusterScoped bool) map[string][]policyv1alpha1.Overriders {
+// ofScope are the overrides of a scope.
+func ofScope(all []AppliedOverride, clusterScoped bool) []AppliedOverride {
+	return slices.DeleteFunc(slices.Clone(all), func(o AppliedOverride) bool { return o.ClusterScoped != clusterScoped })
+}
+
+// byPolicy are the overriders of each policy, in their order.
+func byPolicy(all []AppliedOverride) map[string][]policyv1alpha1.Overriders {
 	found := map[string][]policyv1alpha1.Overriders{}
 	for _, o := range all {
-		if o.ClusterScoped == clusterScoped {
-			found[o.PolicyName] = append(found[o.PolicyName], o.Overriders)
-		}
+		found[o.PolicyName] = append(found[o.PolicyName], o.Overriders)
 	}
 	return found
 }

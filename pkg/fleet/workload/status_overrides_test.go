@@ -71,6 +71,19 @@ func TestOverridePolicies(t *testing.T) {
 		return policyv1alpha1.ResourceSelector{LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": value}}}
 	}
 	plain := func(value string) policyv1alpha1.Overriders { return plaintext("/spec/x", replace, value).Overriders }
+	// images has the template run app:v1, and the object in the member another image.
+	images := func(image string) func(*Facts) {
+		return func(in *Facts) {
+			in.Template.Spec.Template.Spec.Containers = []Container{{Name: "web", Image: "app:v1"}}
+			object, err := ParseObject([]byte(`{"metadata":{"generation":5,"annotations":{"resourcetemplate.karmada.io/generation":"2"}},
+				"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"web","image":"` + image + `"}]}}},
+				"status":{"observedGeneration":5,"replicas":2,"readyReplicas":2,"availableReplicas":2,"updatedReplicas":2}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			in.Objects["m1"] = object
+		}
+	}
 	deprecated := overridePolicy("shop", "old")
 	deprecated.Spec.Overriders = tag("v2")                                                        //nolint:staticcheck // Karmada still applies them.
 	deprecated.Spec.TargetCluster = &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1"}} //nolint:staticcheck // The same.
@@ -90,8 +103,19 @@ func TestOverridePolicies(t *testing.T) {
 		{"a policy was made", policies{overridePolicy("shop", "a", tag("v2"))}, recorded(), nil, HealthProgressing, `m1: override policy "a"` + seeEvents},
 		{"it was applied", policies{overridePolicy("shop", "a", tag("v2"))}, recorded("a", tag("v2")), nil, HealthHealthy, ""},
 		{"it was changed", policies{overridePolicy("shop", "a", tag("v3"))}, recorded("a", tag("v2")), nil, HealthProgressing, `m1: a change of override policy "a"` + seeEvents},
-		{"it is gone", policies{}, recorded("a", tag("v2")), nil, HealthProgressing, `m1: override policy "a" does not select it any more and is still applied`},
-		{"it selects another by now", policies{selecting(overridePolicy("shop", "a", tag("v2")), policyv1alpha1.ResourceSelector{Name: "api"})}, recorded("a", tag("v2")), nil,
+		{"it is gone, and so is its effect: Karmada leaves the record on the Work", policies{}, recorded("a", tag("v2")), images("app:v1"), HealthHealthy, ""},
+		{"it is gone, and its effect is not", policies{}, recorded("a", tag("v2")), images("app:v2"), HealthProgressing, "m1: its images are still those of before a change of override policies"},
+		{"it was applied, and has not reached the cluster", policies{overridePolicy("shop", "a", tag("v2"))}, recorded("a", tag("v2")), images("app:v1"),
+			HealthProgressing, "m1: its images are still those of before a change of override policies"},
+		{"it was applied, and has reached the cluster", policies{overridePolicy("shop", "a", tag("v2"))}, recorded("a", tag("v2")), images("app:v2"), HealthHealthy, ""},
+		{"the member changes images by itself", policies{overridePolicy("shop", "a", tag("v2"))}, recorded("a", tag("v2")), images("mirror/app:v2"), HealthHealthy, ""},
+		{"what replaces all containers says nothing", policies{overridePolicy("shop", "a", plaintext("/spec/template/spec/containers", replace, `[]`).Overriders)},
+			recorded("a", plaintext("/spec/template/spec/containers", replace, `[]`).Overriders), images("app:v1"), HealthHealthy, ""},
+		{"one of replicas is gone, which the record has still", policies{}, recorded("a", plaintext("/spec/replicas", replace, "5").Overriders), nil, HealthHealthy, ""},
+		{"one of two is gone", policies{overridePolicy("shop", "b", tag("v2"))}, recorded("a", tag("v2"), "b", tag("v2")), nil,
+			HealthProgressing, `m1: override policy "a" does not select it any more and is still applied`},
+		{"it selects another by now", policies{selecting(overridePolicy("shop", "a", tag("v2")), policyv1alpha1.ResourceSelector{Name: "api"}), overridePolicy("shop", "b", tag("v2"))},
+			recorded("a", tag("v2"), "b", tag("v2")), nil,
 			HealthProgressing, `m1: override policy "a" does not select it any more and is still applied`},
 		{"it is being deleted, and applied until it is gone", policies{deleted}, recorded("a", tag("v2")), nil, HealthHealthy, ""},
 		{"a policy of another namespace", policies{overridePolicy("ops", "a", tag("v2"))}, recorded(), nil, HealthHealthy, ""},
@@ -99,7 +123,7 @@ func TestOverridePolicies(t *testing.T) {
 			HealthProgressing, "m1: a cluster override policy" + seeEvents},
 		{"nor has one that was changed", policies{overridePolicy("", "secret", tag("v2"))}, recorded(wide+"secret", tag("v1")), nil,
 			HealthProgressing, "m1: a change of a cluster override policy" + seeEvents},
-		{"nor one that is gone", policies{}, recorded(wide+"secret", tag("v1")), nil,
+		{"nor one that is gone", policies{overridePolicy("", "w", tag("v1"))}, recorded(wide+"secret", tag("v1"), wide+"w", tag("v1")), nil,
 			HealthProgressing, "m1: a cluster override policy does not select it any more and is still applied"},
 		{"one of each under the same name", policies{overridePolicy("", "a", tag("v1")), overridePolicy("shop", "a", tag("v2"))}, recorded(wide+"a", tag("v1")), nil,
 			HealthProgressing, `m1: override policy "a"` + seeEvents},

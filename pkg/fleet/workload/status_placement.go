@@ -120,7 +120,11 @@ func scheduledPlacement(in Facts, target workv1alpha2.TargetCluster, item *workv
 		return p
 	}
 	p.Health, p.Message = placementHealth(in, p, seen, item)
-	if pending := in.pendingOverrides(target.Name); pending != "" && !p.Suspended {
+	pending := in.pendingOverrides(target.Name)
+	if pending == "" && in.earlierImages(target.Name, seen) {
+		pending = "its images are still those of before a change of override policies"
+	}
+	if pending != "" && !p.Suspended {
 		if p.Health == HealthHealthy {
 			p.Health = HealthProgressing
 		}
@@ -294,7 +298,7 @@ func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, sus
 		}
 		return new(completions(in.Template))
 	case KindDeployment, KindStatefulSet:
-		n, overridden := overriddenReplicas(in.Overrides[target.Name])
+		n, overridden := overriddenReplicas(in.overridesOf(target.Name))
 		switch {
 		case seen != nil && (retained(in, target.Name, seen) || (overridden && n == nil)):
 			// The member alone knows what it wants; without its object, what it has is

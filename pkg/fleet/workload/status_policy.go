@@ -68,8 +68,8 @@ type AppliedOverride struct {
 }
 
 // AppliedOverrides reads which override policies changed a Work's manifests,
-// from the Work's annotations, in the order in which Karmada applies them:
-// cluster-scoped before namespaced, each by policy name. An annotation that
+// from the Work's annotations, cluster-scoped before namespaced, each by policy
+// name, which need not be the order in which they were applied. An annotation that
 // cannot be read is an error that names it; the overrides of the other one are
 // still returned.
 func AppliedOverrides(workAnnotations map[string]string) ([]AppliedOverride, error) {

@@ -115,24 +115,27 @@ func TestPolicy(t *testing.T) {
 	})
 }
 
-// TestWork: overrides that explain another number of replicas come from the Works.
+// TestWork: what a Work records of override policies is part of the state.
 func TestWork(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
 		w := newWorld(t, index)
 		c := load(t, "override-replicas")
 		w.save(t, c)
 		w.is(t, "with its Works", c)
-		with := w.row(t, c.key).Desired
-		for what, o := range c.objects {
-			if o.Resource == "works" {
-				index.Delete(t, c.objects[what])
+		for _, step := range []struct {
+			reason, before, after string
+			health                workload.Health
+		}{
+			{"an earlier version of a policy is recorded", `\"value\":5`, `\"value\":4`, workload.HealthProgressing},
+			{"the latest is", `\"value\":4`, `\"value\":5`, workload.HealthHealthy},
+		} {
+			index.Save(t, c.change(t, "work-m2", step.before, step.after))
+			w.drain(t)
+			if row := w.row(t, c.key); row.Health != string(step.health) || row.Desired != 7 {
+				t.Errorf("%s: it is %s with %d desired replicas, want %s with 7", step.reason, row.Health, row.Desired, step.health)
 			}
+			w.agrees(t, step.reason, 0)
 		}
-		w.drain(t)
-		if without := w.row(t, c.key).Desired; without == with {
-			t.Errorf("%d replicas are desired with and without the Works", with)
-		}
-		w.agrees(t, "without its Works", 0)
 	})
 }
 
@@ -166,7 +169,7 @@ func TestOverridePolicies(t *testing.T) {
 			health, message string
 		}{
 			{"a policy was changed", func() { index.Save(t, c.change(t, own, `"value": 5`, `"value": 6`)) },
-				progressed, `m2: a change of override policy "override-replicas"` + events},
+				progressed, `m2: a change of override policy "override-replicas"` + events + "; 5 of 6 replicas updated"},
 			{"the Work follows", func() { index.Save(t, c.change(t, "work-m2", `\"value\":5`, `\"value\":6`)) },
 				progressed, "m2: 5 of 6 replicas updated"},
 			{"both are as before", func() {
@@ -174,7 +177,7 @@ func TestOverridePolicies(t *testing.T) {
 				index.Save(t, c.change(t, "work-m2", `\"value\":6`, `\"value\":5`))
 			}, healthy, ""},
 			{"a policy was deleted", func() { index.Delete(t, c.objects[own]) },
-				progressed, `m2: override policy "override-replicas" does not select it any more and is still applied`},
+				progressed, "m2: 3 surplus replicas are still to go"},
 			{"it is there again", func() { index.Save(t, c.objects[own]) }, healthy, ""},
 			{"a policy was made", func() { index.Save(t, fresh) }, progressed, `m2: override policy "fresh"` + events},
 			{"and deleted", func() { index.Delete(t, fresh) }, healthy, ""},
@@ -182,7 +185,7 @@ func TestOverridePolicies(t *testing.T) {
 			{"a cluster policy was changed", func() { index.Save(t, c.change(t, wide, "mirror.example.com", "other.example.com")) },
 				progressed, "m2: a change of a cluster override policy" + events},
 			{"a cluster policy was deleted", func() { index.Delete(t, c.objects[wide]) },
-				progressed, "m2: a cluster override policy does not select it any more and is still applied"},
+				progressed, "m2: its images are still those of before a change of override policies"},
 			{"it is there as it was", func() { index.Save(t, c.change(t, wide, "other.example.com", "mirror.example.com")) }, healthy, ""},
 			{"a cluster policy was made", func() { index.Save(t, freshWide) }, progressed, "m2: a cluster override policy" + events},
 			{"and deleted again", func() { index.Delete(t, freshWide) }, healthy, ""},
