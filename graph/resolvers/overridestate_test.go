@@ -32,7 +32,7 @@ import (
 // capturedRows are the objects of a workload of a real fleet as rows of an index.
 func capturedRows(t *testing.T, name string) map[string]indextest.Row {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("../../pkg/fleet/workload/testdata", name, "*.json"))
+	files, err := filepath.Glob("../../pkg/fleet/workload/testdata/" + name + "/*.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,8 +42,8 @@ func capturedRows(t *testing.T, name string) map[string]indextest.Row {
 		base := strings.TrimSuffix(filepath.Base(file), ".json")
 		what, cluster, _ := strings.Cut(base, "-")
 		var o struct {
-			Metadata metav1.ObjectMeta
-			Body     map[string]any `json:"-"`
+			Metadata metav1.ObjectMeta `json:"metadata"`
+			Body     map[string]any    `json:"-"`
 		}
 		text, err := os.ReadFile(file)
 		if err == nil {

@@ -43,13 +43,13 @@ func imagesWith(kind Kind, manifest []byte, overrides []AppliedOverride) (images
 		o := policyv1alpha1.Overriders{ImageOverrider: overrides[i].Overriders.ImageOverrider}
 		for _, p := range overrides[i].Overriders.Plaintext {
 			path := strings.TrimSuffix(p.Path, "/")
-			containers := strings.Contains(path, "ontainers")
+			_, field, container := strings.Cut(path, "ontainers/") // Init containers too.
 			switch {
-			case containers && strings.HasSuffix(path, "/image"):
+			case container && strings.HasSuffix(field, "/image"):
 				o.Plaintext = append(o.Plaintext, p)
-			case containers && strings.Count(path[strings.Index(path, "ontainers"):], "/") > 1:
+			case container && strings.Contains(field, "/"):
 				// Another field of a container.
-			case containers, slices.Contains([]string{"", "/spec", "/spec/template", "/spec/template/spec", "/spec/jobTemplate",
+			case container, strings.HasSuffix(path, "ontainers"), slices.Contains([]string{"", "/spec", "/spec/template", "/spec/template/spec", "/spec/jobTemplate",
 				"/spec/jobTemplate/spec", "/spec/jobTemplate/spec/template", "/spec/jobTemplate/spec/template/spec"}, path):
 				return nil, false
 			}

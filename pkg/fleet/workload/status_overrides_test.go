@@ -218,7 +218,7 @@ func TestRecord(t *testing.T) {
 // TestSelectsAsKarmada compares which workloads and clusters are selected with Karmada's
 // own functions, for selectors made at random.
 func TestSelectsAsKarmada(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // The same cases each time.
+	random := rand.New(rand.NewPCG(1, 2))
 	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	some := func(of ...string) []string { return of[:random.IntN(len(of)+1)] }
 	selector := func() *metav1.LabelSelector {
