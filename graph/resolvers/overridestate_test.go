@@ -100,10 +100,9 @@ func TestStateWithoutProjection(t *testing.T) {
 		}
 		return kept
 	}
-	state := func(t *testing.T, person string, takesSQL bool, rows ...indextest.Row) (health, message string) {
+	state := func(t *testing.T, person string, rows ...indextest.Row) (health, message string) {
 		t.Helper()
 		x := indextest.New(t, rows...)
-		x.AcceptSQL(takesSQL)
 		client := fleettest.Client(t, x)
 		clock := func() time.Time { return now }
 		joined := func(name string) *v1alpha1.Cluster {
@@ -139,20 +138,18 @@ func TestStateWithoutProjection(t *testing.T) {
 	unrecorded := rows["work-m2"]
 	unrecorded.Annotations = maps.Clone(unrecorded.Annotations)
 	maps.DeleteFunc(unrecorded.Annotations, func(key, _ string) bool { return strings.HasPrefix(key, "policy.karmada.io/") })
-	for _, takesSQL := range []bool{true, false} {
-		for person := range people {
-			for _, tt := range []struct {
-				reason          string
-				rows            []indextest.Row
-				health, message string
-			}{
-				{"as it was captured", without(rows), "HEALTHY", ""},
-				{"a policy is not applied", append(without(rows, "work-m2"), unrecorded), "PROGRESSING", "m2: a cluster override policy" + pending + `; override policy "override-replicas"` + pending},
-				{"a policy for the instance was changed", append(without(rows, "override-facts-mirror"), changed), "PROGRESSING", "m2: a change of a cluster override policy" + pending},
-			} {
-				if health, message := state(t, person, takesSQL, tt.rows...); health != tt.health || message != tt.message {
-					t.Errorf("SQL %t: %s: %s: it is %s %q, want %s %q", takesSQL, person, tt.reason, health, message, tt.health, tt.message)
-				}
+	for person := range people {
+		for _, tt := range []struct {
+			reason          string
+			rows            []indextest.Row
+			health, message string
+		}{
+			{"as it was captured", without(rows), "HEALTHY", ""},
+			{"a policy is not applied", append(without(rows, "work-m2"), unrecorded), "PROGRESSING", "m2: a cluster override policy" + pending + `; override policy "override-replicas"` + pending},
+			{"a policy for the instance was changed", append(without(rows, "override-facts-mirror"), changed), "PROGRESSING", "m2: a change of a cluster override policy" + pending},
+		} {
+			if health, message := state(t, person, tt.rows...); health != tt.health || message != tt.message {
+				t.Errorf("%s: %s: it is %s %q, want %s %q", person, tt.reason, health, message, tt.health, tt.message)
 			}
 		}
 	}
