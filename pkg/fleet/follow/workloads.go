@@ -147,8 +147,8 @@ func overriddenBy(t index.Type, o *live.Object) []live.Key {
 // evidence is what the state of one workload is computed from, besides its template.
 type evidence struct{ bindings, members, policies, works, overrides []*live.Object }
 
-// policyOf is the spec of the policy that claimed a template; nil where it is not known.
-func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.PropagationSpec {
+// policyOf is the policy that claimed a template; nil where it is not known.
+func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.PropagationPolicy {
 	ref := workload.PolicyRefOf(template)
 	if ref == nil {
 		return nil
@@ -158,7 +158,7 @@ func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.Propagatio
 			continue
 		}
 		if p, err := decoded[policyv1alpha1.PropagationPolicy](o); err == nil {
-			return &p.Spec
+			return p
 		}
 	}
 	return nil

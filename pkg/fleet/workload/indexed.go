@@ -26,13 +26,8 @@ func (i *indexed) Binding() (*workv1alpha2.ResourceBinding, error) {
 }
 
 // Policy implements Source.
-func (i *indexed) Policy(ref *PolicyRef) (*policyv1alpha1.PropagationSpec, error) {
-	// Both kinds have the same spec.
-	p, err := decodedOptional[policyv1alpha1.PropagationPolicy](i, policyKey(i.Indexed.Cluster, ref), index.Whole)
-	if err != nil || p == nil {
-		return nil, err
-	}
-	return &p.Spec, nil
+func (i *indexed) Policy(ref *PolicyRef) (*policyv1alpha1.PropagationPolicy, error) {
+	return decodedOptional[policyv1alpha1.PropagationPolicy](i, policyKey(i.Indexed.Cluster, ref), index.Whole)
 }
 
 // Members implements Source.

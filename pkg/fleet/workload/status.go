@@ -31,9 +31,10 @@ type Facts struct {
 	// ResourceBinding, also for a ClusterPropagationPolicy.
 	Binding *workv1alpha2.ResourceBinding
 
-	// Policy is the spec of the policy that claimed the template; nil when it is not
-	// known. It shows whether the binding has the policy's latest placement.
-	Policy *policyv1alpha1.PropagationSpec
+	// Policy is the policy that claimed the template, of either kind; nil when it is not
+	// known. It shows whether the binding has the policy's latest placement, and whether the
+	// claim is about to end.
+	Policy *policyv1alpha1.PropagationPolicy
 
 	// Members are the instance's member clusters by name. A nil map means that
 	// the caller did not look: every cluster counts as reachable. In a map that

@@ -71,15 +71,17 @@ func undivided(in Facts) *int32 {
 // lazy policy changes bindings only together with their templates.
 func (in Facts) policyChanged() bool {
 	p, placed := in.Policy, in.Binding.Spec.Placement
-	return p != nil && placed != nil && p.ActivationPreference != policyv1alpha1.LazyActivation &&
-		!equality.Semantic.DeepEqual(p.Placement, *placed)
+	return p != nil && placed != nil && p.Spec.ActivationPreference != policyv1alpha1.LazyActivation &&
+		!equality.Semantic.DeepEqual(p.Spec.Placement, *placed)
 }
 
 // unmanaged reports whether Karmada made a binding for the workload and no policy
 // claims the workload any more: Karmada leaves what runs as it is and propagates
-// no further change. A binding that others require is managed by these.
+// no further change. A policy that is being deleted claims nothing, although Karmada
+// removes its claim a moment later. A binding that others require is managed by these.
 func unmanaged(in Facts) bool {
-	return in.Binding != nil && len(in.Binding.Spec.RequiredBy) == 0 && PolicyRefOf(in.Template) == nil
+	claimed := PolicyRefOf(in.Template) != nil && (in.Policy == nil || in.Policy.DeletionTimestamp.IsZero())
+	return in.Binding != nil && len(in.Binding.Spec.RequiredBy) == 0 && !claimed
 }
 
 // held reports whether changes are not sent to the placement's cluster, so that what

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -16,6 +17,12 @@ func plaintext(path string, operator policyv1alpha1.OverriderOperator, value str
 	return AppliedOverride{PolicyName: "o", Overriders: policyv1alpha1.Overriders{Plaintext: []policyv1alpha1.PlaintextOverrider{
 		{Path: path, Operator: operator, Value: apiextensionsv1.JSON{Raw: []byte(value)}},
 	}}}
+}
+
+// policyTo is a policy that sends what it claims to a cluster.
+func policyTo(spec policyv1alpha1.PropagationSpec, cluster string) *policyv1alpha1.PropagationPolicy {
+	spec.Placement.ClusterAffinity = &policyv1alpha1.ClusterAffinity{ClusterNames: []string{cluster}}
+	return &policyv1alpha1.PropagationPolicy{Spec: spec}
 }
 
 const (
@@ -64,9 +71,7 @@ func TestEvidence(t *testing.T) {
 			reason: "the policy was changed, and the binding has the placement of before",
 			in: scaled(func(in *Facts) {
 				*in = in.report("m1", grown)
-				in.Policy = &policyv1alpha1.PropagationSpec{Placement: policyv1alpha1.Placement{
-					ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}},
-				}}
+				in.Policy = policyTo(policyv1alpha1.PropagationSpec{}, "m2")
 			}),
 			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthProgressing,
 			message: "Karmada has not taken over the change of its policy yet",
@@ -75,11 +80,18 @@ func TestEvidence(t *testing.T) {
 			reason: "a lazy policy was changed, which holds from the next change of the template on",
 			in: scaled(func(in *Facts) {
 				*in = in.report("m1", grown)
-				in.Policy = &policyv1alpha1.PropagationSpec{ActivationPreference: policyv1alpha1.LazyActivation, Placement: policyv1alpha1.Placement{
-					ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m2"}},
-				}}
+				in.Policy = policyTo(policyv1alpha1.PropagationSpec{ActivationPreference: policyv1alpha1.LazyActivation}, "m2")
 			}),
 			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthHealthy,
+		},
+		{
+			reason: "the policy is being deleted, and Karmada has not removed its claim yet",
+			in: scaled(func(in *Facts) {
+				*in = in.report("m1", grown)
+				in.Policy = &policyv1alpha1.PropagationPolicy{}
+				in.Policy.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+			}),
+			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthUnmanaged, message: "no propagation policy claims it any more: it stays where it was sent, and Karmada sends no further changes",
 		},
 		{
 			reason: "the scheduler has not assigned the new number",

@@ -12,8 +12,9 @@ import (
 type Source interface {
 	// Binding returns the ResourceBinding of the workload.
 	Binding() (*workv1alpha2.ResourceBinding, error)
-	// Policy returns the spec of the policy that claimed the workload.
-	Policy(ref *PolicyRef) (*policyv1alpha1.PropagationSpec, error)
+	// Policy returns the policy that claimed the workload. A ClusterPropagationPolicy has the
+	// same fields, and no namespace.
+	Policy(ref *PolicyRef) (*policyv1alpha1.PropagationPolicy, error)
 	// Members returns the member clusters of the instance by name.
 	Members() (map[string]Member, error)
 	// OverridePolicies returns the override policies that may select the workload; see Facts.

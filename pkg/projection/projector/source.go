@@ -64,16 +64,12 @@ func (s *source) Binding() (*workv1alpha2.ResourceBinding, error) {
 }
 
 // Policy implements workload.Source.
-func (s *source) Policy(ref *workload.PolicyRef) (*policyv1alpha1.PropagationSpec, error) {
+func (s *source) Policy(ref *workload.PolicyRef) (*policyv1alpha1.PropagationPolicy, error) {
 	t := index.PropagationPolicies
 	if ref.ClusterScoped() {
 		t = index.ClusterPropagationPolicies
 	}
-	p, err := find[policyv1alpha1.PropagationPolicy](s, projection.Whole, resource(s.virtual(), t, ref.Namespace, ref.Name))
-	if err != nil || p == nil {
-		return nil, err
-	}
-	return &p.Spec, nil
+	return find[policyv1alpha1.PropagationPolicy](s, projection.Whole, resource(s.virtual(), t, ref.Namespace, ref.Name))
 }
 
 // Members implements workload.Source.
