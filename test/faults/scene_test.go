@@ -91,6 +91,8 @@ func (s *scene) mend(t *testing.T) {
 	}
 	if unwell != nil {
 		t.Errorf("the fleet is not well after the test: %v", unwell)
+	} else {
+		s.NoDifference(ctx, t, s.Projection(t))
 	}
 	t.Logf("the fleet is well %s after the test", time.Since(begun).Round(100*time.Millisecond))
 	if now := s.PID(t, "kairship-apiserver"); now != s.server {

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
-	"github.com/go-logr/logr/testr"
 	gocmp "github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +17,6 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/projection"
-	"github.com/kairship-io/kairship/pkg/projection/projector"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -43,16 +40,7 @@ type scene struct {
 func open(t *testing.T) *scene {
 	t.Helper()
 	f := fleet.Open(t)
-	dsn, err := os.ReadFile(f.IndexDatabase())
-	if err != nil {
-		t.Fatal(err)
-	}
-	db, err := projection.Open(string(dsn))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = db.Close() })
-	return &scene{Fleet: f, api: gql.New(f.KairshipURL, f.Token(t, "admin")), alpha: f.Client(t, "alpha"), db: db}
+	return &scene{Fleet: f, api: gql.New(f.KairshipURL, f.Token(t, "admin")), alpha: f.Client(t, "alpha"), db: f.Projection(t)}
 }
 
 // shown is a workload as the API and the projection show it.
@@ -148,17 +136,10 @@ func (s *scene) agree(t *testing.T, what string, is func(map[projection.Workload
 	t.Logf("%s: they agree after %s", what, time.Since(begun).Round(time.Millisecond))
 }
 
-// noDifference compares all rows with what is computed from the index now, and looks at
-// what the leader has found.
+// noDifference compares the projection with the index.
 func (s *scene) noDifference(t *testing.T) {
 	t.Helper()
-	p := &projector.Projector{DB: s.db, Log: testr.New(t), Metrics: projector.NewMetrics()}
-	if n, err := p.Check(t.Context()); err != nil || n != 0 {
-		t.Errorf("%d rows differ from the index (%v), want none", n, err)
-	}
-	if _, metrics := s.Leader(t); fleet.Metric(metrics, "kairship_projection_differences_total") != "0" {
-		t.Errorf("the leader has repaired %q rows, want none", fleet.Metric(metrics, "kairship_projection_differences_total"))
-	}
+	s.NoDifference(t.Context(), t, s.db)
 }
 
 func (s *scene) must(t *testing.T, err error) {

@@ -67,8 +67,20 @@ func start() (*server, error) {
 	if err := s.run("initdb", "--pgdata="+s.data(), "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"); err != nil {
 		return s, err
 	}
-	return s, s.run("pg_ctl", "start", "--wait", "--pgdata="+s.data(),
-		"--options=-c listen_addresses= -c unix_socket_directories="+s.folder+" -c fsync=off -c shared_buffers=16MB")
+	return s, s.run("pg_ctl", "start", "--wait", "--pgdata="+s.data(), s.options())
+}
+
+func (s *server) options() string {
+	return "--options=-c listen_addresses= -c unix_socket_directories=" + s.folder + " -c fsync=off -c shared_buffers=16MB"
+}
+
+// Restart ends PostgreSQL as a failure of its process would, and starts it again.
+func Restart(t testing.TB) {
+	t.Helper()
+	s := running.Load()
+	if err := s.run("pg_ctl", "restart", "--wait", "--mode=immediate", "--pgdata="+s.data(), s.options()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (s *server) stop() error {

@@ -49,6 +49,28 @@ func kill(cmd *exec.Cmd) {
 	_ = cmd.Wait()
 }
 
+// copy is the template under another name, with images that say which version it is.
+func (c *captured) copy(n, version int) projectiontest.Object {
+	o := c.objects["template"]
+	o.Name, o.ResourceVersion = fmt.Sprintf("web-%d", n), fmt.Sprint(version)
+	o.Text = strings.ReplaceAll(o.Text, `"name": "frontend"`, fmt.Sprintf(`"name": %q`, o.Name))
+	o.Text = strings.ReplaceAll(o.Text, "registry.example.com/shop/frontend:", fmt.Sprintf("registry.example.com/v%d:", version))
+	return o
+}
+
+// hasCopies checks that the rows of so many copies are those of a version.
+func (w *world) hasCopies(t *testing.T, c *captured, copies, version int) {
+	t.Helper()
+	want := fmt.Sprintf("registry.example.com/v%d:", version)
+	for n := range copies {
+		key := c.key
+		key.Name = fmt.Sprintf("web-%d", n)
+		if row := w.row(t, key); row == nil || !strings.HasPrefix(row.Images[0], want) {
+			t.Fatalf("%s: the row is %+v, want version %d", key.Name, row, version)
+		}
+	}
+}
+
 // TestKilled: two projectors at once, of which one after the other is killed while the
 // collector writes, lose nothing and leave no row that differs. The collector gets no
 // error.
@@ -61,20 +83,13 @@ func TestKilled(t *testing.T) {
 		w := newWorld(t, index)
 		c := load(t, "frontend")
 		w.save(t, c)
-		template := func(n, version int) projectiontest.Object {
-			o := c.objects["template"]
-			o.Name, o.ResourceVersion = fmt.Sprintf("web-%d", n), fmt.Sprint(version)
-			o.Text = strings.ReplaceAll(o.Text, `"name": "frontend"`, fmt.Sprintf(`"name": %q`, o.Name))
-			o.Text = strings.ReplaceAll(o.Text, "registry.example.com/shop/frontend:", fmt.Sprintf("registry.example.com/v%d:", version))
-			return o
-		}
 		first, second := process(t, index), process(t, index)
 		stop, done := make(chan struct{}), make(chan error, 1)
 		versions := 0
 		go func() {
 			for version := 1; ; version++ {
 				for n := range workloads {
-					if err := index.TrySave(context.Background(), template(n, version)); err != nil {
+					if err := index.TrySave(context.Background(), c.copy(n, version)); err != nil {
 						done <- err
 						return
 					}
@@ -101,19 +116,51 @@ func TestKilled(t *testing.T) {
 			t.Fatalf("the collector: %v", err)
 		}
 		w.drain(t)
-		want := fmt.Sprintf("registry.example.com/v%d:", versions)
-		for n := range workloads {
-			key := c.key
-			key.Name = fmt.Sprintf("web-%d", n)
-			if row := w.row(t, key); row == nil || !strings.HasPrefix(row.Images[0], want) {
-				t.Fatalf("%s: the row is %+v, want version %d", key.Name, row, versions)
-			}
-		}
+		w.hasCopies(t, c, workloads, versions)
 		if n := index.Number(t, "SELECT count(*) FROM kairship.outbox"); n != 0 {
 			t.Errorf("%d changes are left", n)
 		}
 		w.agrees(t, "after all kills", 0)
 	})
+}
+
+// TestRestarted: a database that goes while the collector writes and the projector works
+// loses nothing, and both go on.
+func TestRestarted(t *testing.T) {
+	const (
+		workloads = 40
+		restarts  = 3
+	)
+	index := projectiontest.Postgres(t)
+	w := newWorld(t, index)
+	c := load(t, "frontend")
+	w.save(t, c)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan int)
+	go func() {
+		failures := 0
+		for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+			if err := w.Run(ctx); err != nil && ctx.Err() == nil {
+				failures++
+			}
+		}
+		ended <- failures
+	}()
+	for version := range restarts + 1 {
+		for n := range workloads {
+			if version < restarts && n == workloads/2 {
+				projectiontest.Restart(t)
+			}
+			until(t, "the collector can write", func() bool { return index.TrySave(ctx, c.copy(n, version)) == nil })
+		}
+	}
+	cancel()
+	if failures := <-ended; failures == 0 {
+		t.Error("the projector has noticed nothing")
+	}
+	w.drain(t)
+	w.hasCopies(t, c, workloads, restarts)
+	w.agrees(t, "after all restarts", 0)
 }
 
 // TestRun: a projector keeps the projection, makes a trigger that was dropped again and
