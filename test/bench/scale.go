@@ -108,7 +108,11 @@ func (s *scaleRun) measureAll(ctx context.Context, r *scaleReport) error {
 	if r.Rebuild, k, err = rebuild(ctx, s.index.dsn, s.inventory, s.size.workloads, during); err != nil {
 		return err
 	}
-	return errors.Join(s.large(ctx, r, small), k.stop())
+	if err := s.large(ctx, r, small); err != nil {
+		return errors.Join(err, k.stop())
+	}
+	r.Writes, err = s.writes(ctx, k)
+	return err
 }
 
 // large measures the large index: every question with one client, then some with many.

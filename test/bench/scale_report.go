@@ -24,6 +24,7 @@ type scaleReport struct {
 	One         []*scaleFigure `json:"oneClient"`
 	Many        []*scaleFigure `json:"manyClients"`
 	MemoryMiB   float64        `json:"memoryMiB"`
+	Writes      *scaleWrites   `json:"writes"`
 	// Wrong are questions that were not answered, or not rightly.
 	Wrong []string `json:"wrong,omitempty"`
 }
@@ -77,9 +78,15 @@ func (r *scaleReport) print(w io.Writer) {
 	if b := r.Rebuild; b != nil {
 		fmt.Fprintf(w, "| full rebuild of the projection | %.1f s | %.1f s | %s |\n", b.Seconds, limit, verdict(b.Seconds, limit))
 		fmt.Fprintf(w, "| answers meanwhile, one client (`get` and `page` in turns) | %d, p50 %.1f ms, p99 %.1f ms; %d failures | no failure | %s |\n", b.Answered, b.P50, b.P99, b.Failed, verdict(float64(b.Failed), 0))
-		if b.LastError != "" {
-			fmt.Fprintf(w, "\nThe last failure during the rebuild: %s\n", b.LastError)
-		}
+	}
+	if c := r.Writes; c != nil {
+		fmt.Fprintf(w, "| from the commit of a change to its row, p99 at %d changes a second | %.1f ms (p50 %.1f) | %.0f ms | %s |\n",
+			changesPerSecond, c.VisibleP99, c.VisibleP50, visibleTarget, verdict(c.VisibleP99, visibleTarget))
+		fmt.Fprintf(w, "| writes of the collector with the triggers : without | %.0f : %.0f a second, %.2f × | %.1f × at least | %s |\n",
+			c.With, c.Without, median(c.Ratios), writeTarget, verdict(-median(c.Ratios), -writeTarget))
+	}
+	if b := r.Rebuild; b != nil && b.LastError != "" {
+		fmt.Fprintf(w, "\nThe last failure during the rebuild: %s\n", b.LastError)
 	}
 	fmt.Fprintf(w, "\nWriting the objects into the index took %.0f s.\n\n", r.SeedSeconds)
 	for _, f := range r.One {
