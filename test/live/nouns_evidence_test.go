@@ -177,8 +177,9 @@ func TestUnmanagedWorkload(t *testing.T) {
 	}
 	gql.MustQuery[m](t, alice, "mutation($input: DeletePropagationPolicyInput!) { deletePropagationPolicy(input: $input) { usedBy { count } } }",
 		m{"input": m{"instance": "alpha", "namespace": ns, "name": "web", "allowInUse": true}})
-	c := s.await("unmanaged", func(c *change) bool { return c.get("health") == "UNMANAGED" })
-	if c.get("policy") != "<nil>" || c.get("replicas") != "map[ready:2]" {
+	// While the policy is being deleted, it is still the one that claimed the workload.
+	c := s.await("unmanaged", func(c *change) bool { return c.get("health") == "UNMANAGED" && c.get("policy") == "<nil>" })
+	if c.get("replicas") != "map[ready:2]" {
 		t.Errorf("got %v", c)
 	}
 	found.expect("ADDED", "web")
