@@ -83,6 +83,9 @@ var rootMatrix = []struct {
 	{"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { facets(fields: [INSTANCE]) { values { value } } }`, outcomes{"alpha beta", "alpha", "beta", ""}},
 	{"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { facets(fields: [CLUSTER]) { values { value } } }`, outcomes{"m1 m2 m3", "m1 m2", "m3", ""}},
 	{"workloads", `workloads(filter: {namespaces: ["shop", "ops", "billing"]}) { facets(fields: [NAMESPACE, KIND]) { totalValues } }`, outcomes{"3 5", "2 5", "1 2", "0 0"}},
+	{"workloads", `workloads(filter: {images: ["registry.example.com/billing/api", "registry.example.com/ops/agent:5.1.0"]}) { totalCount nodes { name } }`, outcomes{"2: api agent", "1: agent", "1: api", "0:"}},
+	{"workloads", `workloads(filter: {text: "registry.example.com", namespaces: ["ops", "billing"]}) { totalCount nodes { name } }`, outcomes{"5: api ledger agent migrate report", "3: agent migrate report", "2: api ledger", "0:"}},
+	{"workloads", `workloads(filter: {text: "AGENT", namespaces: ["ops", "billing"]}) { facets(fields: [IMAGE]) { values { value } } }`, outcomes{"registry.example.com/ops/agent:5.1.0", "registry.example.com/ops/agent:5.1.0", "", ""}},
 	{"workloads", `workloads(filter: {cluster: ["m3"], namespaces: ["billing"]}) { nodes { name } }`, outcomes{"api ledger", "", "api ledger", ""}},
 
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "alpha")), outcomes{"alpha", "alpha", "null", "null"}},

@@ -11,7 +11,7 @@ import (
 const (
 	// shortestPause and longestPause are between two looks at the outbox: the shortest
 	// after a change, then longer while there is none.
-	shortestPause = 20 * time.Millisecond
+	shortestPause = 10 * time.Millisecond
 	longestPause  = 50 * time.Millisecond
 	// lookInterval is the time between two looks at what changes rarely.
 	lookInterval = time.Second
