@@ -67,8 +67,8 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
 			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 	}
-	text := "WITH w AS (" + s.counted(q, fields, where) + ") SELECT " +
-		db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
+	s.define("w", s.counted(q, fields, where))
+	text := "SELECT " + db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
 		found.Facets[i].Field = field

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // Owned are the pods of some owners: which of them, and where they are.
@@ -34,8 +33,7 @@ type Pod struct {
 
 // Pods reads the pods of some owners, by name, with one statement.
 //
-// Clusterpedia has no index of owners. What is in a namespace is found by the index of the
-// keys, so that it is read in the namespaces of the owners alone.
+// It is read in the namespaces of the owners alone: whoever writes a pod can give it any owner.
 func (db *DB) Pods(ctx context.Context, of Owned) ([]Pod, error) {
 	if len(of.Owners) == 0 {
 		return nil, nil
@@ -63,23 +61,42 @@ func (db *DB) Pods(ctx context.Context, of Owned) ([]Pod, error) {
 
 // podsStatement selects the pods of the owners in a parameter from a table.
 func podsStatement(db *DB, table, of string) string {
-	places, owners := "SELECT value->>'cluster' AS cluster, value->>'namespace' AS namespace FROM json_each("+of+", '$.places')", "SELECT value AS uid FROM json_each("+of+", '$.owners')"
-	bytes := ""
+	places, owners := "SELECT value->>'cluster' AS cluster, value->>'namespace' AS namespace FROM json_each("+of+", '$.places')", "SELECT value AS uid FROM json_each("+of+", '$.owners') WHERE value <> ''"
+	by, anyOf, bytes := " INDEXED BY "+ownersIndex, "(%s)", ""
 	if db.postgres {
 		places = "SELECT r.cluster, r.namespace FROM jsonb_to_recordset(" + of + "->'places') AS r(cluster text, namespace text)"
-		owners = "SELECT r.uid FROM jsonb_array_elements_text(" + of + "->'owners') AS r(uid)"
-		bytes = ` COLLATE "C"`
+		owners = "SELECT r.uid FROM jsonb_array_elements_text(" + of + "->'owners') AS r(uid) WHERE r.uid <> ''"
+		by, anyOf, bytes = "", "ANY(ARRAY(%s))", ` COLLATE "C"`
 	}
-	in := func(alias, group, version, resource string) string {
-		return fmt.Sprintf(`places s CROSS JOIN %[1]s %[2]s WHERE %[2]s."group" = '%[3]s' AND %[2]s.version = '%[4]s' AND %[2]s.resource = '%[5]s' AND %[2]s.cluster = s.cluster AND %[2]s.namespace = s.namespace`,
-			table, alias, group, version, resource)
+	in := func(alias, selected string) string {
+		operator := " IN "
+		if db.postgres {
+			operator = " = "
+		}
+		return alias + ".owner_uid" + operator + fmt.Sprintf(anyOf, selected) + " AND (" + alias + ".cluster, " + alias + ".namespace) IN (SELECT s.cluster, s.namespace FROM places s)"
 	}
-	// Those that stand between a workload and its pods.
-	var between []string
-	for _, kind := range [][3]string{{"apps", "v1", "replicasets"}, {"batch", "v1", "jobs"}} {
-		between = append(between, "SELECT m.cluster, m.uid, m.owner_uid AS owner FROM "+in("m", kind[0], kind[1], kind[2])+" AND m.owner_uid IN (SELECT uid FROM owners)")
+	return "WITH places AS (" + places + "), owners AS (" + owners + "), " +
+		// Those that stand between a workload and its pods.
+		`middle AS (SELECT m.cluster, m.uid, m.owner_uid AS owner FROM ` + table + ` m` + by +
+		` WHERE (m."group", m.version, m.resource) IN (VALUES ('apps', 'v1', 'replicasets'), ('batch', 'v1', 'jobs')) AND ` + in("m", "SELECT uid FROM owners") + ") " +
+		`SELECT coalesce(b.owner, p.owner_uid), p.cluster, p.namespace, p.name, CAST(p.object AS text) FROM ` + table + ` p` + by +
+		` LEFT JOIN middle b ON b.cluster = p.cluster AND b.uid = p.owner_uid WHERE p."group" = '' AND p.version = 'v1' AND p.resource = 'pods' AND ` +
+		in("p", "SELECT uid FROM owners UNION ALL SELECT uid FROM middle") + " AND (b.uid IS NOT NULL OR p.owner_uid IN (SELECT uid FROM owners)) ORDER BY p.name" + bytes + ", p.cluster, p.namespace"
+}
+
+// ownersIndex is the index of Clusterpedia's table by which the pods of an owner are found:
+// Clusterpedia has none. Only the owner of the table can make it.
+const ownersIndex = "kairship_owners"
+
+// installOwners makes the index of owners where it is missing and may be made. Without it
+// the pods of workloads are found by reading all pods.
+func (db *DB) installOwners(ctx context.Context, s session) error {
+	if db.postgres {
+		var may bool
+		if err := s.QueryRowContext(ctx, "SELECT pg_has_role(relowner, 'USAGE') FROM pg_class WHERE oid = 'resources'::regclass").Scan(&may); err != nil || !may {
+			return err
+		}
 	}
-	return "WITH places AS (" + places + "), owners AS (" + owners + "), middle AS (" + strings.Join(between, " UNION ALL ") + ") " +
-		"SELECT coalesce(b.owner, o.owner_uid), o.cluster, o.namespace, o.name, CAST(o.object AS text) FROM (SELECT p.cluster, p.namespace, p.name, p.owner_uid, p.object FROM " + in("p", "", "v1", "pods") +
-		" AND p.owner_uid <> '') o LEFT JOIN middle b ON b.cluster = o.cluster AND b.uid = o.owner_uid WHERE b.owner IS NOT NULL OR o.owner_uid IN (SELECT uid FROM owners) ORDER BY o.name" + bytes + ", o.cluster, o.namespace"
+	_, err := s.ExecContext(ctx, "CREATE INDEX IF NOT EXISTS "+ownersIndex+" ON resources (owner_uid)")
+	return err
 }

@@ -314,6 +314,9 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 	if s.err != nil {
 		return s.err
 	}
+	if len(s.with) > 0 {
+		text = "WITH " + strings.Join(s.with, ", ") + " " + text
+	}
 	var complete bool
 	err := s.db.query(ctx, s.db.sql, func(rows *sql.Rows) error {
 		return scan(rows, []any{&complete, &at.Now, &at.Pending})
@@ -329,8 +332,8 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 	return nil
 }
 
-// noTable reports whether a statement failed because the tables, or the functions of this
-// release, do not exist yet.
+// noTable reports whether a statement failed because the tables, or the functions and indexes
+// of this release, do not exist yet.
 func noTable(err error) bool {
 	if err == nil {
 		return false
@@ -339,5 +342,5 @@ func noTable(err error) bool {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return refused.Code == undefinedTable || refused.Code == undefinedFunction || refused.Code == noSchema
 	}
-	return strings.Contains(err.Error(), "no such table")
+	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such index")
 }

@@ -155,6 +155,9 @@ func (db *DB) tables(ctx context.Context, s session) error {
 	if err := db.installReaders(ctx, s); err != nil {
 		return err
 	}
+	if err := db.installOwners(ctx, s); err != nil {
+		return fmt.Errorf("making the index of owners on the table resources: %w", err)
+	}
 	for _, statement := range db.indexes() {
 		if err := db.exec(ctx, s, statement); err != nil {
 			return fmt.Errorf("making an index: %w", err)

@@ -16,7 +16,15 @@ import (
 type statement struct {
 	db     *DB
 	values []any
-	err    error
+	// with are the definitions that it begins with.
+	with []string
+	err  error
+}
+
+// define gives what is selected a name, so that it is selected once however often it is used.
+func (s *statement) define(name, selected string) string {
+	s.with = append(s.with, name+" AS ("+selected+")")
+	return name
 }
 
 // value adds a parameter, and returns its name.
@@ -84,7 +92,7 @@ func (s *statement) where(q *Query) string {
 		and(s.among("w.scheduled", q.ScheduledTo))
 	}
 	if len(q.Images)+len(q.Words) > 0 {
-		and(s.listed("w.id", "SELECT f.id FROM kairship.workload_search f WHERE "+s.found(q)))
+		and(s.listed("w.id", "SELECT f.id FROM "+s.define("found", "SELECT f.id FROM kairship.workload_search f WHERE "+s.found(q))+" f"))
 	}
 	if q.Selector != nil {
 		requirements, _ := q.Selector.Requirements()

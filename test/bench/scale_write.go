@@ -26,7 +26,7 @@ const (
 	visiblePause = 2 * time.Millisecond
 
 	// writeRounds are with and without triggers in turns, each so long.
-	writeRounds = 5
+	writeRounds = 6
 	writeSlice  = 2 * time.Second
 	writers     = 2
 )
@@ -140,12 +140,20 @@ func (s *scaleRun) visible(ctx context.Context, w *scaleWrites) error {
 // writeRates measures how many changes of objects of all kinds can be written, with and
 // without the triggers. The projector must not run: it would repair the triggers.
 func (s *scaleRun) writeRates(ctx context.Context, w *scaleWrites) error {
-	var with, without []sample
+	type side struct {
+		statement string
+		samples   *[]sample
+	}
+	var with, without, warmUp []sample
 	for round := range writeRounds {
-		for _, one := range []struct {
-			statement string
-			samples   *[]sample
-		}{{"ENABLE", &with}, {"DISABLE", &without}} {
+		sides := []side{{"ENABLE", &with}, {"DISABLE", &without}}
+		if round%2 == 1 {
+			slices.Reverse(sides)
+		}
+		if round == 0 {
+			sides = slices.Insert(sides, 0, side{"ENABLE", &warmUp})
+		}
+		for _, one := range sides {
 			if err := s.index.exec(ctx, "ALTER TABLE resources "+one.statement+" TRIGGER USER"); err != nil {
 				return err
 			}
