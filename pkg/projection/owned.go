@@ -78,7 +78,7 @@ func podsStatement(db *DB, table, of string) string {
 	return "WITH places AS (" + places + "), owners AS (" + owners + "), " +
 		// Those that stand between a workload and its pods.
 		`middle AS (SELECT m.cluster, m.uid, m.owner_uid AS owner FROM ` + table + ` m` + by +
-		` WHERE (m."group", m.version, m.resource) IN (VALUES ('apps', 'v1', 'replicasets'), ('batch', 'v1', 'jobs')) AND ` + in("m", "SELECT uid FROM owners") + ") " +
+		` WHERE (m."group" = 'apps' AND m.resource = 'replicasets' OR m."group" = 'batch' AND m.resource = 'jobs') AND m.version = 'v1' AND ` + in("m", "SELECT uid FROM owners") + ") " +
 		`SELECT coalesce(b.owner, p.owner_uid), p.cluster, p.namespace, p.name, CAST(p.object AS text) FROM ` + table + ` p` + by +
 		` LEFT JOIN middle b ON b.cluster = p.cluster AND b.uid = p.owner_uid WHERE p."group" = '' AND p.version = 'v1' AND p.resource = 'pods' AND ` +
 		in("p", "SELECT uid FROM owners UNION ALL SELECT uid FROM middle") + " AND (b.uid IS NOT NULL OR p.owner_uid IN (SELECT uid FROM owners)) ORDER BY p.name" + bytes + ", p.cluster, p.namespace"
