@@ -97,6 +97,22 @@ func (db *DB) installOwners(ctx context.Context, s session) error {
 			return err
 		}
 	}
-	_, err := s.ExecContext(ctx, "CREATE INDEX IF NOT EXISTS "+ownersIndex+" ON resources (owner_uid)")
+	_, err := s.ExecContext(ctx, createOwners)
 	return err
+}
+
+const createOwners = "CREATE INDEX IF NOT EXISTS " + ownersIndex + " ON resources (owner_uid)"
+
+// Lacking returns the statement that the owner of Clusterpedia's table has to run so that pods
+// are found fast; empty when it has been run.
+func (db *DB) Lacking(ctx context.Context) (statement string, err error) {
+	if !db.postgres {
+		return "", nil
+	}
+	var found bool
+	err = db.sql.QueryRowContext(ctx, "SELECT count(*) > 0 FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'resources'::regclass AND c.relname = $1", ownersIndex).Scan(&found)
+	if found || err != nil {
+		return "", err
+	}
+	return createOwners, nil
 }

@@ -257,6 +257,16 @@ func TestRights(t *testing.T) {
 	if found, err := reader.Objects(t.Context(), projection.Whole, []projection.ResourceKey{read, secret}); err != nil || len(found) != 1 || found[0].ResourceKey != read {
 		t.Errorf("the reader reads %+v, %v; want the deployment and no secret", found, err)
 	}
+	lacks := func(want bool) {
+		t.Helper()
+		if statement, err := db.Lacking(t.Context()); err != nil || (statement != "") != want {
+			t.Errorf("the projector lacks %q, %v; want %v", statement, err, want)
+		}
+	}
+	lacks(false)
+	index.Exec(t, "DROP INDEX kairship_owners")
+	install(t, db) // Which is not its right to make again.
+	lacks(true)
 	may("kairship", "DELETE FROM resources", "UPDATE resources SET name = ''")
 	may("kairship_reader", "SELECT 1 FROM public.resources", "DELETE FROM kairship.workload", "INSERT INTO kairship.outbox DEFAULT VALUES", "CREATE TABLE kairship.mine ()")
 }

@@ -27,6 +27,13 @@ func (p *Projector) Run(ctx context.Context) error {
 	if err := p.DB.Install(ctx); err != nil {
 		return err
 	}
+	lacking, err := p.DB.Lacking(ctx)
+	if err != nil {
+		return err
+	}
+	if lacking != "" {
+		p.Log.Info("Pods of workloads are found slowly, because the projector may not make an index on Clusterpedia's table: have the table's owner run a statement", "statement", lacking)
+	}
 	wait := shortestPause
 	var nextLook time.Time
 	for nextCheck := time.Now().Add(p.CheckInterval); ; {
