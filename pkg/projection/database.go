@@ -20,11 +20,13 @@ const maxConnections = 3
 
 // limits bound a connection to PostgreSQL, so that a projector that is frozen, or waits
 // for a lock, holds up neither the collector nor another projector. A DSN may set others.
+// Nothing is compiled: of statements of milliseconds, that takes most of the time.
 var limits = map[string]string{
 	"application_name":                    "kairship",
 	"statement_timeout":                   "60s",
 	"lock_timeout":                        "5s",
 	"idle_in_transaction_session_timeout": "30s",
+	"jit":                                 "off",
 }
 
 // DB is the database of the index.
