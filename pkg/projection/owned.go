@@ -101,7 +101,8 @@ func (db *DB) installOwners(ctx context.Context, s session) error {
 	return err
 }
 
-const createOwners = "CREATE INDEX IF NOT EXISTS " + ownersIndex + " ON resources (owner_uid)"
+// It has the kind as well, else PostgreSQL may read all pods of Clusterpedia's index of kinds beside it.
+const createOwners = "CREATE INDEX IF NOT EXISTS " + ownersIndex + ` ON resources (owner_uid, "group", version, resource)`
 
 // Lacking returns the statement that the owner of Clusterpedia's table has to run so that pods
 // are found fast; empty when it has been run.

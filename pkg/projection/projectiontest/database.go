@@ -36,8 +36,15 @@ const (
 		`"cluster" varchar(253) NOT NULL,"namespace" varchar(253) NOT NULL,"name" varchar(253) NOT NULL,"owner_uid" varchar(36) NOT NULL DEFAULT '',"uid" varchar(36) NOT NULL,` +
 		`"resource_version" varchar(30) NOT NULL,"object" JSONB NOT NULL,"events" JSONB,"event_resource_versions" JSONB,"created_at" timestamptz NOT NULL,` +
 		`"synced_at" timestamptz NOT NULL,"deleted_at" timestamptz,PRIMARY KEY ("id"))`
-	unique = `CREATE UNIQUE INDEX uni_group_version_resource_cluster_namespace_name ON resources ("group", version, resource, cluster, namespace, name)`
 )
+
+// indexes are those that Clusterpedia makes.
+var indexes = []string{
+	`CREATE UNIQUE INDEX uni_group_version_resource_cluster_namespace_name ON resources ("group", version, resource, cluster, namespace, name)`,
+	`CREATE INDEX idx_cluster ON resources (cluster)`,
+	`CREATE INDEX idx_group_version_resource_namespace_name ON resources ("group", version, resource, namespace, name)`,
+	`CREATE INDEX idx_group_version_resource_name ON resources ("group", version, resource, name)`,
+}
 
 // Each runs a test on both databases.
 func Each(t *testing.T, test func(t *testing.T, db *Database)) {
@@ -86,7 +93,7 @@ func open(t testing.TB, driver, dsn string) *sql.DB {
 
 func prepare(t testing.TB, db *sql.DB, table string) {
 	t.Helper()
-	for _, statement := range []string{table, unique} {
+	for _, statement := range append([]string{table}, indexes...) {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
