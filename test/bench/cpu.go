@@ -1,14 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // cpuMeter tells how much CPU time the processes between a client and the
@@ -42,31 +41,23 @@ func (f *fleet) pid(process string) int {
 		StartTicks uint64 `json:"startTicks"`
 	}
 	// Another process may have the ID by now.
-	if json.Unmarshal(raw, &record) != nil || record.StartTicks != startOf(record.PID) {
+	if json.Unmarshal(raw, &record) != nil || record.StartTicks != statOf(record.PID).Starttime {
 		return 0
 	}
 	return record.PID
 }
 
-// startOf is when a process started, in the ticks of the machine; 0 where there is none.
-func startOf(pid int) uint64 {
-	const afterName = 22 - 3
-	fields := statOf(pid)
-	if len(fields) <= afterName {
-		return 0
-	}
-	n, _ := strconv.ParseUint(string(fields[afterName]), 10, 64)
-	return n
-}
-
-// statOf are the fields of a process's stat after its name.
-func statOf(pid int) [][]byte {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// statOf reads what the kernel shows of a process; the zero value where there is none.
+func statOf(pid int) procfs.ProcStat {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return nil
+		return procfs.ProcStat{}
 	}
-	// The second field is the name in parentheses and may hold spaces.
-	return bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+	s, err := p.Stat()
+	if err != nil {
+		return procfs.ProcStat{}
+	}
+	return s
 }
 
 func (m cpuMeter) read() cpuTimes {
@@ -80,17 +71,7 @@ func (m cpuMeter) read() cpuTimes {
 
 // cpuTimeOf reads the user and system time of a process; 0 where there is none.
 func cpuTimeOf(pid int) time.Duration {
-	fields := statOf(pid)
-	const utime, stime, tick = 11, 12, 10 * time.Millisecond
-	if len(fields) <= stime {
-		return 0
-	}
-	var total time.Duration
-	for _, field := range [][]byte{fields[utime], fields[stime]} {
-		n, _ := strconv.ParseInt(string(field), 10, 64)
-		total += time.Duration(n) * tick
-	}
-	return total
+	return time.Duration(statOf(pid).CPUTime() * float64(time.Second))
 }
 
 func (t cpuTimes) minus(o cpuTimes) cpuTimes {

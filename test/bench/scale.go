@@ -7,11 +7,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
+	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
@@ -202,8 +201,8 @@ func (f *fleet) end(ctx context.Context, name string) error {
 	}
 	const most = 30 * time.Second
 	err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, most, true, func(context.Context) (bool, error) {
-		fields := statOf(pid)
-		return len(fields) == 0 || string(fields[0]) == "Z", nil
+		state := statOf(pid).State
+		return state == "" || state == "Z", nil
 	})
 	if err != nil {
 		return fmt.Errorf("%s did not end within %s: %w", name, most, err)
@@ -213,16 +212,10 @@ func (f *fleet) end(ctx context.Context, name string) error {
 
 // peakMemory is the most that a process has held, in MiB.
 func peakMemory(pid int) (float64, error) {
-	file := fmt.Sprintf("/proc/%d/status", pid)
-	text, err := os.ReadFile(file)
+	p, err := procfs.NewProc(pid)
 	if err != nil {
 		return 0, err
 	}
-	for line := range strings.Lines(string(text)) {
-		if value, is := strings.CutPrefix(line, "VmHWM:"); is {
-			kib, err := strconv.Atoi(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")))
-			return float64(kib) / 1024, err
-		}
-	}
-	return 0, fmt.Errorf("%s has no VmHWM", file)
+	status, err := p.NewStatus()
+	return float64(status.VmHWM) / (1 << 20), err
 }

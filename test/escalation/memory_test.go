@@ -8,13 +8,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/prometheus/procfs"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -115,22 +114,20 @@ func memoryLimit(t *testing.T) int64 {
 // occupied since.
 func peak(t *testing.T, on *fleet.Fleet) func() int64 {
 	t.Helper()
-	proc := fmt.Sprint("/proc/", on.PID(t, "kairship-apiserver"))
-	if err := os.WriteFile(proc+"/clear_refs", []byte("5"), 0); err != nil {
+	pid := on.PID(t, "kairship-apiserver")
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil {
 		t.Fatal(err)
 	}
-	most := regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
+	p, err := procfs.NewProc(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
 	return func() int64 {
-		raw, err := os.ReadFile(proc + "/status")
-		found := most.FindSubmatch(raw)
-		if err != nil || found == nil {
+		status, err := p.NewStatus()
+		if err != nil || status.VmHWM == 0 {
 			t.Fatalf("the apiserver does not run: %v", err)
 		}
-		n, err := strconv.ParseInt(string(found[1]), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return n << 10
+		return int64(status.VmHWM)
 	}
 }
 

@@ -1,13 +1,10 @@
 package fleet
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -92,18 +89,9 @@ func (f *Fleet) Usage(t testing.TB, process string) (cpu time.Duration, memory i
 // UsageOf is the same of any process.
 func UsageOf(t testing.TB, pid int) (cpu time.Duration, memory int64) {
 	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	stat, err := statOf(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Fields 14, 15 and 24 of the file, counted after the name.
-	const afterName, ticksPerSecond = 3, 100
-	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
-	var user, system, pages int64
-	for index, into := range map[int]*int64{14: &user, 15: &system, 24: &pages} {
-		if _, err := fmt.Sscan(string(fields[index-afterName]), into); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return time.Duration(user+system) * time.Second / ticksPerSecond, pages * int64(os.Getpagesize())
+	return time.Duration(stat.CPUTime() * float64(time.Second)), int64(stat.ResidentMemory())
 }

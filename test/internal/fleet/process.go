@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
 // stopsWithin bounds how long the threads of a process take to stop.
@@ -44,13 +45,13 @@ func (f *Fleet) running(t testing.TB, name string) (pid int, err error) {
 	if err := json.Unmarshal(raw, &r); err != nil {
 		t.Fatalf("reading the record of %s: %v", name, err)
 	}
-	started, err := startTicks(r.PID)
+	stat, err := statOf(r.PID)
 	switch {
 	case err != nil:
 		return 0, err
-	case started != r.StartTicks:
+	case stat.Starttime != r.StartTicks:
 		return 0, fmt.Errorf("process %d is another one", r.PID)
-	case state(r.PID) == "":
+	case stat.State == "Z":
 		return 0, fmt.Errorf("process %d has ended", r.PID)
 	}
 	return r.PID, nil
@@ -73,31 +74,27 @@ func (f *Fleet) Ended(t testing.TB) []string {
 	return ended
 }
 
-// startTicks is when a process started: field 22 of its stat, counted after the
-// name, which may hold anything.
-func startTicks(pid int) (uint64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+// statOf reads what the kernel shows of a process.
+func statOf(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return 0, err
+		return procfs.ProcStat{}, err
 	}
-	const afterName = 22 - 3
-	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
-	if len(fields) <= afterName {
-		return 0, fmt.Errorf("/proc/%d/stat is too short", pid)
-	}
-	var ticks uint64
-	_, err = fmt.Sscan(string(fields[afterName]), &ticks)
-	return ticks, err
+	return p.Stat()
 }
 
 // Args is the command line of one of the fleet's processes.
 func (f *Fleet) Args(t testing.TB, name string) []string {
 	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", f.PID(t, name)))
+	p, err := procfs.NewProc(f.PID(t, name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return strings.Split(strings.TrimRight(string(raw), "\x00"), "\x00")
+	args, err := p.CmdLine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return args
 }
 
 // Signal sends a signal to one of the fleet's processes.
@@ -134,27 +131,17 @@ func (f *Fleet) End(t testing.TB, name string, signal syscall.Signal) {
 // Gone waits until a process has ended, by itself or otherwise.
 func (f *Fleet) Gone(t testing.TB, name string, pid int, within time.Duration) {
 	t.Helper()
-	for deadline := time.Now().Add(within); state(pid) != ""; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(within); runs(pid); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s did not end within %s", name, within)
 		}
 	}
 }
 
-// state returns the state of a process as the kernel has it, empty after its end.
-func state(pid int) string { return stateIn(fmt.Sprintf("/proc/%d/stat", pid)) }
-
-// stateIn reads the state of a process or thread from its file stat.
-func stateIn(file string) string {
-	raw, err := os.ReadFile(file)
-	if err != nil {
-		return ""
-	}
-	fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
-	if len(fields) == 0 || string(fields[0]) == "Z" {
-		return ""
-	}
-	return string(fields[0])
+// runs reports whether a process has not ended.
+func runs(pid int) bool {
+	stat, err := statOf(pid)
+	return err == nil && stat.State != "Z"
 }
 
 // Freeze stops a process without ending it: its port stays open, and nothing
@@ -176,12 +163,12 @@ func (f *Fleet) Freeze(t testing.TB, name string) (thaw func()) {
 
 // stopped reports whether all threads of a process are stopped.
 func stopped(pid int) bool {
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	threads, err := procfs.AllThreads(pid)
 	if err != nil || len(threads) == 0 {
 		return false
 	}
 	for _, thread := range threads {
-		if state := stateIn(thread); state != "T" && state != "" {
+		if stat, err := thread.Stat(); err == nil && stat.State != "T" && stat.State != "Z" {
 			return false
 		}
 	}

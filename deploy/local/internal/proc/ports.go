@@ -48,7 +48,7 @@ func PortFree(port int) (bool, error) {
 func PortHolder(port int) Holder {
 	inodes := map[string]bool{}
 	for _, table := range []string{"tcp", "tcp6"} {
-		content, err := os.ReadFile(filepath.Join(procRoot, "net", table))
+		content, err := os.ReadFile("/proc/net/" + table)
 		if err == nil {
 			for _, inode := range listeningInodes(string(content), port) {
 				inodes[inode] = true
@@ -58,7 +58,7 @@ func PortHolder(port int) Holder {
 	if len(inodes) == 0 {
 		return Holder{}
 	}
-	sockets, _ := filepath.Glob(procRoot + "/[0-9]*/fd/*")
+	sockets, _ := filepath.Glob("/proc/[0-9]*/fd/*")
 	for _, fd := range sockets {
 		target, err := os.Readlink(fd)
 		if err != nil {

@@ -1,76 +1,42 @@
 package proc
 
 import (
-	"bytes"
-	"fmt"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/prometheus/procfs"
 )
 
-// procRoot is where the kernel shows its processes.
-const procRoot = "/proc"
-
-// stat is what the fleet needs of /proc/<pid>/stat.
-type stat struct {
-	state      byte // R, S, D, Z (a zombie: dead, not yet waited for), ...
-	startTicks uint64
-	rssPages   uint64
-}
-
-// parseStat reads the one line of /proc/<pid>/stat. The second field is the program's name in
-// parentheses and may contain anything, so counting begins behind the last parenthesis.
-func parseStat(line string) (stat, error) {
-	end := strings.LastIndexByte(line, ')')
-	if end < 0 {
-		return stat{}, fmt.Errorf("no program name in %q", line)
-	}
-	fields := strings.Fields(line[end+1:]) // the first is field 3, the state
-	if len(fields) < 22 {
-		return stat{}, fmt.Errorf("%d fields behind the program name in %q, want at least 22", len(fields), line)
-	}
-	start, err := strconv.ParseUint(fields[19], 10, 64)
+// stat reads what the kernel shows of a process.
+func stat(pid int) (procfs.ProcStat, error) {
+	p, err := procfs.NewProc(pid)
 	if err != nil {
-		return stat{}, fmt.Errorf("start time: %w", err)
+		return procfs.ProcStat{}, err
 	}
-	rss, err := strconv.ParseUint(fields[21], 10, 64)
-	if err != nil {
-		return stat{}, fmt.Errorf("resident pages: %w", err)
-	}
-	return stat{state: fields[0][0], startTicks: start, rssPages: rss}, nil
-}
-
-func readStat(pid int) (stat, error) {
-	line, err := os.ReadFile(fmt.Sprintf("%s/%d/stat", procRoot, pid))
-	if err != nil {
-		return stat{}, err
-	}
-	return parseStat(string(line))
+	return p.Stat()
 }
 
 // cmdline returns the arguments of a process; none for a kernel thread or a zombie.
 func cmdline(pid int) []string {
-	content, err := os.ReadFile(fmt.Sprintf("%s/%d/cmdline", procRoot, pid))
-	if err != nil || len(content) == 0 {
+	p, err := procfs.NewProc(pid)
+	if err != nil {
 		return nil
 	}
-	var args []string
-	for arg := range bytes.SplitSeq(bytes.TrimRight(content, "\x00"), []byte{0}) {
-		args = append(args, string(arg))
+	args, err := p.CmdLine()
+	if err != nil {
+		return nil
 	}
 	return args
 }
 
 // same decides whether what the kernel shows under a pid is the recorded process.
-func same(record Record, s stat, args []string) bool {
-	return s.state != 'Z' && s.state != 'X' && s.startTicks == record.StartTicks && len(args) > 0 && args[0] == record.Program
+func same(record Record, s procfs.ProcStat, args []string) bool {
+	return s.State != "Z" && s.State != "X" && s.Starttime == record.StartTicks && len(args) > 0 && args[0] == record.Program
 }
 
 // Alive says whether the recorded process runs.
 func Alive(record Record) bool {
-	s, err := readStat(record.PID)
+	s, err := stat(record.PID)
 	return err == nil && same(record, s, cmdline(record.PID))
 }
 
@@ -84,12 +50,12 @@ type Usage struct {
 
 // UsageOf measures a recorded process.
 func UsageOf(record Record) (Usage, error) {
-	s, err := readStat(record.PID)
+	s, err := stat(record.PID)
 	if err != nil {
 		return Usage{}, err
 	}
 	return Usage{
-		RSS:      s.rssPages * uint64(os.Getpagesize()), //nolint:gosec // a page has a positive size
+		RSS:      uint64(s.ResidentMemory()), //nolint:gosec // No process has less than nothing.
 		Uptime:   time.Since(record.Started),
 		Outdated: outdated(record),
 	}, nil
@@ -97,8 +63,12 @@ func UsageOf(record Record) (Usage, error) {
 
 // outdated compares the file that a process runs with the one that a start would run now.
 func outdated(record Record) bool {
-	runs, err := os.Readlink(fmt.Sprintf("%s/%d/exe", procRoot, record.PID))
+	p, err := procfs.NewProc(record.PID)
 	if err != nil {
+		return false // The process has ended.
+	}
+	runs, err := p.Executable()
+	if err != nil || runs == "" {
 		return false // another user's process
 	}
 	would, err := filepath.EvalSymlinks(record.Program)

@@ -1,44 +1,53 @@
 package proc
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/procfs"
 )
 
-func TestParseStat(t *testing.T) {
-	// 52 fields, as proc(5) numbers them: the third is the state, the 22nd the start time, the 24th
-	// the resident pages.
-	tail := " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 987654 20 4321 22 23"
-	for name, tc := range map[string]struct {
-		line string
-		want stat
-		err  string
-	}{
-		"an ordinary name":          {"12 (etcd)" + tail, stat{'S', 987654, 4321}, ""},
-		"a name with spaces":        {"12 (tmux: server)" + tail, stat{'S', 987654, 4321}, ""},
-		"a name with a parenthesis": {"12 (a) R (b)" + tail, stat{'S', 987654, 4321}, ""},
-		"a zombie":                  {"12 (etcd)" + strings.Replace(tail, "S", "Z", 1), stat{'Z', 987654, 4321}, ""},
-		"not a stat line":           {"etcd", stat{}, "no program name"},
-		"cut off":                   {"12 (etcd) S 1 2", stat{}, "3 fields"},
-		"no number":                 {"12 (etcd)" + strings.Replace(tail, "987654", "x", 1), stat{}, "start time"},
+func TestStatOfAnyName(t *testing.T) {
+	program, err := os.ReadFile("/bin/sleep")
+	if err != nil {
+		t.Skip("no /bin/sleep to copy")
+	}
+	for name, reason := range map[string]string{
+		"etcd":         "an ordinary name",
+		"tmux: server": "a name with spaces",
+		"a) R (b":      "a name with parentheses, which stand around it in the kernel's line",
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := parseStat(tc.line)
-			if tc.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tc.err) {
-					t.Fatalf("error %v, want one that says %q", err, tc.err)
-				}
-				return
+			dir := t.TempDir()
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, program, 0o755); err != nil {
+				t.Fatal(err)
 			}
+			records := Records{Dir: filepath.Join(dir, "pids")}
+			p, err := Start(Command{Name: "sleep", Path: path, Args: []string{"60"}, Log: filepath.Join(dir, "log")}, records)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(stat{})); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
+			t.Cleanup(func() { _ = Signal(p.Record, syscall.SIGKILL); <-p.Exited })
+			// Its arguments are there a moment after it was started.
+			for deadline := time.Now().Add(10 * time.Second); !Alive(p.Record); time.Sleep(5 * time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatalf("the process is not found again: %s", reason)
+				}
 			}
 		})
+	}
+}
+
+func TestUsage(t *testing.T) {
+	usage, err := UsageOf(Record{PID: os.Getpid()})
+	if err != nil || usage.RSS == 0 || usage.RSS%uint64(os.Getpagesize()) != 0 {
+		t.Errorf("UsageOf this test = %+v, %v; want whole pages of memory", usage, err)
 	}
 }
 
@@ -46,15 +55,15 @@ func TestSame(t *testing.T) {
 	record := Record{PID: 12, StartTicks: 100, Program: "/bin/etcd"}
 	for _, tc := range []struct {
 		reason string
-		stat   stat
+		stat   procfs.ProcStat
 		args   []string
 		want   bool
 	}{
-		{"it is the process", stat{state: 'S', startTicks: 100}, []string{"/bin/etcd", "--x"}, true},
-		{"the pid was given to a later process", stat{state: 'S', startTicks: 101}, []string{"/bin/etcd"}, false},
-		{"a zombie has ended, whatever its entry says", stat{state: 'Z', startTicks: 100}, []string{"/bin/etcd"}, false},
-		{"another program at the same tick, after a reboot", stat{state: 'S', startTicks: 100}, []string{"/bin/sh"}, false},
-		{"no arguments can be read: a kernel thread, or just gone", stat{state: 'S', startTicks: 100}, nil, false},
+		{"it is the process", procfs.ProcStat{State: "S", Starttime: 100}, []string{"/bin/etcd", "--x"}, true},
+		{"the pid was given to a later process", procfs.ProcStat{State: "S", Starttime: 101}, []string{"/bin/etcd"}, false},
+		{"a zombie has ended, whatever its entry says", procfs.ProcStat{State: "Z", Starttime: 100}, []string{"/bin/etcd"}, false},
+		{"another program at the same tick, after a reboot", procfs.ProcStat{State: "S", Starttime: 100}, []string{"/bin/sh"}, false},
+		{"no arguments can be read: a kernel thread, or just gone", procfs.ProcStat{State: "S", Starttime: 100}, nil, false},
 	} {
 		if got := same(record, tc.stat, tc.args); got != tc.want {
 			t.Errorf("same = %t, want %t: %s", got, tc.want, tc.reason)

@@ -60,14 +60,14 @@ func Start(command Command, records Records) (*Process, error) {
 		return nil, fmt.Errorf("starting %s: %w", command.Name, err)
 	}
 	// The child is not waited for yet, so its entry in /proc exists even when it has died already.
-	s, err := readStat(cmd.Process.Pid)
+	s, err := stat(cmd.Process.Pid)
 	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		return nil, fmt.Errorf("recording %s: %w", command.Name, err)
 	}
 	p := &Process{
-		Record: Record{Name: command.Name, PID: cmd.Process.Pid, StartTicks: s.startTicks, Program: command.Path, Started: time.Now()},
+		Record: Record{Name: command.Name, PID: cmd.Process.Pid, StartTicks: s.Starttime, Program: command.Path, Started: time.Now()},
 		Exited: make(chan struct{}),
 	}
 	if err := records.Save(p.Record); err != nil {
