@@ -4,6 +4,7 @@
 package pki
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -18,10 +19,16 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // validity is long: a fleet is thrown away rather than renewed.
 const validity = 10 * 365 * 24 * time.Hour
+
+// clockSkew is how far clocks of containers may lag.
+const clockSkew = time.Hour
 
 // Identity is a client certificate: its user and its groups.
 type Identity struct {
@@ -100,36 +107,27 @@ func (c Cluster) CA() ([]byte, error) { return os.ReadFile(c.File("ca.crt")) }
 
 type authority struct {
 	certificate *x509.Certificate
-	key         *ecdsa.PrivateKey
+	key         crypto.Signer
 }
 
 // authority loads a certificate authority, or makes it when its files are missing.
 func (c Cluster) authority(file, name string) (authority, error) {
-	crtPEM, err := os.ReadFile(c.File(file + ".crt"))
+	certificates, err := cert.CertsFromFile(c.File(file + ".crt"))
 	if errors.Is(err, fs.ErrNotExist) && name != "" {
 		return c.newAuthority(file, name)
 	}
+	var key any
+	if err == nil {
+		key, err = keyutil.PrivateKeyFromFile(c.File(file + ".key"))
+	}
 	if err != nil {
-		return authority{}, err
+		return authority{}, fmt.Errorf("%w: remove %s to have new certificates made", err, c.Dir)
 	}
-	keyPEM, err := os.ReadFile(c.File(file + ".key"))
-	if err != nil {
-		return authority{}, err
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return authority{}, fmt.Errorf("%s.key holds a key that cannot sign", c.File(file))
 	}
-	crtBlock, _ := pem.Decode(crtPEM)
-	keyBlock, _ := pem.Decode(keyPEM)
-	if crtBlock == nil || keyBlock == nil {
-		return authority{}, fmt.Errorf("%s.crt or .key holds no PEM: remove %s to have new certificates made", c.File(file), c.Dir)
-	}
-	certificate, err := x509.ParseCertificate(crtBlock.Bytes)
-	if err != nil {
-		return authority{}, fmt.Errorf("%s.crt: %w", c.File(file), err)
-	}
-	key, err := x509.ParseECPrivateKey(keyBlock.Bytes)
-	if err != nil {
-		return authority{}, fmt.Errorf("%s.key: %w", c.File(file), err)
-	}
-	return authority{certificate, key}, nil
+	return authority{certificates[0], signer}, nil
 }
 
 func (c Cluster) newAuthority(file, name string) (authority, error) {
@@ -137,18 +135,11 @@ func (c Cluster) newAuthority(file, name string) (authority, error) {
 	if err != nil {
 		return authority{}, err
 	}
-	t := template(name, nil)
-	t.IsCA, t.BasicConstraintsValid = true, true
-	t.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature | x509.KeyUsageCRLSign
-	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
+	certificate, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name, NotBefore: time.Now().Add(-clockSkew)}, key)
 	if err != nil {
 		return authority{}, err
 	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		return authority{}, err
-	}
-	return authority{certificate, key}, c.write(file, der, key)
+	return authority{certificate, key}, c.write(file, certificate, key)
 }
 
 // issue signs a certificate unless its file exists.
@@ -164,22 +155,23 @@ func (c Cluster) issue(file string, by authority, t *x509.Certificate) error {
 	if err != nil {
 		return err
 	}
-	return c.write(file, der, key)
+	return c.write(file, &x509.Certificate{Raw: der}, key)
 }
 
 // write stores a certificate and its key; the key first, so that a certificate that exists is usable.
-func (c Cluster) write(file string, der []byte, key *ecdsa.PrivateKey) error {
-	if err := os.MkdirAll(filepath.Dir(c.File(file)), 0o700); err != nil {
-		return err
-	}
-	keyDER, err := x509.MarshalECPrivateKey(key)
+func (c Cluster) write(file string, certificate *x509.Certificate, key *ecdsa.PrivateKey) error {
+	private, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.File(file+".key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: keyDER}), 0o600); err != nil {
+	if err := keyutil.WriteKey(c.File(file+".key"), private); err != nil {
 		return err
 	}
-	return os.WriteFile(c.File(file+".crt"), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644)
+	public, err := cert.EncodeCertificates(certificate)
+	if err != nil {
+		return err
+	}
+	return cert.WriteCert(c.File(file+".crt"), public)
 }
 
 func (c Cluster) serviceAccountKeys() error {
@@ -190,7 +182,7 @@ func (c Cluster) serviceAccountKeys() error {
 	if err != nil {
 		return err
 	}
-	private, err := x509.MarshalECPrivateKey(key)
+	private, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return err
 	}
@@ -198,7 +190,7 @@ func (c Cluster) serviceAccountKeys() error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.File("sa.key"), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}), 0o600); err != nil {
+	if err := keyutil.WriteKey(c.File("sa.key"), private); err != nil {
 		return err
 	}
 	return os.WriteFile(c.File("sa.pub"), pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public}), 0o644)
@@ -213,7 +205,7 @@ func template(name string, groups []string, usages ...x509.ExtKeyUsage) *x509.Ce
 	return &x509.Certificate{
 		SerialNumber: serial,
 		Subject:      pkix.Name{CommonName: name, Organization: groups},
-		NotBefore:    now.Add(-time.Hour), // clocks of containers lag
+		NotBefore:    now.Add(-clockSkew),
 		NotAfter:     now.Add(validity),
 		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
 		ExtKeyUsage:  usages,
