@@ -32,6 +32,34 @@ func NewLive(cluster string, manifest map[string]any, at time.Time) (*Object, er
 	return &Object{Cluster: cluster, APIVersion: known.APIVersion, Kind: known.Kind, Meta: known.Meta, raw: raw, live: at}, nil
 }
 
+// NewListed makes an Object of an item of a list that a cluster itself answered with, of
+// which this much was asked for. Such items do not say their kind, or say that of a list of
+// metadata.
+func NewListed(cluster string, t Type, item json.RawMessage, detail Detail, at time.Time) (*Object, error) {
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(item, &fields); err != nil {
+		return nil, err
+	}
+	o := &Object{Cluster: cluster, APIVersion: t.GroupVersionResource().GroupVersion().String(), Kind: t.Kind, detail: detail, live: at}
+	if err := json.Unmarshal(fields["metadata"], &o.Meta); err != nil {
+		return nil, err
+	}
+	o.Meta.ManagedFields = nil
+	if detail == Metadata {
+		clear(fields)
+	}
+	for name, value := range map[string]any{"apiVersion": o.APIVersion, "kind": o.Kind, "metadata": o.Meta} {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		fields[name] = raw
+	}
+	var err error
+	o.raw, err = json.Marshal(fields)
+	return o, err
+}
+
 // Live tells when the object was read from its cluster itself; false for one that
 // comes from the index.
 func (o *Object) Live() (time.Time, bool) { return o.live, !o.live.IsZero() }

@@ -290,6 +290,9 @@ type Page struct {
 	// AsOf is the moment whose state a projected list shows at least; zero for others,
 	// which show what the index has.
 	AsOf time.Time
+	// ReadAt is the moment from which on the cluster itself was asked for the whole page;
+	// zero for a page of the index.
+	ReadAt time.Time
 	// End is where a projected list ended; nil for an empty one. The last object of the
 	// page may be before it, because objects that are gone since are left out.
 	End *Position

@@ -69,6 +69,15 @@ func (c *catalogue) get(ctx context.Context, age time.Duration) (*edition, error
 	}
 }
 
+// discovery is what an instance serves, from an edition that is at most so old.
+func (c *catalogue) discovery(ctx context.Context, instance string, age time.Duration) (*Discovery, error) {
+	known, err := c.get(ctx, age)
+	if err != nil {
+		return nil, apierror.In(err, instance)
+	}
+	return &known.Discovery, nil
+}
+
 func (c *catalogue) ask() (*edition, error) {
 	number := c.editions.Load()
 	at := time.Now()
@@ -123,11 +132,12 @@ func discover(client discovery.DiscoveryInterface, at time.Time) (*edition, erro
 
 // Discovery implements Client.
 func (i *instance) Discovery(ctx context.Context) (*Discovery, error) {
-	known, err := i.catalogue.get(ctx, i.options.DiscoveryAge)
-	if err != nil {
-		return nil, apierror.In(err, i.name)
-	}
-	return &known.Discovery, nil
+	return i.catalogue.discovery(ctx, i.name, i.options.DiscoveryAge)
+}
+
+// Rediscover implements Client.
+func (i *instance) Rediscover(ctx context.Context) (*Discovery, error) {
+	return i.catalogue.discovery(ctx, i.name, rediscoverAfter)
 }
 
 // RESTMapper implements Client.

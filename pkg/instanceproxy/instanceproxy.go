@@ -46,6 +46,9 @@ type Client interface {
 	// Discovery is what the instance serves, from memory, at most
 	// Options.DiscoveryAge old.
 	Discovery(ctx context.Context) (*Discovery, error)
+	// Rediscover is Discovery that is a few seconds old at most, for a kind that is not in
+	// what is remembered, or is not served any more.
+	Rediscover(ctx context.Context) (*Discovery, error)
 	// Transport sends requests as they are: the path and the query of the URL count,
 	// its scheme and host do not. An upgrade (SPDY, WebSocket) works as with
 	// http.Transport. Credentials in the request are replaced.

@@ -56,11 +56,12 @@ func (*overTransport) Health() Health { return Health{Available: true} }
 
 // Discovery implements Client.
 func (o *overTransport) Discovery(ctx context.Context) (*Discovery, error) {
-	known, err := o.catalogue.get(ctx, o.catalogue.age)
-	if err != nil {
-		return nil, err
-	}
-	return &known.Discovery, nil
+	return o.catalogue.discovery(ctx, o.name, o.catalogue.age)
+}
+
+// Rediscover implements Client.
+func (o *overTransport) Rediscover(ctx context.Context) (*Discovery, error) {
+	return o.catalogue.discovery(ctx, o.name, rediscoverAfter)
 }
 
 // RESTMapper implements Client.

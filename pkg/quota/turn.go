@@ -12,6 +12,8 @@ const (
 	ToIndex Line = iota
 	// ToDatabase is for statements to the index's database.
 	ToDatabase
+	// ToInstance is for reads of kinds that the index does not collect.
+	ToInstance
 	lines
 )
 

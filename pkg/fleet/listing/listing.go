@@ -205,6 +205,10 @@ func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.P
 	if !r.WithCount {
 		result.Count = nil
 	}
+	if !p.ReadAt.IsZero() {
+		result.Freshness = freshness.LiveAt(p.ReadAt)
+		return result
+	}
 	result.Freshness = l.Freshness.Of(ctx, virtualClusters(r.Instances)...).AsOf(p.AsOf, l.Now())
 	if p.Live {
 		result.Freshness = result.Freshness.Overlaid()

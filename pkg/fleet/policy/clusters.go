@@ -101,7 +101,7 @@ func (c *Changes[T, S]) warnOfClusters(ctx context.Context, site *write.Site, sp
 		return nil
 	}
 	members := map[string]bool{}
-	more, err := write.Each(ctx, site, write.Listing{Kind: memberClusters, MetadataOnly: true, Paths: paths}, func(m *metav1.PartialObjectMetadata) error {
+	more, err := write.Each(ctx, site.Client(), write.Listing{Kind: memberClusters, MetadataOnly: true, Paths: paths}, func(m *metav1.PartialObjectMetadata) error {
 		members[m.Name] = true
 		return nil
 	})

@@ -210,7 +210,7 @@ func eachBinding(ctx context.Context, site *write.Site, namespace, selector stri
 // before the end.
 func each[T any](ctx context.Context, site *write.Site, l write.Listing, use *Use, found func(*T) error) error {
 	l.Paths = paths
-	more, err := write.Each(ctx, site, l, found)
+	more, err := write.Each(ctx, site.Client(), l, found)
 	use.More = use.More || more
 	return err
 }

@@ -3,10 +3,13 @@ package resource
 
 import (
 	"context"
+	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/fleet/collected"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
@@ -37,6 +40,10 @@ type Kind struct {
 	Group, Version, Resource string
 }
 
+func (k Kind) gvr() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: k.Group, Version: k.Version, Resource: k.Resource}
+}
+
 // Resource is an object of any kind.
 type Resource struct {
 	object.Object
@@ -59,13 +66,27 @@ func (r *Resource) ID() string {
 // NamespaceOrNil is its namespace; nil when it has none.
 func (r *Resource) NamespaceOrNil() *string { return object.Optional(r.Namespace()) }
 
+// Uncollected is how kinds are read that the index does not collect; *uncollected.Source is
+// one.
+type Uncollected interface {
+	// Collected returns how much of a kind of an instance the index has.
+	Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collected.State, error)
+	// Check refuses a kind that an instance does not serve.
+	Check(ctx context.Context, instance string, of schema.GroupVersionResource) error
+	// ListOne lists from the instance of the request itself.
+	ListOne(ctx context.Context, r listing.Request) (*listing.Result, error)
+}
+
 // Service reads objects of any kind.
 type Service struct {
 	lister *listing.Lister
+	live   Uncollected
 }
 
 // NewService makes a Service.
-func NewService(lister *listing.Lister) *Service { return &Service{lister: lister} }
+func NewService(lister *listing.Lister, live Uncollected) *Service {
+	return &Service{lister: lister, live: live}
+}
 
 // Get returns one object; nil when there is none of that name.
 func (s *Service) Get(ctx context.Context, instance string, of Kind, namespace *string, name string) (*Resource, error) {
@@ -86,18 +107,56 @@ func (s *Service) List(ctx context.Context, instance string, of Kind, args page.
 	if err := of.Validate(); err != nil {
 		return nil, err
 	}
-	r, err := s.lister.ListOne(ctx, request([]string{instance}, of, args, f, order, count, detail))
+	r, err := s.list(ctx, instance, of, request([]string{instance}, of, args, f, order, count, detail))
 	if err != nil {
 		return nil, err
 	}
 	return listing.Connection(r, func(o *index.Object) *Resource { return New(instance, of, o, r.Freshness) }), nil
 }
 
-// Prefetch starts reading what List will be asked for in each instance.
-func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
-	if of.Validate() == nil {
-		s.lister.Prefetch(ctx, request(instances, of, args, f, order, count, detail), nil)
+// list reads a page from where the objects are.
+func (s *Service) list(ctx context.Context, instance string, of Kind, r listing.Request) (*listing.Result, error) {
+	state, err := s.live.Collected(ctx, instance, of.gvr())
+	if err != nil {
+		return nil, err
 	}
+	if state == collected.Whole {
+		return s.lister.ListOne(ctx, r)
+	}
+	err = s.live.Check(ctx, instance, of.gvr())
+	if err == nil {
+		var live *listing.Result
+		if live, err = s.live.ListOne(ctx, r); err == nil {
+			return live, nil
+		}
+	}
+	if state == collected.Arriving && !apierror.Is(err, apierror.CodeInvalid) {
+		// The collector has only begun anew, perhaps: what it had before is true, and as old
+		// as it says. Where it had nothing, nobody knows that there is nothing.
+		if had, indexed := s.lister.ListOne(ctx, r); indexed == nil && len(had.Items) > 0 {
+			return had, nil
+		}
+	}
+	return nil, apierror.In(err, instance)
+}
+
+// Indexed reports whether the index has the objects of a kind.
+func (s *Service) Indexed(ctx context.Context, instance string, of Kind) (bool, error) {
+	state, err := s.live.Collected(ctx, instance, of.gvr())
+	return state == collected.Whole, err
+}
+
+// Prefetch starts reading what List will be asked for in each instance, where the index is
+// asked.
+func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) {
+	if of.Validate() != nil {
+		return
+	}
+	indexed := slices.DeleteFunc(slices.Clone(instances), func(name string) bool {
+		has, err := s.Indexed(ctx, name, of)
+		return err != nil || !has
+	})
+	s.lister.Prefetch(ctx, request(indexed, of, args, f, order, count, detail), nil)
 }
 
 func request(instances []string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) listing.Request {

@@ -110,6 +110,9 @@ func (s subject) of(status *metav1.Status) *apierror.Error {
 	case metav1.StatusReasonTooManyRequests:
 		return apierror.New(apierror.CodeRateLimited, "instance %q has too much to do; try again later", s.instance)
 	case metav1.StatusReasonTimeout, metav1.StatusReasonServerTimeout, metav1.StatusReasonServiceUnavailable:
+		if s.verb == http.MethodGet {
+			return apierror.New(apierror.CodeInstanceUnavailable, "instance %q does not answer about %s now; try again later", s.instance, s.kind.GroupResource())
+		}
 		return apierror.New(apierror.CodeInstanceUnavailable, "instance %q did not finish in time; whether the change was made shows in the object", s.instance)
 	default:
 		if e := s.untyped(status); e != nil {

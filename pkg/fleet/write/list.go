@@ -6,6 +6,9 @@ import (
 	"net/http"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 const (
@@ -15,8 +18,9 @@ const (
 	MostListed = 5000
 )
 
-// metadataOnly asks for lists of metadata, so that the values of Secrets are not sent.
-const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+// metadataOnly asks for lists of metadata, so that the values of Secrets are not sent. An
+// aggregated API that has no such lists sends whole objects.
+const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
 
 // Listing says which objects Each lists.
 type Listing struct {
@@ -25,15 +29,17 @@ type Listing struct {
 	Namespace string
 	// Selector is a label selector; empty for all objects.
 	Selector string
+	// Name is the name of the only object wanted; empty for all objects.
+	Name string
 	// MetadataOnly lists nothing but the metadata.
 	MetadataOnly bool
 	// Paths says which inputs errors are about.
 	Paths Paths
 }
 
-// Each calls found with the objects that the instance itself lists for the caller,
+// Each calls found with the objects that the instance itself lists for the user of ctx,
 // page by page. It reports whether it stopped before the end.
-func Each[T any](ctx context.Context, s *Site, l Listing, found func(*T) error) (more bool, err error) {
+func Each[T any](ctx context.Context, client instanceproxy.Client, l Listing, found func(*T) error) (more bool, err error) {
 	segments := []string{"apis", l.Kind.Group, l.Kind.Version}
 	if l.Kind.Group == "" {
 		segments = []string{"api", l.Kind.Version}
@@ -42,10 +48,12 @@ func Each[T any](ctx context.Context, s *Site, l Listing, found func(*T) error) 
 		segments = append(segments, "namespaces", l.Namespace)
 	}
 	segments = append(segments, l.Kind.Resource)
-	next := ""
+	options := metav1.ListOptions{LabelSelector: l.Selector, Limit: PageSize}
+	if l.Name != "" {
+		options.FieldSelector = fields.OneTermEqualSelector(metav1.ObjectNameField, l.Name).String()
+	}
 	for seen := 0; ; {
-		request := s.rest().Verb(http.MethodGet).AbsPath(segments...).
-			VersionedParams(&metav1.ListOptions{LabelSelector: l.Selector, Limit: PageSize, Continue: next}, metav1.ParameterCodec)
+		request := requests(client).Verb(http.MethodGet).AbsPath(segments...).VersionedParams(&options, metav1.ParameterCodec)
 		if l.MetadataOnly {
 			request = request.SetHeader("Accept", metadataOnly)
 		}
@@ -53,7 +61,7 @@ func Each[T any](ctx context.Context, s *Site, l Listing, found func(*T) error) 
 		raw, err := result.Raw()
 		if err != nil {
 			err = result.Error() // The reason that the instance gives in the body.
-			return false, Translate(s.Instance, err, l.Kind, http.MethodGet, l.Namespace, "", l.Paths)
+			return false, Translate(client.Instance(), err, l.Kind, http.MethodGet, l.Namespace, "", l.Paths)
 		}
 		var list struct {
 			Metadata metav1.ListMeta `json:"metadata"`
@@ -68,9 +76,9 @@ func Each[T any](ctx context.Context, s *Site, l Listing, found func(*T) error) 
 			}
 		}
 		seen += len(list.Items)
-		next = list.Metadata.Continue
-		if next == "" || seen >= MostListed {
-			return next != "", nil
+		options.Continue = list.Metadata.Continue
+		if options.Continue == "" || seen >= MostListed {
+			return options.Continue != "", nil
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
 // Options are what every write has.
@@ -122,7 +123,7 @@ func (s *Site) Delete(ctx context.Context, k Kind, namespace, name string, d Del
 // Get reads an object from the instance itself. What a write is based on must not
 // come from the index, which lags.
 func (s *Site) Get(ctx context.Context, k Kind, namespace, name string, paths Paths) (*unstructured.Unstructured, error) {
-	raw, err := answer(s.rest().Get().AbsPath(path(k, namespace, name)...).Do(ctx))
+	raw, err := answer(requests(s.client).Get().AbsPath(path(k, namespace, name)...).Do(ctx))
 	if err != nil {
 		return nil, s.translate(ctx, call{verb: http.MethodGet, kind: k, namespace: namespace, name: name, options: Options{Paths: paths}}, err)
 	}
@@ -155,9 +156,11 @@ type call struct {
 	options Options
 }
 
-// rest sends requests as they are, with the errors of Kubernetes' clients. The
+// requests sends requests as they are, with the errors of Kubernetes' clients. The
 // typed methods keep the status back, which tells what was created.
-func (s *Site) rest() rest.Interface { return s.client.Karmada().ClusterV1alpha1().RESTClient() }
+func requests(client instanceproxy.Client) rest.Interface {
+	return client.Karmada().ClusterV1alpha1().RESTClient()
+}
 
 func path(k Kind, namespace, name string) []string {
 	segments := []string{"api", k.Version}
@@ -200,7 +203,7 @@ func (s *Site) send(ctx context.Context, c call) (*Outcome, error) {
 	}
 	var status int
 	try := func() ([]byte, error) {
-		request := s.rest().Verb(c.verb).AbsPath(path(c.kind, c.namespace, name)...).SetHeader("Content-Type", contentType).Body(c.body)
+		request := requests(s.client).Verb(c.verb).AbsPath(path(c.kind, c.namespace, name)...).SetHeader("Content-Type", contentType).Body(c.body)
 		for key, values := range c.params {
 			request = request.Param(key, values[0])
 		}

@@ -84,7 +84,7 @@ func (s *Service) BlockedBy(ctx context.Context, p *MembershipPayload) (*propaga
 	for _, t := range []index.Type{index.ResourceBindings, index.ClusterResourceBindings} {
 		kind := write.Kind{GroupVersionResource: t.GroupVersionResource(), Kind: t.Kind, Namespaced: t == index.ResourceBindings}
 		// Both kinds have the same fields.
-		more, err := write.Each(ctx, site, write.Listing{Kind: kind}, func(b *workv1alpha2.ResourceBinding) error {
+		more, err := write.Each(ctx, site.Client(), write.Listing{Kind: kind}, func(b *workv1alpha2.ResourceBinding) error {
 			found.Add(&b.Spec)
 			return nil
 		})

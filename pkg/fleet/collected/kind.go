@@ -1,0 +1,63 @@
+package collected
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
+)
+
+// State is how much the index has of a kind.
+type State int
+
+const (
+	// None: the kind is not collected.
+	None State = iota
+	// Arriving: the kind is collected, and not all of it is known to be in the index.
+	Arriving
+	// Whole: the index has what there is, as far as its freshness says.
+	Whole
+)
+
+// Kind returns how much the index has of a kind of a cluster, in exactly this version. It
+// follows from what the collector does and not from what it was told to do: a cluster may
+// not serve all of that. Of a cluster that does not answer any more, the index has what
+// there was. A cluster whose name another owner took counts as Whole, so that reads of
+// it end where its objects are hidden.
+func Kind(ctx context.Context, watched client.Reader, cluster string, of schema.GroupVersionResource) (State, error) {
+	others, err := ByOthers(ctx, watched, cluster)
+	if err != nil || others {
+		return Whole, err
+	}
+	var pc pediav1alpha2.PediaCluster
+	if found, err := get(ctx, watched, cluster, &pc); err != nil || !found {
+		return None, err
+	}
+	for _, group := range pc.Status.SyncResources {
+		if group.Group != of.Group {
+			continue
+		}
+		for _, resource := range group.Resources {
+			if resource.Name != of.Resource {
+				continue
+			}
+			for i := range resource.SyncConditions {
+				if resource.SyncConditions[i].Version == of.Version {
+					return stateOf(&resource.SyncConditions[i]), nil
+				}
+			}
+		}
+	}
+	return None, nil
+}
+
+// stateOf reads the record of a kind. It is Pending before its first list in the life of a
+// collector, and in its InitialListPhase until that is stored.
+func stateOf(c *pediav1alpha2.ClusterResourceSyncCondition) State {
+	if c.Status == pediav1alpha2.ResourceSyncStatusPending || c.InitialListPhase {
+		return Arriving
+	}
+	return Whole
+}

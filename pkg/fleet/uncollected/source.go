@@ -1,0 +1,115 @@
+// Package uncollected reads what the index does not collect from the instances themselves.
+//
+// A list is asked of the instance as the caller: Kairship's permissions narrow it, as they
+// narrow questions to the index, and the instance's own RBAC decides again. All objects
+// that the instance has of the kind, at most MostObjects, are filtered, ordered and cut into
+// pages here, so that a list is the same as one of the index.
+//
+// Of Secrets, everybody who may read the rest of a namespace reads the metadata and the
+// keys, which RBAC cannot say. Kairship reads these with its own identity, and the values
+// only as the caller (secrets.go).
+package uncollected
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/access"
+	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/freshness"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/write"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
+)
+
+const (
+	// MostObjects is how many objects a list may have before it is filtered by name.
+	MostObjects = write.MostListed
+	// MostNamespaces is how many namespaces are listed one by one.
+	MostNamespaces = 20
+)
+
+var (
+	// ErrNotServed: the instance does not serve the kind.
+	ErrNotServed = errors.New("the instance does not serve the kind")
+	// ErrUnanswered: the instance answers, but not this question: it does not serve the
+	// kind, its RBAC refuses, or the answer is too large.
+	ErrUnanswered = errors.New("the instance does not answer this question")
+)
+
+// Source is the instances, as the user of a context may read them.
+type Source struct {
+	*listing.Lister
+
+	reader  *reader
+	watched client.Reader
+}
+
+// Config is what a Source is made of.
+type Config struct {
+	Clients     instanceproxy.Clients
+	Permissions access.Permissions
+	// Watched is the watch on the global cluster, which has what is collected.
+	Watched client.Reader
+	// Freshness is that of lists which exclude everything.
+	Freshness *freshness.Tracker
+	Now       func() time.Time
+}
+
+// New makes a Source.
+func New(c Config) *Source {
+	r := &reader{clients: c.Clients, access: access.New(c.Permissions), now: c.Now}
+	return &Source{
+		Lister:  &listing.Lister{Reader: access.NewReader(r, c.Permissions, instances{}), Freshness: c.Freshness, Now: c.Now},
+		reader:  r,
+		watched: c.Watched,
+	}
+}
+
+// instances are the clusters that a Source knows: the virtual ones, each by its name. It
+// does not matter what the index has under that name.
+type instances struct{}
+
+// InstanceOf implements access.Inventory.
+func (instances) InstanceOf(_ context.Context, cluster string) string {
+	return v1alpha1.InstanceOfVirtualCluster(cluster)
+}
+
+// Collected returns how much of a kind of an instance the index has.
+func (s *Source) Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collected.State, error) {
+	return collected.Kind(ctx, s.watched, v1alpha1.VirtualClusterName(instance), of)
+}
+
+// Check returns nil when an instance serves a kind, and else the refusal at the argument
+// that is wrong. Callers who may not see the instance are told nothing.
+func (s *Source) Check(ctx context.Context, instance string, of schema.GroupVersionResource) error {
+	_, visible, err := s.reader.access.Instance(ctx, instance)
+	if err != nil || !visible {
+		return err
+	}
+	client, err := s.reader.clients.Get(ctx, instance)
+	if apierror.Is(err, apierror.CodeNotFound) {
+		return nil
+	}
+	if err == nil {
+		_, err = find(ctx, client, of)
+	}
+	return apierror.In(err, instance)
+}
+
+// unanswered marks an error as ErrUnanswered.
+func unanswered(err error) error {
+	e, ok := errors.AsType[*apierror.Error](err)
+	if !ok {
+		return err
+	}
+	marked := *e
+	marked.Cause = errors.Join(ErrUnanswered, e.Cause)
+	return &marked
+}
