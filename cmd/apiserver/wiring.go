@@ -42,9 +42,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/informers"
+	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/upstream"
@@ -104,7 +106,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	tokens := newTokens(o, kube)
 	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
-	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newSettler(inventory, idx, clients))
+	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newSettler(inventory, idx, clients), clients)
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
@@ -214,7 +216,7 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 // the user of the request may see; only what says how fresh an answer is, and
 // which members and override policies the states of workloads depend on, is read
 // past that, about what may be seen.
-func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, settler *consistency.Settler) resolvers.Fleet {
+func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, settler *consistency.Settler, clients instanceproxy.Clients) resolvers.Fleet {
 	watched := access.NewWatched(inventory, permissions)
 	consistent := consistency.NewReader(read, settler)
 	lister := &listing.Lister{
@@ -234,7 +236,9 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),
-		Resources:      resource.NewService(lister),
+		Resources: resource.NewService(lister, uncollected.New(uncollected.Config{
+			Clients: clients, Permissions: permissions, Watched: inventory, Freshness: tracker, Now: time.Now,
+		})),
 	}
 }
 

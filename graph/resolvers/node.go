@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"errors"
 
 	"github.com/kairship-io/kairship/graph/model"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -12,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
@@ -44,7 +46,11 @@ var finders = map[string]struct {
 		if p[4] == "" {
 			ns = nil
 		}
-		return found(r.Fleet.Resources.Get(ctx, p[0], kindOf(p[1], p[2], p[3]), ns, p[5]))
+		object, err := r.Fleet.Resources.Get(ctx, p[0], kindOf(p[1], p[2], p[3]), ns, p[5])
+		if errors.Is(err, uncollected.ErrNotServed) {
+			return nil, nil // Its kind is gone, and so is the object.
+		}
+		return found(object, err)
 	})},
 	"PropagationPolicy": {3, inInstance(func(r *Resolver, ctx context.Context, p []string) (model.Node, error) {
 		return found(r.Fleet.Policies.Propagation.Get(ctx, p[0], p[1], p[2]))

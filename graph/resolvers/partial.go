@@ -2,11 +2,13 @@ package resolvers
 
 import (
 	"context"
+	"errors"
 
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 )
 
 // Partial answers. A part that can't be read must not cost the rest: a null in
@@ -33,6 +35,16 @@ func orEmpty[T any](ctx context.Context, c *page.Connection[T], err error) (*pag
 	}
 	graphql.AddError(ctx, err)
 	return page.Unread[T](err.Error()), nil
+}
+
+// orUnanswered is orEmpty, and takes what one of several instances has no answer to, a kind
+// that it does not serve for example, for the matter of this instance alone.
+func orUnanswered[T any](ctx context.Context, c *page.Connection[T], err error) (*page.Connection[T], error) {
+	if errors.Is(err, uncollected.ErrUnanswered) && insideList(graphql.GetPath(ctx)) {
+		graphql.AddError(ctx, err)
+		return page.Unread[T](err.Error()), nil
+	}
+	return orEmpty(ctx, c, err)
 }
 
 // orElse answers with another value when the right one can't be read now.

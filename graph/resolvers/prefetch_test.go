@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/vektah/gqlparser/v2/ast"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
+	"github.com/kairship-io/kairship/pkg/fleet/collected"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -113,8 +115,15 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: membercluster.NewService(lister), Namespaces: namespace.NewService(lister),
 		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewRoster(r, clock)), Bindings: binding.NewService(lister),
-		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister),
+		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister, allCollected{}),
 	}}
+}
+
+// allCollected says that the index has everything.
+type allCollected struct{ resource.Uncollected }
+
+func (allCollected) Collected(context.Context, string, schema.GroupVersionResource) (collected.State, error) {
+	return collected.Whole, nil
 }
 
 // sensible makes arguments of literals that are not refused.

@@ -32,7 +32,7 @@ func (r *instanceResolver) Resources(ctx context.Context, obj *instance.Instance
 		}
 		warnOfNamespaces(ctx, r.Resolver, c, []string{obj.Name}, argument, filter.Namespaces)
 	}
-	return orEmpty(ctx, c, err)
+	return orUnanswered(ctx, c, err)
 }
 
 func (r *resourceResolver) Instance(ctx context.Context, obj *resource.Resource) (*instance.Instance, error) {

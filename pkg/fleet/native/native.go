@@ -42,6 +42,11 @@ func NewService(resources *resource.Service, scope func(context.Context) context
 	return &Service{resources: resources, scope: scope}
 }
 
+// Has reports whether the index has the objects of a kind.
+func (s *Service) Has(ctx context.Context, instance string, of schema.GroupVersionResource) (bool, error) {
+	return s.resources.Indexed(ctx, instance, kind(of))
+}
+
 // Get reads one object; namespace is empty for kinds without one. Errors are
 // *apierror.Error.
 func (s *Service) Get(ctx context.Context, instance string, of schema.GroupVersionResource, namespace, name string) (any, map[string]string, error) {

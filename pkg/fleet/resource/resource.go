@@ -3,6 +3,7 @@ package resource
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -15,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -130,10 +132,11 @@ func (s *Service) list(ctx context.Context, instance string, of Kind, r listing.
 			return live, nil
 		}
 	}
-	if state == collected.Arriving && !apierror.Is(err, apierror.CodeInvalid) {
-		// The collector has only begun anew, perhaps: what it had before is true, and as old
-		// as it says. Where it had nothing, nobody knows that there is nothing.
-		if had, indexed := s.lister.ListOne(ctx, r); indexed == nil && len(had.Items) > 0 {
+	if state == collected.Arriving && !errors.Is(err, uncollected.ErrNotServed) {
+		// The collector may only have begun anew. Objects that it had before are shown; but
+		// that it had none does not mean that there are none.
+		if had, failed := s.lister.ListOne(ctx, r); failed == nil && len(had.Items) > 0 {
+			had.Freshness = had.Freshness.Unproven("the index does not have all of " + of.gvr().GroupResource().String() + " yet")
 			return had, nil
 		}
 	}

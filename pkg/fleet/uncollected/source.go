@@ -45,8 +45,7 @@ var (
 
 // Source is the instances, as the user of a context may read them.
 type Source struct {
-	*listing.Lister
-
+	lister  *listing.Lister
 	reader  *reader
 	watched client.Reader
 }
@@ -57,7 +56,7 @@ type Config struct {
 	Permissions access.Permissions
 	// Watched is the watch on the global cluster, which has what is collected.
 	Watched client.Reader
-	// Freshness is that of lists which exclude everything.
+	// Freshness is what a Lister needs. What is read here is as fresh as the request.
 	Freshness *freshness.Tracker
 	Now       func() time.Time
 }
@@ -66,7 +65,7 @@ type Config struct {
 func New(c Config) *Source {
 	r := &reader{clients: c.Clients, access: access.New(c.Permissions), now: c.Now}
 	return &Source{
-		Lister:  &listing.Lister{Reader: access.NewReader(r, c.Permissions, instances{}), Freshness: c.Freshness, Now: c.Now},
+		lister:  &listing.Lister{Reader: access.NewReader(r, c.Permissions, instances{}), Freshness: c.Freshness, Now: c.Now},
 		reader:  r,
 		watched: c.Watched,
 	}
@@ -84,6 +83,17 @@ func (instances) InstanceOf(_ context.Context, cluster string) string {
 // Collected returns how much of a kind of an instance the index has.
 func (s *Source) Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collected.State, error) {
 	return collected.Kind(ctx, s.watched, v1alpha1.VirtualClusterName(instance), of)
+}
+
+// ListOne lists from the instance of a request. A list that excludes everything, or all that
+// the caller may see, costs no request, and is as true now.
+func (s *Source) ListOne(ctx context.Context, r listing.Request) (*listing.Result, error) {
+	at := s.reader.now()
+	result, err := s.lister.ListOne(ctx, r)
+	if err == nil && result.Freshness.Source != freshness.SourceLive {
+		result.Freshness = freshness.LiveAt(at)
+	}
+	return result, err
 }
 
 // Check returns nil when an instance serves a kind, and else the refusal at the argument

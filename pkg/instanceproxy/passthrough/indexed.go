@@ -24,6 +24,8 @@ const (
 // Index answers reads without asking the instance. The answers are written as
 // JSON, with the headers beside them. Errors are *apierror.Error.
 type Index interface {
+	// Has reports whether the index has the objects of a kind.
+	Has(ctx context.Context, instance string, of schema.GroupVersionResource) (bool, error)
 	Get(ctx context.Context, instance string, of schema.GroupVersionResource, namespace, name string) (any, map[string]string, error)
 	List(ctx context.Context, instance string, of schema.GroupVersionResource, namespace string, query url.Values) (any, map[string]string, error)
 }
@@ -48,9 +50,18 @@ func (c *call) wantsIndex(r *http.Request) (bool, error) {
 		if c.handler.Index == nil {
 			return false, apierror.Invalid(sourceParameter, "there is no index here; leave the parameter and the header out")
 		}
-		return true, nil
+		has, err := c.handler.Index.Has(r.Context(), c.instance, c.what.kind())
+		if err == nil && !has && named {
+			err = apierror.Invalid(sourceParameter, "the index does not collect %q from instance %q; leave the parameter out to ask the instance", c.what.resource, c.instance)
+		}
+		return has, err
 	}
 	return false, nil
+}
+
+// kind is the kind of the objects that are asked for.
+func (q request) kind() schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: q.group, Version: q.version, Resource: q.resource}
 }
 
 // readable tells a get or list of objects from everything else.
@@ -60,7 +71,7 @@ func (q request) readable(r *http.Request) bool {
 
 // indexed answers from the index.
 func (c *call) indexed(w http.ResponseWriter, r *http.Request) {
-	of := schema.GroupVersionResource{Group: c.what.group, Version: c.what.version, Resource: c.what.resource}
+	of := c.what.kind()
 	var answer any
 	var headers map[string]string
 	var err error
