@@ -163,9 +163,9 @@ func expiredToken(t *testing.T, on *target) string {
 	return resigned(t, on, boss.Token, at(2*time.Hour))
 }
 
-// bindingOf gives somebody who has nothing a role by an InstanceRoleBinding, and
-// waits until it has taken effect.
-func bindingOf(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, instance string) *kairshipv1alpha1.InstanceRoleBinding {
+// bindingOf gives somebody who has nothing a role by an InstanceRoleBinding, in the whole
+// instance unless namespaces are named, and waits until it has taken effect.
+func bindingOf(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, instance string, namespaces ...string) *kairshipv1alpha1.InstanceRoleBinding {
 	t.Helper()
 	global := on.fleet.Client(t, "global")
 	b := &kairshipv1alpha1.InstanceRoleBinding{
@@ -174,6 +174,7 @@ func bindingOf(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, 
 			InstanceRef: kairshipv1alpha1.InstanceReference{Name: instance},
 			Subject:     kairshipv1alpha1.BindingSubject{Kind: kairshipv1alpha1.SubjectUser, Name: p.user},
 			Role:        role,
+			Namespaces:  namespaces,
 		},
 	}
 	if err := global.Create(t.Context(), b); err != nil {

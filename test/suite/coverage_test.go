@@ -30,6 +30,9 @@ func TestEveryArgumentHasATest(t *testing.T) {
 		for argument := range s.missing {
 			tried[s.field+"("+argument+")"] = true
 		}
+		for argument := range s.refused {
+			tried[s.field+"("+argument+")"] = true
+		}
 	}
 	tried["MemberObject.pods(first)"] = true // TestPodsOfAnObject
 	// TestFacetsCountWhatTheListHas

@@ -329,11 +329,11 @@ func (w *world) resourceCases() []filterCase {
 		filterCase{argument: "namespace", value: "", match: nothing, why: "every ConfigMap has a namespace"},
 		filterCase{argument: "namespace", value: nil, match: everything, why: "null is no filter"},
 		filterCase{argument: "group", value: "", match: everything, why: "the core group"},
-		filterCase{argument: "group", value: "apps", match: nothing, why: "no group has a kind of another"},
+		filterCase{argument: "group", value: "apps", match: nothing, refused: "resource", why: "no group has a kind of another"},
 		filterCase{argument: "version", value: "v1", match: everything, why: "the version that is collected"},
-		filterCase{argument: "version", value: "v2", match: nothing, why: "a version that is not"},
+		filterCase{argument: "version", value: "v2", match: nothing, refused: "version", why: "a version that is not served"},
 		filterCase{argument: "resource", value: "configmaps", match: everything, why: "the plural name of the kind"},
-		filterCase{argument: "resource", value: "nonesuch", match: nothing, why: "a kind that there is none of"},
+		filterCase{argument: "resource", value: "nonesuch", match: nothing, refused: "resource", why: "a kind that is not served"},
 	)
 	return configMaps(cases)
 }

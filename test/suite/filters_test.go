@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/schema"
 )
@@ -28,7 +29,10 @@ type filterCase struct {
 	more map[string]any
 	// match tells what the list must show.
 	match func(item) bool
-	why   string
+	// refused is the argument at which the list is refused with INVALID; empty where it
+	// answers.
+	refused string
+	why     string
 }
 
 // TestEveryFilterShowsWhatItShould tries every argument of every list against
@@ -91,6 +95,13 @@ func (w *world) try(t *testing.T, on *target, list schema.List, c filterCase) {
 	}
 	set(variables, c.argument, c.value)
 	r := w.filterRoute(t, list)
+	if c.refused != "" {
+		answer := on.kairship.Must(t, gql.Request{Query: r.query(list, wholeConnection(list)), Variables: with(variables, "first", 1)})
+		if len(answer.Errors) != 1 || answer.Errors[0].Extensions.Code != "INVALID" || answer.Errors[0].Extensions.Argument != c.refused {
+			t.Errorf("%s: got %s, want INVALID at %s", c.why, answer.Body, c.refused)
+		}
+		return
+	}
 	poll.Until(t, soon, "the list shows what the clusters say", func(ctx context.Context) error {
 		all, err := w.items(ctx, t, list)
 		if err != nil {

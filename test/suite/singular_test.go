@@ -21,33 +21,40 @@ type singular struct {
 	found map[string]string
 	// missing is, for each argument, a value that leads nowhere.
 	missing map[string]string
+	// refused is, for each other argument, a value that is refused with INVALID, and at
+	// which argument.
+	refused map[string]refusal
 	// typ is the type of what is found.
 	typ string
 }
 
+// refusal is a value, and the argument that is at fault then.
+type refusal struct{ value, at string }
+
 // singulars are all fields that give one object by its name.
 var singulars = []singular{
-	{"Query.instance", map[string]string{"name": `"alpha"`}, map[string]string{"name": `"none-such"`}, "Instance"},
-	{"Query.cluster", map[string]string{"name": `"m1"`}, map[string]string{"name": `"none-such"`}, "Cluster"},
-	{"Instance.memberCluster", map[string]string{"name": `"m1"`}, map[string]string{"name": `"m3"`}, "MemberCluster"},
-	{"Instance.namespace", map[string]string{"name": `"A"`}, map[string]string{"name": `"none-such"`}, "Namespace"},
+	{"Query.instance", map[string]string{"name": `"alpha"`}, map[string]string{"name": `"none-such"`}, nil, "Instance"},
+	{"Query.cluster", map[string]string{"name": `"m1"`}, map[string]string{"name": `"none-such"`}, nil, "Cluster"},
+	{"Instance.memberCluster", map[string]string{"name": `"m1"`}, map[string]string{"name": `"m3"`}, nil, "MemberCluster"},
+	{"Instance.namespace", map[string]string{"name": `"A"`}, map[string]string{"name": `"none-such"`}, nil, "Namespace"},
 	{
 		"Instance.workload", map[string]string{"kind": "DEPLOYMENT", "namespace": `"A"`, "name": `"web-canary"`},
-		map[string]string{"kind": "CRON_JOB", "namespace": `"none-such"`, "name": `"none-such"`}, "Workload",
+		map[string]string{"kind": "CRON_JOB", "namespace": `"none-such"`, "name": `"none-such"`}, nil, "Workload",
 	},
 	{
 		"Instance.propagationPolicy", map[string]string{"namespace": `"A"`, "name": `"web"`},
-		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, "PropagationPolicy",
+		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, nil, "PropagationPolicy",
 	},
-	{"Instance.clusterPropagationPolicy", map[string]string{"name": `"suite-ID-web"`}, map[string]string{"name": `"web"`}, "ClusterPropagationPolicy"},
+	{"Instance.clusterPropagationPolicy", map[string]string{"name": `"suite-ID-web"`}, map[string]string{"name": `"web"`}, nil, "ClusterPropagationPolicy"},
 	{
 		"Instance.overridePolicy", map[string]string{"namespace": `"A"`, "name": `"web"`},
-		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, "OverridePolicy",
+		map[string]string{"namespace": `"none-such"`, "name": `"none-such"`}, nil, "OverridePolicy",
 	},
-	{"Instance.clusterOverridePolicy", map[string]string{"name": `"suite-ID-web"`}, map[string]string{"name": `"web"`}, "ClusterOverridePolicy"},
+	{"Instance.clusterOverridePolicy", map[string]string{"name": `"suite-ID-web"`}, map[string]string{"name": `"web"`}, nil, "ClusterOverridePolicy"},
 	{
 		"Instance.resource", map[string]string{"group": `""`, "version": `"v1"`, "resource": `"configmaps"`, "namespace": `"A"`, "name": `"one"`},
-		map[string]string{"group": `"apps"`, "version": `"v2"`, "resource": `"secrets"`, "namespace": `"none-such"`, "name": `"none-such"`}, "Resource",
+		map[string]string{"resource": `"secrets"`, "namespace": `"none-such"`, "name": `"none-such"`},
+		map[string]refusal{"group": {`"apps"`, "resource"}, "version": {`"v2"`, "version"}, "resource": {`"nonesuch"`, "resource"}}, "Resource",
 	},
 }
 
@@ -99,6 +106,13 @@ func TestEveryFieldForOneObject(t *testing.T) {
 					t.Errorf("with another %s: %v", argument, err)
 				} else if string(raw) != "null" {
 					t.Errorf("with another %s it is %s, want null", argument, raw)
+				}
+			}
+			for argument, wrong := range s.refused {
+				query, _, _ := s.query(w, argument, wrong.value)
+				r := on.kairship.Must(t, gql.Request{Query: query})
+				if len(r.Errors) != 1 || r.Errors[0].Extensions.Code != "INVALID" || r.Errors[0].Extensions.Argument != wrong.at {
+					t.Errorf("with another %s: got %s, want INVALID at %s", argument, r.Body, wrong.at)
 				}
 			}
 		})

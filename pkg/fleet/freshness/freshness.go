@@ -53,11 +53,6 @@ func (f Freshness) Overlaid() Freshness {
 	return f
 }
 
-// Unproven is the freshness of an answer that may lack what is older too, and why.
-func (f Freshness) Unproven(message string) Freshness {
-	return Freshness{Source: f.Source, Stale: true, Message: &message}
-}
-
 // AsOf is the freshness, now, of an answer that shows what the index had at a moment; the
 // same for no moment.
 func (f Freshness) AsOf(at, now time.Time) Freshness {

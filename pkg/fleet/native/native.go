@@ -42,7 +42,7 @@ func NewService(resources *resource.Service, scope func(context.Context) context
 	return &Service{resources: resources, scope: scope}
 }
 
-// Has reports whether the index has the objects of a kind.
+// Has reports whether the index collects the objects of a kind.
 func (s *Service) Has(ctx context.Context, instance string, of schema.GroupVersionResource) (bool, error) {
 	return s.resources.Indexed(ctx, instance, kind(of))
 }

@@ -3,7 +3,6 @@ package resource
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -16,7 +15,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
-	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
@@ -122,31 +120,24 @@ func (s *Service) list(ctx context.Context, instance string, of Kind, r listing.
 	if err != nil {
 		return nil, err
 	}
-	if state == collected.Whole {
-		return s.lister.ListOne(ctx, r)
-	}
-	err = s.live.Check(ctx, instance, of.gvr())
-	if err == nil {
-		var live *listing.Result
-		if live, err = s.live.ListOne(ctx, r); err == nil {
-			return live, nil
+	if state != collected.None {
+		indexed, err := s.lister.ListOne(ctx, r)
+		// That the index has none yet of a kind that arrives does not mean that there are none.
+		if state == collected.Whole || err != nil || len(indexed.Items) > 0 || r.Args.After != nil {
+			return indexed, err
 		}
 	}
-	if state == collected.Arriving && !errors.Is(err, uncollected.ErrNotServed) {
-		// The collector may only have begun anew. Objects that it had before are shown; but
-		// that it had none does not mean that there are none.
-		if had, failed := s.lister.ListOne(ctx, r); failed == nil && len(had.Items) > 0 {
-			had.Freshness = had.Freshness.Unproven("the index does not have all of " + of.gvr().GroupResource().String() + " yet")
-			return had, nil
-		}
+	if err := s.live.Check(ctx, instance, of.gvr()); err != nil {
+		return nil, err
 	}
-	return nil, apierror.In(err, instance)
+	result, err := s.live.ListOne(ctx, r)
+	return result, apierror.In(err, instance)
 }
 
-// Indexed reports whether the index has the objects of a kind.
+// Indexed reports whether the index collects the objects of a kind.
 func (s *Service) Indexed(ctx context.Context, instance string, of Kind) (bool, error) {
 	state, err := s.live.Collected(ctx, instance, of.gvr())
-	return state == collected.Whole, err
+	return state != collected.None, err
 }
 
 // Prefetch starts reading what List will be asked for in each instance, where the index is
@@ -156,8 +147,8 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, arg
 		return
 	}
 	indexed := slices.DeleteFunc(slices.Clone(instances), func(name string) bool {
-		has, err := s.Indexed(ctx, name, of)
-		return err != nil || !has
+		state, err := s.live.Collected(ctx, name, of.gvr())
+		return err != nil || state == collected.None
 	})
 	s.lister.Prefetch(ctx, request(indexed, of, args, f, order, count, detail), nil)
 }

@@ -73,10 +73,10 @@ func TestWhereItIsRead(t *testing.T) {
 		{"what is not collected is read from the instance", collected.None, nil, nil, 1, 0, 1, "", freshness.SourceLive, false},
 		{"what is not served is refused", collected.None, unknown, nil, 1, 0, 0, apierror.CodeInvalid, "", false},
 		{"an instance that is down is an error", collected.None, nil, down, 1, 0, 1, apierror.CodeInstanceUnavailable, "", false},
-		{"what is not stored yet is read from the instance", collected.Arriving, nil, nil, 1, 0, 1, "", freshness.SourceLive, false},
-		{"or from what the index had before, which is no proof", collected.Arriving, nil, down, 1, 1, 1, "", freshness.SourceIndex, true},
-		{"that it had nothing is no answer", collected.Arriving, nil, down, 0, 1, 1, apierror.CodeInstanceUnavailable, "", false},
-		{"and a kind that is gone has no objects", collected.Arriving, unknown, nil, 1, 0, 0, apierror.CodeInvalid, "", false},
+		{"what the index has of a kind that arrives is as old as it says", collected.Arriving, nil, down, 1, 1, 0, "", freshness.SourceIndex, true},
+		{"that it has nothing yet is no answer: the instance is asked", collected.Arriving, nil, nil, 0, 1, 1, "", freshness.SourceLive, false},
+		{"and is an error when it is down", collected.Arriving, nil, down, 0, 1, 1, apierror.CodeInstanceUnavailable, "", false},
+		{"or does not serve the kind any more", collected.Arriving, unknown, nil, 0, 1, 0, apierror.CodeInvalid, "", false},
 	} {
 		i, l := &indexed{}, &live{state: map[string]collected.State{"alpha": tt.state}, refuses: tt.refuses, fails: tt.fails}
 		for range tt.had {
@@ -104,10 +104,10 @@ func TestOnlyWhatIsCollectedIsReadAhead(t *testing.T) {
 	l := &live{state: map[string]collected.State{"alpha": collected.Whole, "beta": collected.None, "gamma": collected.Arriving}}
 	s := service(t, i, l)
 	s.Prefetch(t.Context(), []string{"alpha", "beta", "gamma"}, Kind{Version: "v1", Resource: "pods"}, page.Args{}, nil, nil, false, index.Metadata)
-	if len(i.ahead) != 1 || i.ahead[0].Cluster != "k-alpha" || l.asked != 0 {
+	if len(i.ahead) != 2 || i.ahead[0].Cluster != "k-alpha" || i.ahead[1].Cluster != "k-gamma" || l.asked != 0 {
 		t.Errorf("%v was read ahead, and instances were asked %d times", i.ahead, l.asked)
 	}
-	for name, want := range map[string]bool{"alpha": true, "beta": false, "gamma": false} {
+	for name, want := range map[string]bool{"alpha": true, "beta": false, "gamma": true} {
 		if has, err := s.Indexed(t.Context(), name, Kind{Version: "v1", Resource: "pods"}); err != nil || has != want {
 			t.Errorf("%s: %v, %v", name, has, err)
 		}

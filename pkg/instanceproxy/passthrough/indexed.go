@@ -24,7 +24,7 @@ const (
 // Index answers reads without asking the instance. The answers are written as
 // JSON, with the headers beside them. Errors are *apierror.Error.
 type Index interface {
-	// Has reports whether the index has the objects of a kind.
+	// Has reports whether the index collects the objects of a kind.
 	Has(ctx context.Context, instance string, of schema.GroupVersionResource) (bool, error)
 	Get(ctx context.Context, instance string, of schema.GroupVersionResource, namespace, name string) (any, map[string]string, error)
 	List(ctx context.Context, instance string, of schema.GroupVersionResource, namespace string, query url.Values) (any, map[string]string, error)

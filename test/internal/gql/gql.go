@@ -46,6 +46,7 @@ type Request struct {
 	// OperationName is needed where the query has several.
 	OperationName string         `json:"operationName,omitempty"`
 	Variables     map[string]any `json:"variables,omitempty"`
+	Extensions    map[string]any `json:"extensions,omitempty"`
 	// Accept is the media type of the response; JSON where empty.
 	Accept string `json:"-"`
 }
