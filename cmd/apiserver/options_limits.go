@@ -43,7 +43,7 @@ func (o *limitOptions) define(f *pflag.FlagSet) {
 	f.IntVar(&o.maxCost, "max-query-cost", server.DefaultMaxCost, "what an operation may cost: a value of its answer costs 1, a request to the index or to an instance 100, and a list as many times its items as it has at most")
 	f.IntVar(&o.quotas.MaxConcurrent, "max-operations-per-user", quota.DefaultMaxConcurrent, "queries, mutations and native requests of one user that may be under way")
 	f.IntVar(&o.quotas.MaxStreams, "max-native-streams-per-user", quota.DefaultMaxStreams, "watches, followed logs and sessions of one user through the native APIs that may be open")
-	f.IntVar(&o.quotas.MaxIndexRequests, "max-index-requests-per-user", quota.DefaultMaxIndexRequests, "requests to the index of one user that may be under way, and as many statements to its database; others wait, up to --index-timeout")
+	f.IntVar(&o.quotas.MaxIndexRequests, "max-index-requests-per-user", quota.DefaultMaxIndexRequests, "requests to the index of one user that may be under way, and as many statements to its database and reads of instances; others wait, up to --index-timeout")
 	f.DurationVar(&o.nativeTimeout, "native-request-timeout", passthrough.DefaultTimeout, "how long a native request may take that has an end of its own")
 	f.IntVar(&o.quotas.OperationsPerSecond, "user-operations-per-second", quota.DefaultOperationsPerSecond, "operations that one user may begin in a second, on average")
 	f.IntVar(&o.quotas.OperationsBurst, "user-operations-burst", quota.DefaultOperationsBurst, "operations that one user may begin in one go")

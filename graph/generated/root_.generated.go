@@ -12037,7 +12037,10 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
 }
 `, BuiltIn: false},
 	{Name: "../schema/resource.graphqls", Input: `extend type Instance {
-  "One object of any kind that is collected; null when there is none of that name."
+  """
+  One object of any kind that the instance serves; null when there is none of that name. See
+  ` + "`" + `resources` + "`" + ` for kinds that the index does not collect, and for those that are not served.
+  """
   resource(
     "API group; empty for the core group."
     group: String! = ""
@@ -12051,7 +12054,12 @@ enum ActivationPreference @goModel(model: "github.com/kairship-io/kairship/pkg/f
     name: String!
   ): Resource
 
-  "Objects of any kind that is collected from the instance, its CustomResourceDefinitions among them."
+  """
+  Objects of any kind that the instance serves. Kinds that the index does not collect, Secrets
+  and those of most CustomResourceDefinitions, are read from the instance itself, as the
+  caller: ` + "`" + `freshness.source` + "`" + ` is LIVE, and its RBAC may answer FORBIDDEN. A kind that the
+  instance does not serve is INVALID, never an empty list.
+  """
   resources(
     "API group; empty for the core group."
     group: String! = ""
@@ -12397,8 +12405,9 @@ type Freshness {
   source: FreshnessSource!
   """
   Everything that happened up to this moment is in the answer; what happened later may
-  be. It is never later than what is proven, and it never goes back. Null when no such
-  moment is known: nothing was collected yet, or this server has not seen it go well.
+  be. It is never later than what is proven, and it never goes back, unless the source
+  changes from LIVE to INDEX. Null when no such moment is known: nothing was collected
+  yet, or this server has not seen it go well.
   """
   observedAt: Time
   """

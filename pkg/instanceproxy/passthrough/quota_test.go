@@ -66,7 +66,9 @@ func TestQuota(t *testing.T) {
 // slowIndex answers when its caller has no more time, or with as much as the caller may hold.
 type slowIndex struct{ deadline chan time.Time }
 
-func (slowIndex) Has(context.Context, string, schema.GroupVersionResource) (bool, error) { return true, nil }
+func (slowIndex) Has(context.Context, string, schema.GroupVersionResource) (bool, error) {
+	return true, nil
+}
 
 func (i slowIndex) Get(ctx context.Context, _ string, _ schema.GroupVersionResource, _, _ string) (any, map[string]string, error) {
 	at, _ := ctx.Deadline()
