@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 )
 
 // What is away now costs its own part; what is wrong is an error.
@@ -46,6 +47,31 @@ func TestPartialAnswers(t *testing.T) {
 	v, err2 := orElse(ctx, "right", nil, "unknown")
 	if list != whole || err != nil || v != "right" || err2 != nil || len(graphql.GetErrors(ctx)) != 0 {
 		t.Errorf("what goes well: %v, %v, %v, %v", list, err, v, err2)
+	}
+}
+
+// What an instance has no answer to is an error about it alone, and its own part where
+// there are others beside it.
+func TestOneOfSeveralInstances(t *testing.T) {
+	refused := apierror.Wrap(uncollected.ErrUnanswered, apierror.CodeForbidden, "the roles do not let you")
+	for _, tt := range []struct {
+		err    error
+		inside bool
+		empty  bool
+	}{
+		{refused, true, true}, {refused, false, false},
+		{apierror.New(apierror.CodeForbidden, "of another kind"), true, false},
+		{apierror.New(apierror.CodeInstanceUnavailable, "away"), false, true},
+	} {
+		ctx := graphql.WithResponseContext(t.Context(), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
+		if tt.inside {
+			index := 0
+			ctx = graphql.WithPathContext(ctx, &graphql.PathContext{Index: &index})
+		}
+		list, err := orUnanswered(ctx, (*page.Connection[int])(nil), tt.err)
+		if told := len(graphql.GetErrors(ctx)); (list != nil) != tt.empty || (err == nil) != tt.empty || (told == 1) != tt.empty {
+			t.Errorf("%+v: %v, %v; told %d", tt, list, err, told)
+		}
 	}
 }
 

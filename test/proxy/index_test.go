@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,6 +83,18 @@ func TestIndexSource(t *testing.T) {
 		if err != nil || status != http.StatusBadRequest || json.Unmarshal([]byte(body), &s) != nil || s.Kind != "Status" {
 			t.Errorf("%s: HTTP %d %v %s, want 400: %s", path, status, err, body, why)
 		}
+	}
+	// What it does not collect it does not answer with an empty list.
+	const secrets = "/instances/alpha/proxy/api/v1/secrets"
+	if status, body, err := w.get(t.Context(), token, secrets+"?"+asked); err != nil || status != http.StatusBadRequest || !strings.Contains(body, "does not collect") {
+		t.Errorf("Secrets from the index: HTTP %d %v %s", status, err, body)
+	}
+	own, _, err := read(t.Context(), "/api/v1/secrets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if same, _, err := read(t.Context(), "/api/v1/secrets", header, "index"); err != nil || len(own.Items) == 0 || !slices.Equal(names(own), names(same)) {
+		t.Errorf("Secrets with the header on everything: %v", err)
 	}
 	if status, _, err := w.get(t.Context(), w.Token(t, "mallory"), "/instances/alpha/proxy/api/v1/namespaces?"+asked); err != nil || status != http.StatusNotFound {
 		t.Errorf("mallory and the index: HTTP %d %v", status, err)

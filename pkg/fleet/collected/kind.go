@@ -13,11 +13,11 @@ import (
 type State int
 
 const (
-	// None: the kind is not collected.
+	// None means that the kind is not collected.
 	None State = iota
-	// Arriving: the kind is collected, and not all of it is known to be in the index.
+	// Arriving means that the kind is collected, and not all of it is known to be in the index.
 	Arriving
-	// Whole: the index has what there is, as far as its freshness says.
+	// Whole means that the index has what there is, as far as its freshness says.
 	Whole
 )
 

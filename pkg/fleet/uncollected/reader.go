@@ -120,7 +120,8 @@ func (l *list) read(ctx context.Context, namespace string) error {
 	}
 	cluster := v1alpha1.VirtualClusterName(l.client.Instance())
 	more, err := write.Each(ctx, l.client, what, func(item *json.RawMessage) error {
-		if l.seen++; l.seen > MostObjects {
+		l.seen++
+		if l.seen > MostObjects {
 			return errTooMany
 		}
 		o, err := index.NewListed(cluster, l.kind.Type(), *item, l.detail, l.at)

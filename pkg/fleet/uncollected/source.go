@@ -36,10 +36,10 @@ const (
 )
 
 var (
-	// ErrNotServed: the instance does not serve the kind.
+	// ErrNotServed means that the instance does not serve the kind.
 	ErrNotServed = errors.New("the instance does not serve the kind")
-	// ErrUnanswered: the instance answers, but not this question: it does not serve the
-	// kind, its RBAC refuses, or the answer is too large.
+	// ErrUnanswered means that the instance is well and has no answer: it does not serve
+	// the kind, its RBAC refuses, or the list is too long.
 	ErrUnanswered = errors.New("the instance does not answer this question")
 )
 

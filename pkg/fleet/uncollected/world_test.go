@@ -73,7 +73,6 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		status(w, http.StatusForbidden, metav1.StatusReasonForbidden)
 		return
 	}
-	prefix, rest := r.URL.Path, ""
 	for _, list := range s.kinds.Resources {
 		for _, k := range list.APIResources {
 			root := "/apis/" + list.GroupVersion
@@ -88,8 +87,7 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			if !strings.HasPrefix(r.URL.Path, root+"/") || segments[0] != k.Name {
 				continue
 			}
-			prefix, rest = root+"/"+k.Name, strings.Join(segments[1:], "/")
-			s.answer(w, r, s.objects[prefix], namespace, rest, metadataOnly)
+			s.answer(w, r, s.objects[root+"/"+k.Name], namespace, strings.Join(segments[1:], "/"), metadataOnly)
 			return
 		}
 	}

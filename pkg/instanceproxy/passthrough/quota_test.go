@@ -110,6 +110,41 @@ func TestIndexHasLimits(t *testing.T) {
 	}
 }
 
+// partIndex collects pods and nothing else.
+type partIndex struct{ slowIndex }
+
+func (partIndex) Has(_ context.Context, _ string, of schema.GroupVersionResource) (bool, error) {
+	return of == schema.GroupVersionResource{Version: "v1", Resource: "pods"}, nil
+}
+
+func (partIndex) List(context.Context, string, schema.GroupVersionResource, string, url.Values) (any, map[string]string, error) {
+	return "the index", nil, nil
+}
+
+// A kind that is not collected is not answered by the index: who asks for that is told, and
+// who prefers the index is answered by the instance.
+func TestIndexOfWhatIsNotCollected(t *testing.T) {
+	s := newScene(t, mirror, func(c *passthrough.Config) { c.Index = partIndex{} })
+	const path = "/instances/alpha/proxy/api/v1/namespaces/shop/"
+	for _, tt := range []struct {
+		token, kind string
+		header      []string
+		status      int
+		says        string
+	}{
+		{"t-alice", "pods?source=index", nil, http.StatusOK, "the index"},
+		{"t-alice", "pods", []string{"Kairship-Source", "index"}, http.StatusOK, "the index"},
+		{"t-alice", "secrets?source=index", nil, http.StatusBadRequest, "does not collect"},
+		{"t-alice", "secrets", []string{"Kairship-Source", "index"}, http.StatusOK, "GET /api/v1/namespaces/shop/secrets as alice"},
+		{"t-mallory", "secrets?source=index", nil, http.StatusNotFound, "not found"},
+	} {
+		response, body := s.do(t, tt.token, "GET", path+tt.kind, nil, tt.header...) //nolint:bodyclose // do closes it.
+		if response.StatusCode != tt.status || !strings.Contains(body, tt.says) {
+			t.Errorf("%s %s %v: HTTP %d %s", tt.token, tt.kind, tt.header, response.StatusCode, body)
+		}
+	}
+}
+
 // A request with an end of its own ends in time, and one without goes on.
 func TestDeadline(t *testing.T) {
 	send := make(chan struct{})
