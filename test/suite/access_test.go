@@ -56,6 +56,9 @@ var twins = []struct{ person, hidden, missing string }{
 	{"bob", entities("__typename", namedBy("MemberCluster", []string{"alpha", "m1"})), entities("__typename", namedBy("MemberCluster", []string{"alpho", "m1"}))},
 	{"bob", entities("__typename", namedBy("Namespace", []string{"alpha", "shop"})), entities("__typename", namedBy("Namespace", []string{"alpho", "shop"}))},
 	{"bob", node("Resource", "alpha", "apps", "v1", "deployments", "shop", "frontend"), node("Resource", "alpho", "apps", "v1", "deployments", "shop", "frontend")},
+	{"bob", node("Resource", "alpha", "", "v1", "secrets", "shop", "x"), node("Resource", "alpho", "", "v1", "secrets", "shop", "x")},
+	{"bob", node("Resource", "alpha", "nope.io", "v1", "secrets", "shop", "x"), node("Resource", "alpho", "nope.io", "v1", "secrets", "shop", "x")},
+	{"bob", `instance(name: "alpha") { resources(group: "nope.io", version: "v1", resource: "secrets") { totalCount } }`, `instance(name: "alpho") { resources(group: "nope.io", version: "v1", resource: "secrets") { totalCount } }`},
 }
 
 func node(typ string, parts ...string) string {
@@ -289,6 +292,9 @@ func TestOneNamespaceAlone(t *testing.T) {
 		{`instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") { name } }`, "frontend"},
 		{`instance(name: "alpha") { resources(group: "apps", version: "v1", resource: "daemonsets") { totalCount nodes { name } } }`, "0:"},
 		{`instance(name: "alpha") { resources(group: "work.karmada.io", version: "v1alpha1", resource: "works") { totalCount nodes { name } } }`, "0:"},
+		{`instance(name: "alpha") { resources(version: "v1", resource: "secrets", namespace: "ops") { totalCount nodes { name } } }`, "0:"},
+		{`instance(name: "alpha") { resources(version: "v1", resource: "persistentvolumes") { totalCount nodes { name } } }`, "0:"},
+		{node("Resource", "alpha", "", "v1", "secrets", "ops", "x"), "null"},
 		{`instance(name: "alpha") { events(filter: {namespaces: ["ops"]}) { totalCount nodes { reason } } }`, "0:"},
 		{node("Workload", "alpha", "DAEMON_SET", "ops", "agent"), "null"},
 		{node("Workload", "alpha", "DEPLOYMENT", "shop", "frontend"), "found"},

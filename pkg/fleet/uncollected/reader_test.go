@@ -218,6 +218,24 @@ func TestBounds(t *testing.T) {
 		!strings.Contains(e.Message, "filter.namespaces or filter.labelSelector") {
 		t.Errorf("one more: %v after %d requests", err, len(asked))
 	}
+	var all []string
+	for i := range MostNamespaces {
+		all = append(all, fmt.Sprintf("m%d", i))
+		for k := range MostObjects / MostNamespaces {
+			server.add("/api/v1/configmaps", all[i], fmt.Sprintf("c%d", k))
+		}
+	}
+	if r, asked, err = list(listing.Filter{Namespaces: all}); err != nil || *r.Count != MostObjects || len(asked) != MostNamespaces {
+		t.Errorf("as many in several namespaces: %v after %d requests", err, len(asked))
+	}
+	all[0] = "n00"
+	for range MostObjects/MostNamespaces - MostObjects/40 {
+		server.add("/api/v1/configmaps", "n00", "more")
+	}
+	if _, _, err = list(listing.Filter{Namespaces: all}); !errors.As(err, &e) || e.Argument != "filter" {
+		t.Errorf("one more in several namespaces: %v", err)
+	}
+	server.objects["/api/v1/configmaps"] = server.objects["/api/v1/configmaps"][:MostObjects+1]
 	if r, asked, err = list(listing.Filter{Namespaces: []string{"n00"}}); err != nil || *r.Count != MostObjects/40+1 || len(asked) != 1 {
 		t.Errorf("one namespace: %v after %d requests", err, len(asked))
 	}
@@ -277,6 +295,17 @@ func TestKindsThatComeAndGo(t *testing.T) {
 	}
 	if err := source.Check(as(t, "mallory"), "missing", schema.GroupVersionResource{Group: "nope.io", Version: "v1", Resource: "x"}); err != nil {
 		t.Errorf("of a missing instance it says %v", err)
+	}
+	// Another one comes.
+	server.mu.Lock()
+	server.kinds.Resources[0].APIResources = append(server.kinds.Resources[0].APIResources, api("gadgets", "Gadget", true, "list"))
+	server.mu.Unlock()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for began = time.Now(); check("alice", "", "gadgets") != nil; <-poll.C {
+		if time.Since(began) > time.Minute {
+			t.Fatal("a kind that came is not found")
+		}
 	}
 	// It goes: the instance itself says so.
 	server.mu.Lock()

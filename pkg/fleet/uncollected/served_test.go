@@ -61,6 +61,7 @@ func TestServed(t *testing.T) {
 		{"", "v1", "cm", "resource", `"configmaps" of v1`, apierror.CodeInvalid, "that is the short name"},
 		{"", "v1", "configmapps", "resource", `"configmaps" of v1`, apierror.CodeInvalid, "one letter is too much"},
 		{"apps", "v1", "secrets", "resource", `"secrets" of v1, or "secrets" of example.com/v1`, apierror.CodeInvalid, "two groups have it"},
+		{"example.com", "v1", "secret", "resource", `"secrets" of example.com/v1, or "secrets" of v1`, apierror.CodeInvalid, "the group that was named comes first"},
 		{"autoscaling", "v2", "hpa", "resource", `"horizontalpodautoscalers" of autoscaling/v2`, apierror.CodeInvalid, "of two versions the preferred one"},
 		{"", "v1", "bindings", "resource", "", apierror.CodeInvalid, "it can be created, and not be listed"},
 		{"metrics.k8s.io", "v1beta1", "pods", "", "", apierror.CodeInstanceUnavailable, "its server does not answer, so nobody knows"},
