@@ -89,12 +89,53 @@ func TestInstanceGone(t *testing.T) {
 	})
 	t.Logf("UNAVAILABLE after %s", time.Since(killed).Round(100*time.Millisecond))
 	s.inTrouble(t, "beta")
+	s.unread(t, "beta")
 
 	s.Start(t, "beta-apiserver")
 	healed := time.Now()
 	poll.Until(t, recoverWithin, "beta is as before", s.asBefore)
 	t.Logf("as before %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
 	s.collects(t, "beta")
+}
+
+// unread checks that a kind which the index does not collect is an error of the instance
+// that does not answer, and of no other, while what is collected is shown.
+func (s *scene) unread(t *testing.T, gone string) {
+	t.Helper()
+	result := s.api.Must(t, gql.Request{Query: `{ instances(filter: {name: ["alpha", "beta"]}) { nodes {
+		name
+		secrets: resources(version: "v1", resource: "secrets", first: 1) { totalCount freshness { source observedAt } }
+		configMaps: resources(version: "v1", resource: "configmaps", first: 1) { totalCount freshness { source observedAt } }
+	} } }`})
+	type list struct {
+		TotalCount *int
+		Freshness  struct {
+			Source     string
+			ObservedAt *time.Time
+		}
+	}
+	var data struct {
+		Instances struct {
+			Nodes []struct {
+				Name                string
+				Secrets, ConfigMaps list
+			}
+		}
+	}
+	if err := json.Unmarshal(result.Data, &data); err != nil {
+		t.Fatalf("%v: %s", err, result.Body)
+	}
+	if len(result.Errors) != 1 || result.Errors[0].Extensions.Code != "INSTANCE_UNAVAILABLE" || result.Errors[0].Extensions.Instance != gone {
+		t.Errorf("the errors are %v", result.Errors)
+	}
+	for _, i := range data.Instances.Nodes {
+		if observed := i.Secrets.Freshness.ObservedAt != nil && i.Secrets.Freshness.Source == "LIVE" && i.Secrets.TotalCount != nil; observed == (i.Name == gone) {
+			t.Errorf("the Secrets of %s: %+v", i.Name, i.Secrets)
+		}
+		if i.ConfigMaps.Freshness.Source != "INDEX" || i.ConfigMaps.TotalCount == nil || *i.ConfigMaps.TotalCount == 0 {
+			t.Errorf("the ConfigMaps of %s: %+v", i.Name, i.ConfigMaps)
+		}
+	}
 }
 
 // TestInstanceHangs stops the API server of an instance without ending it: what
