@@ -8,7 +8,8 @@ const (
 	ViaPassthrough = "passthrough"
 	// ViaMutation is a mutation of the GraphQL API.
 	ViaMutation = "mutation"
-	// viaOther is everything else: shared watches, and reads of what was just written.
+	// viaOther is everything else: shared watches, reads of what was just written, and of
+	// kinds that the index does not collect.
 	viaOther = "other"
 )
 

@@ -2,6 +2,7 @@ package collected
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,7 +16,8 @@ type State int
 const (
 	// None means that the kind is not collected.
 	None State = iota
-	// Arriving means that the kind is collected, and not all of it is known to be in the index.
+	// Arriving means that the kind is listed, perhaps anew: what the index has of it is from
+	// before, or it is the first part.
 	Arriving
 	// Whole means that the index has what there is, as far as its freshness says.
 	Whole
@@ -44,13 +46,38 @@ func Kind(ctx context.Context, watched client.Reader, cluster string, of schema.
 				continue
 			}
 			for i := range resource.SyncConditions {
-				if resource.SyncConditions[i].Version == of.Version {
-					return stateOf(&resource.SyncConditions[i]), nil
+				if c := &resource.SyncConditions[i]; c.Version == of.Version {
+					return stateIn(&pc, c), nil
 				}
 			}
 		}
 	}
 	return None, nil
+}
+
+// beginsWithin is the longest time in which a collector that begins anew, with all kinds of
+// a cluster, lists the first and the last of them.
+const beginsWithin = 2 * time.Minute
+
+// stateIn is the state of a kind among the others of its cluster. One that is listed while
+// others were followed for long is new: the index has nothing of it from before.
+func stateIn(pc *pediav1alpha2.PediaCluster, c *pediav1alpha2.ClusterResourceSyncCondition) State {
+	state := stateOf(c)
+	if state != Arriving {
+		return state
+	}
+	for _, group := range pc.Status.SyncResources {
+		for _, resource := range group.Resources {
+			for i := range resource.SyncConditions {
+				other := &resource.SyncConditions[i]
+				if other.Status == pediav1alpha2.ResourceSyncStatusSyncing && stateOf(other) == Whole &&
+					other.LastTransitionTime.Time.Before(c.LastTransitionTime.Add(-beginsWithin)) {
+					return None
+				}
+			}
+		}
+	}
+	return Arriving
 }
 
 // stateOf reads the record of a kind. It is Pending before its first list in the life of a

@@ -2,7 +2,9 @@ package collected_test
 
 import (
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -12,19 +14,24 @@ import (
 )
 
 func TestKind(t *testing.T) {
-	state := func(version, status string, first bool) pediav1alpha2.ClusterResourceSyncCondition {
-		return pediav1alpha2.ClusterResourceSyncCondition{Version: version, Status: status, InitialListPhase: first}
+	began := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	state := func(status string, first bool, after time.Duration) []pediav1alpha2.ClusterResourceSyncCondition {
+		return []pediav1alpha2.ClusterResourceSyncCondition{{
+			Version: "v1", Status: status, InitialListPhase: first, LastTransitionTime: metav1.NewTime(began.Add(after)),
+		}}
 	}
 	records := func(owner string) *pediav1alpha2.PediaCluster {
 		pc := &pediav1alpha2.PediaCluster{}
 		pc.Name = "k-a"
 		pc.Spec.SyncResources = []pediav1alpha2.ClusterGroupResources{{Group: "", Resources: []string{"configmaps", "secrets"}}}
 		kinds := map[string][]pediav1alpha2.ClusterResourceSyncCondition{
-			"configmaps": {state("v1", pediav1alpha2.ResourceSyncStatusSyncing, false)},
-			"events":     {state("v1", pediav1alpha2.ResourceSyncStatusSyncing, true)},
-			"services":   {state("v1", pediav1alpha2.ResourceSyncStatusPending, false)},
-			"pods":       {state("v1", "Stop", false)},
-			"nodes":      {state("v1", pediav1alpha2.ResourceSyncStatusError, false)},
+			"configmaps":  state(pediav1alpha2.ResourceSyncStatusSyncing, false, 0),
+			"events":      state(pediav1alpha2.ResourceSyncStatusSyncing, true, time.Minute),
+			"services":    state(pediav1alpha2.ResourceSyncStatusPending, false, time.Minute),
+			"endpoints":   state(pediav1alpha2.ResourceSyncStatusPending, false, time.Hour),
+			"limitranges": state(pediav1alpha2.ResourceSyncStatusSyncing, true, time.Hour),
+			"pods":        state("Stop", false, time.Hour),
+			"nodes":       state(pediav1alpha2.ResourceSyncStatusError, false, time.Hour),
 		}
 		for name, conditions := range kinds {
 			pc.Status.SyncResources = append(pc.Status.SyncResources, pediav1alpha2.ClusterGroupResourcesStatus{
@@ -44,8 +51,10 @@ func TestKind(t *testing.T) {
 		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, ours, collected.Whole, "it is followed"},
 		{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, ours, collected.Whole, "the cluster does not answer: the index has its last state"},
 		{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, ours, collected.Whole, "it was listed once, and its freshness says what fails"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "events"}, ours, collected.Arriving, "its first list is not stored yet"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "services"}, ours, collected.Arriving, "it was not listed yet"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "events"}, ours, collected.Arriving, "its list is not stored yet, as those of others that began with it"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "services"}, ours, collected.Arriving, "it was not listed yet, and others have only just been"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}, ours, collected.None, "it is new: others have been followed for an hour"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}, ours, collected.None, "it is new, and a part of it may be there"},
 		{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, ours, collected.None, "to be told to collect is not to collect"},
 		{schema.GroupVersionResource{Version: "v2", Resource: "configmaps"}, ours, collected.None, "that is another version"},
 		{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "configmaps"}, ours, collected.None, "that is another group"},
