@@ -168,6 +168,7 @@ func TestKindsThatAreNotServedAreRefused(t *testing.T) {
 		{`group: "apps", version: "v1beta1", resource: "deployments"`, "version", `"deployments" of apps/v1`},
 		{`version: "v1", resource: "deployments"`, "resource", `"deployments" of apps/v1`},
 		{`version: "v1", resource: "secret"`, "resource", `"secrets" of v1`},
+		{`group: "apps", version: "v1", resource: "Deployment"`, "resource", `"deployments" of apps/v1`},
 		{`version: "v1", resource: "secretz"`, "resource", `"secrets" of v1`},
 		{`group: "policy.karmada.io", version: "v1alpha1", resource: "propagationpolicy"`, "resource", `"propagationpolicies" of policy.karmada.io/v1alpha1`},
 	} {

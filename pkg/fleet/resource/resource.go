@@ -4,6 +4,7 @@ package resource
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -105,13 +106,27 @@ func (s *Service) Get(ctx context.Context, instance string, of Kind, namespace *
 // List returns a page of objects of one kind.
 func (s *Service) List(ctx context.Context, instance string, of Kind, args page.Args, f *Filter, order *object.Order, count bool, detail index.Detail) (*Connection, error) {
 	if err := of.Validate(); err != nil {
-		return nil, err
+		return nil, s.suggest(ctx, instance, of, err)
 	}
 	r, err := s.list(ctx, instance, of, request([]string{instance}, of, args, f, order, count, detail))
 	if err != nil {
 		return nil, err
 	}
 	return listing.Connection(r, func(o *index.Object) *Resource { return New(instance, of, o, r.Freshness) }), nil
+}
+
+// suggest returns the error of a kind that cannot be, or a better one where a kind is named
+// as manifests name it: there may be a plural of that.
+func (s *Service) suggest(ctx context.Context, instance string, of Kind, err error) error {
+	lower := of
+	lower.Resource = strings.ToLower(of.Resource)
+	if lower.Validate() != nil {
+		return err
+	}
+	if unserved := s.live.Check(ctx, instance, of.gvr()); apierror.Is(unserved, apierror.CodeInvalid) {
+		return unserved
+	}
+	return err
 }
 
 // list reads a page from where the objects are.

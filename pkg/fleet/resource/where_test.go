@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -94,6 +95,28 @@ func TestWhereItIsRead(t *testing.T) {
 		}
 		if err != nil || c.Freshness.Source != tt.source || c.Freshness.Stale != tt.stale {
 			t.Errorf("%s: got %+v, %v", tt.why, c, err)
+		}
+	}
+}
+
+// A kind that is named as in manifests is refused with its plural, and nothing is read.
+func TestKindsAsManifestsNameThem(t *testing.T) {
+	unserved := apierror.Invalid("resource", "did you mean deployments?")
+	for _, tt := range []struct {
+		of    Kind
+		check error
+		want  string
+	}{
+		{Kind{"apps", "v1", "Deployment"}, unserved, "did you mean"},
+		{Kind{"apps", "v1", "Deployment"}, nil, "give for example"},
+		{Kind{"apps", "v1", "Deployment"}, apierror.New(apierror.CodeInstanceUnavailable, "away"), "give for example"},
+		{Kind{"apps", "v1", "../Secrets"}, unserved, "give for example"},
+		{Kind{"Apps", "v1", "Deployment"}, unserved, "give for example"},
+	} {
+		i, l := &indexed{}, &live{refuses: tt.check}
+		_, err := service(t, i, l).List(t.Context(), "alpha", tt.of, page.Args{}, nil, nil, true, index.Metadata)
+		if !apierror.Is(err, apierror.CodeInvalid) || !strings.Contains(err.Error(), tt.want) || i.asked+l.asked > 0 {
+			t.Errorf("%v: got %v after %d requests, want %q", tt.of, err, i.asked+l.asked, tt.want)
 		}
 	}
 }
