@@ -73,6 +73,7 @@ func TestBill(t *testing.T) {
 		{"beside the page", `{instances{totalCount pageInfo{hasNextPage}}}`, nil, 4, 0, "what is not on each item costs once"},
 		{"edges too", `{instances(first:2){nodes{name} edges{cursor node{name}}}}`, nil, 1 + 2*2 + 2*(2+2), 0, "both are written"},
 		{"lists in lists", `{instances(first:10){nodes{workloads(first:20){nodes{name}}}}}`, nil, 1 + 10*(1+1+20*2), 1, "multiplied, and read in one request"},
+		{"any kind", `{instances(first:10){nodes{resources(version:"v1",resource:"x",first:20){nodes{name}}}}}`, nil, 1 + 10*(1+100+20*2), 1, "each instance may have to be asked by itself"},
 		{"a list without pages", `{instance(name:"a"){labels{key value}}}`, nil, 1 + 5*3, 0, "what is usual"},
 		{"an interface's price", `{instance(name:"a"){workload(kind:JOB,namespace:"n",name:"w"){... on Job{yaml}}}}`, nil, 1 + 1 + 20, 1, "holds for the types that have it"},
 		{"filters", `query($n:[String!]){instances(first:1,filter:{name:$n}){nodes{name}}}`, map[string]any{"n": []any{"a", "b", "c"}}, 3 + 1 + 2, 0, "every name is compared"},

@@ -53,9 +53,9 @@ func Prices() map[string]Price {
 		"Instance.clusterOverridePolicy":      {Requests: 1},
 		"Instance.clusterOverridePolicies":    {Requests: 1},
 		// What the index does not collect is asked of each instance by itself.
-		"Instance.resource":                   {Requests: 1, Value: RequestCost},
-		"Instance.resources":                  {Requests: 1, Value: RequestCost},
-		"Instance.events":                     {Requests: 1},
+		"Instance.resource":  {Requests: 1, Value: RequestCost},
+		"Instance.resources": {Requests: 1, Value: RequestCost},
+		"Instance.events":    {Requests: 1},
 
 		// Computed from the template's binding, the objects in the members and the
 		// instance's members.

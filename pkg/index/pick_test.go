@@ -82,9 +82,10 @@ func TestNewListed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got struct {
-		APIVersion, Kind string
-		Metadata         map[string]any
-		Spec             map[string]any
+		APIVersion string         `json:"apiVersion"`
+		Kind       string         `json:"kind"`
+		Metadata   map[string]any `json:"metadata"`
+		Spec       map[string]any `json:"spec"`
 	}
 	if err := json.Unmarshal(text, &got); err != nil || got.APIVersion != "example.com/v1" || got.Kind != "Widget" || got.Spec == nil || got.Metadata["managedFields"] != nil {
 		t.Errorf("%v: %s", err, text)

@@ -108,19 +108,20 @@ func (s *scene) unread(t *testing.T, gone string) {
 		configMaps: resources(version: "v1", resource: "configmaps", first: 1) { totalCount freshness { source observedAt } }
 	} } }`})
 	type list struct {
-		TotalCount *int
+		TotalCount *int `json:"totalCount"`
 		Freshness  struct {
-			Source     string
-			ObservedAt *time.Time
-		}
+			Source     string     `json:"source"`
+			ObservedAt *time.Time `json:"observedAt"`
+		} `json:"freshness"`
 	}
 	var data struct {
 		Instances struct {
 			Nodes []struct {
-				Name                string
-				Secrets, ConfigMaps list
-			}
-		}
+				Name       string `json:"name"`
+				Secrets    list   `json:"secrets"`
+				ConfigMaps list   `json:"configMaps"`
+			} `json:"nodes"`
+		} `json:"instances"`
 	}
 	if err := json.Unmarshal(result.Data, &data); err != nil {
 		t.Fatalf("%v: %s", err, result.Body)
