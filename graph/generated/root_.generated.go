@@ -7981,7 +7981,7 @@ func newExecutionContext(
 var sources = []*ast.Source{
 	{Name: "../schema/access.graphqls", Input: `"What is found out about the caller before a field of Query or Mutation is resolved."
 enum Guard {
-  "Who the caller is. The field tells of nobody and nothing else."
+  "Who the caller is. The field shows no other user and nothing else."
   CALLER
   """
   What the caller may see. The field finds that and nothing else: what may not be
@@ -8201,7 +8201,7 @@ type WrittenObject @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/wr
   name: String!
   "What was done; after a dry run, what would be."
   action: ManifestAction!
-  "What there is to say about it, for a person."
+  "The message, for a person."
   message: String
   "The object as the instance stored it, or would have; null where there is none."
   resource: Resource
@@ -8215,7 +8215,7 @@ type WrittenObject @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/wr
 type UndoneWrite @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.Undone") {
   "What was done."
   outcome: UndoOutcome!
-  "What there is to say about it, for a person."
+  "The message, for a person."
   message: String
   "Why it was not undone; null unless ` + "`" + `outcome` + "`" + ` is FAILED."
   error: MutationProblem
@@ -8227,11 +8227,11 @@ enum UndoOutcome @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/writ
   DELETED
   "It had been changed, and holds what it held before."
   RESTORED
-  "It stays as it is, because somebody else changed it since."
+  "It stays as it is, because another client changed it since."
   KEPT
   "It could not be undone; ` + "`" + `error` + "`" + ` says why."
   FAILED
-  "The instance gave no answer when it was written, so nobody knows whether it was: look at it."
+  "The instance gave no answer when it was written, so it is not known whether it was: look at it."
   UNKNOWN
 }
 `, BuiltIn: false},
@@ -8298,7 +8298,7 @@ type AggregatedStatusItem {
 
   """
   The inventory: every cluster that Kairship knows, as far as the caller may see them.
-  A cluster that is joined to an instance is seen by whoever sees the instance, a free
+  A cluster that is joined to an instance is seen by users who see the instance, a free
   one by those who see all instances.
   """
   clusters(
@@ -8399,9 +8399,9 @@ type Cluster implements Node {
   instance: Instance
   """
   Its state in detail. ` + "`" + `Joined` + "`" + ` says how far it is with the instance: True when it is
-  a member; else the reason tells why not, such as ` + "`" + `Free` + "`" + `, ` + "`" + `Joining` + "`" + `, ` + "`" + `Leaving` + "`" + `,
+  a member; else the reason names the cause, such as ` + "`" + `Free` + "`" + `, ` + "`" + `Joining` + "`" + `, ` + "`" + `Leaving` + "`" + `,
   ` + "`" + `Blocked` + "`" + ` (its message lists what is still propagated to it), ` + "`" + `Foreign` + "`" + ` or
-  ` + "`" + `JoinedElsewhere` + "`" + `. What its message says of an instance other than the one that it
+  ` + "`" + `JoinedElsewhere` + "`" + `. What its message contains about an instance other than the one that it
   is to be joined to is left out.
   """
   conditions: [Condition!]!
@@ -8735,7 +8735,7 @@ input SchedulePriorityInput @goModel(model: "github.com/karmada-io/karmada/pkg/a
 extend type Query {
   """
   For the router of a supergraph: the entities of some representations, in their order.
-  Each is read as the caller, like everything; one that is gone or hidden from the
+  Each is read as the caller, like everything; one that no longer exists or is hidden from the
   caller is null. One that can't be read is null too, with an error at its place.
   However many there are of a type, they cost what one of it costs.
   """
@@ -8808,7 +8808,7 @@ directive @tag(
   name: String!
 ) repeatable on FIELD_DEFINITION | INTERFACE | OBJECT | UNION | ARGUMENT_DEFINITION | SCALAR | ENUM | ENUM_VALUE | INPUT_OBJECT | INPUT_FIELD_DEFINITION | SCHEMA
 
-# The keys. Every one is by ID, which whoever got it from Kairship has, and by name,
+# The keys. Every one is by ID, which every client that got it from Kairship has, and by name,
 # which everybody knows.
 
 extend type Instance @key(fields: "id") @key(fields: "name")
@@ -9356,9 +9356,9 @@ input DeleteInstanceInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
 
 "What became of the deletion."
 type DeleteInstancePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/instances.DeletePayload") {
-  "The instance, while what was made for it is being removed; null when it is gone."
+  "The instance, while what was made for it is being removed; null when it no longer exists."
   instance: Instance
-  "Whether it is gone."
+  "Whether it no longer exists."
   deleted: Boolean!
   "Always null: instances are not read from the index."
   consistencyToken: String
@@ -9477,7 +9477,7 @@ type InstanceKubeconfig @goModel(model: "github.com/kairship-io/kairship/pkg/fle
   """
   The file. There is no secret in it. Its user, ` + "`" + `kairship` + "`" + `, reads your token of the
   global cluster from the file ` + "`" + `kairship-token` + "`" + ` beside it; ` + "`" + `kubectl --token` + "`" + ` goes
-  before that, and what is written at the head of the file tells how to name a plugin
+  before that, and what is written at the head of the file shows how to name a plugin
   that logs you in.
   """
   yaml: String!
@@ -9790,7 +9790,7 @@ input UpdateMemberClusterInput @goModel(model: "github.com/kairship-io/kairship/
   ` + "`" + `cluster.karmada.io/` + "`" + `: they stay, and none can be added here.
   """
   taints: [ClusterTaintInput!]
-  "Who runs it; empty for nobody."
+  "Who runs it; empty if no provider does."
   provider: String
   "Region; empty for none."
   region: String
@@ -10097,9 +10097,9 @@ input DeleteNamespaceInput @goModel(model: "github.com/kairship-io/kairship/pkg/
 
 "What became of a deletion."
 type DeleteNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/namespaces.DeletePayload") {
-  "The namespace is gone. Otherwise it is being emptied, and goes then."
+  "The namespace no longer exists. Otherwise it is being emptied, and goes then."
   deleted: Boolean!
-  "The namespace as it is now; null when it is gone."
+  "The namespace as it is now; null when it no longer exists."
   namespace: Namespace
   "Brings the change into later answers; null for a dry run."
   consistencyToken: String
@@ -10108,12 +10108,12 @@ type DeleteNamespacePayload @goModel(model: "github.com/kairship-io/kairship/pkg
 	{Name: "../schema/operation.graphqls", Input: `extend type Subscription {
   """
   How far a long operation has come. Mutations that begin one say ` + "`" + `operation` + "`" + ` in their
-  payload. The first event tells how it is now, further ones every change; the last one
+  payload. The first event holds the present state, further ones every change; the last one
   has the state ` + "`" + `SUCCEEDED` + "`" + ` or ` + "`" + `FAILED` + "`" + `, and ends the subscription. Ask again at any
   time and at any replica: everything is told from what is observed.
   """
   operationProgress(
-    "What the payload of the mutation said in ` + "`" + `operation` + "`" + `. Nobody but its user can follow it."
+    "What the payload of the mutation said in ` + "`" + `operation` + "`" + `. Only its user can follow it."
     operation: ID!
   ): OperationProgress! @guard(by: VISIBLE)
 }
@@ -10140,7 +10140,7 @@ enum OperationState {
   RUNNING
   "It is over, and all of it was done."
   SUCCEEDED
-  "It is over for whoever waits: it failed, or does not get on. What was begun goes on by itself where it can."
+  "It is over for clients that wait: it failed, or does not get on. What was begun continues where it can."
   FAILED
 }
 
@@ -11174,7 +11174,7 @@ input DeletePropagationPolicyInput @goModel(model: "github.com/kairship-io/kairs
 
 "A PropagationPolicy that was deleted."
 type DeletePropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedPropagationPolicy") {
-  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
+  "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   propagationPolicy: PropagationPolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -11255,7 +11255,7 @@ input DeleteClusterPropagationPolicyInput @goModel(model: "github.com/kairship-i
 
 "A ClusterPropagationPolicy that was deleted."
 type DeleteClusterPropagationPolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterPropagationPolicy") {
-  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
+  "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   clusterPropagationPolicy: ClusterPropagationPolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -11342,7 +11342,7 @@ input DeleteOverridePolicyInput @goModel(model: "github.com/kairship-io/kairship
 
 "An OverridePolicy that was deleted."
 type DeleteOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedOverridePolicy") {
-  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
+  "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   overridePolicy: OverridePolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -11423,7 +11423,7 @@ input DeleteClusterOverridePolicyInput @goModel(model: "github.com/kairship-io/k
 
 "A ClusterOverridePolicy that was deleted."
 type DeleteClusterOverridePolicyPayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/policy.DeletedClusterOverridePolicy") {
-  "The policy while Karmada cleans up behind it; null when it is gone, or would be."
+  "The policy while Karmada cleans up behind it; null when it no longer exists, or would be."
   clusterOverridePolicy: ClusterOverridePolicy @goField(name: "Policy")
   "Who used it."
   usedBy: PolicyUse!
@@ -12204,7 +12204,7 @@ type ManifestResult @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/w
   name: String!
   "What was done; after a dry run, what would be."
   action: ManifestAction!
-  "What there is to say about it, for a person."
+  "The message, for a person."
   message: String
   "The object as the instance stored it, or would have; null where there is none."
   resource: Resource
@@ -12333,9 +12333,9 @@ input DeleteResourceInput @goModel(model: "github.com/kairship-io/kairship/pkg/f
 
 "What became of a deletion."
 type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/fleet/write/resources.DeletePayload") {
-  "The object is gone. Otherwise it is marked, and goes when its finalizers are done."
+  "The object no longer exists. Otherwise it is marked, and goes when its finalizers are done."
   deleted: Boolean!
-  "The object as it is now; null when it is gone."
+  "The object as it is now; null when it no longer exists."
   resource: Resource
   "Brings the change into later answers; null for a dry run."
   consistencyToken: String
@@ -12343,13 +12343,13 @@ type DeleteResourcePayload @goModel(model: "github.com/kairship-io/kairship/pkg/
 `, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
 Everything that can be read. Reads come from the index (Clusterpedia), except
-where a field says otherwise; ` + "`" + `freshness` + "`" + ` tells how old an answer is.
+where a field says otherwise; ` + "`" + `freshness` + "`" + ` shows how old an answer is.
 """
 type Query {
   "The caller: who the credentials belong to, and what they may do."
   viewer: Viewer! @guard(by: CALLER)
 
-  "Any object by the global ID that some other field gave; null when it is gone or hidden from the caller."
+  "Any object by the global ID that some other field gave; null when it no longer exists or is hidden from the caller."
   node(
     "The ` + "`" + `id` + "`" + ` of an object."
     id: ID!
@@ -12466,7 +12466,7 @@ type Viewer {
 }
 `, BuiltIn: false},
 	{Name: "../schema/subscription.graphqls", Input: `"""
-What can be followed live. A subscription first tells what there is, one ` + "`" + `ADDED` + "`" + ` for
+What can be followed live. A subscription first sends what exists, one ` + "`" + `ADDED` + "`" + ` for
 each object; then ` + "`" + `SYNCED` + "`" + `; then every change. Fold the events by the object's ` + "`" + `id` + "`" + `,
 and what you have is what the list with the same filter has.
 
@@ -12539,7 +12539,7 @@ enum ChangeType {
   ADDED
   "A field that is selected on the object has another value than it was told with."
   MODIFIED
-  "The object is gone, or does not match any more. It is shown as it was last."
+  "The object no longer exists, or does not match any more. It is shown as it was last."
   DELETED
   """
   Everything that there is has been told. It comes once for all instances that answer;
@@ -13406,7 +13406,7 @@ input ScaleWorkloadInput @goModel(model: "github.com/kairship-io/kairship/pkg/fl
   namespace: String!
   "Its name."
   name: String!
-  "How many pods there are to be: in all clusters together where the policy divides them, otherwise in each."
+  "The desired number of pods: in all clusters together where the policy divides them, otherwise in each."
   replicas: Int!
   "The version that the change is based on: fail with CONFLICT when it is another one. Leave it out when that does not matter."
   resourceVersion: String
