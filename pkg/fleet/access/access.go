@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// Permissions tells what the user of a context may do on some instances;
+// Permissions returns what the user of a context may do on some instances;
 // *authz.Resolver is one. The Visibility answers for the instances that were
 // named. An error means that nothing was decided.
 type Permissions interface {
@@ -31,7 +31,7 @@ type Access struct {
 // New makes an Access.
 func New(permissions Permissions) *Access { return &Access{permissions: permissions} }
 
-// Instance tells what the user may do on an instance; false when they may not
+// Instance returns what the user may do on an instance; false when they may not
 // know that it exists. It is asked before the instance is looked for, so that a
 // hidden instance takes the same path as a missing one.
 func (a *Access) Instance(ctx context.Context, name string) (authz.Grant, bool, error) {
@@ -44,7 +44,7 @@ func (a *Access) Instance(ctx context.Context, name string) (authz.Grant, bool, 
 }
 
 // Clusters keeps the clusters of the inventory that the user may see: one that is
-// joined to an instance, whoever sees the instance; a free one, whoever sees all
+// joined to an instance, users who see the instance; a free one, users who see all
 // instances and so may join it. The figures stay on those whose instance the user may
 // read as a whole. What an item points to may be the cache's own and is not changed.
 func (a *Access) Clusters(ctx context.Context, items []v1alpha1.Cluster) ([]v1alpha1.Cluster, error) {
@@ -74,8 +74,8 @@ func (a *Access) Clusters(ctx context.Context, items []v1alpha1.Cluster) ([]v1al
 	return kept, nil
 }
 
-// Figures tells whether the user may see the figures of a cluster of the inventory:
-// they are what an instance as a whole says of a member.
+// Figures reports whether the user may see the figures of a cluster of the inventory:
+// they are what an instance as a whole reports about a member.
 func Figures(v *authz.Visibility, c *v1alpha1.Cluster) bool {
 	g, _ := v.Instance(figuresFrom(c))
 	return g.CanRead("")

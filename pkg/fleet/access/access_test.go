@@ -116,7 +116,7 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// A thousand instances, and somebody who is bound to three of them.
+// A thousand instances, and a user who is bound to three of them.
 func TestThousandInstancesCostOneReview(t *testing.T) {
 	names := make([]string, 1000)
 	for i := range names {
@@ -157,7 +157,7 @@ func TestThousandInstancesCostOneReview(t *testing.T) {
 
 func TestInventory(t *testing.T) {
 	objects := []client.Object{
-		// Somebody took these names before Kairship could.
+		// A user took these names before Kairship could.
 		fleettest.Collected("k-taken", time.Time{}), fleettest.Collected("m-taken", time.Time{}),
 	}
 	for _, c := range inventoryClusters() {

@@ -95,7 +95,7 @@ func TestDecisionsAreNoted(t *testing.T) {
 	}
 }
 
-// Who nobody knows is not let to what is guarded by that alone.
+// An unknown caller is refused where only that is required.
 func TestChecksOfNobody(t *testing.T) {
 	a := access.New(authz.NewResolver(&fakeRules{}, nil, standing, nil))
 	for _, check := range []access.Check{access.CheckCaller, access.CheckVisible, access.CheckInstance, "OTHER"} {

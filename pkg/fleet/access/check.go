@@ -23,9 +23,9 @@ const (
 	CheckInstance Check = "INSTANCE"
 )
 
-// Visible tells whether the user may see anything that the check is about. The
+// Visible reports whether the user may see anything that the check is about. The
 // instance matters to CheckInstance only. It fails where nothing can be decided
-// now, so that nobody is told that something does not exist because the global
+// now, so that no caller reads that something does not exist because the global
 // cluster does not answer.
 func (a *Access) Visible(ctx context.Context, check Check, instance string) (bool, error) {
 	switch check {
@@ -59,7 +59,7 @@ func note(ctx context.Context, err error, instance string, visible bool) {
 	}
 }
 
-// All tells whether the user may see every instance, those included that are yet
+// All reports whether the user may see every instance, those included that are yet
 // to be registered.
 func (a *Access) All(ctx context.Context) (bool, error) {
 	v, err := a.permissions.For(ctx)

@@ -48,7 +48,7 @@ const (
 )
 
 // strip takes the manifests out of a Work, and what kubectl keeps of them on a
-// Work that somebody wrote by hand.
+// Work that a user wrote by hand.
 func strip(work *index.Object) (*index.Object, error) {
 	stripped, err := work.Without("spec", "workload")
 	for _, key := range copies {
@@ -61,7 +61,7 @@ func strip(work *index.Object) (*index.Object, error) {
 }
 
 // mask stands for the value of a Secret. It is not base64, so that an API server
-// refuses a Secret that somebody read without the values and sends back, instead
+// refuses a Secret that a user read without the values and sends back, instead
 // of storing this.
 const mask = "***"
 
@@ -125,7 +125,7 @@ func viewOfWork(g authz.Grant, namespace string) view {
 func admit(g authz.Grant, types []index.Type, o *index.Object) (*index.Object, error) {
 	t, ok := typeOf(types, o)
 	if !ok {
-		return nil, nil //nolint:nilnil // What nobody can judge may not be read.
+		return nil, nil //nolint:nilnil // What cannot be judged may not be read.
 	}
 	switch viewOf(g, index.Key{Cluster: o.Cluster, Type: t, Namespace: o.Meta.Namespace, Name: o.Meta.Name}) {
 	case whole:

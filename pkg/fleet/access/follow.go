@@ -13,7 +13,7 @@ import (
 
 // Following live is confined as reading is, but that it takes the verb watch too.
 
-// Grants tells what the user may do on some instances; those that they may not see
+// Grants returns what the user may do on some instances; those that they may not see
 // are not in the result.
 func (a *Access) Grants(ctx context.Context, instances ...string) (map[string]authz.Grant, error) {
 	v, err := a.permissions.For(ctx, instances...)
@@ -29,8 +29,8 @@ func (a *Access) Grants(ctx context.Context, instances ...string) (map[string]au
 	return grants, nil
 }
 
-// Visibility tells of all instances at once which the user may see; see Access.Instance.
-// What it says of instances that were not named holds only where the global cluster
+// Visibility returns for all instances at once which the user may see; see Access.Instance.
+// What it reports about instances that were not named holds only where the global cluster
 // lists its rules.
 func (a *Access) Visibility(ctx context.Context, instances ...string) (*authz.Visibility, error) {
 	return a.permissions.For(ctx, instances...)
@@ -50,12 +50,12 @@ func WatchedNamespaces(g authz.Grant, t index.Type, wanted []string) []string {
 	return append([]string{}, slices.DeleteFunc(slices.Clone(reach.Namespaces), func(n string) bool { return !slices.Contains(wanted, n) })...)
 }
 
-// ShownWhole tells that nothing of an object of a type is kept from the user of a grant.
+// ShownWhole reports whether nothing of an object of a type is kept from the user of a grant.
 func ShownWhole(g authz.Grant, t index.Type, o *metav1.ObjectMeta) bool {
 	return viewOf(g, index.Key{Type: t, Namespace: o.Namespace, Name: o.Name}) == whole
 }
 
-// MayFollow tells whether an object of a type may be followed.
+// MayFollow reports whether an object of a type may be followed.
 func MayFollow(g authz.Grant, t index.Type, o *metav1.ObjectMeta) bool {
 	watches := func(namespace string) bool { return g.Can(authz.VerbWatch, namespace) }
 	switch viewOf(g, index.Key{Type: t, Namespace: o.Namespace, Name: o.Name}) {

@@ -9,8 +9,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/collected"
 )
 
-// Inventory tells which instance the objects of a cluster belong to, by the
-// index's name of the cluster; empty when that is not known, and then nobody may
+// Inventory knows which instance the objects of a cluster belong to, by the
+// index's name of the cluster; empty when that is not known, and then no one may
 // read them.
 type Inventory interface {
 	InstanceOf(ctx context.Context, cluster string) string
@@ -27,7 +27,7 @@ func NewInventory(watched client.Reader) Inventory { return &watchedInventory{wa
 
 // InstanceOf implements Inventory. The names of virtual clusters are reserved for
 // them, so for these the name is enough. A cluster that can't be read now is not
-// known, and one that was collected for somebody else belongs to nobody here.
+// known, and one that was collected for another owner belongs to no instance here.
 func (w *watchedInventory) InstanceOf(ctx context.Context, cluster string) string {
 	if others, err := collected.ByOthers(ctx, w.watched, cluster); err != nil || others {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Reading ahead. What may not be seen is left out, and nobody is told: whoever
+// Reading ahead. What may not be seen is left out, without a message: a caller that
 // asks for it later gets the answer that is due, also when nothing could be
 // decided now.
 

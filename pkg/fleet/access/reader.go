@@ -31,7 +31,7 @@ func NewReader(reader index.Reader, permissions Permissions, inventory Inventory
 	return &Reader{reader: reader, permissions: permissions, inventory: inventory}
 }
 
-// grants tells what the user may do in some clusters. Those of instances that may
+// grants returns what the user may do in some clusters. Those of instances that may
 // not be seen, and those of no known instance, are not in the result.
 func (r *Reader) grants(ctx context.Context, clusters ...string) (map[string]authz.Grant, error) {
 	instances := make(map[string]string, len(clusters))
@@ -96,7 +96,7 @@ func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, 
 			q.Clusters = append(q.Clusters, cluster)
 		}
 	}
-	// Nobody above asks for scopes of their own. Should somebody, they get them
+	// No caller above asks for scopes of its own. If one does, it gets them
 	// where the whole cluster may be read, and nothing where it takes thought.
 	for _, scope := range own {
 		if g, visible := grants[scope.Cluster]; visible {
@@ -151,7 +151,7 @@ func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*
 }
 
 // PodsOf implements index.Reader. The pods of an owner that may not be seen are
-// none, like those of an owner that is gone.
+// none, like those of an owner that no longer exists.
 func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Object, error) {
 	grants, err := r.grants(ctx, owner.Cluster)
 	if err != nil {

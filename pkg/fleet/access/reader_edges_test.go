@@ -12,7 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// undecided are the answers to somebody about whom nothing is known now.
+// undecided are the answers to a user about whom nothing is known now.
 func TestNothingIsReadUndecided(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -68,7 +68,7 @@ func TestAnswersOutsideAreRefused(t *testing.T) {
 	})
 }
 
-// A scope that somebody above asks for is not wider than what may be read.
+// A scope that a caller asks for is not wider than what may be read.
 func TestScopesOfTheCallerAreConfined(t *testing.T) {
 	resolver := authz.NewResolver(&fakeRules{}, nil, standing, nil)
 	for person, want := range map[string]int{"alice": 1, "shop": 0, "bob": 0} {
@@ -157,7 +157,7 @@ func (f fixed) List(context.Context, index.ListQuery) (*index.Page, error) {
 	return &index.Page{Items: f.items}, nil
 }
 
-// A list of one kind need not say of its objects which kind they are of.
+// A list of one kind need not state for its objects which kind they are of.
 func TestObjectsWithoutKind(t *testing.T) {
 	namespace := func(name string) *index.Object {
 		o := &index.Object{Cluster: "k-alpha"}

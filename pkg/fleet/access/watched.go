@@ -140,7 +140,7 @@ func (w *Watched) listClusters(ctx context.Context, into *v1alpha1.ClusterList, 
 	return nil
 }
 
-// unconfined refuses to read what nobody has decided how to confine.
+// unconfined refuses to read what has no rule that confines it.
 func unconfined(object any) error {
 	return fmt.Errorf("reading %T: nothing says who may see it", object)
 }

@@ -113,10 +113,10 @@ func covers(namespaces, namespace string) bool {
 	return slices.Contains(strings.Fields(namespaces), namespace)
 }
 
-// holdsSecrets tells that objects of a type have the values of Secrets in them.
+// holdsSecrets reports whether objects of a type have the values of Secrets in them.
 func holdsSecrets(t index.Type) bool { return t == secrets || t == index.Works }
 
-// sees tells whether a person may read an object, and whether its body too.
+// sees reports whether a person may read an object, and whether its body too.
 // listed asks about lists: a single Work is found by what it was made for, a list
 // of them by where they are.
 func sees(person string, k index.Key, listed bool) (visible, body bool) {
@@ -189,7 +189,7 @@ type asked struct {
 // confidential is the value of a Secret, as Works have it.
 const confidential = "confidential"
 
-// shows tells whether an object has the value of a Secret in it, wherever.
+// shows reports whether an object has the value of a Secret in it, wherever.
 func shows(t testing.TB, o *index.Object) bool {
 	t.Helper()
 	body, err := index.Decode[map[string]any](o)

@@ -64,10 +64,10 @@ func (e *Event[T]) In(ctx context.Context) context.Context {
 	return e.reading(ctx)
 }
 
-// Remembers tells that Tell has to be asked about the event.
+// Remembers reports whether Tell has to be asked about the event.
 func (e *Event[T]) Remembers() bool { return e.told != nil }
 
-// Tell tells whether the event is to be sent, by what was read of what is selected
+// Tell reports whether the event is to be sent, by what was read of what is selected
 // on its object: nil where it can't be compared, because some of it could not be
 // read.
 func (e *Event[T]) Tell(selected []byte) bool {

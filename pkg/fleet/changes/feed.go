@@ -37,7 +37,7 @@ type Feed[T any] struct {
 	// Selection is what is selected of the objects, of which Fields are compared.
 	Selection Selection
 	Fields    []Field[T]
-	// Bare makes the noun of an object, whoever looks at it; Show makes what the
+	// Bare makes the noun of an object, regardless of the caller; Show makes what the
 	// subscriber may see of it.
 	Bare, Show func(*live.Object) (T, error)
 	// Hide are the paths of fields that the subscriber may not see of an object; nil
@@ -52,12 +52,12 @@ type Feed[T any] struct {
 	Begin    func(context.Context) context.Context
 	Prefetch func(context.Context, []T)
 
-	// Changed hears when the interests may be others than before, and Interests tells
-	// which they are then. Both may be nil.
+	// Changed hears when the interests may be others than before, and Interests
+	// returns those. Both may be nil.
 	Changed   *Listener
 	Interests func(context.Context) ([]live.Interest, error)
 
-	// Whole tells that Show shows everything of an object; nil for never.
+	// Whole reports whether Show shows everything of an object; nil for never.
 	Whole func(*live.Object) bool
 
 	// End ends the subscription with an error.
@@ -160,7 +160,7 @@ func (f *Feed[T]) Pass(ctx context.Context) Passed {
 }
 
 // showFirst makes what is told of the event that was pulled; nil where there is none,
-// or nothing to tell of it.
+// or nothing to send of it.
 func (f *Feed[T]) showFirst(ctx context.Context) *Event[T] {
 	defer func() {
 		if p := recover(); p != nil {
@@ -357,7 +357,7 @@ type diffs[T any] struct {
 // maxDiffs is how many differences are kept of one version.
 const maxDiffs = 8
 
-// differ tells which fields of an object changed.
+// differ returns which fields of an object changed.
 func (f *Feed[T]) differ(e *live.Event) ([]string, error) {
 	d, err := live.Memo(e.Object, func(*live.Object) (*diffs[T], error) {
 		return &diffs[T]{since: map[weak.Pointer[live.Object]][]string{}}, nil

@@ -203,7 +203,7 @@ func TestFeedEnds(t *testing.T) {
 	})
 }
 
-// A signal has the interests found out again, also one that came before anybody waited.
+// A signal has the interests found out again, also one that came before a wait began.
 func TestFeedFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var signal Signal

@@ -104,7 +104,7 @@ var (
 	marshalsText = reflect.TypeFor[encoding.TextMarshaler]()
 )
 
-// scalar tells that a type is shown as one value: times, quantities and the like.
+// scalar reports whether a type is shown as one value: times, quantities and the like.
 func scalar(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
 	return p.Implements(marshalsJSON) || p.Implements(marshalsText)
@@ -122,7 +122,7 @@ func textOf(v reflect.Value) string {
 	return string(raw)
 }
 
-// Touches tells whether a change shows in a selection. Both are paths; a path of
+// Touches reports whether a change shows in a selection. Both are paths; a path of
 // either stands for everything below it.
 func Touches(changed, selected []string) bool {
 	for _, c := range changed {
@@ -135,7 +135,7 @@ func Touches(changed, selected []string) bool {
 	return false
 }
 
-// under tells that a path is another one, or below it.
+// under reports whether a path is another one, or below it.
 func under(path, above string) bool {
 	rest, ok := strings.CutPrefix(path, above)
 	return ok && (rest == "" || rest[0] == '.')
@@ -163,7 +163,7 @@ func Value[T, V any](get func(T) (V, error)) func(T) any {
 // unreadable is the value of a field that can't be read.
 type unreadable struct{ Error string }
 
-// Of tells which fields of a noun differ between two states of an object.
+// Of returns which fields of a noun differ between two states of an object.
 func Of[T any](fields []Field[T], before, after T) []string {
 	var changed []string
 	for _, f := range fields {

@@ -42,7 +42,7 @@ type Listener struct {
 	pending bool
 }
 
-// again has the listener hear the signal after a while, if nobody sends it before.
+// again has the listener hear the signal after a while, if it is not sent before.
 func (l *Listener) again(after time.Duration) {
 	time.AfterFunc(after, func() {
 		l.signal.mu.Lock()
@@ -71,7 +71,7 @@ func (l *Listener) wakes(wake func()) {
 	}
 }
 
-// woken tells that there was a signal since it was asked last.
+// woken reports whether there was a signal since it was asked last.
 func (l *Listener) woken() bool {
 	if l == nil {
 		return false

@@ -17,7 +17,7 @@ type told struct {
 
 func newTold() *told { return &told{last: map[uint64]uint64{}} }
 
-// news remembers what is told of an object, and tells whether it differs from what
+// news remembers what is told of an object, and reports whether it differs from what
 // was told last.
 func (t *told) news(key string, what []byte) bool {
 	k, h := maphash.String(seed, key), maphash.Bytes(seed, what)

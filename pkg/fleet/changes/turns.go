@@ -6,7 +6,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// Turns are the events of a subscription as they are made: one at a time, by whoever
+// Turns are the events of a subscription as they are made: one at a time, by the goroutine that
 // was woken, and without a goroutine that waits for them. Most subscriptions are
 // silent nearly always, and there are thousands. The functions are called by one
 // goroutine at a time.
@@ -40,14 +40,14 @@ const (
 
 // Driver makes the events of a subscription and passes them on.
 type Driver interface {
-	// Wake says that there may be something to pull. It does not block, and does nothing
+	// Wake reports that there may be something to pull. It does not block, and does nothing
 	// itself.
 	Wake()
 	// Drive takes over, until it closes the turns. The context is the subscription's.
 	Drive(ctx context.Context, t Turns)
 }
 
-// Same is the same for events that tell the same of an object, to everybody who may
+// Same is the same for events that show the same object, to everybody who may
 // see the whole of it and selects the same.
 type Same struct {
 	typ      Type

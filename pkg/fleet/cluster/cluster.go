@@ -68,7 +68,7 @@ func (c *Cluster) InstanceName() string {
 }
 
 // Conditions are its state in detail. Who sees the cluster sees the instance that
-// it is to be joined to, and need not see any other: what Joined says of another one
+// it is to be joined to, and need not see any other: what Joined reports about another one
 // is left out.
 func (c *Cluster) Conditions() []object.Condition {
 	shown := slices.Clone(c.Status.Conditions)
@@ -80,7 +80,7 @@ func (c *Cluster) Conditions() []object.Condition {
 	return object.Conditions(shown)
 }
 
-// elsewhere tells whether the condition Joined is about another instance than the
+// elsewhere reports whether the condition Joined is about another instance than the
 // one that the cluster is to be joined to. A free one is seen only by those who see
 // all instances.
 func (c *Cluster) elsewhere(reason string) bool {
@@ -114,7 +114,7 @@ type Summary struct {
 }
 
 // Summary are its figures; nil for a cluster that is a member of nothing. What
-// another instance than the one that it is to be joined to says of it is left out,
+// another instance than the one that it is to be joined to reports about it is left out,
 // as in Conditions.
 func (c *Cluster) Summary() *Summary {
 	in := c.Status.Summary
@@ -137,5 +137,5 @@ func (c *Cluster) LabelPairs() []object.Pair { return object.Pairs(c.Labels) }
 // CreatedAt is when it was registered.
 func (c *Cluster) CreatedAt() time.Time { return c.CreationTimestamp.UTC() }
 
-// Freshness tells how old its fields may be: they are watched.
+// Freshness returns how old its fields may be: they are watched.
 func (c *Cluster) Freshness() freshness.Freshness { return c.fresh }

@@ -1,7 +1,7 @@
 // Package collected tells whose objects the index has under the name of a cluster.
 //
-// The index knows clusters by name alone. A PediaCluster that somebody made by
-// hand under a name that Kairship needs is collected all the same, from wherever
+// The index knows clusters by name alone. A PediaCluster that a user made by
+// hand under a name that Kairship needs is collected nevertheless, from wherever
 // it points to: another instance, say, which those who may see this one may not.
 package collected
 
@@ -16,11 +16,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// ByOthers tells that what the index has under a cluster's name was collected for
-// somebody else: by a PediaCluster that Kairship did not make for this very Cluster
+// ByOthers reports whether what the index has under a cluster's name was collected for
+// another owner: by a PediaCluster that Kairship did not make for this very Cluster
 // or, under the name of an instance's virtual cluster, for a Cluster that it did not
 // make for this very Instance. Where there is no PediaCluster, nothing is collected,
-// and nobody else's objects can be shown.
+// and no other objects can be shown.
 func ByOthers(ctx context.Context, watched client.Reader, cluster string) (bool, error) {
 	var pc pediav1alpha2.PediaCluster
 	if found, err := get(ctx, watched, cluster, &pc); err != nil || !found {
@@ -50,7 +50,7 @@ func get(ctx context.Context, watched client.Reader, name string, into client.Ob
 	return true, nil
 }
 
-// madeFor tells that Kairship made an object for an owner. A name proves nothing:
+// madeFor reports whether Kairship made an object for an owner. A name proves nothing:
 // it may have had another owner before.
 func madeFor(o, owner client.Object) bool {
 	return o.GetLabels()[v1alpha1.OwnerUIDLabel] == string(owner.GetUID())

@@ -3,6 +3,6 @@
 // events of theirs (pkg/fleet/changes).
 //
 // What the user may see is found out when the subscription begins, with its context,
-// and for instances that come later when they do. Whoever gave the context ends it
+// and for instances that come later when they do. The caller that gave the context ends it
 // when the answer becomes another one.
 package follow

@@ -20,7 +20,7 @@ type sight struct {
 }
 
 // look finds out what the user may see now. It names all instances that there are,
-// for a global cluster that decides about each by itself.
+// for a global cluster that decides about each separately.
 func (s *sight) look(ctx context.Context) error {
 	names, err := s.service.Instances.Names(ctx)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 // made is a way to make a noun of an object of an instance.
 type made[T any] func(instance string, o *index.Object, fresh freshness.Freshness) (T, error)
 
-// objects follows objects of instances that each are a noun by themselves.
+// objects follows objects of instances that each are a noun alone.
 func objects[T any](ctx context.Context, s *Service, sc scope, fields []changes.Field[T], of made[T], after *string, selection changes.Selection, identity ...any) (<-chan *changes.Event[T], error) {
 	c, err := s.confine(sc)
 	if err != nil {

@@ -217,7 +217,7 @@ func decoded[T any](o *live.Object) (*T, error) {
 	return index.Decode[T](i)
 }
 
-// same tells that two states show the same: of objects that did not change, nothing
+// same reports whether two states show the same: of objects that did not change, nothing
 // else can have.
 func same(a, b any) bool {
 	x, y := a.(*workload.Observed), b.(*workload.Observed)

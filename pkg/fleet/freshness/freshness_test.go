@@ -347,7 +347,7 @@ func TestFreshnessOfALongAnswer(t *testing.T) {
 	}
 }
 
-// What is collected for somebody else says nothing about us.
+// What is collected for another owner says nothing about us.
 func TestFreshnessOfWhatIsCollectedForOthers(t *testing.T) {
 	f := watching(t, fleettest.Collected("m1", ago(900))).Of(t.Context(), "m1")
 	want := told{Never: true, Message: "the index collects objects of another owner as m1, which is not shown"}

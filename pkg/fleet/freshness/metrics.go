@@ -17,7 +17,7 @@ var (
 )
 
 // Metrics tells Prometheus what Of tells operations. It reads what is watched, and
-// asks nobody.
+// sends no request.
 func (t *Tracker) Metrics() prometheus.Collector { return trackerMetrics{t} }
 
 type trackerMetrics struct{ tracker *Tracker }

@@ -49,7 +49,7 @@ func (t *Tracker) watched(now time.Time) claim {
 
 // Of is the freshness of an answer that the index just gave about some clusters: that
 // of the cluster which is most behind. An answer about no cluster is as fresh as what
-// is watched in the global cluster, which says that there is none.
+// is watched in the global cluster, which reports that there is none.
 func (t *Tracker) Of(ctx context.Context, clusters ...string) Freshness {
 	now := t.Now()
 	worst := t.watched(now)

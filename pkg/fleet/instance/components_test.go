@@ -13,7 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 )
 
-// fill gives every field a value, so that a field which somebody adds, and which
+// fill gives every field a value, so that a field which is added, and which
 // gets lost on the way, shows.
 func fill(t *testing.T, v reflect.Value) {
 	t.Helper()

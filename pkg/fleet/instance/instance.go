@@ -89,7 +89,7 @@ func (i *Instance) LabelPairs() []object.Pair { return object.Pairs(i.Labels) }
 // CreatedAt is when it was registered.
 func (i *Instance) CreatedAt() time.Time { return i.CreationTimestamp.UTC() }
 
-// Freshness tells how old its fields may be: they are watched.
+// Freshness returns how old its fields may be: they are watched.
 func (i *Instance) Freshness() freshness.Freshness { return i.fresh }
 
 // Summary are its figures.

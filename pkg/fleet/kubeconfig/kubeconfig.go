@@ -115,7 +115,7 @@ func (s *Service) write(instance, server string) (*Kubeconfig, error) {
 	return k, nil
 }
 
-// head begins the file, for whoever opens it.
+// head begins the file, for its readers.
 const head = `# The native Kubernetes API of instance %[1]s, through Kairship.
 # There is no secret in here. Your token of Kairship's global cluster is read from the file ` + TokenFile + `
 # beside this one, whenever it changes; or bring it yourself:
@@ -126,7 +126,7 @@ const head = `# The native Kubernetes API of instance %[1]s, through Kairship.
 #     --exec-api-version client.authentication.k8s.io/v1 --exec-interactive-mode IfAvailable
 `
 
-// Certificates keeps of a file what anybody may read: its certificates, in PEM. A
+// Certificates keeps of a file what every user may read: its certificates, in PEM. A
 // key that was put beside them would go to everybody.
 func Certificates(file []byte) ([]byte, error) {
 	var kept bytes.Buffer
@@ -150,7 +150,7 @@ func Certificates(file []byte) ([]byte, error) {
 type addressKey struct{}
 
 // WithAddress notes where a request was sent to, as its sender knows Kairship.
-// The Host header is what the sender wrote, and is told to nobody else.
+// The Host header is what the sender wrote, and is passed on to no other.
 func WithAddress(r *http.Request) *http.Request {
 	address := url.URL{Scheme: "http", Host: r.Host}
 	if r.TLS != nil {

@@ -106,7 +106,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestAddress is what the file says where nobody configured an address.
+// TestAddress is what the file says where no address is configured.
 func TestAddress(t *testing.T) {
 	for _, tt := range []struct {
 		host string

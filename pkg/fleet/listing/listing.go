@@ -110,7 +110,7 @@ func (l *Lister) Parse(r Request) (index.ListQuery, *Result, error) {
 		Detail:     r.Detail,
 	}
 	if r.nothing() {
-		// No cluster is nothing, whoever sends the query.
+		// No cluster is nothing, for every user.
 		q.Clusters = nil
 	}
 	if r.Part != nil {
@@ -240,7 +240,7 @@ func (r Request) identity() page.Identity {
 	return page.IdentityOf(r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order)
 }
 
-// nothing tells that a request excludes everything: an empty list of values is
+// nothing reports whether a request excludes everything: an empty list of values is
 // not the same as no list.
 func (r Request) nothing() bool {
 	excludes := func(values []string) bool { return values != nil && len(values) == 0 }

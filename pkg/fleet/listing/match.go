@@ -37,7 +37,7 @@ func (f Filter) matcher(selector labels.Selector) func(metav1.Object) bool {
 	}
 }
 
-// Nothing tells that a filter lets nothing through: an empty list of values is
+// Nothing reports whether a filter lets nothing through: an empty list of values is
 // not the same as no list.
 func (f Filter) Nothing() bool {
 	excludes := func(values []string) bool { return values != nil && len(values) == 0 }

@@ -57,7 +57,7 @@ func (m *MemberCluster) ID() string { return nodeid.New(TypeName, m.Instance, m.
 // Karmada is Karmada's own object.
 func (m *MemberCluster) Karmada() *clusterv1alpha1.Cluster { return m.cluster }
 
-// Managed tells whether Kairship joined it, by the marks that it then carries.
+// Managed reports whether Kairship joined it, by the marks that it then carries.
 func (m *MemberCluster) Managed() bool {
 	return m.cluster.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue && m.cluster.Labels[v1alpha1.OwnerUIDLabel] != ""
 }
@@ -85,7 +85,7 @@ func (m *MemberCluster) Zones() []string {
 	return []string{}
 }
 
-// Ready tells that Karmada finds it ready.
+// Ready reports whether Karmada finds it ready.
 func (m *MemberCluster) Ready() bool {
 	return meta.IsStatusConditionTrue(m.cluster.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
 }

@@ -60,12 +60,12 @@ func NewRoster(index Lister, now func() time.Time) *Roster {
 }
 
 // Members returns the members of each instance by name. However many instances
-// are asked for, those that nobody has or is reading cost one request.
+// are asked for, those that no caller has or is reading cost one request.
 func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
 	return r.start(ctx, instances).wait(ctx)
 }
 
-// wanted are entries that somebody waits for.
+// wanted are entries that a caller waits for.
 type wanted map[string]*rosterEntry
 
 // start starts reading what is missing or too old.

@@ -144,7 +144,7 @@ func TestRosterForgets(t *testing.T) {
 	}
 }
 
-// Those who ask while somebody reads wait for that, and only what nobody reads is read.
+// Callers that ask during a read wait for it, and only what is not being read is read.
 func TestRosterSharesWhatIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})

@@ -65,10 +65,10 @@ func (o *Object) CreatedAt() time.Time { return o.Indexed.Meta.CreationTimestamp
 // ResourceVersion for optimistic concurrency.
 func (o *Object) ResourceVersion() string { return o.Indexed.Meta.ResourceVersion }
 
-// Deleting tells that it is being deleted.
+// Deleting reports whether it is being deleted.
 func (o *Object) Deleting() bool { return o.Indexed.Meta.DeletionTimestamp != nil }
 
-// Freshness tells how old it may be.
+// Freshness returns how old it may be.
 func (o *Object) Freshness() freshness.Freshness { return o.Fresh }
 
 // Manifest is the whole object as JSON.

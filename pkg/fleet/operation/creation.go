@@ -10,10 +10,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// installing are the reasons of condition Installed that tell of work and not of trouble.
+// installing are the reasons of condition Installed that mean work and no failure.
 var installing = []string{"", v1alpha1.ReasonPending, v1alpha1.ReasonInstalling, v1alpha1.ReasonUpdating, v1alpha1.ReasonInstalled}
 
-// creating tells how far a new instance has come; nil for one that there is none of.
+// creating returns how far a new instance has come; nil for one that there is none of.
 func creating(op Operation, i *v1alpha1.Instance) finding {
 	var f finding
 	if i == nil || i.DeletionTimestamp != nil {

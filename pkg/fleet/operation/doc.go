@@ -1,4 +1,4 @@
-// Package operation tells how far a long operation has come.
+// Package operation reports how far a long operation has come.
 //
 // Nothing is kept about operations: the ID that a mutation answers with says what
 // was asked for, sealed for its user, and how far that has come is told from what

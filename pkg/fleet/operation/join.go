@@ -12,14 +12,14 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// underWay are the reasons of condition Joined that tell of work and not of trouble.
+// underWay are the reasons of condition Joined that mean work and no failure.
 var underWay = []string{"", v1alpha1.ReasonFree, v1alpha1.ReasonJoining, v1alpha1.ReasonJoined, v1alpha1.ReasonLeaving, v1alpha1.ReasonBlocked}
 
 // credentialsFail are the reasons of condition Joined that tell that the cluster
 // itself can't be worked with.
 var credentialsFail = []string{v1alpha1.ReasonCredentialsMissing, v1alpha1.ReasonCredentialsInvalid, v1alpha1.ReasonUnreachable, v1alpha1.ReasonNotAllowed}
 
-// joining tells how far a cluster of the inventory has come into an instance: nil
+// joining returns how far a cluster of the inventory has come into an instance: nil
 // for a cluster, or a member, that there is none of.
 func joining(op Operation, c *v1alpha1.Cluster, member *clusterv1alpha1.Cluster) finding {
 	var f finding
@@ -54,7 +54,7 @@ func joining(op Operation, c *v1alpha1.Cluster, member *clusterv1alpha1.Cluster)
 	return f
 }
 
-// leaving tells how far a cluster has come out of an instance.
+// leaving returns how far a cluster has come out of an instance.
 func leaving(op Operation, c *v1alpha1.Cluster, member *clusterv1alpha1.Cluster) finding {
 	var f finding
 	asked := c == nil || c.DeletionTimestamp != nil || c.Spec.InstanceRef == nil || c.Spec.InstanceRef.Name != op.Instance

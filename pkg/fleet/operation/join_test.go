@@ -174,7 +174,7 @@ func TestCreating(t *testing.T) {
 	}
 }
 
-// The watch may be behind the mutation: what it tells of the time before says nothing
+// The watch may be behind the mutation: what it reports about the time before says nothing
 // of the operation, whether it is to be seen as withdrawn or as done.
 func TestWhatIsOlderThanTheOperationIsNotBelieved(t *testing.T) {
 	begun := time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC)

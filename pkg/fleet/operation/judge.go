@@ -9,11 +9,11 @@ import (
 // schedulers and controllers run into passing trouble while they begin.
 const patience = 20 * time.Second
 
-// longest is how long an operation may take before it counts as failed for whoever
+// longest is how long an operation may take before it counts as failed for a client that
 // waits for it.
 const longest = 30 * time.Minute
 
-// judge tells of one operation, finding after finding, whether it is over.
+// judge decides about one operation, finding after finding, whether it is over.
 type judge struct {
 	id string
 	op Operation

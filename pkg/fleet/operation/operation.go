@@ -152,7 +152,7 @@ type finding struct {
 }
 
 // sequence makes steps of which each begins when the one before is done: until then
-// there is nothing to say of it, and having no parts yet is not being done.
+// there is nothing to report, and having no parts yet is not being done.
 func sequence(steps ...Step) []Step {
 	reached := true
 	for i := range steps {

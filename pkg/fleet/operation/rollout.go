@@ -20,14 +20,14 @@ type propagated struct {
 	object Object
 	// binding is Karmada's record of where it goes; nil when there is none.
 	binding *workv1alpha2.ResourceBinding
-	// status is that of a workload; nil for others, and for one that is gone.
+	// status is that of a workload; nil for others, and for one that no longer exists.
 	status *workload.Status
 	// gone: it was there and is not any more.
 	gone bool
 }
 
 // behind reports whether Karmada's record is of an earlier version of the object than
-// the operation wrote. The state of a workload says that more precisely.
+// the operation wrote. The state of a workload reports that more precisely.
 func (p propagated) behind() bool {
 	if p.isWorkload() {
 		return false
@@ -53,9 +53,9 @@ func (p propagated) name() string {
 	return p.object.Kind + " " + p.object.Namespace + "/" + p.object.Name
 }
 
-// rollout tells how far objects have come from their instance into its members.
+// rollout follows how far objects have come from their instance into its members.
 // What is no workload and what no policy claimed is there once it is written;
-// settling says that it may still be claimed.
+// settling reports that it may still be claimed.
 func rollout(objects []propagated, settling bool) finding {
 	r := rolling{clusters: map[string]*Cluster{}}
 	for _, o := range objects {
@@ -146,7 +146,7 @@ func (r *rolling) healthyUnscheduled(o propagated) {
 	}
 }
 
-// schedule tells whether the scheduler has decided about an object.
+// schedule reports whether the scheduler has decided about an object.
 func (r *rolling) schedule(o propagated) bool {
 	c := meta.FindStatusCondition(o.binding.Status.Conditions, workv1alpha2.Scheduled)
 	switch {

@@ -20,7 +20,7 @@ import (
 // argument is what errors about an operation name.
 const argument = "operation"
 
-// Service tells how far operations have come.
+// Service reports how far operations have come.
 type Service struct {
 	Hub    follow.Hub
 	Access *access.Access
@@ -132,7 +132,7 @@ func (s *Service) watch(ctx context.Context, stream *live.Stream, v view, j *jud
 type view interface {
 	// see takes an event over.
 	see(e *live.Event)
-	// find tells what is observed now.
+	// find returns what is observed now.
 	find(now time.Time) finding
 	// settles tells after which time alone it may find something else; zero for never.
 	settles(now time.Time) time.Duration

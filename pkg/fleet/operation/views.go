@@ -27,7 +27,7 @@ var (
 	clusters  = index.Type{Group: v1alpha1.ClusterResource.Group, Version: v1alpha1.ClusterResource.Version, Resource: v1alpha1.ClusterResource.Resource}
 )
 
-// current is what an event leaves of an object: nothing when it is gone.
+// current is what an event leaves of an object: nothing when it was deleted.
 func current[T any](e *live.Event) *T {
 	if e.Type == live.Deleted {
 		return nil
@@ -39,7 +39,7 @@ func current[T any](e *live.Event) *T {
 	return v
 }
 
-// seen tells whether what an operation wrote was seen. The watch that tells of it may
+// seen reports whether what an operation wrote was seen. The watch that reports it may
 // be behind the mutation, by another connection or another replica.
 type seen struct {
 	written uint64
@@ -58,7 +58,7 @@ func (s *seen) note(e *live.Event) {
 	s.reached = s.reached || err != nil || version >= s.written || e.Type == live.Deleted
 }
 
-// waits is how long it may still take to be seen. What was not seen by then is gone.
+// waits is how long it may still take to be seen. What was not seen by then was deleted.
 func (s *seen) waits(now time.Time) time.Duration {
 	if s.reached {
 		return 0
@@ -177,7 +177,7 @@ type watched struct {
 	key      live.Key
 }
 
-// propagates tells whether Karmada sends objects of a type to members at all.
+// propagates reports whether Karmada sends objects of a type to members at all.
 func propagates(o Object) bool {
 	switch o.Group {
 	case "policy.karmada.io", "work.karmada.io", "cluster.karmada.io", "config.karmada.io", "apps.karmada.io":

@@ -83,7 +83,7 @@ func Build[T any](args Args, items []T, cursorOf func(T) string, hasNext bool, c
 }
 
 // Unread is the connection of a list that could not be read: it holds nothing,
-// counts nothing and says that nothing was observed.
+// counts nothing and reports that nothing was observed.
 func Unread[T any](why string) *Connection[T] {
 	return &Connection[T]{
 		Edges:     []*Edge[T]{},

@@ -30,7 +30,7 @@ type Changes[T, S any] struct {
 	contradictions func(spec *S) []apierror.Field
 	// clusters are those that a spec names.
 	clusters func(spec *S) []namedCluster
-	// use tells who uses a policy, as the instance itself has it.
+	// use returns who uses a policy, as the instance itself has it.
 	use func(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error)
 }
 
@@ -177,7 +177,7 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	return c.written(ctx, in.Instance, out, warnings)
 }
 
-// Delete deletes a policy that nobody uses, or that may be in use.
+// Delete deletes a policy that is not used, or that may be in use.
 func (c *Changes[T, S]) Delete(ctx context.Context, in DeleteInput) (*Deleted[T], error) {
 	site, err := c.site(ctx, authz.VerbDelete, in.Instance, in.Namespace, in.Name)
 	if err != nil {

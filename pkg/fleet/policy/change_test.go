@@ -234,7 +234,7 @@ func TestNothingIsSentForStrangers(t *testing.T) {
 	}
 }
 
-// A version that says nothing is none to an instance, and nobody who sends one means that.
+// A version that says nothing is none to an instance, and no client that sends one means that.
 func TestVersionThatSaysNothing(t *testing.T) {
 	_, writes := newUpstream(t, 0)
 	for _, version := range []string{"", "0"} {

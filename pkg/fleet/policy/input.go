@@ -86,7 +86,7 @@ type Written[T any] struct {
 
 // Deleted is a policy that was deleted.
 type Deleted[T any] struct {
-	// Policy is what is left of it while Karmada cleans up; nil when it is gone.
+	// Policy is what is left of it while Karmada cleans up; nil when it no longer exists.
 	Policy *T
 	// UsedBy is who used it.
 	UsedBy *Use
@@ -122,7 +122,7 @@ type (
 )
 
 // Canonical is a spec as Kubernetes stores it: what Karmada's types leave out when
-// it is empty is gone, so that an empty list and none are the same. Null and empty
+// it is empty is left out, so that an empty list and none are the same. Null and empty
 // stay apart where Karmada tells them apart, in objects.
 func Canonical[S any](spec S) (S, error) {
 	var out S

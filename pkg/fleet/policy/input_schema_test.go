@@ -15,7 +15,7 @@ import (
 )
 
 // optionalAnyway are fields that Karmada's types always write and that an input may
-// leave out all the same, with the reason.
+// leave out anyway, with the reason.
 var optionalAnyway = map[string]string{
 	"OverrideSpecInput.overriders": "it is deprecated, and nobody has to give what is deprecated",
 }

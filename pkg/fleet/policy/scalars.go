@@ -17,7 +17,7 @@ import (
 // enum maps the values of a string type of Karmada or Kubernetes to those of a
 // GraphQL enum.
 //
-// The generator could bind the values by itself, but would then write an empty
+// The generator could bind the values on its own, but would then write an empty
 // value, which is how these types say "not given", as the empty string, which
 // no enum has. Here it is null. So is a value that only a later Karmada knows:
 // the object's manifest shows it.

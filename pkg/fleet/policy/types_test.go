@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// kind makes a policy of one of the four kinds and tells of it.
+// kind makes a policy of one of the four kinds and reports about it.
 type kind struct {
 	of        index.Type
 	namespace string

@@ -7,9 +7,9 @@ import (
 // mostUsers is how many users of a policy are named.
 const mostUsers = 20
 
-// Use tells who uses a policy.
+// Use returns who uses a policy.
 type Use struct {
-	// Count is how many do. More tells that there are others, which nobody counted.
+	// Count is how many do. More reports that there are others, which were not counted.
 	Count int
 	More  bool
 	// Users are the first of them, at most mostUsers.

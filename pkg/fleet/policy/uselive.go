@@ -92,7 +92,7 @@ func dependents(ctx context.Context, site *write.Site, policy *unstructured.Unst
 	})
 }
 
-// selects tells whether a policy selects a resource. Labels are looked up by has,
+// selects reports whether a policy selects a resource. Labels are looked up by has,
 // and only where they matter, because the binding does not have them.
 func selects(spec *policyv1alpha1.OverrideSpec, of *workv1alpha2.ObjectReference,
 	has func(of *workv1alpha2.ObjectReference, selector *metav1.LabelSelector) (bool, error),
@@ -118,7 +118,7 @@ func selects(spec *policyv1alpha1.OverrideSpec, of *workv1alpha2.ObjectReference
 	return false, nil
 }
 
-// mayChangeIn tells whether a policy may change what goes to a cluster. Conditions
+// mayChangeIn reports whether a policy may change what goes to a cluster. Conditions
 // on labels and fields of clusters are taken to hold: not everybody who may delete
 // the policy may read the clusters, and to ask once too often does no harm.
 func mayChangeIn(spec *policyv1alpha1.OverrideSpec, cluster string) bool {

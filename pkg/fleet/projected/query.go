@@ -53,7 +53,7 @@ func queryOf(q *index.ListQuery) (*projection.Query, error) {
 	return p, nil
 }
 
-// showOf is what is read of the workloads of a list. Where their metadata is enough, nobody
+// showOf is what is read of the workloads of a list. Where their metadata is enough, no one
 // asks for their states, unless the list is made by these.
 func showOf(q *index.ListQuery) projection.Show {
 	return projection.Show{States: q.Detail != index.Metadata || q.Projected != nil, Objects: q.Detail != index.Whole}

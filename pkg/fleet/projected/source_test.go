@@ -437,7 +437,7 @@ func TestCurrent(t *testing.T) {
 		t.Fatalf("a list that may be late: got %+v, %v", page, err)
 	}
 	clock, asked := time.Now(), 0
-	w.Now = func() time.Time { // A second goes by whenever somebody looks.
+	w.Now = func() time.Time { // A second goes by with each call.
 		clock = clock.Add(time.Second)
 		return clock
 	}

@@ -1,5 +1,5 @@
 // Package propagated decides which objects of an instance Karmada sends to a member
-// cluster, and says that they keep the cluster in the instance. The controller that
+// cluster, and reports that they keep the cluster in the instance. The controller that
 // takes clusters out and the mutation that asks for it decide by the same functions.
 package propagated
 
@@ -38,7 +38,7 @@ func (o Object) String() string {
 type Objects struct {
 	// Instance and Cluster say which.
 	Instance, Cluster string
-	// Count is how many there are. More says that there are others, which were not counted.
+	// Count is how many there are. More reports that there are others, which were not counted.
 	Count int
 	More  bool
 	// Named are the first of them, at most mostNamed.

@@ -215,7 +215,7 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 		return nil, err
 	}
 	if !decoded.BelongsTo(status.BindingID) {
-		return nil, nil //nolint:nilnil // Somebody else's object of the same name is in the way.
+		return nil, nil //nolint:nilnil // Another owner's object of the same name is in the way.
 	}
 	return newMemberObject(w.Instance, o, fresh), nil
 }

@@ -200,7 +200,7 @@ func (f *Filter) Matcher() (func(*Observed) bool, error) {
 	}, nil
 }
 
-// claimed tells whether the policy of the filter claimed a workload.
+// claimed reports whether the policy of the filter claimed a workload.
 func (f *Filter) claimed(o *Observed) bool {
 	if f.Policy == nil {
 		return true
@@ -235,7 +235,7 @@ func (f *Filter) found(o *Observed) bool {
 	return true
 }
 
-// placed tells whether a workload is scheduled to a cluster of the filter.
+// placed reports whether a workload is scheduled to a cluster of the filter.
 func (f *Filter) placed(o *Observed) bool {
 	return f.Cluster == nil || slices.ContainsFunc(o.Status.Placements, func(p PlacementStatus) bool {
 		return p.Scheduled && slices.Contains(f.Cluster, p.Cluster)

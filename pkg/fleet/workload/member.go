@@ -51,7 +51,7 @@ func (p *Pod) Phase() corev1.PodPhase {
 	return p.pod.Status.Phase
 }
 
-// Ready tells that all containers are ready.
+// Ready reports whether all containers are ready.
 func (p *Pod) Ready() bool {
 	return slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue

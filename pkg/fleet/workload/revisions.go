@@ -32,7 +32,7 @@ type Revision struct {
 // MemberRevisions are the revisions that one member keeps.
 type MemberRevisions struct {
 	Cluster string
-	// Overridden tells that override policies change what is sent there now.
+	// Overridden reports whether override policies change what is sent there now.
 	Overridden bool
 	// Revisions are in order, the current one last.
 	Revisions []Revision
@@ -62,7 +62,7 @@ var (
 // KindsWithRevisions are the kinds that members keep revisions of.
 func KindsWithRevisions() []Kind { return []Kind{KindDeployment, KindStatefulSet, KindDaemonSet} }
 
-// Revisions tells which revisions the members keep of a workload, by cluster;
+// Revisions returns which revisions the members keep of a workload, by cluster;
 // nothing where it runs nowhere.
 func (s *Service) Revisions(ctx context.Context, instanceName string, kind Kind, namespace, name string) ([]MemberRevisions, error) {
 	kept, ok := records[kind]

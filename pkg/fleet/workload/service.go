@@ -190,7 +190,7 @@ func keyOf(instanceName string, kind Kind, namespace, name string) index.Key {
 	return index.Key{Cluster: v1alpha1.VirtualClusterName(instanceName), Type: kind.indexType(), Namespace: namespace, Name: name}
 }
 
-// requestIn makes the list inside some instances, each by itself.
+// requestIn makes the list inside some instances, each separately.
 func requestIn(instances []string, a ListArgs, needs Needs) (listing.Request, error) {
 	if f := a.Filter; f != nil && f.Instances != nil && (len(instances) != 1 || !slices.Equal(f.Instances, instances)) {
 		return listing.Request{}, apierror.Invalid("filter.instances",

@@ -1,7 +1,7 @@
-// Package workload tells what is true of a workload that Karmada spreads over
+// Package workload computes what is true of a workload that Karmada spreads over
 // member clusters: how many replicas it wants and has, how it is, and where.
 //
-// The files status*.go are pure functions over objects that somebody else
+// The files status*.go are pure functions over objects that the caller has
 // read; they do no I/O, read no clock and keep no state, so the same objects
 // always give the same answer, whichever query asks and whichever path (index
 // or watch) delivered them. Callers that want one answer everywhere give the
@@ -50,8 +50,8 @@ type Facts struct {
 	Objects map[string]*Object
 
 	// Overrides are what Karmada recorded on the Works about override policies, by
-	// cluster; a cluster without a Work is missing. The record may be of policies that are
-	// gone.
+	// cluster; a cluster without a Work is missing. The record may be of policies that no longer exist
+	// .
 	Overrides map[string][]AppliedOverride
 
 	// OverridePolicies are the OverridePolicies of the workload's namespace and the
@@ -67,11 +67,11 @@ type Member struct {
 	Ready metav1.ConditionStatus
 	// Message is Karmada's reason and text for a member that is not ready.
 	Message string
-	// CollectionStale says that the index no longer follows this cluster, so
+	// CollectionStale reports whether the index no longer follows this cluster, so
 	// that Facts.Objects of it may be old. The binding's aggregated status,
 	// which the instance keeps current, is then preferred.
 	CollectionStale bool
-	// Cluster is Karmada's object, which tells why a workload was not scheduled to
+	// Cluster is Karmada's object, which holds why a workload was not scheduled to
 	// the member; nil when it is not known.
 	Cluster *clusterv1alpha1.Cluster
 }
@@ -95,7 +95,7 @@ func MemberOf(cluster *clusterv1alpha1.Cluster) Member {
 // ReplicaCounts are replicas summed over the clusters that a workload is
 // scheduled to (see PlacementStatus for what each count means per kind). A
 // workload that is scheduled nowhere has zero of each, whatever its template
-// says: nobody was asked to run it.
+// says: no one was asked to run it.
 type ReplicaCounts struct {
 	// Desired is how many replicas the clusters are to run: what they were asked for,
 	// and before the scheduler has divided a change, what the change asks for.
@@ -131,14 +131,14 @@ type PlacementStatus struct {
 	// evicted from it, or what it left there is still to be removed. Such a
 	// placement is listed, but neither counted nor part of the health.
 	Scheduled bool
-	// Evicting says that Karmada moves the workload away from this cluster gracefully.
+	// Evicting reports whether Karmada moves the workload away from this cluster gracefully.
 	Evicting bool
-	// Suspended says that a policy keeps changes from being sent to this cluster.
+	// Suspended reports whether a policy keeps changes from being sent to this cluster.
 	Suspended bool
-	// Applied says that the latest manifest that was sent to the cluster was
+	// Applied reports whether the latest manifest that was sent to the cluster was
 	// applied there; while Suspended, it may be an earlier one.
 	Applied bool
-	// Stale says that the cluster cannot be observed now, so that the counts are the last known ones.
+	// Stale reports whether the cluster cannot be observed now, so that the counts are the last known ones.
 	Stale bool
 
 	Desired   *int32
@@ -157,7 +157,7 @@ type Status struct {
 	Replicas ReplicaCounts
 	Health   Health
 	Message  string
-	// Suspended says that a policy keeps changes from at least one cluster that
+	// Suspended reports whether a policy keeps changes from at least one cluster that
 	// the workload is scheduled to, or keeps it from being scheduled.
 	Suspended  bool
 	Placements []PlacementStatus

@@ -118,7 +118,7 @@ func retained(in Facts, cluster string, seen *observation) bool {
 	})
 }
 
-// Record adds what the annotations of a Work say of overrides to Facts.Overrides. A Work
+// Record adds what the annotations of a Work record about overrides to Facts.Overrides. A Work
 // with an annotation that cannot be read changes nothing: Karmada did not write it.
 func Record(overrides map[string][]AppliedOverride, executionNamespace string, workAnnotations map[string]string) {
 	cluster, ok := ClusterOfExecutionNamespace(executionNamespace)

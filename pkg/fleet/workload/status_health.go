@@ -61,7 +61,7 @@ func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv
 	return health, message
 }
 
-// behind tells whether the member's object is known to be derived from an earlier template.
+// behind reports whether the member's object is known to be derived from an earlier template.
 func behind(in Facts, seen *observation) bool {
 	return seen.templateGeneration > 0 && seen.templateGeneration < in.Template.Generation
 }
@@ -79,7 +79,7 @@ func kindHealth(in Facts, p PlacementStatus, seen *observation) (Health, string)
 
 // rolloutHealth is for the kinds that keep replicas running.
 //
-// Only a Deployment says that it failed, by its conditions. A StatefulSet or
+// Only a Deployment reports that it failed, by its conditions. A StatefulSet or
 // DaemonSet has none, so that one whose pods crash stays PROGRESSING; its pods
 // and events say why. A Deployment that falls below its minimum availability
 // after its rollout was complete is DEGRADED at once: nothing in the objects
@@ -127,7 +127,7 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 	return HealthHealthy, ""
 }
 
-// paused tells that rollouts are paused in the cluster. The member's own object
+// paused reports whether rollouts are paused in the cluster. The member's own object
 // says so where it is up to date; else the template does.
 func paused(in Facts, p PlacementStatus, seen *observation) bool {
 	if seen.inSync(in, p.Suspended) {

@@ -11,7 +11,7 @@ import (
 
 // earlierImages reports whether the object in a cluster has other images than the override
 // policies ask for, and those that it had without them, or with what the Work records of
-// policies that are gone. Any other images are the member's own affair: it may have an
+// policies that no longer exist. Any other images are the member's own affair: it may have an
 // admission webhook that changes them.
 func (in Facts) earlierImages(cluster string, seen *observation) bool {
 	asked, known := in.askedOverrides(cluster)

@@ -20,7 +20,7 @@ const (
 // of the GraphQL enum WorkloadHealth.
 //
 // The set is closed and small on purpose. Two states that people look for are
-// not values of it, because they say what somebody asked for and not how the
+// not values of it, because they say what a user asked for and not how the
 // workload is; Message names them first, and they have flags of their own:
 //
 //   - Suspended. A suspended CronJob or Job is HEALTHY: it does what it was told.
@@ -36,7 +36,7 @@ const (
 	// HealthHealthy means that the state is the one asked for.
 	HealthHealthy Health = "HEALTHY"
 	// HealthProgressing means that the state is not yet the one asked for, and
-	// nothing says that it will not get there.
+	// nothing reports that it will not get there.
 	HealthProgressing Health = "PROGRESSING"
 	// HealthDegraded means that something failed, or that a part is missing or out of sight.
 	HealthDegraded Health = "DEGRADED"
@@ -76,7 +76,7 @@ func Kinds() []Kind {
 	return out
 }
 
-// KindFromGVK tells which workload kind a Kubernetes kind is. The version is
+// KindFromGVK returns which workload kind a Kubernetes kind is. The version is
 // not compared: the kinds mean the same in every version that was ever served.
 func KindFromGVK(gvk schema.GroupVersionKind) (Kind, bool) {
 	for _, k := range kinds {
@@ -87,7 +87,7 @@ func KindFromGVK(gvk schema.GroupVersionKind) (Kind, bool) {
 	return "", false
 }
 
-// KindFromGVR tells which workload kind a resource holds; the version is not compared.
+// KindFromGVR returns which workload kind a resource holds; the version is not compared.
 func KindFromGVR(gvr schema.GroupVersionResource) (Kind, bool) {
 	for _, k := range kinds {
 		if k.gvk.Group == gvr.Group && k.resource == gvr.Resource {
@@ -97,7 +97,7 @@ func KindFromGVR(gvr schema.GroupVersionResource) (Kind, bool) {
 	return "", false
 }
 
-// Valid tells whether k is one of the kinds.
+// Valid reports whether k is one of the kinds.
 func (k Kind) Valid() bool {
 	_, ok := k.info()
 	return ok

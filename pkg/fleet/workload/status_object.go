@@ -135,7 +135,7 @@ func (o *Object) WorkloadKind() (Kind, bool) {
 	return KindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
 }
 
-// Deleting tells whether the object's deletion was asked for.
+// Deleting reports whether the object's deletion was asked for.
 func (o *Object) Deleting() bool { return o.DeletionTimestamp != nil }
 
 // BelongsTo reports whether a member's object is the one that Karmada made for the
@@ -155,7 +155,7 @@ func (s *ObjectStatus) condition(conditionType string) *ObjectCondition {
 	return nil
 }
 
-// isTrue tells whether the object has the condition with status True.
+// isTrue reports whether the object has the condition with status True.
 func (s *ObjectStatus) isTrue(conditionType string) bool {
 	c := s.condition(conditionType)
 	return c != nil && c.Status == metav1.ConditionTrue

@@ -155,7 +155,7 @@ func leavingPlacement(in Facts, cluster string, item *workv1alpha2.AggregatedSta
 	return p
 }
 
-// unobservable tells why a member cluster can't be trusted to say how it is; empty when it can.
+// unobservable returns why a member cluster can't be trusted to say how it is; empty when it can.
 func unobservable(in Facts, cluster string) string {
 	if in.Members == nil {
 		return ""
@@ -185,7 +185,7 @@ func dispatchingSuspended(s *workv1alpha2.Suspension, cluster string) bool {
 	return s.DispatchingOnClusters != nil && slices.Contains(s.DispatchingOnClusters.ClusterNames, cluster)
 }
 
-// suspended tells whether anything of the propagation is.
+// suspended reports whether anything of the propagation is.
 func suspended(binding *workv1alpha2.ResourceBinding, placements []PlacementStatus) bool {
 	if binding == nil {
 		return false
@@ -272,7 +272,7 @@ func (o *observation) counts(kind Kind) (ready, available, updated *int32) {
 	return new(s.ReadyReplicas), new(s.AvailableReplicas), new(s.UpdatedReplicas)
 }
 
-// inSync tells whether the member's object is known and derived from the
+// inSync reports whether the member's object is known and derived from the
 // template's present generation, so that its spec says what is asked for now.
 func (o *observation) inSync(in Facts, suspended bool) bool {
 	return o != nil && o.object != nil && !suspended && o.templateGeneration >= in.Template.Generation
@@ -324,7 +324,7 @@ func completions(job *Object) int32 {
 	return 1
 }
 
-// jobDivided tells whether Karmada divides the completions over the clusters.
+// jobDivided reports whether Karmada divides the completions over the clusters.
 func jobDivided(in Facts) bool {
 	p := in.Binding.Spec.Placement
 	return in.Template.Spec.Completions != nil && in.Binding.Spec.Replicas > 0 &&

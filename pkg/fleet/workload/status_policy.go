@@ -28,7 +28,7 @@ type PolicyRef struct {
 	PermanentID string
 }
 
-// ClusterScoped tells whether the policy is a ClusterPropagationPolicy.
+// ClusterScoped reports whether the policy is a ClusterPropagationPolicy.
 func (r PolicyRef) ClusterScoped() bool { return r.Namespace == "" }
 
 // PolicyRefOf reads which policy claimed the object, from the annotations that

@@ -410,7 +410,7 @@ func TestNoBinding(t *testing.T) {
 	}
 }
 
-// TestForeignObject: an object of the same name that Karmada did not make is nobody's replica.
+// TestForeignObject: an object of the same name that Karmada did not make is no replica of a workload.
 func TestForeignObject(t *testing.T) {
 	in := facts(KindDeployment, "m1").object(t, "m1", 2, `"spec":{"replicas":9},"status":{"readyReplicas":9}`)
 	in.Binding.Labels = map[string]string{"resourcebinding.karmada.io/permanent-id": "ours"}

@@ -42,7 +42,7 @@ var rules = []struct{ words, field string }{
 var karmadasFields = strings.NewReplacer("spec.suspension.suspension", "spec.suspension")
 
 // said are the faults that a webhook of Karmada names: one, or a list in brackets.
-// The values that it quotes are left out: the caller knows them, and nobody else
+// The values that it quotes are left out: the caller knows them, and no one else
 // should.
 func (s subject) said(text string) []apierror.Field {
 	for _, rule := range rules {
@@ -70,7 +70,7 @@ func (s subject) said(text string) []apierror.Field {
 	return wrong
 }
 
-// detail is what Kubernetes says of a field without the value: the text is the kind
+// detail is what Kubernetes states about a field without the value: the text is the kind
 // of fault, for most kinds the value as JSON, and the words.
 func detail(text string) string {
 	kind, rest, ok := strings.Cut(text, ": ")

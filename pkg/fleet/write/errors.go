@@ -34,7 +34,7 @@ func (s subject) String() string {
 	return s.kind.Kind + " " + quote(name)
 }
 
-// secret tells that what the instance says of the object may hold what nobody may read.
+// secret reports whether what the instance states about the object may hold what no caller may read.
 func (s subject) secret() bool { return s.kind.Group == "" && s.kind.Resource == "secrets" }
 
 // translate turns what became of a request into an error about the inputs.
@@ -58,7 +58,7 @@ func (s *Site) translate(ctx context.Context, c call, err error) error {
 	return &current
 }
 
-// Translate turns what Kubernetes says of a refused request into an error about
+// Translate turns what Kubernetes answers about a refused request into an error about
 // the inputs of a mutation. It is a pure function. Errors that are Kairship's own
 // are returned as they are, with their instance.
 func Translate(instance string, err error, kind Kind, verb, namespace, name string, paths Paths) error {
@@ -207,7 +207,7 @@ var verbs = map[string]string{
 	http.MethodGet: "get", http.MethodPost: "create", http.MethodPut: "update", http.MethodPatch: "change", http.MethodDelete: "delete",
 }
 
-// unknownFields are what strict validation says of fields that a kind does not have.
+// unknownFields are what strict validation reports about fields that a kind does not have.
 var unknownFields = regexp.MustCompile(`(unknown|duplicate) field "([^"]+)"`)
 
 // bad: the request could not be read, or an admission webhook refuses it.
@@ -239,7 +239,7 @@ func (s subject) bad(status *metav1.Status) *apierror.Error {
 	return apierror.Invalid(argument, "instance %q does not accept %s: %s", s.instance, s, brief(status.Message))
 }
 
-// typedFields are what server-side apply says of fields that do not fit the
+// typedFields are what server-side apply reports about fields that do not fit the
 // kind's schema. Kubernetes calls that an internal error.
 var typedFields = regexp.MustCompile(`\.([A-Za-z0-9_./\[\]="-]+): (field not declared in schema|expected [a-z]+)`)
 

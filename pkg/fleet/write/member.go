@@ -43,7 +43,7 @@ func (s *Site) FromMember(ctx context.Context, member, argument string, k Kind, 
 		if err := u.UnmarshalJSON(raw); err != nil {
 			return nil, apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable, "member cluster %q did not answer as expected", member), s.Instance)
 		}
-		// A member may be anybody's, and what it says is written here as the caller.
+		// A member may be run by others, and what it says is written here as the caller.
 		if u.GroupVersionKind() != k.GVK() || u.GetNamespace() != namespace || u.GetName() != name {
 			about := subject{kind: k, namespace: namespace, name: name}
 			return nil, apierror.In(apierror.New(apierror.CodeInstanceUnavailable,
@@ -60,7 +60,7 @@ func (s *Site) FromMember(ctx context.Context, member, argument string, k Kind, 
 	return nil, apierror.In(e, s.Instance)
 }
 
-// fromMember tells what Karmada's proxy refused from what the member did.
+// fromMember reports whether the member refused, and not Karmada's proxy.
 func fromMember(instance, member, argument string, k Kind, namespace, name string, paths Paths, status metav1.Status) *apierror.Error {
 	proxy := status.Details != nil && status.Details.Group == "cluster.karmada.io"
 	switch status.Reason {

@@ -32,11 +32,11 @@ type Options struct {
 type Outcome struct {
 	// Object is what the instance stored, or would have stored, as the caller may
 	// see it; for a deletion that is not complete, what is left. Nil when the object
-	// is gone.
+	// no longer exists.
 	Object *index.Object
-	// Created tells that there was none before.
+	// Created reports whether there was none before.
 	Created bool
-	// DryRun tells that nothing was stored.
+	// DryRun reports whether nothing was stored.
 	DryRun bool
 	// Version is for the consistency token. Of a dry run it is what was there before.
 	Version consistency.Version
@@ -45,7 +45,7 @@ type Outcome struct {
 }
 
 // Stored is the object as the instance stored it, for decisions and not to be
-// shown; nil when it is gone.
+// shown; nil when it no longer exists.
 func (o *Outcome) Stored() *unstructured.Unstructured { return o.stored }
 
 // Create stores a new object.
@@ -146,7 +146,7 @@ type call struct {
 	verb            string
 	kind            Kind
 	namespace, name string
-	// collection tells that the request is to the list, not to the object.
+	// collection reports whether the request is to the list, not to the object.
 	collection  bool
 	contentType string
 	// body, or object to be encoded.
@@ -157,7 +157,7 @@ type call struct {
 }
 
 // requests sends requests as they are, with the errors of Kubernetes' clients. The
-// typed methods keep the status back, which tells what was created.
+// typed methods keep the status back, which shows what was created.
 func requests(client instanceproxy.Client) rest.Interface {
 	return client.Karmada().ClusterV1alpha1().RESTClient()
 }
@@ -178,7 +178,7 @@ func path(k Kind, namespace, name string) []string {
 }
 
 // answer is what the instance answered. The error of Raw alone is made of the
-// HTTP status: what the instance says of the reason is in the body.
+// HTTP status: what the instance reports about the reason is in the body.
 func answer(r rest.Result) ([]byte, error) {
 	if err := r.Error(); err != nil {
 		return nil, err

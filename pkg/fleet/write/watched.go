@@ -15,7 +15,7 @@ import (
 const caughtUp = 2 * time.Second
 
 // Await waits until a watch on the global cluster has what was written to it, so that
-// whoever wrote it reads it next. now is where the watched object is read into. The
+// the caller that wrote it reads it next. now is where the watched object is read into. The
 // write is made even if that takes too long.
 func Await(ctx context.Context, watched client.Reader, written, now client.Object) {
 	_ = wait.PollUntilContextTimeout(ctx, 5*time.Millisecond, caughtUp, true, func(ctx context.Context) (bool, error) {

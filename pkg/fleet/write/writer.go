@@ -128,7 +128,7 @@ func (s *Site) upstream(err error) error { return apierror.In(err, s.Instance) }
 func (s *Site) cluster() string { return v1alpha1.VirtualClusterName(s.Instance) }
 
 // Token is the consistency token of some writes; nil when nothing was written.
-// A token that cannot be made now costs nobody the answer to a write that was
+// A token that cannot be made now does not cost a caller the answer to a write that was
 // made: it is null, and the reason is in the log.
 func (w *Writer) Token(ctx context.Context, outcomes ...*Outcome) *string {
 	var versions []consistency.Version

@@ -37,7 +37,7 @@ type DeployInput struct {
 
 // DeployPayload is the answer of deployApplication.
 type DeployPayload struct {
-	// Deployed tells that everything was written, or in a dry run could be.
+	// Deployed reports whether everything was written, or in a dry run could be.
 	Deployed         bool
 	Results          []resources.Result
 	Operation        *string

@@ -67,7 +67,7 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 			return nil, err
 		}
 		if moves = !owns(i); moves {
-			// What somebody else wrote stays theirs, and stays as it is.
+			// What another client wrote stays its own, and stays as it is.
 			i.Spec.KubeconfigSecretRef = secretOf(i.Name)
 		}
 	}
@@ -92,10 +92,10 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 }
 
 // change writes an instance that was changed, and its credentials where there are
-// new ones; moves tells that they are to be in another Secret than before.
+// new ones; moves reports that they are to be in another Secret than before.
 func (s *Service) change(ctx context.Context, before, i *v1alpha1.Instance, credentials []byte, moves bool) error {
 	if moves {
-		// Whoever follows the instance looks there at once, and drops credentials that
+		// What follows the instance looks there at once, and drops credentials that
 		// work when there are none.
 		if err := s.replaceCredentials(ctx, i, credentials, false); err != nil {
 			return err
@@ -170,7 +170,7 @@ func based(i *v1alpha1.Instance, version *string) error {
 	}, i.Name)
 }
 
-// patch writes what differs, if anything does, and only when nobody else wrote meanwhile.
+// patch writes what differs, if anything does, and only when no other client wrote meanwhile.
 func (s *Service) patch(ctx context.Context, before, i *v1alpha1.Instance, dryRun bool) error {
 	if equality.Semantic.DeepEqual(before, i) {
 		return nil

@@ -28,7 +28,7 @@ type DeleteInput struct {
 // DeletePayload is what became of a deletion.
 type DeletePayload struct {
 	Payload
-	// Deleted tells that the Instance is gone; otherwise what was made for it is
+	// Deleted reports whether the Instance no longer exists; otherwise what was made for it is
 	// being removed.
 	Deleted bool
 }
@@ -103,7 +103,7 @@ func (s *Service) mark(ctx context.Context, in DeleteInput) (before, i *v1alpha1
 }
 
 // unmark takes out of an Instance that was not deleted what mark wrote into it: the
-// next deletion would be by force, and nobody would have asked for that. It returns
+// next deletion would be by force, which was not asked for. It returns
 // why the deletion failed, and what became of the mark.
 func (s *Service) unmark(ctx context.Context, before, marked *v1alpha1.Instance, refused error) error {
 	was, is := before.Annotations[v1alpha1.ForceDeleteAnnotation], marked.Annotations[v1alpha1.ForceDeleteAnnotation]
@@ -116,7 +116,7 @@ func (s *Service) unmark(ctx context.Context, before, marked *v1alpha1.Instance,
 		var now v1alpha1.Instance
 		err := s.Global.Get(ctx, client.ObjectKeyFromObject(marked), &now)
 		if apierrors.IsNotFound(err) || (err == nil && (now.UID != marked.UID || now.DeletionTimestamp != nil)) {
-			return refused // It goes all the same, or somebody else saw to it.
+			return refused // It goes anyway, or another client deleted it.
 		}
 		if err == nil {
 			found := now.DeepCopy()
@@ -133,7 +133,7 @@ func (s *Service) unmark(ctx context.Context, before, marked *v1alpha1.Instance,
 	}
 }
 
-// unmarked gives an Instance what it held before it was marked, where nobody else
+// unmarked gives an Instance what it held before it was marked, where no other client
 // wrote something else since.
 func unmarked(now, before, marked *v1alpha1.Instance) {
 	const force = v1alpha1.ForceDeleteAnnotation

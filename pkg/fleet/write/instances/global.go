@@ -20,7 +20,7 @@ import (
 
 var kind = write.Kind{GroupVersionResource: v1alpha1.InstanceResource, Kind: "Instance"}
 
-// undoWithin bounds taking back what was written, also when the caller is gone.
+// undoWithin bounds taking back what was written, also when the caller has left.
 const undoWithin = 10 * time.Second
 
 // secretOf is where the credentials of an instance are kept that came through a
@@ -61,7 +61,7 @@ func (s *Service) createCredentials(ctx context.Context, i *v1alpha1.Instance, k
 	if i.UID != "" {
 		secret.Labels[v1alpha1.OwnerUIDLabel] = string(i.UID)
 		owner := metav1.NewControllerRef(i, v1alpha1.GroupVersion.WithKind(kind.Kind))
-		// The Instance need not wait for it, and who says that it must has to have the
+		// The Instance need not wait for it, and who reports that it must has to have the
 		// right to update the finalizers of Instances.
 		owner.BlockOwnerDeletion = nil
 		secret.OwnerReferences = []metav1.OwnerReference{*owner}
@@ -92,7 +92,7 @@ func (s *Service) replaceCredentials(ctx context.Context, i *v1alpha1.Instance, 
 	return translateSecret(s.Global.Update(ctx, &secret, &client.UpdateOptions{DryRun: dry(dryRun), FieldManager: write.FieldManager}))
 }
 
-// owns tells that the credentials of an instance are in the Secret that mutations write.
+// owns reports whether the credentials of an instance are in the Secret that mutations write.
 func owns(i *v1alpha1.Instance) bool {
 	ref, own := i.Spec.KubeconfigSecretRef, secretOf(i.Name)
 	return ref != nil && ref.Name == own.Name && (ref.Namespace == "" || ref.Namespace == own.Namespace) &&
@@ -138,7 +138,7 @@ func translate(verb, name string, err error) error {
 	return unanswered(err)
 }
 
-// translateSecret keeps what the global cluster says of a Secret to the log: it may quote it.
+// translateSecret keeps what the global cluster reports about a Secret to the log: it may quote it.
 func translateSecret(err error) error {
 	switch {
 	case err == nil:

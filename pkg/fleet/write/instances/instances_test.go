@@ -66,7 +66,7 @@ func TestUndo(t *testing.T) {
 				return kube.Delete(ctx, o, opts...)
 			}}, i)
 			ctx, gone := context.WithCancel(t.Context())
-			gone() // Whoever asked is not waited for.
+			gone() // The caller is not waited for.
 			err := s.undo(ctx, i, unanswered(away))
 			if err == nil || !strings.Contains(err.Error(), c.says) || apierror.CodeOf(err) != apierror.CodeTimeout {
 				t.Errorf("got %v, want a TIMEOUT that says %q", err, c.says)

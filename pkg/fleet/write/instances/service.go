@@ -3,8 +3,8 @@
 // changed and let go.
 //
 // Unlike everything else that is written, an Instance is written by Kairship and
-// not as the person who asks. Whoever may write the stored object can have it read
-// with the credentials of anybody, so no role contains that; what they contain is
+// not as the person who asks. A user who may write the stored object can have it read
+// with the credentials of any user, so no role contains that; what they contain is
 // the virtual resource instances/management, and what may be done with it is here.
 package instances
 
@@ -34,7 +34,7 @@ type Service struct {
 	Global client.Client
 	// Watched is the watch on the global cluster that later reads are answered from.
 	Watched client.Reader
-	// Hosts says whether somebody may have something installed on a cluster.
+	// Hosts reports whether a user may have something installed on a cluster.
 	Hosts Hosts
 	// Identify asks a control plane which one it is: for the UID of its namespace
 	// kube-system.

@@ -28,7 +28,7 @@ type MembershipInput struct {
 
 // MembershipPayload is what became of the request.
 type MembershipPayload struct {
-	// Requested tells that the inventory asks for it now. Controllers see to it.
+	// Requested reports whether the inventory asks for it now. Controllers see to it.
 	Requested bool
 	Cluster   *cluster.Cluster
 	// Operation is the ID under which the progress is followed; nil for a dry run.
@@ -130,7 +130,7 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 		}
 		c, err = s.Inventory.join(ctx, c, to, policy(c, to != nil, in.Force), in.DryRun)
 		if try < attempts && apierror.Is(err, apierror.CodeConflict) {
-			continue // Somebody wrote its status, or another instance took it.
+			continue // Another client wrote its status, or another instance took it.
 		}
 		if err != nil {
 			return nil, err

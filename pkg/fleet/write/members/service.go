@@ -118,7 +118,7 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 }
 
 // marked are the labels that a member cluster is given, with those by which
-// Kairship knows that it joined it: they are nobody's to change.
+// Kairship knows that it joined it: they must not be changed.
 func marked(given, now map[string]string) map[string]string {
 	labels := maps.Clone(given)
 	for _, mark := range []string{

@@ -26,7 +26,7 @@ func newCluster(t *testing.T) (*writetest.Instance, *Service) {
 	return i, &Service{Writer: w}
 }
 
-// moving has somebody write the cluster before each of the first updates.
+// moving has another client write the cluster before each of the first updates.
 func moving(i *writetest.Instance, times int) {
 	i.Before = func(r *http.Request, path string) error {
 		if r.Method == http.MethodPut && times > 0 {

@@ -60,7 +60,7 @@ type Payload struct {
 // DeletePayload is what became of a deletion.
 type DeletePayload struct {
 	Payload
-	// Deleted tells that the namespace is gone; otherwise it is being emptied.
+	// Deleted reports whether the namespace no longer exists; otherwise it is being emptied.
 	Deleted bool
 }
 

@@ -18,7 +18,7 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 	return u
 }
 
-// What only the member can say of an object is not in its template; all else is.
+// What only the member can report about an object is not in its template; all else is.
 func TestClean(t *testing.T) {
 	for _, tt := range []struct{ reason, live, want string }{
 		{

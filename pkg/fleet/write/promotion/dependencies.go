@@ -86,7 +86,7 @@ func dependency(ctx context.Context, site *write.Site, member string, k write.Ki
 	return nil, settled(r, resources.ActionUnchanged, "instance %q has the same already", site.Instance), nil
 }
 
-// same tells that two objects say the same, whatever is noted about them.
+// same reports whether two objects say the same, whatever is noted about them.
 func same(a, b *unstructured.Unstructured) bool {
 	a, b = a.DeepCopy(), b.DeepCopy()
 	delete(a.Object, "metadata")

@@ -50,7 +50,7 @@ func input(t *testing.T) Input {
 }
 
 // What an object names is taken along, unless the instance has it, the member
-// makes it by itself, or nobody has it.
+// makes it on its own, or none has it.
 func TestDependencies(t *testing.T) {
 	for _, tt := range []struct {
 		reason  string

@@ -43,7 +43,7 @@ type Input struct {
 
 // Payload is the answer of promoteResource.
 type Payload struct {
-	// Promoted tells that everything was written, or in a dry run could be.
+	// Promoted reports whether everything was written, or in a dry run could be.
 	Promoted   bool
 	PolicyName string
 	// Resource is the object in the instance; nil where it was not written.
@@ -122,7 +122,7 @@ func (s *Service) Promote(ctx context.Context, in Input) (*Payload, error) {
 	}, nil
 }
 
-// promotable refuses what somebody else in the member makes.
+// promotable refuses what another controller in the member makes.
 func promotable(live *unstructured.Unstructured, cluster string) error {
 	if live.GetDeletionTimestamp() != nil {
 		return apierror.Invalid("input.name", "%s %q is being deleted in member cluster %q", live.GetKind(), live.GetName(), cluster)

@@ -64,7 +64,7 @@ type Result struct {
 
 // ApplyPayload is the answer of applyManifests.
 type ApplyPayload struct {
-	// Applied tells that every document was applied, or in a dry run could be.
+	// Applied reports whether every document was applied, or in a dry run could be.
 	Applied          bool
 	Results          []Result
 	Operation        *string
@@ -83,7 +83,7 @@ type step struct {
 	before string
 	// previous is the object before it was written, where it may have to be restored.
 	previous *unstructured.Unstructured
-	// sent tells that the write was sent, whatever became of it then.
+	// sent reports whether the write was sent, whatever became of it then.
 	sent atomic.Bool
 	// out is what was written; nil when nothing was.
 	out *write.Outcome
@@ -106,9 +106,9 @@ type Terms struct {
 
 // Together is what became of objects that were written together.
 type Together struct {
-	// Done tells that every object was written, or in a dry run could be.
+	// Done reports whether every object was written, or in a dry run could be.
 	Done bool
-	// Written tells that at least one was, or may have been, whatever became of it then.
+	// Written reports whether at least one was, or may have been, whatever became of it then.
 	Written bool
 	// Err is the last failure in the order of writing, which is nearest to what the
 	// call is about: the objects before are there for those after.
@@ -257,7 +257,7 @@ func makes(documents []document) made {
 			plural, _, _ := unstructured.NestedString(d.object.Object, "spec", "names", "plural")
 			scope, _, _ := unstructured.NestedString(d.object.Object, "spec", "scope")
 			if len(validation.IsDNS1123Subdomain(group)) > 0 || len(validation.IsDNS1035Label(plural)) > 0 {
-				continue // They become parts of a path, and nobody but the caller has looked at them yet.
+				continue // They become parts of a path, and they were not checked yet.
 			}
 			m.kinds[schema.GroupKind{Group: group, Kind: kind}] = write.Kind{
 				GroupVersionResource: schema.GroupVersionResource{Group: group, Resource: plural}, Kind: kind, Namespaced: scope == "Namespaced",
@@ -367,7 +367,7 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 				st.done(site.Instance, out, ActionConfigured)
 				return nil
 			case st.waitsFor != "" && apierror.Is(err, apierror.CodeNotFound):
-				// What it needs is not there yet, so nobody can say more.
+				// What it needs is not there yet, so no more is known.
 				st.result.Action = ActionUnverified
 				st.result.Message = text("it could not be tried: %s comes with another document of this call", st.waitsFor)
 				return nil
@@ -458,7 +458,7 @@ func (st *step) fail(err error) {
 	st.result.Error = problem
 }
 
-// away tells that an error is about the instance, not about a document.
+// away reports whether an error is about the instance, not about a document.
 func away(err error) bool {
 	switch apierror.CodeOf(err) {
 	case apierror.CodeInstanceUnavailable, apierror.CodeTimeout, apierror.CodeRateLimited, apierror.CodeInternal:

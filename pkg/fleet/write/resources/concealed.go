@@ -12,7 +12,7 @@ import (
 
 // readingSteps are the operations of a JSON patch that tell something of the object as it
 // is: the first two put a value where it is shown, in an annotation for example, and the
-// third says whether it is the one that was guessed. Patches of other types tell nothing.
+// third reports whether it is the one that was guessed. Patches of other types tell nothing.
 var readingSteps = []string{"copy", "move", "test"}
 
 // permitReading refuses a patch that would tell the caller what is concealed from them: the

@@ -26,7 +26,7 @@ type document struct {
 	// number is its place in the text, from 0. Items of a List share the List's.
 	number int
 	object *unstructured.Unstructured
-	// given is what another input says of an object; nil for manifests.
+	// given is what another input states about an object; nil for manifests.
 	given *Given
 }
 

@@ -83,7 +83,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// Whatever somebody sends as manifests, it is read or refused by its place.
+// Whatever a user sends as manifests, it is read or refused by its place.
 func FuzzParseDocuments(f *testing.F) {
 	for _, seed := range []string{
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n", `{"apiVersion":"v1","kind":"List","items":[{}]}`,

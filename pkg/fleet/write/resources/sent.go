@@ -16,7 +16,7 @@ func noting(ctx context.Context, sent *atomic.Bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 }
 
-// unsettled tells that nobody knows whether a step was written: it was sent, and what
+// unsettled reports whether it is unknown if a step was written: it was sent, and what
 // came of it does not say.
 func (st *step) unsettled(err error) bool {
 	if err == nil || !st.sent.Load() {

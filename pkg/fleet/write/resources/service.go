@@ -210,7 +210,7 @@ type DeleteInput struct {
 // DeletePayload is what became of a deletion.
 type DeletePayload struct {
 	Payload
-	// Deleted tells that the object is gone; otherwise it is marked.
+	// Deleted reports whether the object no longer exists; otherwise it is marked.
 	Deleted bool
 }
 

@@ -38,7 +38,7 @@ type Undone struct {
 }
 
 const (
-	// undoWithin bounds the undoing as a whole. It goes on when the caller is gone:
+	// undoWithin bounds the undoing as a whole. It goes on when the caller has left:
 	// half of it would leave more to clean up than none.
 	undoWithin = 20 * time.Second
 	// readAgain is how often an object that moves is looked at. Karmada writes its
@@ -69,7 +69,7 @@ func (s *Service) attempt(ctx context.Context, site *write.Site, st *step, terms
 	}
 }
 
-// moved tells that an object is at another version, not that others own its fields.
+// moved reports whether an object is at another version, not that others own its fields.
 func moved(err error) bool {
 	p, ok := write.ProblemOf(err)
 	return ok && p.Code == string(apierror.CodeConflict) && len(p.Fields) == 0
@@ -131,7 +131,7 @@ func (st *step) undo(ctx context.Context, site *write.Site) *Undone {
 	return done
 }
 
-// restore gives an object what it held before it was written, unless somebody
+// restore gives an object what it held before it was written, unless another client
 // changed it since; then it says so.
 func (st *step) restore(ctx context.Context, site *write.Site) (out *write.Outcome, kept string, err error) {
 	for try := 1; ; try++ {

@@ -62,7 +62,7 @@ func writing(r *http.Request, path, method, name string) bool {
 	return r.Method == method && strings.HasSuffix(path, "/"+name) && r.URL.Query().Get("dryRun") == ""
 }
 
-// changed is an object with another value, as somebody else would write it.
+// changed is an object with another value, as another client would write it.
 func changed(i *writetest.Instance, name, value string) {
 	u := (&unstructured.Unstructured{Object: i.Objects[configMapsPath+name]}).DeepCopy()
 	_ = unstructured.SetNestedField(u.Object, value, "data", "key")
@@ -77,7 +77,7 @@ func TestUndo(t *testing.T) {
 		// meanwhile happens at a request, before it is answered.
 		meanwhile func(i *writetest.Instance, r *http.Request, path string) error
 		want      string
-		// left is what the objects hold at last; those that are gone are left out.
+		// left is what the objects hold at last; those that were deleted are left out.
 		left map[string]string
 	}{
 		{
@@ -213,7 +213,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// What holds numbers is restored as what holds none: nobody changed it since.
+// What holds numbers is restored as what holds none: it was not changed since.
 func TestUndoOfNumbers(t *testing.T) {
 	const at = "/apis/apps/v1/namespaces/shop/deployments/"
 	i, w := writetest.New(t, metav1.APIResource{Group: "apps", Version: "v1", Name: "deployments", Kind: "Deployment", Namespaced: true})
@@ -253,7 +253,7 @@ func (s *Service) mustWrite(t *testing.T, ctx context.Context, manifests string,
 	return got
 }
 
-// Whoever asked may have gone: what was begun to be undone is undone to its end.
+// The caller may have gone: what was begun to be undone is undone to its end.
 func TestUndoOutlivesTheCaller(t *testing.T) {
 	i, s := newInstance(t)
 	ctx, cancel := context.WithCancel(writetest.As(t.Context()))
@@ -302,7 +302,7 @@ func TestNothingToUndo(t *testing.T) {
 	}
 }
 
-// An instance that falls silent between two writes leaves nobody in doubt about
+// An instance that falls silent between two writes leaves no doubt about
 // which were made, and which one may have been.
 func TestSilenceBetweenWrites(t *testing.T) {
 	i, s := newInstance(t)
@@ -319,7 +319,7 @@ func TestSilenceBetweenWrites(t *testing.T) {
 }
 
 // An object that moves while its state is read is read again; one that was made
-// by somebody in between is theirs.
+// by others in between is theirs.
 func TestWhatWasThereIsReadBefore(t *testing.T) {
 	i, s := newInstance(t)
 	i.Put(configMapsPath+"old", configMap("old", "was"))

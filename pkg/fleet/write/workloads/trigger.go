@@ -48,7 +48,7 @@ var (
 )
 
 const (
-	// instantiate says of a Job what kubectl says of one that it makes of a CronJob.
+	// instantiate sets of a Job what kubectl sets of one that it makes of a CronJob.
 	instantiate = "cronjob.kubernetes.io/instantiate"
 	// maxCronJobName leaves room for what is appended.
 	maxCronJobName = 52
@@ -96,7 +96,7 @@ func (s *Service) Trigger(ctx context.Context, in TriggerInput) (*TriggerPayload
 	return p, nil
 }
 
-// takeBack deletes a Job whose policy was refused: it would run nowhere. Whoever
+// takeBack deletes a Job whose policy was refused: it would run nowhere. Even when a caller
 // cannot wait has gone, the Job has to go too. It returns why the policy was
 // refused and, where the Job is left, says so.
 func takeBack(ctx context.Context, site *write.Site, job *write.Outcome, refused error) error {

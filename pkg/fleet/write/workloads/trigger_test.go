@@ -46,7 +46,7 @@ func triggering(t *testing.T) (*writetest.Instance, *Service) {
 }
 
 // A Job whose policy is refused goes again, and nothing but that Job; where it
-// stays, whoever asked is told.
+// stays, the caller is told.
 func TestTriggerIsTakenBack(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "propagationpolicies"}, "now", errors.New("no"))
 	for _, tt := range []struct {
@@ -99,7 +99,7 @@ func TestTriggerIsTakenBack(t *testing.T) {
 	}
 }
 
-// A CronJob that nothing sends, or whose policy is gone, runs nowhere.
+// A CronJob that nothing sends, or whose policy no longer exists, runs nowhere.
 func TestTriggerNeedsAPolicy(t *testing.T) {
 	i, s := triggering(t)
 	in := TriggerInput{Instance: writetest.Name, Namespace: "shop", Name: "nightly"}

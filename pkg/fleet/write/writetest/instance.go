@@ -89,7 +89,7 @@ func New(t testing.TB, kinds ...metav1.APIResource) (*Instance, *write.Writer) {
 	}
 }
 
-// As is a context of somebody who may do everything in the instance.
+// As is a context of a user who may do everything in the instance.
 func As(ctx context.Context) context.Context {
 	return authz.WithUser(ctx, authz.User{Name: "editor"})
 }
@@ -254,5 +254,5 @@ func refuse(w http.ResponseWriter, err error) {
 func answer(w http.ResponseWriter, code int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
-	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // Nobody waits for it when it fails.
+	_ = json.NewEncoder(w).Encode(body) //nolint:errchkjson // The client is not waiting when it fails.
 }
