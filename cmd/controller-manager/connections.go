@@ -10,7 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apart is the configuration for a connection that nobody else uses. client-go gives
+// apart is the configuration for a connection that no other caller uses. client-go gives
 // everybody with the same credentials the same one, and on it a watch waits for its turn
 // among the answers to hundreds of writes: the apiserver takes it for one that is not
 // read, and ends it, again and again.
@@ -48,7 +48,7 @@ type turnstile struct {
 func (t *turnstile) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := t.free.Acquire(request.Context(), 1); err != nil {
 		if request.Body != nil {
-			_ = request.Body.Close() // As whoever sends a request has to.
+			_ = request.Body.Close() // As the sender of a request has to.
 		}
 		return nil, err
 	}

@@ -67,7 +67,7 @@ func TestApart(t *testing.T) {
 	}
 }
 
-// closing is a body that tells whether it was closed.
+// closing is a body that reports whether it was closed.
 type closing struct {
 	io.Reader
 	closed bool

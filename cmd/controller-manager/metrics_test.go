@@ -12,7 +12,7 @@ import (
 )
 
 // TestMetricsAreForReaders: beyond the loopback interface metrics are encrypted, and
-// nobody is served of whom the global cluster does not say that they may read them.
+// no user is served unless the global cluster permits them to read them.
 func TestMetricsAreForReaders(t *testing.T) {
 	for address, open := range map[string]bool{
 		"127.0.0.1:8080": true, "[::1]:8080": true, "localhost:8080": true, "0": true,
@@ -29,7 +29,7 @@ func TestMetricsAreForReaders(t *testing.T) {
 		if open {
 			continue
 		}
-		global := httptest.NewServer(http.NotFoundHandler()) // It knows nobody.
+		global := httptest.NewServer(http.NotFoundHandler()) // It knows no user.
 		filter, err := served.FilterProvider(&rest.Config{Host: global.URL}, http.DefaultClient)
 		if err != nil {
 			t.Fatal(err)

@@ -226,7 +226,7 @@ func TestAnInstanceThatIsMissingOrGoes(t *testing.T) {
 	}
 	w.wantBinding("alice-goes", ready, "False/NoInstance")
 
-	// It goes when nobody reaches it any more: that is waited for, but not for ever.
+	// It goes when it is not reachable any more: that is waited for, but not for ever.
 	instance = w.registered("goes")
 	w.settleAccess("goes")
 	w.wantBinding("alice-goes", ready, "True/Bound")

@@ -382,7 +382,7 @@ func TestDriftIsRepaired(t *testing.T) {
 			binding := w.give("alice-left", "drift", v1alpha1.RoleAdmin)
 			w.lookInside("drift")
 			binding = get(w.world, binding.Name, binding)
-			binding.Finalizers = nil // Somebody takes our finalizers off, so it goes before its rules.
+			binding.Finalizers = nil // A user takes our finalizers off, so it goes before its rules.
 			w.must(w.kube.Update(t.Context(), binding))
 			w.must(w.kube.Delete(t.Context(), binding))
 			if got := w.grants("alice-left"); len(got) != 1 {

@@ -90,7 +90,7 @@ func TestBindingsTogether(t *testing.T) {
 	w.eventually("a deleted binding goes", func(ctx context.Context) bool { return word(ctx, "alice-live") == "" && word(ctx, "erin-live") == "" })
 }
 
-// TestTheRolesCanBeGivenAwayByWhoHoldsThem runs the reconciler as somebody who
+// TestTheRolesCanBeGivenAwayByWhoHoldsThem runs the reconciler as a user who
 // has what the markers beside it ask for, and nothing more: RBAC refuses to
 // write rules that the writer does not hold.
 func TestTheRolesCanBeGivenAwayByWhoHoldsThem(t *testing.T) {

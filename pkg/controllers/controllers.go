@@ -1,5 +1,5 @@
 // Package controllers lists all controllers of kairship-controller-manager. Each
-// has a folder of its own and can be read by itself; what several of them need
+// has a folder of its own and can be read alone; what several of them need
 // is below internal.
 package controllers
 
@@ -45,7 +45,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/informers"
 )
 
-// What the manager may do besides its controllers: hold the Lease, and tell of it in
+// What the manager may do besides its controllers: hold the Lease, and record it in
 // events, as every controller does.
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=kairship-system,verbs=create
 // +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,namespace=kairship-system,resourceNames=kairship-controller-manager,verbs=get;update

@@ -106,7 +106,7 @@ func TestForeignClusterIsLeftAloneByADeletion(t *testing.T) {
 	w.secret("taken", "kubeconfig", first)
 	instance := w.instance("taken", "kubeconfig")
 	w.settle("taken")
-	// Somebody takes over the Cluster by removing our labels.
+	// A user takes over the Cluster by removing our labels.
 	cluster := get(w, "k-taken", &v1alpha1.Cluster{})
 	cluster.Labels = nil
 	w.must(w.kube.Update(t.Context(), cluster))
@@ -131,7 +131,7 @@ func TestVirtualClusterWhoseInstanceIsGoneIsNotCollected(t *testing.T) {
 	w.takeUp("k-orphan")
 	w.settle("orphan")
 
-	// Somebody takes our finalizer off, which is how an Instance can go first.
+	// A user takes our finalizer off, which is how an Instance can go first.
 	get(w, "orphan", instance)
 	instance.Finalizers = nil
 	w.must(w.kube.Update(t.Context(), instance))

@@ -148,7 +148,7 @@ func TestTheSameControlPlane(t *testing.T) {
 	w.wantIdentity("first", "True/Identified", running)
 	get(w.world, "k-first", &pediav1alpha2.PediaCluster{})
 
-	// The second takes over once the first is gone with its rows, and not before.
+	// The second takes over once the first is removed with its rows, and not before.
 	w.must(w.kube.Delete(t.Context(), get(w.world, "first", &v1alpha1.Instance{})))
 	w.look("second")
 	w.wantIdentity("second", "False/Duplicate", unavailable)

@@ -15,7 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// edit changes an Instance as somebody else does.
+// edit changes an Instance as another client does.
 func (w *world) edit(name string, change func(*v1alpha1.Instance)) {
 	w.Helper()
 	instance := get(w, name, &v1alpha1.Instance{})
@@ -32,7 +32,7 @@ func (w *world) removable(name string, condition metav1.Condition) {
 }
 
 // TestWhatClustersKeepStaysAsItIs: a deleted Instance that clusters are joined to is
-// not taken apart before they have left, or somebody says not to wait.
+// not taken apart before they have left, or a user says not to wait.
 func TestWhatClustersKeepStaysAsItIs(t *testing.T) {
 	joined := v1alpha1.NotRemovable(v1alpha1.ReasonClustersJoined, "m1")
 	for name, goes := range map[string]func(w *world, name string){
@@ -104,7 +104,7 @@ func TestWhatClustersKeepStaysAsItIs(t *testing.T) {
 	}
 }
 
-// TestAKeptInstanceGetsNoNewVirtualCluster: whoever takes it away, such as the garbage
+// TestAKeptInstanceGetsNoNewVirtualCluster: another client that takes it away, such as the garbage
 // collector, would do so again.
 func TestAKeptInstanceGetsNoNewVirtualCluster(t *testing.T) {
 	w := newWorld(t)

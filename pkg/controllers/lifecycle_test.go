@@ -124,7 +124,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 		}
 	})
 
-	// The credentials are gone by now, so nothing below can depend on the instance.
+	// The credentials are removed by now, so nothing below can depend on the instance.
 	w.must(w.kube.Delete(t.Context(), instance))
 	w.settle("life")
 	w.wantInstance("life", "False/CleaningUp", `PediaCluster "k-life"`)

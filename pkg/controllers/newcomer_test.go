@@ -110,7 +110,7 @@ func (l *ledger) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// concerns tells whether the request is about the object: by its address, or when it is
+// concerns reports whether the request is about the object: by its address, or when it is
 // to be made by what it is to be.
 func (l *ledger) concerns(request *http.Request) bool {
 	if strings.Contains(request.URL.Path, l.of) {

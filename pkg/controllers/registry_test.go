@@ -24,7 +24,7 @@ func (w *world) register(name string) {
 	w.must(err)
 }
 
-// wantRegistered checks what the Instance says of its registration.
+// wantRegistered checks what the Instance reports about its registration.
 func (w *world) wantRegistered(name, want string) {
 	w.Helper()
 	found := meta.FindStatusCondition(get(w, name, &v1alpha1.Instance{}).Status.Conditions, v1alpha1.ConditionRegistered)
@@ -177,7 +177,7 @@ func TestForeignRegistrationIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestRegistrationLeftBehind removes the registration of an Instance that is gone,
+// TestRegistrationLeftBehind removes the registration of an Instance that no longer exists,
 // as when the garbage collector is down, and no other.
 func TestRegistrationLeftBehind(t *testing.T) {
 	w := newWorld(t)
@@ -193,7 +193,7 @@ func TestRegistrationLeftBehind(t *testing.T) {
 		made = registered(ctx)
 		return made != ""
 	})
-	// There is no garbage collector here: nobody else would remove it.
+	// There is no garbage collector here: no other would remove it.
 	w.must(w.kube.Delete(t.Context(), instance))
 	w.eventually("the registration goes with the Instance", func(ctx context.Context) bool {
 		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKey{Name: "left"}, &v1alpha1.InstanceRegistration{}))

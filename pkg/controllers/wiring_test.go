@@ -65,7 +65,7 @@ func startManagerAs(w *world, connection *rest.Config, settings controllers.Sett
 	return mgr
 }
 
-// eventually waits for something that the controllers do by themselves.
+// eventually waits for something that the controllers do without a request.
 func (w *world) eventually(what string, done func(ctx context.Context) bool) {
 	w.Helper()
 	if err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, time.Minute, true,

@@ -41,7 +41,7 @@ func (r *Reconciler) block(ctx context.Context, s *scope) error {
 
 // maintain keeps a member true that is to leave and cannot yet. What fails here is
 // not what a person waits for, and is tried again. Only one that is known not to
-// answer is left out, because asking it would last; one that nobody has looked at
+// answer is left out, because asking it would last; one that was not looked at
 // yet is asked.
 func (r *Reconciler) maintain(ctx context.Context, s *scope) {
 	if meta.IsStatusConditionFalse(s.cluster.Status.Conditions, v1alpha1.ConditionReachable) {

@@ -145,7 +145,7 @@ func TestWhatStaysBusyIsAskedSeldom(t *testing.T) {
 	}
 }
 
-// TestWhatIsBusyForAMomentIsNoNews has somebody be faster than us in the instance, a
+// TestWhatIsBusyForAMomentIsNoNews has another client be faster than us in the instance, a
 // few times.
 func TestWhatIsBusyForAMomentIsNoNews(t *testing.T) {
 	w := newWorld(t)

@@ -50,7 +50,7 @@ type Reconciler struct {
 	Connections *connections.Pool
 	Recorder    events.EventRecorder
 	// Interval is the time between two looks at the members of the same instance,
-	// ±10 %: what somebody changed there is put right so late at most.
+	// ±10 %: what a user changed there is put right so late at most.
 	Interval time.Duration
 	// Timeout bounds each request to an instance or a member.
 	Timeout time.Duration
@@ -154,7 +154,7 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 		return err
 	}
 	if failed.transient() && r.pauses.quick(s.cluster.Name) {
-		return &outcome.Stop{Retry: whileBusy} // It is over before anybody reads of it.
+		return &outcome.Stop{Retry: whileBusy} // It is over before it is read.
 	}
 	condition := failed.condition()
 	pause := r.pauses.next(s.cluster.Name)
@@ -169,7 +169,7 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 	return &outcome.Stop{Condition: condition, Retry: pause}
 }
 
-// forget drops what is kept in memory of a Cluster that is gone.
+// forget drops what is kept in memory of a Cluster that no longer exists.
 func (r *Reconciler) forget(name string) {
 	r.members.forget(name)
 	r.pauses.forget(name)
@@ -214,7 +214,7 @@ func (p *pauses) init() {
 }
 
 // quick takes one of the quick looks, of which there are some until something is
-// achieved, and tells that there was one left.
+// achieved, and reports that there was one left.
 func (p *pauses) quick(cluster string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// dead is a cluster that nobody reaches.
+// dead is a cluster that is not reachable.
 func dead() client.Client {
 	refused := errors.New("dial tcp: connection refused")
 	return interceptor.NewClient(fake.NewClientBuilder().WithScheme(remoteScheme).WithRESTMapper(remoteMapper).Build(), interceptor.Funcs{
@@ -48,7 +48,7 @@ func (w *world) said() string {
 	}
 }
 
-// TestDeletedWithADeadMember deletes the entry of a cluster that nobody reaches. It
+// TestDeletedWithADeadMember deletes the entry of a cluster that is not reachable. It
 // is waited for, and not for ever; and an entry that is made later takes up what
 // stayed there.
 func TestDeletedWithADeadMember(t *testing.T) {
@@ -107,7 +107,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 	}
 }
 
-// TestLeavingALostInstance has a cluster leave an instance that nobody reaches, by
+// TestLeavingALostInstance has a cluster leave an instance that is not reachable, by
 // force and without.
 func TestLeavingALostInstance(t *testing.T) {
 	for _, c := range []struct {

@@ -25,9 +25,9 @@ const discoveryName = Name + "-discovery"
 const membersPage = 200
 
 // discovery looks at the members of one instance, again and again: one request
-// finds who was joined by others, and which of ours somebody changed or removed.
+// finds which clusters were joined by others, and which of ours were changed or removed.
 // The Clusters that this concerns are woken. What Karmada left of members of ours
-// that nobody waits for is finished.
+// that is not waited for is finished.
 type discovery struct {
 	*Reconciler
 	wake chan event.GenericEvent
@@ -146,7 +146,7 @@ func concerns(cluster *v1alpha1.Cluster, members []member) bool {
 	return false
 }
 
-// discovered tells whether every instance was looked at, if only in vain.
+// discovered reports whether every instance was looked at, if only in vain.
 func (r *Reconciler) discovered(ctx context.Context) (bool, error) {
 	list := &v1alpha1.InstanceList{}
 	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {

@@ -14,10 +14,10 @@
 // Leaving removes exactly that, in the reverse order: Karmada takes its
 // workloads out of the cluster while it still can.
 //
-// # A step is finished by whoever comes next
+// # A step is finished by the next attempt
 //
 // status.membership is written before anything is made elsewhere, and removed
-// after everything is gone. It, and not the spec, says where a cluster has to
+// after everything is removed. It, and not the spec, says where a cluster has to
 // leave from: a reconciliation compares the two and does what is missing. Every
 // step looks first and may be repeated, so it does not matter which replica
 // leads or where the one before it stopped. Should the status be lost, the marks
@@ -55,6 +55,6 @@
 // Names, labels, roles and types are those of github.com/karmada-io/karmada, so
 // that karmadactl, too, knows such a member. Its functions that do a whole join
 // or unjoin are not used: they take no context, wait up to a minute inside one
-// call, take over whatever has the right name, and cannot go on where somebody
-// else stopped.
+// call, take over whatever has the right name, and cannot go on where another stopped
+// .
 package clusterimport

@@ -15,7 +15,7 @@ import (
 )
 
 // ensure makes an object in an instance or a member, or puts right the one that
-// is there, which adjust does. What is somebody else's is an error, *taken, and
+// is there, which adjust does. What belongs to others is an error, *taken, and
 // stays as it is.
 func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted client.Object, adjust func(stored, wanted client.Object)) (client.Object, error) {
 	kind := kindOf(wanted)
@@ -30,7 +30,7 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 		if err := in.Create(ctx, created, client.FieldOwner(Name)); err != nil {
 			return nil, r.failed(in, err, "create %s %q", kind, wanted.GetName())
 		}
-		r.pauses.forget(s.cluster.Name) // What was in its way is gone.
+		r.pauses.forget(s.cluster.Name) // What was in its way is removed.
 		return created, nil
 	}
 	if err != nil {
@@ -67,7 +67,7 @@ func (r *Reconciler) onItsWayOut(s *scope, in *remote, stored client.Object) err
 }
 
 // takeOver makes sure that an object is ours, or was left behind by a Cluster that
-// is gone. A token that was left behind may be known to somebody, so that one and
+// no longer exists. A token that was left behind may be known to others, so that one and
 // its account are made anew.
 func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored client.Object) error {
 	whose := s.marks.of(stored)
@@ -107,7 +107,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, in *remote, object cl
 	case err != nil:
 		return r.failed(in, err, "read %s %q", kindOf(object), object.GetName())
 	case s.marks.of(stored) != ownedByUs:
-		return nil // It is somebody else's, and stays.
+		return nil // It belongs to another owner, and stays.
 	}
 	return r.delete(ctx, s, in, stored)
 }

@@ -34,17 +34,17 @@ func (r *Reconciler) failed(at *remote, err error, format string, args ...any) e
 	return &fault{place: at.place, endpoint: at.endpoint, timeout: r.Timeout, doing: fmt.Sprintf(format, args...), err: err}
 }
 
-// transient tells that the next attempt will do better by itself: somebody
+// transient reports whether the next attempt may succeed: another client
 // changed, made or removed the object at the same moment.
 func (f *fault) transient() bool {
 	if apierrors.IsConflict(f.err) || apierrors.IsAlreadyExists(f.err) {
 		return true
 	}
-	// A namespace that is being removed is gone soon.
+	// A namespace that is being removed is removed soon.
 	return apierrors.HasStatusCause(f.err, "NamespaceTerminating")
 }
 
-// answered tells that the other side answered and does not want this request: it
+// answered reports whether the other side answered and does not want this request: it
 // is there, and trying again soon is of no use.
 func (f *fault) answered() bool {
 	return apierrors.IsForbidden(f.err) || apierrors.IsInvalid(f.err) || apierrors.IsBadRequest(f.err) || apierrors.IsNotFound(f.err)

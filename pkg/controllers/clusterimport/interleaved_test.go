@@ -14,7 +14,7 @@ import (
 )
 
 // TestInterleavedLeaders freezes a leader before each of its requests, while another one
-// leads and does all that there is to do. Then the first goes on, with what it had read
+// leads and does all the work. Then the first goes on, with what it had read
 // and a cache that is behind. After each single write a cluster is a member of one
 // instance at most, and of the recorded one; and in the end all is as with one leader.
 // In real API servers some of it is tried, before each of its writes only, which is

@@ -147,7 +147,7 @@ func (r *Reconciler) systemIDOf(ctx context.Context, member *remote) (string, er
 	return string(system.UID), nil
 }
 
-// claim makes sure that the cluster is nobody else's, and writes down that it is
+// claim makes sure that the cluster is in no other instance, and writes down that it is
 // becoming a member, before anything is made elsewhere. One Cluster at a time does so
 // in this process. Two processes may claim the same cluster for two Clusters at the
 // same moment: so each looks again after it has claimed, when at least one of them
@@ -259,7 +259,7 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// confirm says that the cluster is a member, once Karmada has reached it. That it
+// confirm reports that the cluster is a member, once Karmada has reached it. That it
 // is not reached later says nothing about the join.
 func (r *Reconciler) confirm(_ context.Context, s *scope) error {
 	ready := readiness(s.karmada)

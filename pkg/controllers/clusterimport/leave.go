@@ -59,7 +59,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 	return err
 }
 
-// lost tells that the instance was waited for long enough: a person said that the
+// lost reports whether the instance was waited for long enough: a person said that the
 // cluster is to leave whatever happens.
 func (r *Reconciler) lost(s *scope) bool {
 	return s.cluster.Spec.RemovalPolicy() == v1alpha1.RemovalForce && r.patienceIsOver(s)
@@ -186,7 +186,7 @@ func why(err error) string {
 	return err.Error()
 }
 
-// forgetMembership removes the record, because nothing is left, or nothing that anybody
+// forgetMembership removes the record, because nothing is left, or nothing that a caller
 // waits for. That is a write of its own: the next membership is recorded only where
 // there is none.
 func (r *Reconciler) forgetMembership(ctx context.Context, s *scope) error {
@@ -214,7 +214,7 @@ func (r *Reconciler) forgetMembership(ctx context.Context, s *scope) error {
 // freeMessage is the message of condition Joined for a cluster that is free.
 const freeMessage = "The cluster is a member of no instance."
 
-// forsake begins a membership anew whose object is gone from the instance. Somebody
+// forsake begins a membership anew whose object was removed from the instance. A user
 // removed it; or the instance's name or credentials now lead to another control
 // plane, and the former one must not go on with a cluster that becomes a member of
 // this one: so the tokens that it has are revoked first.
@@ -232,7 +232,7 @@ func (r *Reconciler) forsake(ctx context.Context, s *scope) error {
 		}
 	}
 	if former := s.membership.InstanceUID; former == "" || former == s.instance.UID {
-		// Should the cluster not be joined again, nobody would look for them any more.
+		// Should the cluster not be joined again, they would not be looked for any more.
 		if err := r.removeSecrets(ctx, s); err != nil {
 			return err
 		}
@@ -259,7 +259,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// rest says that the cluster is free, or whose it is when Kairship did not join it.
+// rest reports that the cluster is free, or whose it is when Kairship did not join it.
 func (r *Reconciler) rest(_ context.Context, s *scope) error {
 	if s.gone {
 		return nil

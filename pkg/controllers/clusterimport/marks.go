@@ -75,7 +75,7 @@ func (m marks) of(object client.Object) owner {
 	return ownedByUs
 }
 
-// taken says that something else has the name of what is to be made.
+// taken reports that something else has the name of what is to be made.
 type taken struct {
 	by     owner
 	place  place
@@ -107,8 +107,8 @@ func (t *taken) reason() string {
 	return v1alpha1.ReasonJoinedElsewhere
 }
 
-// orphaned tells whether an object was made for a Cluster of this global cluster
-// that is gone: left behind when nobody could remove it, it may be taken over.
+// orphaned reports whether an object was made for a Cluster of this global cluster
+// that no longer exists: left behind when it could not be removed, it may be taken over.
 func (r *Reconciler) orphaned(ctx context.Context, object client.Object) (bool, error) {
 	labels := object.GetLabels()
 	cluster := &v1alpha1.Cluster{}

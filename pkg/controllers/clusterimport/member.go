@@ -71,7 +71,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 		return nil
 	}
 	if s.membership.Credentials != v1alpha1.JoinWithServiceAccount {
-		// Written before, so that whoever comes next knows where to clean.
+		// Written before, so that the next attempt knows where to clean.
 		s.membership.Credentials = v1alpha1.JoinWithServiceAccount
 		if err := s.save(ctx, r); err != nil {
 			return err
@@ -106,7 +106,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// adjustAccount puts right what somebody changed in the member, and leaves alone
+// adjustAccount puts right what a user changed in the member, and leaves alone
 // what Karmada does not need.
 func adjustAccount(stored, wanted client.Object) {
 	switch stored := stored.(type) {
@@ -117,7 +117,7 @@ func adjustAccount(stored, wanted client.Object) {
 	}
 }
 
-// ensureNamespace makes a namespace, or uses the one that is there whoever made it.
+// ensureNamespace makes a namespace, or uses the one that is there regardless of who made it.
 func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, wanted *corev1.Namespace) error {
 	stored := &corev1.Namespace{}
 	err := in.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
@@ -170,7 +170,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 		fmt.Sprintf("The cluster is removing namespace %q. Its kube-controller-manager does that: is it running?", joinNamespace))}
 }
 
-// used tells whether somebody else has something in our namespace. Kubernetes
+// used reports whether another client has something in our namespace. Kubernetes
 // itself puts the account default and the ConfigMap kube-root-ca.crt into each.
 func (r *Reconciler) used(ctx context.Context, s *scope) (bool, error) {
 	for _, list := range []client.ObjectList{&corev1.ServiceAccountList{}, &corev1.SecretList{}, &corev1.ConfigMapList{}} {

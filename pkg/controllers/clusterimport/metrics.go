@@ -79,7 +79,7 @@ func (w *stopwatch) end(cluster, operation string) {
 	}
 }
 
-// pause is how long to wait before looking again whether somebody else has done
+// pause is how long to wait before looking again whether another has done
 // their part: not long at first, and longer when it lasts.
 func (w *stopwatch) pause(cluster, operation string) time.Duration {
 	const longest, part = 10 * time.Second, 10

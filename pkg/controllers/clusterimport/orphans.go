@@ -43,8 +43,8 @@ func (p *spaces) forget(instance string) {
 	delete(p.next, instance)
 }
 
-// finishOrphans finishes the orphaned execution spaces of an instance that nobody
-// waits for any more: the Cluster is gone, or was given up on. What the Works made
+// finishOrphans finishes the orphaned execution spaces of an instance that no one
+// waits for any more: the Cluster no longer exists, or was given up on. What the Works made
 // stays in the member, which the event LeftBehind said: the member may have become
 // that of another instance since. soon has it look even if it did so lately.
 func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instance, control *remote, seen []member, soon bool) error {
@@ -95,7 +95,7 @@ func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instan
 	return nil
 }
 
-// awaited tells that the Cluster for which an execution space was is there and still
+// awaited reports whether the Cluster for which an execution space was is there and still
 // leaving: it finishes the space itself, and what is in the member with it.
 func (d *discovery) awaited(ctx context.Context, instance string, space *corev1.Namespace) (bool, error) {
 	cluster := &v1alpha1.Cluster{}

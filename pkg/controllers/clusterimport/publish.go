@@ -30,7 +30,7 @@ const (
 
 // whereAnnotation remembers on Karmada's object which provider, region and zone it
 // was given last. They are given again only when the inventory's change: what
-// somebody set in the instance meanwhile stays.
+// a user set in the instance meanwhile stays.
 const whereAnnotation = v1alpha1.GroupName + "/applied-topology"
 
 // where is a cluster's place in the world.
@@ -137,7 +137,7 @@ func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: joinNamespace, Labels: map[string]string{karmadautil.KarmadaSystemLabel: karmadautil.KarmadaSystemLabelValue},
 	}}
-	// All members share it, so it is nobody's, and stays.
+	// All members share it, so it belongs to none, and stays.
 	if err := s.control.Get(ctx, client.ObjectKeyFromObject(namespace), &corev1.Namespace{}); apierrors.IsNotFound(err) {
 		if err := r.verify(ctx, s); err != nil {
 			return err
@@ -252,7 +252,7 @@ func (r *Reconciler) patch(ctx context.Context, s *scope, updated *clusterv1alph
 	return nil
 }
 
-// readiness is what Karmada says of reaching the member; nil when it said nothing.
+// readiness is what Karmada reports about reaching the member; nil when it said nothing.
 func readiness(karmada *clusterv1alpha1.Cluster) *metav1.Condition {
 	return meta.FindStatusCondition(karmada.Status.Conditions, clusterv1alpha1.ClusterConditionReady)
 }

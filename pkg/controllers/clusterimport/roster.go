@@ -65,7 +65,7 @@ func (m member) whose(as marks) owner {
 	return ownedByUs
 }
 
-// condition says that the cluster is somebody else's. Of another instance than the
+// condition reports that the cluster belongs to another owner. Of another instance than the
 // one that it wants, the reason is always the same: who sees only the wanted one is
 // shown no more than that.
 func (m member) condition(wants string) metav1.Condition {
@@ -112,7 +112,7 @@ func (r *roster) put(instance string, begun time.Time, seen []member) (changed [
 	return changed
 }
 
-// tried notes that somebody looked at an instance and saw nothing.
+// tried notes that a reader looked at an instance and saw nothing.
 func (r *roster) tried(instance string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -135,7 +135,7 @@ func (r *roster) forget(instance string) (changed []member) {
 	return changed
 }
 
-// knows tells whether all these instances were looked at, if only in vain.
+// knows reports whether all these instances were looked at, if only in vain.
 func (r *roster) knows(instances []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,7 +194,7 @@ func (r *roster) ours(as marks) *member {
 }
 
 // joinedByOthers is the member that is this very cluster and was not made for it;
-// nil when there is none. While nobody knows which cluster it is, its name counts.
+// nil when there is none. While it is not known which cluster it is, its name counts.
 func (r *roster) joinedByOthers(as marks, name, id string) *member {
 	return r.find(func(m member) bool {
 		same := m.id == id

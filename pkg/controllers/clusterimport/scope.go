@@ -26,7 +26,7 @@ type scope struct {
 	stored v1alpha1.ClusterStatus
 
 	// instance is the Instance that is being joined or left, and control its client;
-	// both nil when it is gone, and control also when it has no credentials.
+	// both nil when it no longer exists, and control also when it has no credentials.
 	instance *v1alpha1.Instance
 	control  *remote
 	// to is how the cluster is reached, and member its client.
@@ -40,7 +40,7 @@ type scope struct {
 	// given is what the instance is to have; set by prepare.
 	given handover
 
-	// departed says that the cluster has just left an instance.
+	// departed reports whether the cluster has just left an instance.
 	departed bool
 	// left is what could not be removed, for people; and leftWorks that of Works, of
 	// which there may be many.
@@ -78,22 +78,22 @@ func newScope(cluster *v1alpha1.Cluster, global string) *scope {
 // wants is the instance that the cluster is to be joined to; empty for none.
 func (s *scope) wants() string { return s.cluster.Wants() }
 
-// deleting tells that the Cluster is on its way out.
+// deleting reports whether the Cluster is on its way out.
 func (s *scope) deleting() bool { return !s.cluster.DeletionTimestamp.IsZero() }
 
-// leaves tells that the cluster is recorded where it is not to be, or has begun
+// leaves reports whether the cluster is recorded where it is not to be, or has begun
 // to leave, which is always done to the end.
 func (s *scope) leaves() bool {
 	return s.membership != nil && (s.membership.Instance != s.wants() || s.membership.LeavingSince != nil)
 }
 
-// isOurs tells whether Karmada's object was made for this Cluster: by its labels,
-// or by the record when somebody took those off.
+// isOurs reports whether Karmada's object was made for this Cluster: by its labels,
+// or by the record when those were removed.
 func (s *scope) isOurs(karmada *clusterv1alpha1.Cluster) bool {
 	return s.marks.of(karmada) == ownedByUs || s.membership != nil && s.membership.MemberUID != "" && s.membership.MemberUID == karmada.UID
 }
 
-// steady tells that the cluster was joined as its spec is now, so that not
+// steady reports whether the cluster was joined as its spec is now, so that not
 // reaching the other side for a while is no news about the join.
 func (s *scope) steady() bool {
 	was := meta.FindStatusCondition(s.stored.Conditions, v1alpha1.ConditionJoined)
@@ -135,7 +135,7 @@ func (s *scope) behind() string {
 	return leftBehind + text + "."
 }
 
-// wasLeftBehind tells that the condition says of something that it could not be
+// wasLeftBehind reports whether the condition reports about something that it could not be
 // removed.
 func (s *scope) wasLeftBehind() bool {
 	was := meta.FindStatusCondition(s.stored.Conditions, v1alpha1.ConditionJoined)

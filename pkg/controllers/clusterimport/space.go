@@ -28,7 +28,7 @@ import (
 
 // Karmada keeps what it does in a member as Works in a namespace, the execution
 // space, which it removes before its Cluster object. It sees in its cache that the
-// namespace is gone; and a cache that has not heard yet of a namespace that was made
+// namespace no longer exists; and a cache that has not heard yet of a namespace that was made
 // a moment ago, as after the instance's API server was away, says so too early.
 // Then the Cluster object goes first, and Karmada refuses for good to finish Works
 // of a member that it does not know: they keep their finalizers and the namespace
@@ -68,7 +68,7 @@ func (r *Reconciler) readSpace(ctx context.Context, s *scope) (*corev1.Namespace
 	return space, r.failed(s.control, err, "read namespace %q", space.Name)
 }
 
-// leaveExecutionSpace waits until the execution space is gone. Should somebody have
+// leaveExecutionSpace waits until the execution space is removed. Should a user have
 // forced Karmada's object away, it is removed here; and finished when it is orphaned.
 func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
 	space, err := r.readSpace(ctx, s)
@@ -80,7 +80,7 @@ func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
 		return err
 	}
 	if !orphaned || s.membership.MemberUID == "" && s.marks.of(space) != ownedByUs {
-		return nil // It is of a member of this name that somebody else joined.
+		return nil // It is of a member of this name that another client joined.
 	}
 	if err := r.mark(ctx, s, space); err != nil {
 		return err
@@ -100,7 +100,7 @@ func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
 		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, space.Name))}
 }
 
-// withoutMember tells that an instance has no Cluster of a name, whoever joined it.
+// withoutMember reports whether an instance has no Cluster of a name, regardless of who joined it.
 func (r *Reconciler) withoutMember(ctx context.Context, control *remote, name string) (bool, error) {
 	err := control.Get(ctx, client.ObjectKey{Name: name}, &clusterv1alpha1.Cluster{})
 	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {

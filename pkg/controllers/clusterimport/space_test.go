@@ -68,7 +68,7 @@ func (w *world) space(labels map[string]string) *corev1.Namespace {
 }
 
 // emptied lets the execution space go when nothing is in it any more, as the
-// namespace controller does, and tells whether it is gone.
+// namespace controller does, and reports whether it is removed.
 func (w *world) emptied() bool {
 	w.Helper()
 	works, space := &workv1alpha1.WorkList{}, &corev1.Namespace{}
@@ -159,7 +159,7 @@ func TestOrphanedSpace(t *testing.T) {
 }
 
 // TestOrphanedSpaceOfOthers has a Cluster leave before it was a member, while an
-// instance has an orphaned execution space of its name: somebody else's.
+// instance has an orphaned execution space of its name: another owner's.
 func TestOrphanedSpaceOfOthers(t *testing.T) {
 	w := newWorld(t)
 	cluster := &v1alpha1.Cluster{}
@@ -225,7 +225,7 @@ func TestSpaceIsMarked(t *testing.T) {
 }
 
 // TestOrphansOfAnInstance looks through an instance for execution spaces that
-// nobody waits for.
+// no one waits for.
 func TestOrphansOfAnInstance(t *testing.T) {
 	ours := marks{cluster: "m1", uid: "former", instance: "alpha", global: "global"}
 	for _, c := range []struct {

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// cleanPoll is how often is looked whether a PediaCluster is gone, should the
+	// cleanPoll is how often is looked whether a PediaCluster is removed, should the
 	// watch not tell.
 	cleanPoll = 5 * time.Second
-	// afterClean is when to look again at one that is gone, which the cache does not
+	// afterClean is when to look again at one that was removed, which the cache does not
 	// know yet.
 	afterClean = time.Second
 	// nudgeAfter is how long Clusterpedia gets before it is reminded.

@@ -74,7 +74,7 @@ func TestCollectTellsOfWhatIsNew(t *testing.T) {
 	}
 }
 
-// TestCollectWaitsForTheCache that still has a PediaCluster which is gone.
+// TestCollectWaitsForTheCache that still has a PediaCluster which was removed.
 func TestCollectWaitsForTheCache(t *testing.T) {
 	cluster := clusterOf(v1alpha1.ClusterTypePhysical)
 	deleted := metav1.NewTime(time.Now())

@@ -107,7 +107,7 @@ func TestResources(t *testing.T) {
 		slices.Sort(all)
 		return all
 	}
-	// Both lists are spelled out: whoever changes what is collected changes what
+	// Both lists are spelled out: a commit that changes what is collected changes what
 	// lies in the index's database, and should notice.
 	if diff := cmp.Diff([]string{
 		"clusteroverridepolicies.policy.karmada.io v1alpha1", "clusterpropagationpolicies.policy.karmada.io v1alpha1",

@@ -31,7 +31,7 @@ func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) *pediav1a
 //
 // Secrets are on neither list. Clusterpedia stores whole objects and has no way
 // to collect metadata alone, so every value would lie in the index's database,
-// readable by whoever may read the index. That a Secret is propagated is still
+// readable by users who may read the index. That a Secret is propagated is still
 // known, from its binding; and its value too, which cannot be helped as long as
 // Works are collected: Karmada puts the whole manifest into them.
 func resources(kind v1alpha1.ClusterType) []pediav1alpha2.ClusterGroupResources {

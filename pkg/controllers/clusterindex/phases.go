@@ -23,7 +23,7 @@ import (
 
 // standForInstance lets a Virtual cluster pass only when it was made for an
 // Instance that exists. What is indexed under k-alpha is shown as alpha's, so a
-// cluster that somebody registers under that name must not be collected.
+// cluster that a user registers under that name must not be collected.
 func (r *Reconciler) standForInstance(ctx context.Context, s *scope) error {
 	if s.cluster.Spec.Type != v1alpha1.ClusterTypeVirtual {
 		return nil
@@ -143,7 +143,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	case !s.owner.Owns(stored):
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken("PediaCluster", stored))}
 	case !stored.DeletionTimestamp.IsZero():
-		// Somebody deleted it. It is made again when it is gone.
+		// A user deleted it. It is made again when it is deleted.
 		if err := r.clean(ctx, s); err != nil {
 			return err
 		}

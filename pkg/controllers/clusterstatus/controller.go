@@ -47,7 +47,7 @@ const (
 	// soon is when to look again to make sure of what a look has shown, and whileAway
 	// when to look again at a cluster that cannot be reached.
 	soon, whileAway = time.Second, 2 * time.Second
-	// withoutLook is when to look again where nobody can, or need not, look: what
+	// withoutLook is when to look again where it cannot, or need not, look: what
 	// changes that is watched.
 	withoutLook = time.Minute
 )
@@ -137,7 +137,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	after, pending := decide(cluster, f, look, began, r.Judge)
 	switch {
 	case f.Deleting:
-		return after, 0, nil // No instance has it any more, so nothing can change that anybody would look at.
+		return after, 0, nil // No instance has it any more, so nothing can change that a reader would look at.
 	case f.Credentials != nil:
 		r.Prober.Connections.Forget(key)
 		return after, probe.Next(withoutLook), nil //nolint:nilerr // a person is told, and what brings credentials is watched

@@ -86,7 +86,7 @@ func repeat(cluster *v1alpha1.Cluster, instance *v1alpha1.Instance, id string, e
 	return next
 }
 
-// readyOf says of an apiserver whether it is ready. Whether it works as a Karmada,
+// readyOf reports of an apiserver whether it is ready. Whether it works as a Karmada,
 // its Instance says.
 func readyOf(reachable, apiserver metav1.Condition) metav1.Condition {
 	switch {

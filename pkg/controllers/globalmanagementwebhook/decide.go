@@ -23,7 +23,7 @@ type verdict struct {
 	write *v1alpha1.InstanceRoleBindingSpec
 }
 
-// grants says whether the write gives a role, which needs an instance.
+// grants reports whether the write gives a role, which needs an instance.
 func (v verdict) grants() bool { return v.write != nil && !v.write.Revoked }
 
 // decideEvent compares an event with what is stored; stored is nil when nothing
@@ -101,7 +101,7 @@ func decideAbsent(stored *v1alpha1.InstanceRoleBinding, asOf time.Time, delivery
 	return verdict{gm.Revoked, write}
 }
 
-// sameBinding refuses what tells of another binding than the one that is stored.
+// sameBinding refuses events of another binding than the one that is stored.
 func sameBinding(stored *v1alpha1.InstanceRoleBinding, told gm.Binding) *refusal {
 	switch is := stored.Spec; {
 	case is.Source == nil || is.Source.BindingID != told.BindingID:
@@ -111,13 +111,13 @@ func sameBinding(stored *v1alpha1.InstanceRoleBinding, told gm.Binding) *refusal
 	case is.InstanceRef.Name != told.Instance:
 		return refuse(gm.BindingConflict, "instance", "the binding is on instance %s: another instance needs another binding", is.InstanceRef.Name)
 	case !stored.DeletionTimestamp.IsZero():
-		// Once it is gone, it can be made anew.
+		// Once it is removed, it can be made anew.
 		return unavailable(fmt.Errorf("the InstanceRoleBinding %s is being deleted", stored.Name))
 	}
 	return nil
 }
 
-// sameContent says whether two specs of one binding give the same.
+// sameContent reports whether two specs of one binding give the same.
 func sameContent(a, b *v1alpha1.InstanceRoleBindingSpec) bool {
 	return a.Role == b.Role && a.Revoked == b.Revoked && slices.Equal(slices.Sorted(slices.Values(a.Namespaces)), slices.Sorted(slices.Values(b.Namespaces)))
 }

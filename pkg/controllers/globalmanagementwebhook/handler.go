@@ -197,7 +197,7 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 	return nil
 }
 
-// tell logs a refusal. Anybody can send what is not signed, so of that no more is
+// tell logs a refusal. Any client can send what is not signed, so of that no more is
 // logged than one line a second.
 func (h *handler) tell(r *http.Request, refused *refusal) {
 	switch refused.Code {

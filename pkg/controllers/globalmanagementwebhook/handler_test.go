@@ -155,7 +155,7 @@ func TestReplays(t *testing.T) {
 	before := w.picture()
 	w.refused(w.send(w.replicas[0], s), 409, gm.Replay)
 	w.refused(w.send(w.replicas[1], s), 409, gm.Replay) // It knows by what is stored.
-	w.refused(w.send(w.replicas[1], s), 409, gm.Replay) // And now by itself.
+	w.refused(w.send(w.replicas[1], s), 409, gm.Replay) // And now alone.
 	late := w.sign(gm.EventsPath, "no event")
 	w.refused(w.send(w.replicas[0], late), 400, gm.Malformed)
 	w.refused(w.send(w.replicas[0], late), 409, gm.Replay)

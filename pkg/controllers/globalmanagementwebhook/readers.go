@@ -7,7 +7,7 @@ import (
 )
 
 // readers are the requests whose bodies are in memory and not known to be signed.
-// There are only so many at once, and whoever sends slowly must not keep others out
+// There are only so many at once, and slow senders must not keep others out
 // by that: where there is no room, one of them is cut off. It is one of the address
 // that has the most, and of those the one that came first. A body that is sent in one
 // go is never that for long enough.
@@ -23,7 +23,7 @@ type reader struct {
 	from netip.Prefix
 	// cut ends the reading of its body.
 	cut func()
-	// arrived says that the body was read to its end: there is nothing to cut.
+	// arrived reports whether the body was read to its end: there is nothing to cut.
 	arrived bool
 }
 
@@ -45,7 +45,7 @@ func (r *readers) enter(from netip.Prefix, cut func()) *reader {
 	return entered
 }
 
-// slowest is who is cut off for a newcomer; -1 when nobody can be.
+// slowest is who is cut off for a newcomer; -1 when none can be.
 func (r *readers) slowest(newcomer netip.Prefix) int {
 	number := map[netip.Prefix]int{newcomer: 1}
 	for _, each := range r.all {

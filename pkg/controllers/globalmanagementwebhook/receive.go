@@ -101,7 +101,7 @@ func read(w http.ResponseWriter, r *http.Request, most int64) ([]byte, *refusal)
 	return body, nil
 }
 
-// only is the value of a header that is there once; of two, nobody could say
+// only is the value of a header that is there once; of two, it would be unclear
 // which is meant.
 func only(header http.Header, name string) string {
 	if values := header.Values(name); len(values) == 1 {

@@ -21,7 +21,7 @@ import (
 )
 
 // dribble begins a request with headers that look right, and sends its body byte by
-// byte for as long as anybody reads it. Answered gets the status in the end.
+// byte for as long as it is read. Answered gets the status in the end.
 func dribble(t *testing.T, pool *x509.CertPool, address, path string) (connection *tls.Conn, answered <-chan int) {
 	t.Helper()
 	connection, err := tls.Dial("tcp", address, &tls.Config{RootCAs: pool})
@@ -135,7 +135,7 @@ func (w *world) post(client *http.Client, url string, body []byte) int {
 	return response.StatusCode
 }
 
-// unread is a body that nobody may read.
+// unread is a body that must not be read.
 type unread struct{ *testing.T }
 
 func (u unread) Read([]byte) (int, error) {

@@ -10,7 +10,7 @@ import (
 // at least the length of a generation, and it never holds more than two
 // generations' size. Only requests with a right signature get into it. When more
 // of them come than it holds, it forgets the oldest early, and loses nothing by
-// it but an early answer: a replay never changes a binding, whoever notices it,
+// it but an early answer: a replay never changes a binding, regardless of what notices it,
 // because its sequence is stored already.
 type memory struct {
 	lasts time.Duration // a generation, at most
@@ -21,7 +21,7 @@ type memory struct {
 	young, former map[string]struct{}
 }
 
-// first tells whether the digest is new, and remembers it.
+// first reports whether the digest is new, and remembers it.
 func (m *memory) first(digest string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -41,7 +41,7 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 		return decideAbsent(is, asOf, delivery), nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
-		// What is revoked stays so, and nobody need hear of it.
+		// What is revoked stays so, and no one need hear of it.
 		if is := stored[name]; decideAbsent(is, asOf, delivery).result != gm.Unchanged {
 			tasks = append(tasks, task{name: name, id: is.Spec.Source.BindingID, seen: &look{is}, judge: absent})
 		}

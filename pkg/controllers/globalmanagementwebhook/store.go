@@ -40,7 +40,7 @@ type outcome struct {
 // judge decides what becomes of a binding by what is stored, nil when nothing is.
 type judge func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal)
 
-// exists says whether there is an instance.
+// exists reports whether there is an instance.
 type exists interface {
 	instance(ctx context.Context, name string) (bool, error)
 }
@@ -49,7 +49,7 @@ type exists interface {
 // none.
 type look struct{ stored *v1alpha1.InstanceRoleBinding }
 
-// settle reads a binding, decides, and writes, until nobody else has written in
+// settle reads a binding, decides, and writes, until no other client has written in
 // between. seen is nil when it was not looked at before; a decision to write that
 // was made on something older than what is stored fails, and is made again.
 func (s *store) settle(ctx context.Context, name string, seen *look, instances exists, judge judge) (outcome, *refusal) {
@@ -119,7 +119,7 @@ func (s *store) read(ctx context.Context, name string) (*look, error) {
 	return &look{stored}, nil
 }
 
-// write makes what is stored so, unless somebody else wrote since it was read.
+// write makes what is stored so, unless another client wrote since it was read.
 func (s *store) write(ctx context.Context, name string, stored *v1alpha1.InstanceRoleBinding, spec *v1alpha1.InstanceRoleBindingSpec) error {
 	if stored == nil {
 		return s.kube.Create(ctx, &v1alpha1.InstanceRoleBinding{
@@ -135,7 +135,7 @@ func (s *store) write(ctx context.Context, name string, stored *v1alpha1.Instanc
 	return s.kube.Update(ctx, changed, client.FieldOwner(Name))
 }
 
-// instance says whether there is an instance.
+// instance reports whether there is an instance.
 func (s *store) instance(ctx context.Context, name string) (bool, error) {
 	found := metadataOf(v1alpha1.InstanceKind)
 	err := s.kube.Get(ctx, client.ObjectKey{Name: name}, found)

@@ -29,7 +29,7 @@ func byRemoval(roles []*rbacv1.ClusterRole) {
 	slices.SortFunc(roles, func(a, b *rbacv1.ClusterRole) int { return cmp.Or(last(a)-last(b), cmp.Compare(a.Name, b.Name)) })
 }
 
-// remnant tells whether a ClusterRole was made by nobody but the cluster itself:
+// remnant reports whether a ClusterRole was made only by the cluster itself:
 // it came back in spite of byRemoval.
 func remnant(role *rbacv1.ClusterRole) bool {
 	others := slices.ContainsFunc(role.ManagedFields, func(e metav1.ManagedFieldsEntry) bool { return e.Manager != aggregator })

@@ -16,7 +16,7 @@ import (
 // failures are why a binding has not taken effect everywhere.
 type failures struct {
 	refused error
-	// taken are the places where somebody else's binding has the name.
+	// taken are the places where another owner's binding has the name.
 	taken []string
 	// missing are namespaces that the instance does not have.
 	missing []string
@@ -40,7 +40,7 @@ func (r *Reconciler) bind(ctx context.Context, s *scope) error {
 		case refusal(err):
 			of(g).refused = err
 		case apierrors.IsConflict(err), apierrors.IsNotFound(err):
-			return err // Somebody is at it too. The next look shows what to do.
+			return err // Another client writes it too. The next look shows what to do.
 		default:
 			return r.unreached(ctx, s, err)
 		}

@@ -6,7 +6,7 @@
 //
 // One reconciliation is about one instance and all of its bindings: the instance
 // is read with four lists and four gets at most however many bindings there are, one that
-// does not answer costs one worker one timeout, and rules whose binding is gone are
+// does not answer costs one worker one timeout, and rules whose binding no longer exists are
 // found.
 package instanceaccess
 
@@ -63,7 +63,7 @@ type Reconciler struct {
 	Connections *connections.Pool
 	Recorder    events.EventRecorder
 	// Interval is the time between two looks at the rules in the same instance,
-	// ±10 %: what somebody changed there is put right so late at most.
+	// ±10 %: what a user changed there is put right so late at most.
 	Interval time.Duration
 	// Timeout bounds each request to an instance.
 	Timeout time.Duration

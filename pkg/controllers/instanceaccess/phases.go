@@ -26,7 +26,7 @@ import (
 func stop(retry time.Duration) error { return &outcome.Stop{Retry: retry} }
 
 // standForInstance ends it early where there is nothing to reach. Rules inside
-// an instance that nobody knows any more cannot be removed, and nobody waits for
+// an instance that is not known any more cannot be removed, and is not waited for;
 // that.
 func (r *Reconciler) standForInstance(_ context.Context, s *scope) error {
 	if s.instance != nil && !s.idle() {
@@ -142,7 +142,7 @@ func (s *scope) add(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rba
 	}
 }
 
-// clean removes the grants that nobody wants, before anything else is done: what
+// clean removes the grants that no binding wants, before anything else is done: what
 // was taken away is not to wait for what is given.
 func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 	wanted := s.wantedGrants(s.wanted)
@@ -171,7 +171,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// writeRoles keeps the ClusterRoles that bindings refer to. When nobody is bound
+// writeRoles keeps the ClusterRoles that bindings refer to. When no subject is bound
 // any more, not from another global cluster either, they go.
 func (r *Reconciler) writeRoles(ctx context.Context, s *scope) error {
 	wanted := roles.ClusterRoles(s.notLimited()...)
@@ -210,7 +210,7 @@ func (r *Reconciler) writeRoles(ctx context.Context, s *scope) error {
 func (s *scope) anybodyWanted() bool { return slices.ContainsFunc(s.bindings, s.wanted) }
 
 // roleFailed ends a reconciliation in which a ClusterRole could not be written.
-// Nobody may stay bound to a role that is not known to be ours.
+// No subject may stay bound to a role that is not known to be ours.
 func (r *Reconciler) roleFailed(ctx context.Context, s *scope, role *rbacv1.ClusterRole, err error) error {
 	switch {
 	case apierrors.IsConflict(err):

@@ -102,7 +102,7 @@ type grantPlan struct {
 }
 
 // planGrants compares what is to be there with what is. All that was found is
-// ours, so what nobody wants goes. Whom a grant refers to cannot be changed, so
+// ours, so what no binding wants goes. Whom a grant refers to cannot be changed, so
 // one that is to refer to another role is made anew.
 func planGrants(wanted []*grant, found map[place]*grant) grantPlan {
 	var plan grantPlan

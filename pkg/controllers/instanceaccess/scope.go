@@ -44,7 +44,7 @@ type scope struct {
 	// limits are how it is with the admission policies; set by limit.
 	limits []limitation
 
-	// rolesAreNew says that roles were written just now; unsettled, that the
+	// rolesAreNew reports whether roles were written just now; unsettled, that the
 	// instance has not done its part yet.
 	rolesAreNew, unsettled bool
 }
@@ -73,28 +73,28 @@ func newScope(name string, instance *v1alpha1.Instance, all []v1alpha1.InstanceR
 	return s
 }
 
-// leaving says that the Instance is being deleted, and nothing of ours is to stay in
+// leaving reports whether the Instance is being deleted, and nothing of ours is to stay in
 // it. While its clusters keep it, people need their roles to empty these.
 func (s *scope) leaving() bool {
 	return s.instance != nil && departure.Begun(s.instance, v1alpha1.InstanceAccessFinalizer)
 }
 
-// holding says that the Instance waits for us.
+// holding reports whether the Instance waits for us.
 func (s *scope) holding() bool {
 	return s.instance != nil && slices.Contains(s.instance.Finalizers, v1alpha1.InstanceAccessFinalizer)
 }
 
-// wanted says that the binding is to have rules in the instance.
+// wanted reports whether the binding is to have rules in the instance.
 func (s *scope) wanted(b *binding) bool {
 	return b.DeletionTimestamp.IsZero() && !b.Spec.Revoked && s.instance != nil && !s.leaving()
 }
 
-// idle says that nothing has to be inside the instance, and that nothing ever was.
+// idle reports whether nothing has to be inside the instance, and that nothing ever was.
 func (s *scope) idle() bool {
 	return !s.holding() && !slices.ContainsFunc(s.bindings, func(b *binding) bool { return b.held || s.wanted(b) })
 }
 
-// letGo says that nothing has to be removed for any binding.
+// letGo reports that nothing has to be removed for any binding.
 func (s *scope) letGo() {
 	for _, b := range s.bindings {
 		b.cleaned = true

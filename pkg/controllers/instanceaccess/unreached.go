@@ -33,7 +33,7 @@ func (r *Reconciler) unreached(ctx context.Context, s *scope, err error) error {
 		return ctx.Err() // We are being stopped, which says nothing about the instance.
 	}
 	if apierrors.IsConflict(err) {
-		return err // It answers, and somebody changed what we were about to.
+		return err // It answers, and another client changed what we were about to.
 	}
 	if s.leaving() {
 		return r.abandon(ctx, s, err)
@@ -71,14 +71,14 @@ func notAllowed(what string, err error) string {
 	return fmt.Sprintf("The instance does not let its credentials %s. They need every permission that they give away, as cluster-admin has: %v", what, err)
 }
 
-// refusal tells that the instance answered and does not want this one object. To
+// refusal reports whether the instance answered and does not want this one object. To
 // try it again soon is of no use.
 func refusal(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err)
 }
 
 // abandon lets an Instance go whose rules cannot be removed, once that was tried
-// for some time. An instance that nobody reaches any more must not be kept
+// for some time. An instance that is not reachable any more must not be kept
 // registered by it.
 func (r *Reconciler) abandon(ctx context.Context, s *scope, cause error) error {
 	why := r.problem(s, cause)

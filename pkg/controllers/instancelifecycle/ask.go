@@ -48,7 +48,7 @@ func (r *Reconciler) ask(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.cluster == nil && s.karmada != nil && s.karmada.Spec.HostCluster != nil {
-		// Nobody knows the endpoint any more; what the operator has been told stays.
+		// The endpoint is not known any more; what the operator has been told stays.
 		if err := unstructured.SetNestedField(wanted.Object, s.karmada.Spec.HostCluster.APIEndpoint, "spec", "hostCluster", "apiEndpoint"); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (r *Reconciler) tellChange(s *scope, stored *operatorv1alpha1.Karmada) {
 	}
 }
 
-// asked tells whether the operator has been asked for exactly this.
+// asked reports whether the operator has been asked for exactly this.
 func asked(stored *operatorv1alpha1.Karmada, wanted *unstructured.Unstructured, digest string) (bool, error) {
 	if stored.Annotations[appliedAnnotation] != digest {
 		return false, nil
@@ -140,8 +140,8 @@ func asked(stored *operatorv1alpha1.Karmada, wanted *unstructured.Unstructured, 
 	return covers(fields["spec"], wanted.Object["spec"]) && covers(fields["metadata"], map[string]any{"labels": asMap(wanted.GetLabels())}), nil
 }
 
-// covers tells whether everything that is wanted is there. What is there besides
-// is somebody else's, such as the operator's defaults.
+// covers reports whether everything that is wanted is there. What is there besides
+// belongs to others, such as the operator's defaults.
 func covers(there, wanted any) bool {
 	fields, nested := wanted.(map[string]any)
 	if !nested {

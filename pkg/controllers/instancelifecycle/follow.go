@@ -56,13 +56,13 @@ type finding struct {
 	Condition metav1.Condition
 	// KubeconfigSecretRef is where the operator has put the kubeconfig; nil before.
 	KubeconfigSecretRef *v1alpha1.SecretKeyReference
-	// AtWork tells that how far the operator has got may change without a word from it.
+	// AtWork reports whether how far the operator has got may change without a word from it.
 	AtWork bool
-	// Failed tells that it failed the last time.
+	// Failed reports whether it failed the last time.
 	Failed bool
 }
 
-// judge turns what the operator says of a Karmada into the condition Installed.
+// judge turns what the operator reports about a Karmada into the condition Installed.
 // The condition before it matters: the operator forgets what failed as soon as it
 // tries again, which it does for ever.
 func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance *v1alpha1.Instance) finding {
@@ -101,7 +101,7 @@ func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance
 		found.Condition = v1alpha1.NotInstalled(working, fmt.Sprintf("The operator is at work on %s (%s).", name, progressing(ready)))
 		if before != nil && before.Reason == failed && before.ObservedGeneration == instance.Generation {
 			// It tries again what failed before. Why it failed is what matters until it is
-			// known to go better, and a status that alternates tells nobody anything.
+			// known to go better, and a status that alternates does not help.
 			found.Failed = true
 			found.Condition = v1alpha1.NotInstalled(failed, firstSentence(before.Message))
 		}
@@ -109,7 +109,7 @@ func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance
 	return found
 }
 
-// progressing is what the operator says of itself while it works.
+// progressing is what the operator reports about itself while it works.
 func progressing(ready *metav1.Condition) string {
 	if ready.Message == "" {
 		return operatorProgressing

@@ -18,14 +18,14 @@ import (
 // UID of its owner and keeps the others. The next Instance of the name finds by
 // them what it may take over.
 
-// letGo tells that an object was made for an Instance of this name and let go.
+// letGo reports whether an object was made for an Instance of this name and let go.
 func letGo(object client.Object, instance *v1alpha1.Instance) bool {
 	labels := object.GetLabels()
 	return labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue &&
 		labels[v1alpha1.InstanceLabel] == instance.Name && labels[v1alpha1.OwnerUIDLabel] == ""
 }
 
-// retainedFor tells that a Karmada was let go and that the Instance may take it
+// retainedFor reports whether a Karmada was let go and that the Instance may take it
 // over: the host has to be the same.
 func retainedFor(karmada *operatorv1alpha1.Karmada, instance *v1alpha1.Instance) bool {
 	return letGo(karmada, instance) && karmada.Annotations[v1alpha1.RetainedAnnotation] == instance.Spec.HostCluster
@@ -55,7 +55,7 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, object client.Objec
 	return nil
 }
 
-// leave lets an object go that is the Instance's, and tells whether it was.
+// leave lets an object go that is the Instance's, and reports whether it was.
 func (r *Reconciler) leave(ctx context.Context, s *scope, object client.Object, key client.ObjectKey, annotations map[string]any) (bool, error) {
 	err := r.Live.Get(ctx, key, object)
 	switch {

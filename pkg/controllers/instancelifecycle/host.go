@@ -96,7 +96,7 @@ func (r *Reconciler) findKarmada(ctx context.Context, s *scope) error {
 	key := client.ObjectKey{Namespace: conversion.Namespace(s.instance.Name), Name: s.instance.Name}
 	var err error
 	if !r.karmadas.find(ctx, key, karmada) {
-		// What the cache has not heard of may be somebody's all the same.
+		// What the cache has not heard of may still belong to another owner.
 		err = r.Live.Get(ctx, key, karmada)
 	}
 	switch {
@@ -200,7 +200,7 @@ func (r *Reconciler) prepareCredentials(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("connect to cluster %q: %w", s.cluster.Name, err)
 	}
-	// The operator reads this key, whatever the comments of its API say of others.
+	// The operator reads this key, whatever the comments of its API say about others.
 	kubeconfig, err := to.Kubeconfig()
 	if err != nil {
 		return err

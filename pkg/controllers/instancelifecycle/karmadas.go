@@ -73,7 +73,7 @@ func instanceOf(_ context.Context, karmada *operatorv1alpha1.Karmada) []reconcil
 	return []reconcile.Request{requestFor(karmada.Name)}
 }
 
-// find reads a Karmada from the cache, and tells whether it is there. Before the cache
+// find reads a Karmada from the cache, and reports whether it is there. Before the cache
 // is complete, nothing is.
 func (w *karmadaWatch) find(ctx context.Context, key client.ObjectKey, karmada *operatorv1alpha1.Karmada) bool {
 	w.mu.Lock()

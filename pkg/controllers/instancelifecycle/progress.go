@@ -17,8 +17,8 @@ import (
 // progressBegins begins the sentence about the host cluster.
 const progressBegins = "So far"
 
-// progress tells what there is of the instance in the host cluster: the operator
-// itself says no more than that it is at work. It is no failure when nobody can
+// progress returns what there is of the instance in the host cluster: the operator
+// itself says no more than that it is at work. It is no failure when one cannot
 // look; then nothing is told.
 func (r *Reconciler) progress(ctx context.Context, s *scope) string {
 	if s.cluster == nil || r.Connections == nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
-// forced tells that somebody asked not to wait.
+// forced reports whether a user asked not to wait.
 func forced(instance *v1alpha1.Instance) bool {
 	return instance.Annotations[v1alpha1.ForceDeleteAnnotation] == "true"
 }
@@ -75,7 +75,7 @@ func list(names []string) string {
 
 // waitForOthers lets the other controllers take out of the instance what they had
 // put into it, which they cannot do once it is uninstalled. Each of them gives up
-// by itself when the instance does not answer.
+// on its own when the instance does not answer.
 func (r *Reconciler) waitForOthers(_ context.Context, s *scope) error {
 	if forced(s.instance) || s.instance.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete {
 		return nil
@@ -97,7 +97,7 @@ func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
 	retained := s.instance.Spec.DeletionPolicy != v1alpha1.DeletionPolicyDelete
 	switch {
 	case unserved(err) && retained:
-		// The operator is gone, what it had installed may not be, and this is where
+		// The operator is removed, what it had installed may not be, and this is where
 		// its kubeconfig is.
 		return r.retain(ctx, s, key)
 	case unserved(err), apierrors.IsNotFound(err):
@@ -107,7 +107,7 @@ func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
 	case retained:
 		return r.retain(ctx, s, key)
 	case !s.owner.Owns(karmada):
-		return r.clean(ctx, s) // What is somebody else's stays.
+		return r.clean(ctx, s) // What belongs to others stays.
 	}
 	if karmada.DeletionTimestamp.IsZero() {
 		uid := karmada.UID
@@ -118,7 +118,7 @@ func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "KarmadaDeleted", "Manage", "Asked the operator to uninstall Karmada %s from cluster %q", key, s.instance.Spec.HostCluster)
 	}
 	if forced(s.instance) {
-		// The operator goes on by itself, and needs the credentials of the host for it.
+		// The operator goes on without Kairship, and needs the credentials of the host for it.
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeWarning, "NotWaitedFor", "Manage",
 			"Nobody waits for Karmada %s to be uninstalled; the Secret %s and the namespace %s stay", key, hostSecret(s.instance.Name).NamespacedName(), key.Namespace)
 		return nil
@@ -145,7 +145,7 @@ func (r *Reconciler) uninstalling(s *scope, karmada *operatorv1alpha1.Karmada) m
 	return v1alpha1.NotInstalled(v1alpha1.ReasonUninstalling, fmt.Sprintf("The operator uninstalls %s from cluster %q; %s.", name, s.instance.Spec.HostCluster, says))
 }
 
-// unserved tells that the global cluster does not know the operator's kind.
+// unserved reports whether the global cluster does not know the operator's kind.
 func unserved(err error) bool {
 	return meta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

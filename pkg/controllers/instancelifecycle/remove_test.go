@@ -128,7 +128,7 @@ func TestDeleteLeavesOthersAlone(t *testing.T) {
 }
 
 // TestDeleteLeavesSecretsAlone: so do Secrets, which are told from those that are
-// there by themselves.
+// there automatically.
 func TestDeleteLeavesSecretsAlone(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -172,7 +172,7 @@ func TestDeleteLeavesSecretsAlone(t *testing.T) {
 	}
 }
 
-// TestDeleteLeavesWhatItMayNotSee: whoever may not list the Secrets cannot know that
+// TestDeleteLeavesWhatItMayNotSee: a user who may not list the Secrets cannot know that
 // there are none. Where it is known that they may not, they do not ask.
 func TestDeleteLeavesWhatItMayNotSee(t *testing.T) {
 	for name, known := range map[string]bool{"unseen": false, "unread": true} {
@@ -315,7 +315,7 @@ func (s oldServer) List(ctx context.Context, list client.ObjectList, opts ...cli
 }
 
 // TestJoinedClustersKeepAnInstance, Managed or not, until they have left it or
-// somebody says otherwise.
+// the spec says otherwise.
 func TestJoinedClustersKeepAnInstance(t *testing.T) {
 	w := newWorld(t)
 	external := func(name string) {
@@ -421,7 +421,7 @@ func TestForcedDeletionWaitsForNobody(t *testing.T) {
 	}
 }
 
-// TestSomebodyDeletesTheKarmada: it is made again once it is gone.
+// TestSomebodyDeletesTheKarmada: it is made again once it is deleted.
 func TestSomebodyDeletesTheKarmada(t *testing.T) {
 	w := newWorld(t)
 	w.reached("d7")

@@ -43,7 +43,7 @@ const (
 	operatorLabel     = "operator.karmada.io/disable-cascading-deletion"
 )
 
-// token is what must not be told to anybody.
+// token is what must not be told to any reader.
 const token = "t0p-s3cret-t0ken"
 
 // world is an apiserver and the reconciler, which is run step by step: nothing
@@ -235,7 +235,7 @@ func hostSecretOf(name string) client.ObjectKey {
 }
 
 // gone fails the test when there is such an object, or when it is not on its way
-// out: nobody removes what is in a namespace here.
+// out: no controller removes what is in a namespace here.
 func (w *world) gone(key client.ObjectKey, object client.Object) {
 	w.Helper()
 	err := w.kube.Get(w.Context(), key, object)
@@ -342,7 +342,7 @@ func requestOf(name string) ctrl.Request {
 	return ctrl.Request{NamespacedName: types.NamespacedName{Name: name}}
 }
 
-// diesAfter lets the process die after so many writes. It tells whether it has.
+// diesAfter lets the process die after so many writes. It reports whether it has.
 func (w *world) diesAfter(writes int) (died func() bool) {
 	w.fail = func(string) error {
 		writes--

@@ -32,7 +32,7 @@ func hostOf(object client.Object) []string {
 	return []string{instance.Spec.HostCluster}
 }
 
-// worthALook leaves out what only tells how an instance is.
+// worthALook leaves out changes of an instance's status.
 func worthALook() builder.ForOption {
 	return builder.WithPredicates(predicate.Or[client.Object](
 		predicate.GenerationChangedPredicate{},
@@ -43,7 +43,7 @@ func worthALook() builder.ForOption {
 	))
 }
 
-// otherCluster leaves out what only tells how a cluster is: its status is written
+// otherCluster leaves out changes of a cluster's status: its status is written
 // all the time.
 func otherCluster() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {

@@ -128,7 +128,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored)
 	switch {
 	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
-		// Nobody should bind a role on it any more.
+		// No new roles should be bound on it.
 		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonDeleting, "It is being deleted.")}
 	case apierrors.IsNotFound(err):
 		created := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: name}}
@@ -148,7 +148,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	case !s.owner.Owns(stored):
 		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.InstanceRegistrationKind, stored))}
 	case !stored.DeletionTimestamp.IsZero():
-		// It is made again when it is gone, of which we hear.
+		// It is made again when it is deleted, of which we hear.
 		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonPending, "Its InstanceRegistration is being deleted, and made again when it is gone.")}
 	}
 
@@ -177,7 +177,7 @@ func leftBy(registration *v1alpha1.InstanceRegistration) types.UID {
 	return owner.UID
 }
 
-// removeLeft removes the registration of an Instance that is gone. The garbage
+// removeLeft removes the registration of an Instance that no longer exists. The garbage
 // collector does that too, but not as long as it does not know all kinds again after
 // an outage of the API server, which may take it hours.
 func (r *Reconciler) removeLeft(ctx context.Context, name string, present *v1alpha1.Instance) error {

@@ -22,7 +22,7 @@ func specOf(instance *v1alpha1.Instance) v1alpha1.InstanceRegistrationSpec {
 func statusOf(instance *v1alpha1.Instance) v1alpha1.InstanceRegistrationStatus {
 	state := instance.Status.State
 	if state == "" {
-		state = v1alpha1.InstanceStateUnknown // Nobody has looked yet.
+		state = v1alpha1.InstanceStateUnknown // It was not checked yet.
 	}
 	if !instance.DeletionTimestamp.IsZero() {
 		state = v1alpha1.InstanceStateTerminating

@@ -1,7 +1,7 @@
 // Package instancerolebinding turns every InstanceRoleBinding into RBAC of the
 // global cluster: for the binding b it keeps a ClusterRole and a
 // ClusterRoleBinding kairship:binding:b, about virtual resources that are asked
-// for whenever somebody wants something of the instance. Package instanceaccess
+// for when a user needs something of the instance. Package instanceaccess
 // does the same inside the instance; here both are summed up.
 package instancerolebinding
 
@@ -27,7 +27,7 @@ import (
 // Name of the controller: in logs, in events and as owner of its fields.
 const Name = "instance-role-binding"
 
-// concurrency is how many bindings are worked on at the same time. Nobody waits
+// concurrency is how many bindings are worked on at the same time. None waits
 // for an instance here.
 const concurrency = 8
 
@@ -49,7 +49,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(Name).
 		// Every change: what package instanceaccess says in the status is summed up.
 		For(&v1alpha1.InstanceRoleBinding{}).
-		// By name and not by owner: rules whose labels somebody took off are looked
+		// By name and not by owner: rules whose labels were removed are looked
 		// at too.
 		Watches(&rbacv1.ClusterRole{}, byName).
 		Watches(&rbacv1.ClusterRoleBinding{}, byName).
@@ -68,7 +68,7 @@ func bindingOf(_ context.Context, object client.Object) []reconcile.Request {
 }
 
 // What the controller may do; the chart's role is generated from it. RBAC lets
-// nobody give away what they do not have, so the last lines are what the roles
+// no user give away what they do not have, so the last lines are what the roles
 // consist of (roles.Grantable): that is less than the verbs escalate and bind.
 // +kubebuilder:rbac:groups=kairship.io,resources=instancerolebindings,verbs=get;list;watch;patch;delete
 // +kubebuilder:rbac:groups=kairship.io,resources=instancerolebindings/status,verbs=patch

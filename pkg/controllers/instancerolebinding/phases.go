@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 )
 
-// afterNameTaken is when to look again whether somebody else's object is gone.
+// afterNameTaken is when to look again whether another owner's object is deleted.
 // Objects of others are not watched.
 const afterNameTaken = 30 * time.Second
 
@@ -28,7 +28,7 @@ func (r *Reconciler) hold(ctx context.Context, s *scope) error {
 }
 
 // writeRole keeps the ClusterRole, which says what the role permits. Where its
-// name is somebody else's, nobody may be bound to what that one permits.
+// name belongs to another owner, no subject may be bound to what that one permits.
 func (r *Reconciler) writeRole(ctx context.Context, s *scope) error {
 	stored := &rbacv1.ClusterRole{}
 	err := r.Client.Get(ctx, s.key(), stored)
@@ -48,7 +48,7 @@ func (r *Reconciler) writeRole(ctx context.Context, s *scope) error {
 }
 
 // unbindWhenTaken takes our ClusterRoleBinding away when the ClusterRole that it
-// refers to turned out to be somebody else's.
+// refers to turned out to belong to another owner.
 func (r *Reconciler) unbindWhenTaken(ctx context.Context, s *scope, err error) error {
 	var stop *outcome.Stop
 	if !errors.As(err, &stop) {
@@ -88,8 +88,8 @@ func (r *Reconciler) writeBinding(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// create creates an object that the caches do not have. It may be there all the
-// same: they hold only what is marked as ours.
+// create creates an object that the caches do not have. It may be there nevertheless
+// : they hold only what is marked as ours.
 func (r *Reconciler) create(ctx context.Context, s *scope, kind string, created, stored client.Object) error {
 	err := r.Client.Create(ctx, created)
 	if !apierrors.IsAlreadyExists(err) {
@@ -107,7 +107,7 @@ func (r *Reconciler) create(ctx context.Context, s *scope, kind string, created,
 	return s.taken(kind, stored)
 }
 
-// taken says that an object of somebody else has the name that is needed.
+// taken reports that an object of another owner has the name that is needed.
 func (s *scope) taken(kind string, stored client.Object) error {
 	return &outcome.Stop{
 		Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonNameTaken, s.owner.Taken(kind, stored)),
@@ -179,7 +179,7 @@ func (r *Reconciler) removeOne(ctx context.Context, s *scope, stored client.Obje
 	case err != nil:
 		return fmt.Errorf("read %T %q: %w", stored, s.key().Name, err)
 	case !s.owner.Owns(stored):
-		return nil // It is somebody else's, and stays.
+		return nil // It belongs to another owner, and stays.
 	}
 	uid := stored.GetUID()
 	if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // summary is condition Ready: whether the role has taken effect everywhere, or
-// is gone from everywhere. What was said for an earlier generation does not
+// is removed from everywhere. What was said for an earlier generation does not
 // count.
 func summary(binding *v1alpha1.InstanceRoleBinding, ours []metav1.Condition) metav1.Condition {
 	global := current(binding, meta.FindStatusCondition(ours, v1alpha1.ConditionGlobalReady))
@@ -33,7 +33,7 @@ func summary(binding *v1alpha1.InstanceRoleBinding, ours []metav1.Condition) met
 	return v1alpha1.Bound("The role has taken effect.")
 }
 
-// current is the condition, or one that says that it is still to come.
+// current is the condition, or one that reports that it is still to come.
 func current(binding *v1alpha1.InstanceRoleBinding, found *metav1.Condition) metav1.Condition {
 	if found == nil || found.ObservedGeneration != binding.Generation {
 		return metav1.Condition{

@@ -112,8 +112,8 @@ func reached(instance *v1alpha1.Instance) bool {
 
 func deleting(instance *v1alpha1.Instance) bool { return !instance.DeletionTimestamp.IsZero() }
 
-// followed says whether an instance is watched. One that is being deleted may be held
-// for days, and nobody looks any more whether it is reached: if it was followed before,
+// followed reports whether an instance is watched. One that is being deleted may be held
+// for days, and whether it is reachable is not checked any more: if it was followed before,
 // that goes on until it is lost.
 func followed(instance *v1alpha1.Instance) bool {
 	if deleting(instance) {
@@ -186,7 +186,7 @@ func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v
 	switch {
 	case err == nil:
 	case deleting(instance) && (errors.Is(err, connection.ErrMissing) || errors.Is(err, connection.ErrInvalid)):
-		// Nobody looks at it any more who would say that it is not reached.
+		// Whether it is reachable is not checked any more.
 		r.observers.forget(instance.Name)
 		return r.lost(ctx, instance, time.Now())
 	default:

@@ -52,7 +52,7 @@ type itemStatus struct {
 	} `json:"resourceSummary,omitempty"`
 }
 
-// DeepCopyObject is for runtime.Object. Nobody changes an item, so nobody needs a
+// DeepCopyObject is for runtime.Object. Items are not changed, so no caller needs a
 // deep copy of one.
 func (i *item) DeepCopyObject() runtime.Object { copied := *i; return &copied }
 

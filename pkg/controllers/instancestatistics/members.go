@@ -75,7 +75,7 @@ func figuresOf(cluster *v1alpha1.Cluster, members map[string]member) *v1alpha1.C
 }
 
 // withoutFigures takes the figures away from Clusters that are joined to no
-// instance, or to one that is gone.
+// instance, or to one that no longer exists.
 func (r *Reconciler) withoutFigures(ctx context.Context, instance string) error {
 	changed, err := r.changedMembers(ctx, instance, nil, nil)
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// settle is how long changes are collected before somebody looks at them: a
+	// settle is how long changes are collected before they are looked at: a
 	// rollout changes many things at once.
 	settle = 500 * time.Millisecond
 	// patience is how long a start may take all kinds together; what is missing then
@@ -47,7 +47,7 @@ type observer struct {
 }
 
 // start begins to watch once there is a slot, which it keeps until it is settled.
-// It tells of what changes, and of every request that failed.
+// It logs what changes, and of every request that failed.
 func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, tell func(), failed func()) (*observer, error) {
 	ctx, end := context.WithCancel(conn.Context())
 	o := &observer{conn: conn, end: end, tell: tell, patience: patience}
@@ -106,7 +106,7 @@ func (o *observer) await(ctx context.Context) {
 	}
 }
 
-// complete says that every kind is known, or known to be missing.
+// complete reports whether every kind is known, or known to be missing.
 func (o *observer) complete() bool {
 	for _, s := range o.stores {
 		if !s.settled() {
@@ -116,7 +116,7 @@ func (o *observer) complete() bool {
 	return true
 }
 
-// known says that the figures can be believed: all of them, or those that came in
+// known reports whether the figures can be believed: all of them, or those that came in
 // time, the members among them. Members that may not be read are not none.
 func (o *observer) known() bool {
 	return o.stores[0].listed() && (o.complete() || o.late())
@@ -128,7 +128,7 @@ func (o *observer) begin() {
 	o.begun = time.Now()
 }
 
-// late says that everything has had the time to come.
+// late reports whether everything has had the time to come.
 func (o *observer) late() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -193,8 +193,8 @@ func newClient(conn *connections.Conn, version schema.GroupVersion) (rest.Interf
 	return rest.RESTClientForConfigAndClient(config, conn.HTTP)
 }
 
-// listWatch lists and watches one kind. Nobody but it sees what goes wrong:
-// reflectors try again by themselves.
+// listWatch lists and watches one kind. Only it sees what goes wrong:
+// reflectors try again automatically.
 func listWatch(client rest.Interface, kept *store, failed func()) *cache.ListWatch {
 	judge := func(ctx context.Context, err error) error {
 		switch {

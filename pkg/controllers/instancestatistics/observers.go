@@ -97,7 +97,7 @@ func (o *observers) members(name string) []string {
 	return o.seen[name]
 }
 
-// drop forgets everything about an instance that is gone.
+// drop forgets everything about an instance that no longer exists.
 func (o *observers) drop(name string) {
 	o.forget(name)
 	o.mu.Lock()
@@ -118,8 +118,8 @@ func (o *observers) wait(name string, interval time.Duration) time.Duration {
 	return 0
 }
 
-// send tells of an instance without waiting. What does not fit is left out:
-// whoever is told that much looks at everything sooner or later.
+// send sends the name of an instance without waiting. What does not fit is left out:
+// a receiver of that many looks at everything sooner or later.
 func send(to chan<- event.GenericEvent, name string) {
 	if to == nil {
 		return

@@ -58,7 +58,7 @@ var sources = []watched{
 type entry struct {
 	// kind is what a binding propagates.
 	kind schema.GroupKind
-	// ready says of a workload that it is, and of a binding that everything was
+	// ready reports of a workload that it is, and of a binding that everything was
 	// applied.
 	ready  bool
 	member member
@@ -101,7 +101,7 @@ func readMember(i *item) entry {
 
 func count(list corev1.ResourceList) int64 { return list.Pods().Value() }
 
-// observed tells whether the status is about the present spec. Karmada says so of
+// observed reports whether the status is about the present spec. Karmada says so of
 // what it has spread once every member has said so.
 func observed(i *item) bool { return i.Generation > 0 && i.Status.ObservedGeneration >= i.Generation }
 

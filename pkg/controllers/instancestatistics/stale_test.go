@@ -16,7 +16,7 @@ func TestOneWatchIsMissing(t *testing.T) {
 	for _, c := range []struct {
 		reason, resource, kind string
 		status                 int
-		// counted says that its figures stay, and stale that they are told to be old.
+		// counted reports whether its figures stay, and stale that they are told to be old.
 		counted, stale bool
 	}{
 		{"members that do not come are old", "clusters", "Cluster", http.StatusServiceUnavailable, true, true},

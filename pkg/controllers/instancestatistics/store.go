@@ -126,21 +126,21 @@ func (s *store) follow() {
 	s.since, s.denied = time.Time{}, false
 }
 
-// settled says that there is nothing to wait for.
+// settled reports whether there is nothing to wait for.
 func (s *store) settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.filled || s.denied
 }
 
-// listed says that there was a list.
+// listed reports whether there was a list.
 func (s *store) listed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.filled
 }
 
-// lasting says that the objects have not been followed for too long.
+// lasting reports whether the objects have not been followed for too long.
 func (s *store) lasting() bool { return !s.since.IsZero() && time.Since(s.since) >= s.patience }
 
 // stale is since when the objects are old; zero when they are not. A kind that may

@@ -122,7 +122,7 @@ func bounded(all []v1alpha1.KindCount, most int) []v1alpha1.KindCount {
 	return all
 }
 
-// summarizeMember is what an inventory Cluster says of itself.
+// summarizeMember is what an inventory Cluster reports about itself.
 func summarizeMember(m member) *v1alpha1.ClusterSummary {
 	if !m.reported {
 		return nil

@@ -70,7 +70,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(Name).
 		// Our own status writes must not lead to the next look.
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, installedOtherwise()))).
-		// What an Instance held is another one's once it is gone.
+		// What an Instance held is another one's once it is deleted.
 		Watches(&v1alpha1.Instance{}, handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, gone client.Object) (found []reconcile.Request) {
 			for _, name := range r.duplicatesOf(ctx, gone) {
 				found = append(found, reconcile.Request{NamespacedName: client.ObjectKey{Name: name}})
@@ -88,7 +88,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return building.Complete(outcome.Patient(Name, r))
 }
 
-// onlyGone lets through that an object is gone.
+// onlyGone passes the deletion of an object.
 func onlyGone() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc:  func(event.CreateEvent) bool { return false },
@@ -198,7 +198,7 @@ func (r *Reconciler) karmada(ctx context.Context, name string, h history, to pro
 		return nil // The time was over before everything had been read.
 	}
 	if seen.served() && (h.rejected || !f.Began.Before(h.admission)) {
-		// The time may well be over when the answer is there, which counts all the same: an
+		// The time may well be over when the answer is there, which counts too: an
 		// apiserver waits for a webhook that hangs as long as a look may last.
 		seen.admission = admit(ctx, to)
 		h.rejected = seen.admission != nil
@@ -213,7 +213,7 @@ func (r *Reconciler) karmada(ctx context.Context, name string, h history, to pro
 func (r *Reconciler) next(instance *v1alpha1.Instance, f found, after v1alpha1.InstanceStatus, pending bool) time.Duration {
 	switch {
 	case f.Deleting:
-		return 0 // Nothing can change any more that anybody would look at.
+		return 0 // Nothing can change any more that a reader would look at.
 	case f.Credentials != nil:
 		return spread(withoutCredentials)
 	case pending:

@@ -152,7 +152,7 @@ func (f found) karmada() *metav1.Condition {
 // karmadaVersion is the version that is known to run. Karmada does not tell it:
 // /version is that of the kube-apiserver in front, and the one of
 // karmada-aggregated-apiserver is not proxied. So for an External instance it is
-// what somebody declared, and for a Managed one what was last installed.
+// what a user declared, and for a Managed one what was last installed.
 func karmadaVersion(instance *v1alpha1.Instance) string {
 	if instance.Spec.Mode != v1alpha1.InstanceModeManaged {
 		return instance.Spec.KarmadaVersion

@@ -161,7 +161,7 @@ func TestState(t *testing.T) {
 	for _, c := range []struct {
 		reason string
 		mode   v1alpha1.InstanceMode
-		// served tells that it has been installed once, so that it has credentials.
+		// served reports whether it has been installed once, so that it has credentials.
 		served     bool
 		deleting   bool
 		conditions []metav1.Condition

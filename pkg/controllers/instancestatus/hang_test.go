@@ -39,7 +39,7 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// TestWhatHangs has looks end while somebody is still waiting for an answer. The
+// TestWhatHangs has looks end while a caller is still waiting for an answer. The
 // apiserver waits for Karmada's webhook as long as a whole look may last.
 func TestWhatHangs(t *testing.T) {
 	const timeout, moment = 3 * time.Second, 10 * time.Millisecond

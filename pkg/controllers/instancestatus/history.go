@@ -18,7 +18,7 @@ const (
 	soon = time.Second
 	// whileAway is when to look again at an instance that cannot be reached.
 	whileAway = 2 * time.Second
-	// withoutCredentials is the same where nobody can look. What brings the
+	// withoutCredentials is the same where it cannot be checked. What brings the
 	// credentials is watched; this is for what no watch tells.
 	withoutCredentials = time.Minute
 )
@@ -34,7 +34,7 @@ type history struct {
 	// whole and admission are when the next whole look, and the next question about
 	// admission, are due.
 	whole, admission time.Time
-	// rejected says that the last such question failed: the answer counts until the
+	// rejected reports whether the last such question failed: the answer counts until the
 	// next one.
 	rejected bool
 }

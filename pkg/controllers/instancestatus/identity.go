@@ -20,7 +20,7 @@ type asked struct {
 }
 
 // record is what is to be stored of the control plane after a look. The control plane
-// that an Instance holds stays its own until the Instance is gone, wherever its
+// that an Instance holds stays its own until the Instance is deleted, wherever its
 // credentials lead meanwhile. Only a Managed one takes another: its installation
 // makes the control plane, and may make it anew.
 func record(mode v1alpha1.InstanceMode, stored *v1alpha1.InstanceControlPlane, look asked) *v1alpha1.InstanceControlPlane {
@@ -89,7 +89,7 @@ func compete(self types.UID, all []v1alpha1.Instance) (next v1alpha1.ControlPlan
 		}
 		switch claim := other.Status.ControlPlane.Claim; {
 		case claim == v1alpha1.ClaimHeld:
-			return v1alpha1.ClaimDuplicate, at // Until it is gone, also while it is being deleted.
+			return v1alpha1.ClaimDuplicate, at // Until it is deleted, also while it is being deleted.
 		case claim != v1alpha1.ClaimPending || !other.DeletionTimestamp.IsZero():
 		case at.Status.ControlPlane.Claim == v1alpha1.ClaimDuplicate, earlier(other, at):
 			next = v1alpha1.ClaimDuplicate

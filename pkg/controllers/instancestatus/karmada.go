@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
 
-// Where Karmada's parts show themselves to somebody outside.
+// Where Karmada's parts show themselves to clients outside.
 const (
 	// aggregatedPath is served by karmada-aggregated-apiserver.
 	aggregatedPath = "/apis/cluster.karmada.io/v1alpha1"
@@ -48,7 +48,7 @@ type facts struct {
 	// now is the instance's own time: Leases hold that.
 	now time.Time
 	// admission is why the webhook is not reached; nil as well when it was not tried,
-	// or when nobody may try.
+	// or when trying is not allowed.
 	admission error
 	// endpoint is for messages.
 	endpoint string
@@ -77,7 +77,7 @@ func ask(ctx context.Context, to probe.Asker, endpoint string) *facts {
 	return f
 }
 
-// served tells that Karmada's APIs can be read.
+// served reports whether Karmada's APIs can be read.
 func (f *facts) served() bool { return f.policies == nil && f.aggregated == nil }
 
 // apiService is the apiserver's own word about the aggregated one.
@@ -178,7 +178,7 @@ func (f *facts) judge() metav1.Condition {
 	return v1alpha1.ControlPlaneHealthy(message)
 }
 
-// over tells whether the Lease should have been renewed.
+// over reports whether the Lease should have been renewed.
 func (f *facts) over(lease *coordinationv1.LeaseSpec) bool {
 	if f.now.IsZero() {
 		return false // The instance does not tell its time, and ours may differ.

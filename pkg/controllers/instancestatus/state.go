@@ -8,7 +8,7 @@ import (
 )
 
 // State is the one word about an instance. It depends on nothing but what is
-// passed, so that whoever reads the status can tell why it is so. Served tells that
+// passed, so that a reader of the status can tell why it is so. Served reports that
 // a Managed instance has been given credentials: there is something to reach.
 func State(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
@@ -26,7 +26,7 @@ func State(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav
 	return v1alpha1.InstanceStateUnavailable
 }
 
-// inProcess tells that a Managed instance is on its way to what its spec asks for.
+// inProcess reports whether a Managed instance is on its way to what its spec asks for.
 // Of one that has been installed once that is so only while the operator is at work:
 // whatever else keeps it from being changed leaves what there is, which is as it is.
 // Only condition Installed says then that it is not what it is to be.

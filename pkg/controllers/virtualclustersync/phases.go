@@ -58,13 +58,13 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	case apierrors.IsNotFound(err) && s.unproven != nil:
 		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
 	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
-		// Whoever took it away, such as the garbage collector, would do so again.
+		// The client that took it away, such as the garbage collector, would do so again.
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
 			fmt.Sprintf("Cluster %q is gone, and is not made again for an Instance that is being deleted.", name))}
 	case apierrors.IsNotFound(err):
 		created := &v1alpha1.Cluster{}
 		created.Name = name
-		// Whoever collects it would put it on with the next write, and takes it off.
+		// The controller that collects it would put it on with the next write, and takes it off.
 		created.Finalizers = []string{v1alpha1.ClusterIndexFinalizer}
 		s.shape(created)
 		if err := r.Client.Create(ctx, created); err != nil {
@@ -81,7 +81,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	case !s.owner.Owns(stored):
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.ClusterKind, stored))}
 	case !stored.DeletionTimestamp.IsZero():
-		// Somebody deleted it. It is made again when it is gone, of which we hear.
+		// A user deleted it. It is made again when it is deleted, of which we hear.
 		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
 			fmt.Sprintf("Cluster %q is being deleted. It is made again when it is gone.", name))}
 	case s.unproven != nil:
@@ -141,7 +141,7 @@ func (r *Reconciler) report(_ context.Context, s *scope) error {
 	return nil
 }
 
-// unregister deletes the virtual Cluster and waits until it is gone, which it is
+// unregister deletes the virtual Cluster and waits until it is removed, which it is
 // only after its rows in the index. Nothing of this needs the instance itself.
 func (r *Reconciler) unregister(ctx context.Context, s *scope) error {
 	name := v1alpha1.VirtualClusterName(s.instance.Name)
@@ -154,7 +154,7 @@ func (r *Reconciler) unregister(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("read cluster %q: %w", name, err)
 	case !s.owner.Owns(stored):
-		return nil // It is somebody else's, and stays.
+		return nil // It belongs to another owner, and stays.
 	}
 	if stored.DeletionTimestamp.IsZero() {
 		uid := stored.UID

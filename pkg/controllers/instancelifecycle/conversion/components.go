@@ -96,7 +96,7 @@ func failoverArguments(settings *v1alpha1.FailoverSettings) map[string]string {
 	return arguments
 }
 
-// descheduler is nil where nobody ever asked for one. The operator removes no
+// descheduler is nil where none was ever asked for. The operator removes no
 // component, so one that is disabled has no replicas.
 func descheduler(settings *v1alpha1.DeschedulerSettings) *operatorv1alpha1.KarmadaDescheduler {
 	if settings == nil {
@@ -118,7 +118,7 @@ func descheduler(settings *v1alpha1.DeschedulerSettings) *operatorv1alpha1.Karma
 	}
 }
 
-// metricsAdapter is nil where nobody said anything about it: the operator then
+// metricsAdapter is nil where the spec has nothing about it: the operator then
 // installs it with its own defaults. One that is disabled has no replicas.
 func metricsAdapter(settings *v1alpha1.MetricsAdapterSettings) *operatorv1alpha1.KarmadaMetricsAdapter {
 	if settings == nil {

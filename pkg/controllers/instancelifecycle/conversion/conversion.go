@@ -31,7 +31,7 @@ const releaseURL = "https://github.com/karmada-io/karmada/releases/download/%s/c
 
 // Host is the cluster that an instance is installed on.
 type Host struct {
-	// Local tells that it is the cluster in which the operator runs: it needs no
+	// Local reports whether it is the cluster in which the operator runs: it needs no
 	// credentials then, and takes its own.
 	Local bool
 	// Endpoint is the URL of its apiserver.
@@ -104,8 +104,8 @@ func hostCluster(host Host) *operatorv1alpha1.HostCluster {
 		// The operator reads the namespace from here and not from its own object's.
 		SecretRef: &operatorv1alpha1.LocalSecretReference{Namespace: host.Secret.Namespace, Name: host.Secret.Name},
 	}
-	// The operator wants host and port. It reaches the cluster by the kubeconfig all
-	// the same; this tells people.
+	// The operator wants host and port. It reaches the cluster by the kubeconfig nevertheless
+	// ; this tells people.
 	if endpoint, err := url.Parse(host.Endpoint); err == nil {
 		cluster.APIEndpoint = endpoint.Host
 	}
@@ -139,7 +139,7 @@ func featureGates(settings *v1alpha1.InstanceComponents) map[string]bool {
 }
 
 // serviceType is how the instance is reached. The operator refuses ClusterIP for
-// a host that is not its own cluster, where nobody else could reach it.
+// a host that is not its own cluster, where no other client could reach it.
 func serviceType(settings *v1alpha1.APIServerSettings, host Host) corev1.ServiceType {
 	switch {
 	case settings != nil && settings.ServiceType != "":

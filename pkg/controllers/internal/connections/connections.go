@@ -92,7 +92,7 @@ func (p *Pool) Of(key Key, to connection.Connection) (*Conn, error) {
 	return made, nil
 }
 
-// Forget closes the connection of an object that is gone, or that has no
+// Forget closes the connection of an object that no longer exists, or that has no
 // credentials any more.
 func (p *Pool) Forget(key Key) {
 	p.mu.Lock()

@@ -1,5 +1,5 @@
 // Package credentials reads the Secrets that Instances and Clusters refer to,
-// and tells which of them to look at again when a Secret changes.
+// and returns which of them to look at again when a Secret changes.
 //
 // Of the global cluster's Secrets only the names are cached. The content is
 // read when it is needed: the manager never holds Secrets that do not concern
@@ -118,7 +118,7 @@ func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (conne
 	})
 }
 
-// MayRead tells whether the Secrets of a namespace are to be read.
+// MayRead reports whether the Secrets of a namespace are to be read.
 func (r Reader) MayRead(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Memory remembers what Secrets held, for as long as the cache of their names
-// says that they have not changed. A nil Memory remembers nothing.
+// reports that they have not changed. A nil Memory remembers nothing.
 type Memory struct {
 	// Names reads the cache of Metadata.
 	Names client.Reader
@@ -42,7 +42,7 @@ type parsed struct {
 }
 
 const (
-	// most bounds what is remembered of Secrets that nobody asks for any more.
+	// most bounds what is remembered of Secrets that are not asked for any more.
 	most = 10_000
 	// mostData is how many bytes of one Secret are remembered, at most. A kubeconfig has
 	// some six thousand.
@@ -112,13 +112,13 @@ func (m *Memory) together(ctx context.Context, name types.NamespacedName, versio
 	// Who comes later may know of a later version, which a read that has begun may miss.
 	found, err, _ := m.reading.Do(name.String()+"@"+version, func() (any, error) { return read() })
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return read() // It was somebody else who does not need it any more.
+		return read() // It was another caller, which does not need it any more.
 	}
 	secret, _ := found.(*corev1.Secret)
 	return secret, err
 }
 
-// forget drops what a Secret held that is gone.
+// forget drops what a Secret held that no longer exists.
 func (m *Memory) forget(name types.NamespacedName) {
 	if m == nil {
 		return

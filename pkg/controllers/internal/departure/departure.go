@@ -1,6 +1,6 @@
 // Package departure says when what was made for an Instance is to go. That is not when
 // it is deleted: instance-lifecycle keeps an Instance while clusters are joined to it,
-// which may take days, and whoever empties them needs it as it was.
+// which may take days, and the user who empties them needs it as it was.
 package departure
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// Begun tells that an Instance was deleted and that what was made for it is to go, as
+// Begun reports whether an Instance was deleted and that what was made for it is to go, as
 // far as the controller with the finalizer is concerned. One that does not hold it has
 // nothing to keep, and cannot hold it any more: finalizers are not put on what is
 // being deleted.
@@ -21,7 +21,7 @@ func Begun(instance *v1alpha1.Instance, finalizer string) bool {
 	return !instance.DeletionTimestamp.IsZero() && (!kept(instance) || !controllerutil.ContainsFinalizer(instance, finalizer))
 }
 
-// kept tells that clusters are joined to an Instance, or that it is not known yet
+// kept reports whether clusters are joined to an Instance, or that it is not known yet
 // whether they are. instance-lifecycle, which says so, holds the Instance until it has
 // looked: to wait for its word keeps the Instance no longer than that.
 func kept(instance *v1alpha1.Instance) bool {

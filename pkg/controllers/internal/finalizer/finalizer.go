@@ -13,8 +13,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
 )
 
-// Hold keeps an object from vanishing before it is released. An object that somebody
-// else has changed since it was read is left alone, with a conflict as the error; what
+// Hold keeps an object from vanishing before it is released. An object that another
+// client has changed since it was read is left alone, with a conflict as the error; what
 // controllers of the same process wrote of its status and finalizers does not count.
 func Hold(ctx context.Context, c client.Client, object client.Object, name string) error {
 	if controllerutil.ContainsFinalizer(object, name) {
@@ -32,8 +32,8 @@ func Hold(ctx context.Context, c client.Client, object client.Object, name strin
 	return nil
 }
 
-// Release lets an object go, as far as this finalizer is concerned. One that is
-// gone already is no error.
+// Release lets an object go, as far as this finalizer is concerned. One that no longer exists
+// already is no error.
 func Release(ctx context.Context, c client.Client, object client.Object, name string) error {
 	if !controllerutil.ContainsFinalizer(object, name) {
 		return nil
@@ -59,7 +59,7 @@ func copyOf(object client.Object) (client.Object, error) {
 }
 
 // since is what has changed. Finalizers are a list, which a merge patch replaces
-// as a whole: without the lock it would take somebody else's off again.
+// as a whole: without the lock it would take another controller's off again.
 func since(before client.Object) client.Patch {
 	return client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 }

@@ -54,7 +54,7 @@ func TestHoldAndReleaseKeepWhatOthersHold(t *testing.T) {
 	}
 }
 
-// What somebody else has put on in between would be lost with the list.
+// What another client has put on in between would be lost with the list.
 func TestAnObjectThatHasChangedIsLeftAlone(t *testing.T) {
 	for name, do := range map[string]struct {
 		with []string

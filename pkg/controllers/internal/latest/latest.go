@@ -2,7 +2,7 @@
 // the cache does.
 //
 // A cache is behind, by milliseconds mostly, and by seconds while a thousand objects
-// change at once. Whoever decides by what it says then, decides what was decided
+// change at once. A controller that decides by what it says then, decides what was decided
 // already: it writes once more, is refused because of the version, reads what is
 // there, and finds that nothing was to be done. All of that is more load, which keeps
 // the cache behind.
@@ -14,7 +14,7 @@
 //
 // An object that this process has made is there from then on, although the cache does
 // not have it yet. When the cache has heard of its kind up to the version with which it
-// was made, and does not have it, it is gone. It is that version which counts, and not
+// was made, and does not have it, it was deleted. It is that version which counts, and not
 // that of a later write: from there on the cache tells its readers when the object goes,
 // and they must find then that it has gone.
 //
@@ -50,7 +50,7 @@ const (
 	// retention is how long an answer counts. A cache that is behind for longer has lost
 	// its watch; and when a cluster is restored from a backup, its versions begin anew.
 	retention = 20 * time.Second
-	// moment is how long it takes until a Get tells of what the cache has heard, on a
+	// moment is how long it takes until a Get returns what the cache has heard, on a
 	// machine that has much to do.
 	moment = 50 * time.Millisecond
 	// together is how many objects can be written at the same time, at most.
@@ -73,7 +73,7 @@ type Client struct {
 type Heard func(ctx context.Context, object client.Object) (version string)
 
 // HeardBy asks the informers of a cache. They have heard of a version a moment before a
-// Get tells of it.
+// Get returns it.
 func HeardBy(informers cache.Informers) Heard {
 	return func(ctx context.Context, object client.Object) string {
 		informer, err := informers.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -98,7 +98,7 @@ func New(inner client.Client, group string, heard Heard) *Client {
 type write struct {
 	uid     types.UID
 	version string
-	// since is the version from which on nobody else has written up to this one, as far
+	// since is the version from which on no other client has written up to this one, as far
 	// as the requests told which version they were for.
 	since string
 	// made is the version with which this process made the object; empty when it did not.
@@ -130,7 +130,7 @@ func (c *Client) cached(k key, what write) {
 	}
 }
 
-// forget forgets a write of an object that is gone, unless there has been another one.
+// forget forgets a write of an object that no longer exists, unless there has been another one.
 func (c *Client) forget(k key, what write) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *Client) forget(k key, what write) {
 	}
 }
 
-// Later tells whether version a of an object came after version b.
+// Later reports whether version a of an object came after version b.
 func Later(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order > 0

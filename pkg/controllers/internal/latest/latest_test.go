@@ -35,7 +35,7 @@ type behind struct {
 	client.Client
 	t      *testing.T
 	cached map[string]client.Object
-	// upTo is the version up to which the cache says that it has heard.
+	// upTo is the version up to which the cache reports that it has heard.
 	upTo string
 	// writes and refused are how many requests have been sent that write, and how many
 	// of them were refused because of the version.

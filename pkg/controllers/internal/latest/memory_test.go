@@ -50,7 +50,7 @@ func (l *lagging) client(t *testing.T) *Client {
 }
 
 // TestNoWriteIsForgotten reads from many sides what one side writes, while the cache
-// follows: after a write nobody reads what was before it.
+// follows: after a write no one reads what was before it.
 func TestNoWriteIsForgotten(t *testing.T) {
 	l := &lagging{}
 	l.cached.Store(1)
@@ -136,7 +136,7 @@ func TestAReaderThatWasOvertaken(t *testing.T) {
 }
 
 // TestTheCacheIsAboutToHaveIt has the cache have heard of an object a moment before it
-// tells of it.
+// returns it.
 func TestTheCacheIsAboutToHaveIt(t *testing.T) {
 	l := &lagging{}
 	c := l.client(t)

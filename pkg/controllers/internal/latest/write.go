@@ -94,7 +94,7 @@ func (c *Client) applied(configuration runtime.ApplyConfiguration, dryRun []stri
 func baseOf(object client.Object, patch client.Patch) string {
 	data, err := patch.Data(object)
 	if err != nil {
-		return "" // Whoever sends it says so.
+		return "" // The sender says so.
 	}
 	var content struct {
 		Metadata struct {
@@ -107,7 +107,7 @@ func baseOf(object client.Object, patch client.Patch) string {
 	return content.Metadata.ResourceVersion
 }
 
-// Refresh brings the finalizers and the version of an object up to date, for whoever
+// Refresh brings the finalizers and the version of an object up to date, for the caller that
 // has its turn to write finalizers: what the others of this process wrote since it was
 // read is no reason to be refused. When anything but the metadata and the status changed
 // since, or when another process wrote, as the next leader does when this one was
@@ -130,8 +130,8 @@ func Refresh(ctx context.Context, kube client.Client, object client.Object) {
 	object.SetResourceVersion(now.GetResourceVersion())
 }
 
-// Turn waits until nobody else of this process has a turn with the object, and until end
-// is called nobody gets one. It is for one write: whoever holds a turn must not ask for
+// Turn waits until no other goroutine of this process has a turn with the object, and until end
+// is called no other gets one. It is for one write: a caller that holds a turn must not ask for
 // another one. A client that is not one of this package has no turns.
 func Turn(kube client.Client, object client.Object) (end func()) {
 	c, ok := kube.(*Client)

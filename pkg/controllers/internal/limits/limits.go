@@ -14,7 +14,7 @@ import (
 )
 
 // The pauses after failures, from the first to the longest: a cause outside of us
-// is often removed by somebody who then waits for us.
+// is often removed by a user who then waits for us.
 const (
 	DefaultFirstPause   = 500 * time.Millisecond
 	DefaultLongestPause = time.Minute
@@ -40,7 +40,7 @@ type limited struct {
 // Limit gives controllers that are set up with a manager limits.
 func Limit(mgr ctrl.Manager, chosen Limits) ctrl.Manager { return limited{mgr, chosen} }
 
-// Options are those of a controller that by itself would work on so many objects
+// Options are those of a controller that without them would work on so many objects
 // at the same time.
 //
 // Its watches begin before this replica leads, so that the next leader knows
@@ -59,7 +59,7 @@ func Options(mgr ctrl.Manager, name string, workers int) controller.Options {
 }
 
 // backoff makes the pauses between attempts that fail longer and longer, for each
-// object by itself.
+// object separately.
 func (l Limits) backoff() workqueue.TypedRateLimiter[reconcile.Request] {
 	return workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
 		cmp.Or(l.FirstPause, DefaultFirstPause), cmp.Or(l.LongestPause, DefaultLongestPause))

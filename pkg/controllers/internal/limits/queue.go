@@ -17,7 +17,7 @@ import (
 // left because of the shutdown, and holds the lock that the others need
 // (https://github.com/kubernetes-sigs/controller-runtime/issues/3538). A leader that is
 // told to stop would then hold its lease until the manager's patience of 30 seconds is
-// over. So it is shut down only once nobody waits for it; whoever does is woken with an
+// over. So it is shut down only once no goroutine waits for it; one that does is woken with an
 // item of no meaning. The queue of client-go does not have this fault, but does not merge
 // what is to be looked at later with what is to be looked at now.
 type queue struct {
@@ -58,7 +58,7 @@ func (q *queue) GetWithPriority() (item reconcile.Request, priority int, shutdow
 	return reconcile.Request{}, 0, true
 }
 
-// wait counts somebody who waits, and tells whether there is anything to wait for.
+// wait counts a waiting caller, and reports whether there is anything to wait for.
 func (q *queue) wait() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

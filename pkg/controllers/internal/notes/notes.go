@@ -1,5 +1,5 @@
 // Package notes keeps what events say within what the API server takes. The
-// recorder of client-go does not: an event that says more is rejected, and nobody
+// recorder of client-go does not: an event that says more is rejected, and no one
 // ever reads it.
 package notes
 

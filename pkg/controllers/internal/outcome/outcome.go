@@ -14,7 +14,7 @@ import (
 )
 
 // afterStaleRead is how long a cache gets to catch up with a write that it has
-// not seen: the write, by us or by somebody else, is on its way to it.
+// not seen: the write, by us or by another client, is on its way to it.
 const afterStaleRead = 500 * time.Millisecond
 
 // Stop is returned by a phase after which the next ones make no sense for now.
@@ -26,7 +26,7 @@ type Stop struct { //nolint:errname // it is no error, it only travels as one
 	Retry time.Duration
 }
 
-// Error makes a Stop fit where phases return errors. Nobody reads it.
+// Error makes a Stop fit where phases return errors. It is not read.
 func (s *Stop) Error() string { return s.Condition.Reason + ": " + s.Condition.Message }
 
 // Phase is one step of a reconciliation. It returns nil when the next step may
@@ -59,7 +59,7 @@ func Of(ctx context.Context, err error) (*metav1.Condition, reconcile.Result, er
 	return nil, reconcile.Result{}, err
 }
 
-// isGone tells that an object is gone from a server that does not know the kind
+// isGone reports whether an object is missing from a server that does not know the kind
 // of object at all: its CRD is missing, and no cache will catch up with that.
 func isGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)

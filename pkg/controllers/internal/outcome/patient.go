@@ -49,7 +49,7 @@ func (p patient) trace(ctx context.Context, request reconcile.Request) (context.
 	return log.IntoContext(ctx, log.FromContext(ctx).WithValues("traceId", span.TraceID(), "spanId", tracing.SpanID(ctx))), span
 }
 
-// behind tells that an error, and all that is joined in it, is a conflict.
+// behind reports whether an error, and all that is joined in it, is a conflict.
 func behind(err error) bool {
 	if joined, is := err.(interface{ Unwrap() []error }); is {
 		for _, each := range joined.Unwrap() {

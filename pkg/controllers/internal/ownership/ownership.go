@@ -1,6 +1,6 @@
 // Package ownership decides which objects are ours. A name alone proves
 // nothing: it may have been taken by a person before, or be left over from an
-// owner of the same name that is gone.
+// owner of the same name that no longer exists.
 package ownership
 
 import (
@@ -43,7 +43,7 @@ func (o Owner) Labels() map[string]string {
 	}
 }
 
-// Owns tells whether the object was made for this very owner.
+// Owns reports whether the object was made for this very owner.
 func (o Owner) Owns(object client.Object) bool {
 	labels := object.GetLabels()
 	for key, value := range o.Labels() {

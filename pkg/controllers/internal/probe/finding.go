@@ -17,7 +17,7 @@ import (
 type Finding struct {
 	// Deleting means that the object is on its way out, and was not looked at.
 	Deleting bool
-	// Credentials is why nobody could look: connection.ErrMissing or
+	// Credentials is why it could not be checked: connection.ErrMissing or
 	// connection.ErrInvalid. It is nil otherwise.
 	Credentials error
 	// Seen is what the look showed; nil when there was none.
@@ -44,7 +44,7 @@ func Find(ctx context.Context, object client.Object, to connection.Connection, e
 	return Finding{Seen: &seen, Expires: to.ExpireTime()}, nil
 }
 
-// isMember tells of a cluster that an instance has it, which may go on for long while
+// isMember reports of a cluster that an instance has it, which may go on for long while
 // it is being deleted: until then it is kept true there, and whether it answers counts.
 func isMember(object client.Object) bool {
 	cluster, is := object.(*v1alpha1.Cluster)

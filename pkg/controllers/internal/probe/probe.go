@@ -142,7 +142,7 @@ func (a Asker) Endpoint() string { return a.endpoint }
 // Answer is an answer of status 2xx.
 type Answer struct {
 	Body []byte
-	// Date is when the other side says that it answered; zero when it does not say.
+	// Date is when the other side reports that it answered; zero when it does not say.
 	Date time.Time
 }
 

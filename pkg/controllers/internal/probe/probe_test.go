@@ -206,7 +206,7 @@ func TestWordsForWhatATestServerDoesNotDo(t *testing.T) {
 	}
 }
 
-// closedPort is an address of this machine where nobody listens.
+// closedPort is an address of this machine without a listener.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,7 +11,7 @@ import (
 )
 
 // silent are the reasons that are no news: a deletion and what follows from it
-// were somebody's wish, what is pending or in progress comes with another reason
+// were a user's wish, what is pending or in progress comes with another reason
 // soon, and what is unreachable is told by condition Reachable.
 var silent = map[string]bool{
 	v1alpha1.ReasonDeleting:    true,

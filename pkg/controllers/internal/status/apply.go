@@ -16,14 +16,14 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
 )
 
-// attempts are how often a write is repeated because somebody else wrote another
+// attempts are how often a write is repeated because another client wrote another
 // part of the same object meanwhile.
 const attempts = 5
 
 // Apply writes after, unless it equals before. Both hold nothing but what the
 // owner owns, and before is what object, as it was read, said: a field that is in
-// before and not in after is removed. When the object is gone, or another one has
-// taken its name, there is nobody to tell, which is no error.
+// before and not in after is removed. When the object no longer exists, or another one has
+// taken its name, there is no reader, which is no error.
 //
 // The write is for the version of the object that was read. Another controller's
 // write of its own part does not stand in the way; but when the owner's own part
@@ -123,7 +123,7 @@ func newWrite(kube client.Client, object client.Object, owner string, before, af
 }
 
 // known is the version that the write is for. Others may have written their parts
-// since the object was read, as while somebody was waited for: when the cache has
+// since the object was read, as during a wait: when the cache has
 // that by now, and the owner's part is the same, it is for the version in the cache.
 func (w *write) known(ctx context.Context, object client.Object) string {
 	read := object.GetResourceVersion()
@@ -156,7 +156,7 @@ func (w *write) read(ctx context.Context) (*unstructured.Unstructured, error) {
 	return now, err
 }
 
-// says tells whether the owner's part of an object is as given.
+// says reports whether the owner's part of an object is as given.
 func (w *write) says(now *unstructured.Unstructured, given map[string]any) bool {
 	status, _, _ := unstructured.NestedMap(now.Object, "status")
 	for _, name := range w.owned {

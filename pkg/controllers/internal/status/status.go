@@ -1,7 +1,7 @@
 // Package status writes the part of an object's status that one controller
 // owns. Several controllers write the status of the same object; server-side
 // apply keeps them out of each other's fields, and conditions are merged by
-// type, so that nobody has to read the others' before writing.
+// type, so that no controller has to read the others' before writing.
 package status
 
 import (

@@ -110,7 +110,7 @@ func (s streak) follow(shown metav1.Condition, began time.Time) streak {
 func settle(stored *metav1.Condition, shown metav1.Condition, s streak, now time.Time, limits Limits) (believed metav1.Condition, pending bool) {
 	switch {
 	case stored == nil, stored.Status == metav1.ConditionUnknown, shown.Status == metav1.ConditionUnknown:
-		return shown, false // Nothing contradicts it, or nobody could look.
+		return shown, false // Nothing contradicts it, or it could not be checked.
 	case stored.Status == shown.Status:
 		if stored.Reason+"\n"+stored.Message == s.words || s.said < limits.Looks {
 			return *stored, false // Words that alternate are not worth a write each time.
