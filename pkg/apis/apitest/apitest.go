@@ -100,7 +100,7 @@ func karmadaFile(elements ...string) (string, error) {
 }
 
 // InstallKarmadas does the same as WithKarmadas while the server runs. The result
-// takes it away again, and returns when it is gone.
+// takes it away again, and returns when it is removed.
 func InstallKarmadas(tb testing.TB) (remove func()) {
 	tb.Helper()
 	path, err := karmadaCRD()
@@ -112,7 +112,7 @@ func InstallKarmadas(tb testing.TB) (remove func()) {
 
 // InstallCRDs has a running server serve the definitions of a file or folder, in the
 // place of those of the same names. The result takes them away again, and returns when
-// they are gone.
+// they are removed.
 func InstallCRDs(tb testing.TB, config *rest.Config, path string) (remove func()) {
 	tb.Helper()
 	options := envtest.CRDInstallOptions{Paths: []string{path}, ErrorIfPathMissing: true, MaxTime: crdPatience}
@@ -129,7 +129,7 @@ func InstallCRDs(tb testing.TB, config *rest.Config, path string) (remove func()
 			tb.Fatal(err)
 		}
 		for _, crd := range installed {
-			// The server serves it on until the last of its objects is gone.
+			// The server serves it on until the last of its objects is removed.
 			if err := wait.PollUntilContextTimeout(context.Background(), 50*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 				_, err := crds.CustomResourceDefinitions().Get(ctx, crd.Name, metav1.GetOptions{})
 				return apierrors.IsNotFound(err), client.IgnoreNotFound(err)

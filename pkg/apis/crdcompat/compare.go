@@ -1,5 +1,5 @@
 // Package crdcompat finds what a change of a custom resource definition would break for
-// objects that are stored already, and for whoever writes such objects: what was valid
+// objects that are stored already, and for clients that write such objects: what was valid
 // has to stay valid, and what was kept has to be kept.
 package crdcompat
 

@@ -17,7 +17,7 @@ const (
 	JoinWithGiven JoinCredentials = "Given"
 )
 
-// RemovalPolicy says whether a member with workloads may leave.
+// RemovalPolicy reports whether a member with workloads may leave.
 // +kubebuilder:validation:Enum=Block;Force
 type RemovalPolicy string
 
@@ -25,7 +25,7 @@ const (
 	// RemovalBlock keeps the cluster where it is while workloads are propagated to it.
 	RemovalBlock RemovalPolicy = "Block"
 	// RemovalForce lets it go: Karmada takes the workloads out of the cluster, and
-	// an instance that nobody reaches any more is not waited for.
+	// an instance that is not reachable any more is not waited for.
 	RemovalForce RemovalPolicy = "Force"
 )
 
@@ -66,7 +66,7 @@ type ClusterMembership struct {
 	InstanceUID types.UID `json:"instanceUID,omitempty"`
 
 	// MemberUID is the UID of the cluster's object in the instance. It is known as
-	// Kairship's by it, also after somebody took the labels off.
+	// Kairship's by it, also after the labels were removed.
 	// +optional
 	MemberUID types.UID `json:"memberUID,omitempty"`
 
@@ -111,7 +111,7 @@ func (c *Cluster) Wants() string {
 	return c.Spec.InstanceRef.Name
 }
 
-// Holds tells whether the Physical cluster stands in the way of removing an
+// Holds reports whether the Physical cluster stands in the way of removing an
 // instance: it is joined to it, is to be joined, or has not left it yet.
 func (c *Cluster) Holds(instance string) bool {
 	return c.Spec.Type != ClusterTypeVirtual &&

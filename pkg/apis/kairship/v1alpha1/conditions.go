@@ -6,14 +6,14 @@ import (
 
 // Types of conditions.
 const (
-	// ConditionReachable says whether the apiserver answers with these credentials.
+	// ConditionReachable reports whether the apiserver answers with these credentials.
 	ConditionReachable = "Reachable"
-	// ConditionReady says whether the instance or cluster can be worked with; on an
+	// ConditionReady reports whether the instance or cluster can be worked with; on an
 	// InstanceRoleBinding, whether the role has taken effect everywhere.
 	ConditionReady = "Ready"
-	// ConditionIndexed says whether its resources are being collected.
+	// ConditionIndexed reports whether its resources are being collected.
 	ConditionIndexed = "Indexed"
-	// ConditionGlobalReady says whether the rules of an InstanceRoleBinding in the
+	// ConditionGlobalReady reports whether the rules of an InstanceRoleBinding in the
 	// global cluster are as they should be.
 	ConditionGlobalReady = "GlobalReady"
 	// ConditionInstanceReady says the same of its rules inside the instance.
@@ -70,7 +70,7 @@ const (
 	ReasonCollectionFailed = "CollectionFailed"
 	// ReasonRejectedByIndex means that the index does not accept what it was given.
 	ReasonRejectedByIndex = "RejectedByIndex"
-	// ReasonNameTaken means that an object of somebody else has the name that is needed.
+	// ReasonNameTaken means that an object of another owner has the name that is needed.
 	ReasonNameTaken = "NameTaken"
 	// ReasonNoInstance means that a Virtual cluster stands for no Instance.
 	ReasonNoInstance = "NoInstance"
@@ -82,47 +82,47 @@ func condition(kind string, status metav1.ConditionStatus, reason, message strin
 	return metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message}
 }
 
-// Reachable says that the apiserver answers.
+// Reachable means that the apiserver answers.
 func Reachable(message string) metav1.Condition {
 	return condition(ConditionReachable, metav1.ConditionTrue, ReasonAnswering, message)
 }
 
-// Unreachable says that the apiserver does not answer, or not to us.
+// Unreachable means that the apiserver does not answer, or not to us.
 func Unreachable(reason, message string) metav1.Condition {
 	return condition(ConditionReachable, metav1.ConditionFalse, reason, message)
 }
 
-// ReachableUnknown says that nobody could try: there are no usable credentials.
+// ReachableUnknown means that it could not be tried: there are no usable credentials.
 func ReachableUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionReachable, metav1.ConditionUnknown, reason, message)
 }
 
-// Ready says that the instance or cluster can be worked with.
+// Ready means that the instance or cluster can be worked with.
 func Ready(message string) metav1.Condition {
 	return condition(ConditionReady, metav1.ConditionTrue, ReasonAvailable, message)
 }
 
-// NotReady says that the instance or cluster cannot be worked with.
+// NotReady means that the instance or cluster cannot be worked with.
 func NotReady(reason, message string) metav1.Condition {
 	return condition(ConditionReady, metav1.ConditionFalse, reason, message)
 }
 
-// ReadyUnknown says that nobody could look.
+// ReadyUnknown means that it could not be checked.
 func ReadyUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionReady, metav1.ConditionUnknown, reason, message)
 }
 
-// Indexed says that resources are being collected.
+// Indexed means that resources are being collected.
 func Indexed(message string) metav1.Condition {
 	return condition(ConditionIndexed, metav1.ConditionTrue, ReasonCollecting, message)
 }
 
-// NotIndexed says that resources are not being collected.
+// NotIndexed means that resources are not being collected.
 func NotIndexed(reason, message string) metav1.Condition {
 	return condition(ConditionIndexed, metav1.ConditionFalse, reason, message)
 }
 
-// IndexedUnknown says that it is not known yet whether resources are collected.
+// IndexedUnknown means that it is not known yet whether resources are collected.
 func IndexedUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionIndexed, metav1.ConditionUnknown, reason, message)
 }

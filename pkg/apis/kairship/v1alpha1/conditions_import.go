@@ -4,7 +4,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ConditionJoined says whether a Cluster is a member of the instance that its
+// ConditionJoined reports whether a Cluster is a member of the instance that its
 // spec names. It is False for a free one.
 const ConditionJoined = "Joined"
 
@@ -23,7 +23,7 @@ const (
 	// ReasonBlocked means that the cluster is to leave an instance, and that
 	// workloads are still propagated to it.
 	ReasonBlocked = "Blocked"
-	// ReasonForeign means that somebody else joined the cluster, or made in it or in
+	// ReasonForeign means that another client joined the cluster, or made in it or in
 	// the instance what joining needs. It is left alone.
 	ReasonForeign = "Foreign"
 	// ReasonJoinedElsewhere means that the cluster is a member of another instance,
@@ -43,12 +43,12 @@ const (
 	ReasonRejected = "Rejected"
 )
 
-// Joined says that the cluster is a member of its instance.
+// Joined means that the cluster is a member of its instance.
 func Joined(message string) metav1.Condition {
 	return condition(ConditionJoined, metav1.ConditionTrue, ReasonJoined, message)
 }
 
-// NotJoined says that the cluster is not, or not as its spec wants it.
+// NotJoined means that the cluster is not, or not as its spec wants it.
 func NotJoined(reason, message string) metav1.Condition {
 	return condition(ConditionJoined, metav1.ConditionFalse, reason, message)
 }

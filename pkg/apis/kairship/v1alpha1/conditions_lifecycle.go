@@ -6,7 +6,7 @@ import (
 
 // Conditions of an Instance's life cycle.
 const (
-	// ConditionInstalled says whether the Karmada of a Managed Instance is installed
+	// ConditionInstalled reports whether the Karmada of a Managed Instance is installed
 	// as its spec asks, and else how far that got.
 	ConditionInstalled = "Installed"
 	// ConditionRemovable says what an Instance that is being deleted waits for.
@@ -23,7 +23,7 @@ const (
 	ReasonSourceNotPermitted = "SourceNotPermitted"
 	// ReasonHostClusterMissing means that there is no Physical Cluster of the name.
 	ReasonHostClusterMissing = "HostClusterMissing"
-	// ReasonHostClusterNotReady means that nobody knows yet how to reach the host
+	// ReasonHostClusterNotReady means that it is not known yet how to reach the host
 	// cluster, or which cluster it is.
 	ReasonHostClusterNotReady = "HostClusterNotReady"
 	// ReasonOperatorMissing means that the global cluster does not know the
@@ -56,28 +56,28 @@ const (
 	// ReasonCleaningUpFirst means that what Kairship has inside the instance, and in
 	// the index, is removed before the instance itself.
 	ReasonCleaningUpFirst = "CleaningUpFirst"
-	// ReasonForced means that somebody asked not to wait for anything.
+	// ReasonForced means that a user asked not to wait for anything.
 	ReasonForced = "Forced"
 	// ReasonRemovable means that nothing keeps the Instance.
 	ReasonRemovable = "Removable"
 )
 
-// Installed says that the Karmada is installed as it should be.
+// Installed means that the Karmada is installed as it should be.
 func Installed(message string) metav1.Condition {
 	return condition(ConditionInstalled, metav1.ConditionTrue, ReasonInstalled, message)
 }
 
-// NotInstalled says that the Karmada is not as it should be, and why.
+// NotInstalled means that the Karmada is not as it should be, and why.
 func NotInstalled(reason, message string) metav1.Condition {
 	return condition(ConditionInstalled, metav1.ConditionFalse, reason, message)
 }
 
-// InstalledUnknown says that nobody has looked at what is asked for yet.
+// InstalledUnknown means that the request has not been looked at yet.
 func InstalledUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionInstalled, metav1.ConditionUnknown, reason, message)
 }
 
-// Removable says that nothing of Kairship keeps the Instance.
+// Removable means that nothing of Kairship keeps the Instance.
 func Removable(reason, message string) metav1.Condition {
 	return condition(ConditionRemovable, metav1.ConditionTrue, reason, message)
 }

@@ -11,7 +11,7 @@ import (
 const (
 	// ReasonBound means that the rules are there: the role has taken effect.
 	ReasonBound = "Bound"
-	// ReasonRevoked means that the role was taken away, and its rules are gone.
+	// ReasonRevoked means that the role was taken away, and its rules are removed.
 	ReasonRevoked = "Revoked"
 	// ReasonRevoking means that the role was taken away, and its rules are not
 	// gone yet.
@@ -34,37 +34,37 @@ const (
 	ReasonNamespacesWithheld = "NamespacesWithheld"
 )
 
-// GlobalBound says that the rules in the global cluster are there.
+// GlobalBound means that the rules in the global cluster are there.
 func GlobalBound(message string) metav1.Condition {
 	return condition(ConditionGlobalReady, metav1.ConditionTrue, ReasonBound, message)
 }
 
-// GlobalNotBound says that they are not, or not as they should be.
+// GlobalNotBound means that they are not, or not as they should be.
 func GlobalNotBound(reason, message string) metav1.Condition {
 	return condition(ConditionGlobalReady, metav1.ConditionFalse, reason, message)
 }
 
-// InstanceBound says that the rules inside the instance are there.
+// InstanceBound means that the rules inside the instance are there.
 func InstanceBound(message string) metav1.Condition {
 	return condition(ConditionInstanceReady, metav1.ConditionTrue, ReasonBound, message)
 }
 
-// InstanceNotBound says that they are not, or not as they should be.
+// InstanceNotBound means that they are not, or not as they should be.
 func InstanceNotBound(reason, message string) metav1.Condition {
 	return condition(ConditionInstanceReady, metav1.ConditionFalse, reason, message)
 }
 
-// InstanceBoundUnknown says that nobody could look into the instance.
+// InstanceBoundUnknown means that the instance could not be read.
 func InstanceBoundUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionInstanceReady, metav1.ConditionUnknown, reason, message)
 }
 
-// Bound says that a role has taken effect everywhere.
+// Bound means that a role has taken effect everywhere.
 func Bound(message string) metav1.Condition {
 	return condition(ConditionReady, metav1.ConditionTrue, ReasonBound, message)
 }
 
-// NotBound says that a role has not taken effect everywhere.
+// NotBound means that a role has not taken effect everywhere.
 func NotBound(reason, message string) metav1.Condition {
 	return condition(ConditionReady, metav1.ConditionFalse, reason, message)
 }

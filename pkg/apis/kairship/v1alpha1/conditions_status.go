@@ -4,20 +4,20 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Types of the conditions that say how an instance is.
 const (
-	// ConditionAPIServerHealthy says whether the instance's apiserver says that it
+	// ConditionAPIServerHealthy reports whether the instance's apiserver reports that it
 	// is ready.
 	ConditionAPIServerHealthy = "APIServerHealthy"
-	// ConditionControlPlaneHealthy says whether what makes the apiserver a Karmada
+	// ConditionControlPlaneHealthy reports whether what makes the apiserver a Karmada
 	// works, as far as that can be seen from outside.
 	ConditionControlPlaneHealthy = "ControlPlaneHealthy"
-	// ConditionRegistered says whether global management can learn of the instance.
+	// ConditionRegistered reports whether global management can learn of the instance.
 	ConditionRegistered = "Registered"
 )
 
 // Reasons of ConditionAPIServerHealthy and ConditionControlPlaneHealthy, besides
 // ReasonUnreachable, ReasonUnhealthy, ReasonKarmadaMissing and ReasonRefused.
 const (
-	// ReasonHealthy means that the apiserver says that it is ready.
+	// ReasonHealthy means that the apiserver reports that it is ready.
 	ReasonHealthy = "Healthy"
 	// ReasonServing means that everything of Karmada that can be seen works.
 	ReasonServing = "Serving"
@@ -34,42 +34,42 @@ const (
 // otherwise it is ReasonNameTaken, ReasonPending or ReasonDeleting.
 const ReasonRegistered = "Registered"
 
-// APIServerHealthy says that the apiserver is ready.
+// APIServerHealthy means that the apiserver is ready.
 func APIServerHealthy(message string) metav1.Condition {
 	return condition(ConditionAPIServerHealthy, metav1.ConditionTrue, ReasonHealthy, message)
 }
 
-// APIServerUnhealthy says that the apiserver is not ready.
+// APIServerUnhealthy means that the apiserver is not ready.
 func APIServerUnhealthy(reason, message string) metav1.Condition {
 	return condition(ConditionAPIServerHealthy, metav1.ConditionFalse, reason, message)
 }
 
-// APIServerUnknown says that nobody could ask the apiserver.
+// APIServerUnknown means that the apiserver could not be asked.
 func APIServerUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionAPIServerHealthy, metav1.ConditionUnknown, reason, message)
 }
 
-// ControlPlaneHealthy says that what can be seen of Karmada works.
+// ControlPlaneHealthy means that what can be seen of Karmada works.
 func ControlPlaneHealthy(message string) metav1.Condition {
 	return condition(ConditionControlPlaneHealthy, metav1.ConditionTrue, ReasonServing, message)
 }
 
-// ControlPlaneUnhealthy says that something of Karmada does not work.
+// ControlPlaneUnhealthy means that something of Karmada does not work.
 func ControlPlaneUnhealthy(reason, message string) metav1.Condition {
 	return condition(ConditionControlPlaneHealthy, metav1.ConditionFalse, reason, message)
 }
 
-// ControlPlaneUnknown says that nobody could look.
+// ControlPlaneUnknown means that it could not be checked.
 func ControlPlaneUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionControlPlaneHealthy, metav1.ConditionUnknown, reason, message)
 }
 
-// Registered says that global management can learn of the instance.
+// Registered means that global management can learn of the instance.
 func Registered(message string) metav1.Condition {
 	return condition(ConditionRegistered, metav1.ConditionTrue, ReasonRegistered, message)
 }
 
-// NotRegistered says that it can't.
+// NotRegistered means that it can't.
 func NotRegistered(reason, message string) metav1.Condition {
 	return condition(ConditionRegistered, metav1.ConditionFalse, reason, message)
 }

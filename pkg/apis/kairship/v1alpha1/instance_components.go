@@ -122,7 +122,7 @@ type ServiceType string
 
 const (
 	// ServiceTypeClusterIP is for an instance that runs where Kairship and the
-	// operator do: nobody outside of that cluster reaches it.
+	// operator do: it is not reachable from outside of that cluster.
 	ServiceTypeClusterIP ServiceType = "ClusterIP"
 	// ServiceTypeNodePort is a port on each node.
 	ServiceTypeNodePort ServiceType = "NodePort"

@@ -5,7 +5,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ControlPlaneClaim says whether a control plane is an Instance's own.
+// ControlPlaneClaim reports whether a control plane is an Instance's own.
 // +kubebuilder:validation:Enum=Pending;Held;Duplicate
 type ControlPlaneClaim string
 
@@ -14,7 +14,7 @@ const (
 	// asks later gets it until this one is decided.
 	ClaimPending ControlPlaneClaim = "Pending"
 	// ClaimHeld means that the control plane is this Instance's. At most one
-	// Instance holds a control plane, until that Instance is gone.
+	// Instance holds a control plane, until that Instance no longer exists.
 	ClaimHeld ControlPlaneClaim = "Held"
 	// ClaimDuplicate means that another Instance holds the control plane.
 	ClaimDuplicate ControlPlaneClaim = "Duplicate"
@@ -27,7 +27,7 @@ type InstanceControlPlane struct {
 	// +kubebuilder:validation:MaxLength=128
 	KubeSystemID string `json:"kubeSystemID"`
 
-	// Claim says whether the control plane is this Instance's: Held, Duplicate when
+	// Claim reports whether the control plane is this Instance's: Held, Duplicate when
 	// another Instance holds it, Pending until that is decided.
 	// +required
 	Claim ControlPlaneClaim `json:"claim"`
@@ -40,7 +40,7 @@ type InstanceControlPlane struct {
 	CredentialsFingerprint string `json:"credentialsFingerprint,omitempty"`
 }
 
-// ConditionIdentified says whether it is known which control plane an Instance is,
+// ConditionIdentified reports whether it is known which control plane an Instance is,
 // and whether that is this Instance's alone; of a Physical Cluster, whether its endpoint
 // leads to the cluster that was registered.
 const ConditionIdentified = "Identified"
@@ -61,19 +61,19 @@ const (
 	ReasonIdentityUnreadable = "IdentityUnreadable"
 )
 
-// Identified reports that the control plane is known and registered once, or that the
+// Identified means that the control plane is known and registered once, or that the
 // cluster is the one that was registered.
 func Identified(message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionTrue, ReasonIdentified, message)
 }
 
-// NotIdentified reports that the control plane is not this Instance's, or that the
+// NotIdentified means that the control plane is not this Instance's, or that the
 // cluster is another one than was registered.
 func NotIdentified(reason, message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionFalse, reason, message)
 }
 
-// IdentifiedUnknown reports that it is not known which control plane or cluster it is.
+// IdentifiedUnknown means that it is not known which control plane or cluster it is.
 func IdentifiedUnknown(reason, message string) metav1.Condition {
 	return condition(ConditionIdentified, metav1.ConditionUnknown, reason, message)
 }

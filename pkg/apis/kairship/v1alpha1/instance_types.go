@@ -40,7 +40,7 @@ const (
 	InstanceStateTerminating InstanceState = "Terminating"
 	// InstanceStateUnavailable means that the instance does not answer, or refuses.
 	InstanceStateUnavailable InstanceState = "Unavailable"
-	// InstanceStateUnknown means that nobody has been able to look: the
+	// InstanceStateUnknown means that it could not be checked: the
 	// credentials are missing or unusable, or the first look is still to come.
 	InstanceStateUnknown InstanceState = "Unknown"
 )
@@ -114,7 +114,7 @@ type StaleCluster struct {
 }
 
 // InstanceSummary counts what an instance holds. Its figures follow the instance
-// within the statistics interval, unless it says that they are old.
+// within the statistics interval, unless it reports that they are old.
 type InstanceSummary struct {
 	// StaleSince is when the connection to the instance was lost: the figures are as
 	// they were then, but none of the clusters and nodes counts as ready. It is absent
@@ -211,7 +211,7 @@ type InstanceStatus struct {
 	// +optional
 	KubeconfigSecretRef *SecretKeyReference `json:"kubeconfigSecretRef,omitempty"`
 
-	// Summary counts what the instance holds. It is absent until somebody counted.
+	// Summary counts what the instance holds. It is absent until it was counted.
 	// +optional
 	Summary *InstanceSummary `json:"summary,omitempty"`
 }

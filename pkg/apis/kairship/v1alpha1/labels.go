@@ -22,7 +22,7 @@ const (
 	GlobalClusterLabel = GroupName + "/global-cluster"
 	// OwnerUIDLabel holds the UID of the Instance, Cluster or InstanceRoleBinding
 	// that an object was made for. An object is ours only when this matches: a name alone may have
-	// been reused since, or may belong to somebody else.
+	// been reused since, or may belong to another owner.
 	OwnerUIDLabel = GroupName + "/owner-uid"
 
 	// MembershipLabel holds status.membership.uid of the Cluster for which an object was
@@ -30,19 +30,19 @@ const (
 	MembershipLabel = GroupName + "/membership-uid"
 
 	// VirtualClusterFinalizer keeps an Instance until its virtual Cluster, the
-	// PediaCluster behind it and that one's rows in the index are gone.
+	// PediaCluster behind it and that one's rows in the index are removed.
 	VirtualClusterFinalizer = GroupName + "/virtual-cluster-sync"
 	// ClusterIndexFinalizer keeps a Cluster until its PediaCluster and that
-	// one's rows in the index are gone.
+	// one's rows in the index are removed.
 	ClusterIndexFinalizer = GroupName + "/cluster-index"
 	// ClusterImportFinalizer keeps a Cluster until nothing is left that was made to
 	// join it: in its instance, and in the cluster itself.
 	ClusterImportFinalizer = GroupName + "/cluster-import"
 	// RoleBindingFinalizer keeps an InstanceRoleBinding until its access rules are
-	// gone from the global cluster.
+	// removed from the global cluster.
 	RoleBindingFinalizer = GroupName + "/role-binding"
 	// InstanceAccessFinalizer keeps an InstanceRoleBinding until its access rules
-	// are gone from the instance, and an Instance until all access rules are that
+	// are removed from the instance, and an Instance until all access rules are that
 	// it was given.
 	InstanceAccessFinalizer = GroupName + "/instance-access"
 	// LifecycleFinalizer keeps an Instance while clusters are joined to it, and a

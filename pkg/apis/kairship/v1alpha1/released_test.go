@@ -22,7 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/crdcompat"
 )
 
-// released has a folder for each release; its README says of what.
+// released has a folder for each release; its README names them.
 const released = "../released"
 
 // current are the definitions as the chart has them now.
@@ -86,7 +86,7 @@ func objects(t *testing.T, release string) []*unstructured.Unstructured {
 }
 
 // TestReleasedDefinitions finds a change of a definition that would break what is stored,
-// or whoever writes it.
+// or its writers.
 func TestReleasedDefinitions(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(released, "accepted.yaml"))
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 // Roles are all roles, from the one that permits least to the one that permits most.
 func Roles() []Role { return []Role{RoleViewer, RoleEditor, RoleAdmin} }
 
-// SubjectKind says whether a binding is about one person or about a group.
+// SubjectKind reports whether a binding is about one person or about a group.
 // +kubebuilder:validation:Enum=User;Group
 type SubjectKind string
 
@@ -88,7 +88,7 @@ type BindingSource struct {
 	IssuedAt *metav1.MicroTime `json:"issuedAt,omitempty"`
 }
 
-// InstanceRoleBindingSpec gives a role on an instance to somebody.
+// InstanceRoleBindingSpec gives a role on an instance to a subject.
 // +kubebuilder:validation:XValidation:rule="!has(oldSelf.source) || has(self.source)",message="source cannot be removed: it is what keeps late events out",fieldPath=".source",reason=FieldValueForbidden
 // +kubebuilder:validation:XValidation:rule="has(oldSelf.source) || !has(self.source)",message="source cannot be added: global management makes bindings of its own",fieldPath=".source",reason=FieldValueForbidden
 type InstanceRoleBindingSpec struct {

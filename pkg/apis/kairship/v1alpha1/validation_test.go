@@ -77,7 +77,7 @@ func checkRejection(t *testing.T, err error, want []string) {
 			t.Errorf("the error does not say %q:\n%v", part, err)
 		}
 	}
-	// A rule that fails to evaluate refuses too, with words nobody understands.
+	// A rule that fails to evaluate refuses too, with a text that is hard to understand.
 	for _, part := range []string{"no such key", "no such overload", "rule evaluation error"} {
 		if strings.Contains(err.Error(), part) {
 			t.Errorf("the error shows a rule that could not be evaluated:\n%v", err)
