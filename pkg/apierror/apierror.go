@@ -3,7 +3,7 @@
 // Everything a caller sees is built here on purpose: a stable Code for
 // programs, and a Message for a person that says what was wrong, where, and
 // what to do. An error of any other type reaches the caller as CodeInternal
-// without its text, because nobody has checked that text for secrets.
+// without its text, because that text was not checked for secrets.
 package apierror
 
 import (
@@ -189,7 +189,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// Is tells whether err carries the code.
+// Is reports whether err carries the code.
 func Is(err error, code Code) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == code

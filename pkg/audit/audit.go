@@ -1,13 +1,13 @@
-// Package audit tells who did what on which instances: one line in the log for
-// each operation of somebody who is known.
+// Package audit records who did what on which instances: one line in the log for
+// each operation of a known user.
 //
 // What decides about permissions writes into the Record of the operation, at the
-// moment of the decision; whoever serves the operation writes the line when it is
+// moment of the decision; the code that serves the operation writes the line when it is
 // done. So every way in has the same line: the GraphQL API, and whatever else is
 // to reach an instance.
 //
 // The line never holds what the caller sent: no token, no variable, no argument.
-// The names in it are those of instances that there are. A name that somebody
+// The names in it are those of instances that there are. A name that a user
 // asked for and that is no instance's may be anything, a password in the wrong
 // place too, and is left out.
 package audit

@@ -17,8 +17,8 @@ type Log struct {
 	// Logger is where they go. They are written whatever its level: who turns down
 	// the log does not mean the audit.
 	Logger *slog.Logger
-	// Exists tells whether there is an instance of a name. It is asked when the
-	// operation is over and answered, so that how long it takes tells nobody
+	// Exists reports whether there is an instance of a name. It is asked when the
+	// operation is over and answered, so that how long it takes does not reveal
 	// anything. nil means that there is none.
 	Exists func(ctx context.Context, name string) bool
 	// Now is the clock; nil means time.Now.

@@ -17,7 +17,7 @@ import (
 // groupAuthenticated is the group that Kubernetes gives to everybody it knows.
 const groupAuthenticated = "system:authenticated"
 
-// Authenticator tells who a request comes from.
+// Authenticator identifies who a request comes from.
 type Authenticator interface {
 	// Authenticate returns the user behind the credentials. Its errors are
 	// *apierror.Error: CodeUnauthenticated when there is no valid identity,
@@ -29,9 +29,9 @@ type Authenticator interface {
 // cluster, and takes the user of a client certificate from its subject.
 //
 // It never keeps a token: its cache is keyed by an HMAC under a key that is
-// drawn at start, so that a memory dump gives nobody a token or a hash to try.
+// drawn at start, so that a memory dump reveals no token and no hash to try.
 type TokenReviewAuthenticator struct {
-	// Authorities tells whether one of the chains of a certificate, as its handshake
+	// Authorities reports whether one of the chains of a certificate, as its handshake
 	// verified them, ends at an authority that is still accepted. Nil accepts all that a
 	// handshake did.
 	Authorities func(chains [][]*x509.Certificate) bool

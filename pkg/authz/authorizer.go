@@ -6,7 +6,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 )
 
-// Authorizer tells whether a user is served at all. What they see is decided
+// Authorizer reports whether a user is served at all. What they see is decided
 // read by read; see Resolver, which is one.
 type Authorizer interface {
 	// CanServe returns nil when the user may use the API. Its errors are

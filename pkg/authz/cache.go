@@ -53,7 +53,7 @@ func (c *ttlCache[K, V]) put(key K, value V) {
 	c.entries[key] = c.order.PushBack(&ttlEntry[K, V]{key: key, value: value, expires: c.now().Add(c.ttl)})
 }
 
-// dropExpired also keeps the cache from holding identities that nobody asks for any more.
+// dropExpired also keeps the cache from holding identities that are not asked for any more.
 func (c *ttlCache[K, V]) dropExpired() {
 	now := c.now()
 	for el := c.order.Front(); el != nil; el = c.order.Front() {

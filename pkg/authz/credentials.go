@@ -78,7 +78,7 @@ func (c Credentials) certificateExpires() time.Time {
 	return last
 }
 
-// claims reads what a token says that is a JWT; false where it is none. Nobody has
+// claims reads the claims of a token that is a JWT; false where it is none. It has not
 // looked at its signature.
 func (c Credentials) claims(into any) bool {
 	_, rest, ok := strings.Cut(c.token, ".")
@@ -90,7 +90,7 @@ func (c Credentials) claims(into any) bool {
 	return err == nil && json.Unmarshal(raw, into) == nil
 }
 
-// ofServiceAccount tells that a token says it is that of a service account.
+// ofServiceAccount reports whether a token says it is that of a service account.
 func (c Credentials) ofServiceAccount() bool {
 	var claims struct {
 		Sub string `json:"sub"`
@@ -101,7 +101,7 @@ func (c Credentials) ofServiceAccount() bool {
 // maxUnixTime is the end of the year 9999, after which moments can't be written down.
 const maxUnixTime = 253402300799
 
-// Same tells that two credentials are the same.
+// Same reports whether two credentials are the same.
 func (c Credentials) Same(other Credentials) bool { return c.key() == other.key() }
 
 // key stands for the credentials without showing them.
@@ -116,16 +116,16 @@ func (c Credentials) key() [sha256.Size]byte {
 // the caller's own token back to them, and for nothing else.
 func (c Credentials) Token() string { return c.token }
 
-// FromSession says that a browser sent them by itself, not the page that it shows.
+// FromSession reports that a browser sent them automatically, not the page that it shows.
 func (c Credentials) FromSession() Credentials {
 	c.session = true
 	return c
 }
 
-// Session tells what FromSession said.
+// Session returns what FromSession said.
 func (c Credentials) Session() bool { return c.session }
 
-// Empty tells that the request brought nothing to check.
+// Empty reports whether the request brought nothing to check.
 func (c Credentials) Empty() bool { return c.token == "" && c.certificate == nil }
 
 // String implements fmt.Stringer without showing anything.

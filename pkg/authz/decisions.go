@@ -140,7 +140,7 @@ func (d *decisions[V]) wait(ctx context.Context, result <-chan singleflight.Resu
 }
 
 // undecided turns the failure of a review into an error for the caller. That
-// Kairship itself may not ask is told apart, because somebody may have to give it
+// Kairship itself may not ask is told apart, because an administrator may have to give it
 // the permission; but a global cluster that is starting refuses everybody for a
 // moment, so it is worth trying again too. What was never sent has an error of
 // its own.

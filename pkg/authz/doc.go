@@ -7,7 +7,7 @@
 //
 // A review that did not happen decides nothing. When the global cluster does
 // not answer, callers get CodeTimeout and may try again; they never get
-// CodeUnauthenticated or CodeForbidden for a question that nobody answered.
+// CodeUnauthenticated or CodeForbidden for a review that failed.
 //
 // # What rules say about instances
 //

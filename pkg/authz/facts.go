@@ -22,8 +22,8 @@ const (
 	subresourceAccess     = "access"
 	// subresourceManagement is what create, update and delete are about, and not the
 	// instance itself: a rule on the stored kind would be honoured by the global
-	// apiserver too, and whoever may write an Instance can have it read with
-	// anybody's credentials.
+	// apiserver too, and a user who may write an Instance can have it read with
+	// the credentials of any user.
 	subresourceManagement = "management"
 )
 
@@ -134,12 +134,12 @@ func cutNamespace(name string) (instance, namespace string, ok bool) {
 	return strings.Cut(name, ":")
 }
 
-// matchesAny tells that a list of a rule names a value, or all values.
+// matchesAny reports whether a list of a rule names a value, or all values.
 func matchesAny(list []string, value string) bool {
 	return slices.Contains(list, "*") || slices.Contains(list, value)
 }
 
-// matchesResource tells that the resources of a rule cover instances, or a
+// matchesResource reports whether the resources of a rule cover instances, or a
 // subresource of it, as RBAC has it: "*" covers everything, "*/proxy" that
 // subresource of everything, and "instances" no subresource. "instances/*" and
 // "*/*" look like more and cover nothing but a subresource called "*".

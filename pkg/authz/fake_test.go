@@ -13,7 +13,7 @@ import (
 )
 
 // fakeTokenReviews counts reviews and lets a test answer them. It knows no
-// tokens: what a real cluster says of one is tested against a real cluster.
+// tokens: what a real cluster answers about one is tested against a real cluster.
 type fakeTokenReviews struct {
 	authenticationclient.TokenReviewInterface
 	answer func(context.Context, string) (authenticationv1.TokenReviewStatus, error)

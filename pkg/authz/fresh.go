@@ -15,9 +15,9 @@ import (
 // about a token, with no setting for it, so a token whose account was deleted is called
 // valid for so long. What it remembers is for the audiences that were asked about. The
 // token of a service account is therefore asked about for the API server's own
-// audiences and one more that nobody has: that question was never asked before, and the
+// audiences and one more that no token has: that question was never asked before, and the
 // account is looked at. Other tokens are not: nothing revokes them sooner (OIDC, a
-// file), or whoever is asked about them (a webhook) decides how often they are.
+// file), or a webhook that is asked about them decides how often they are.
 
 // serviceAccountPrefix begins the names of service accounts.
 const serviceAccountPrefix = "system:serviceaccount:"
@@ -31,7 +31,7 @@ type fresh struct {
 	audiences atomic.Pointer[[]string]
 }
 
-// review asks about a token. What the answer says of the status' error stays unread.
+// review asks about a token. What the answer contains about the status' error stays unread.
 func (f *fresh) review(ctx context.Context, reviews authenticationclient.TokenReviewInterface, token string) (*authenticationv1.TokenReviewStatus, error) {
 	known := f.known()
 	if !TokenCredentials(token).ofServiceAccount() {

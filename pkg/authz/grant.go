@@ -70,7 +70,7 @@ func (v Verb) Needs() []Needed {
 	return out
 }
 
-// needs are the facts that have to hold for a verb, each by itself.
+// needs are the facts that have to hold for a verb, each separately.
 var needs = map[Verb]facts{
 	VerbView:           getObjects | listObjects,
 	VerbWatch:          getObjects | listObjects | watchObjects,
@@ -102,10 +102,10 @@ type Grant struct {
 	namespaces   map[string]facts
 }
 
-// visible tells that the user may know of the instance.
+// visible reports whether the user may know of the instance.
 func (g Grant) visible() bool { return g.whole.has(seeInstance) }
 
-// Can tells whether the user may do something in a namespace of the instance;
+// Can reports whether the user may do something in a namespace of the instance;
 // namespace "" stands for objects that have none. It plays no part for the verbs
 // that are about the instance as a whole. In a reserved namespace only those
 // who manage the access to the instance do more than read, or read Secrets.
@@ -126,11 +126,11 @@ func (g Grant) Can(verb Verb, namespace string) bool {
 	return have.has(need)
 }
 
-// CanRead tells whether the user may read what is in a namespace of the
+// CanRead reports whether the user may read what is in a namespace of the
 // instance; namespace "" stands for objects that have none.
 func (g Grant) CanRead(namespace string) bool { return g.Can(VerbView, namespace) }
 
-// CanProxy tells whether the user may send a request with a verb of Kubernetes,
+// CanProxy reports whether the user may send a request with a verb of Kubernetes,
 // for example "patch", through the native passthrough. An unknown verb may not be sent.
 func (g Grant) CanProxy(verb string) bool {
 	need, known := proxyFacts[verb]
@@ -148,11 +148,11 @@ type Reach struct {
 	Namespaces []string
 }
 
-// None tells that the verb is allowed nowhere.
+// None reports whether the verb is allowed nowhere.
 func (r Reach) None() bool { return !r.EveryNamespace && len(r.Namespaces) == 0 }
 
 // Reach tells where a verb about objects is allowed. Asked about a verb of the
-// instance as a whole, it tells of the instance: everything or nothing.
+// instance as a whole, it concerns the instance: everything or nothing.
 func (g Grant) Reach(verb Verb) Reach {
 	need, known := needs[verb]
 	switch {
@@ -173,7 +173,7 @@ func (g Grant) Reach(verb Verb) Reach {
 	return r
 }
 
-// Namespaces tells which namespaces of the instance may be read: all of them, or
+// Namespaces returns which namespaces of the instance may be read: all of them, or
 // those that are named, in order. Objects without namespace are not meant; see
 // CanRead.
 func (g Grant) Namespaces() (names []string, all bool) {

@@ -188,7 +188,7 @@ func TestVisibilityFilter(t *testing.T) {
 	}
 }
 
-// TestVisibilityReadingKey: who may read the same has the same key, and nobody else.
+// TestVisibilityReadingKey: who may read the same has the same key, and no other caller.
 func TestVisibilityReadingKey(t *testing.T) {
 	with := func(rules ...[]authorizationv1.ResourceRule) *Visibility {
 		return visibilityOf(slices.Concat(rules...)...)
@@ -257,7 +257,7 @@ func TestGrantInReservedNamespaces(t *testing.T) {
 	}
 }
 
-// TestVisibilityKey: who may do the same has the same key, and nobody else.
+// TestVisibilityKey: who may do the same has the same key, and no other caller.
 func TestVisibilityKey(t *testing.T) {
 	alpha := visibilityOf(viewerRules("alpha")...)
 	for _, tt := range []struct {

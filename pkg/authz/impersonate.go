@@ -18,19 +18,19 @@ import (
 // the rules of the ClusterRoleBindings together with those of the RoleBindings in
 // the namespace it names, and does not tell one from the other. An instance has
 // no namespace, so a RoleBinding says nothing about it; asked for "default",
-// whoever administers that namespace would seem to administer every instance.
+// a user who administers that namespace would seem to administer every instance.
 // A review has to name some namespace. This one holds no RoleBinding and never
 // will, because it can't be created: names of namespaces have no capitals, colons
 // or spaces.
 const reviewNamespace = "Kairship: no namespace"
 
-// RulesReviewer tells which rules apply to a user.
+// RulesReviewer returns which rules apply to a user.
 type RulesReviewer interface {
 	Rules(ctx context.Context, u User) (*authorizationv1.SubjectRulesReviewStatus, error)
 }
 
 // impersonatedReviews asks by SelfSubjectRulesReview. Such a review is about its
-// sender, so it is sent as the user: there is no review of somebody else's rules.
+// sender, so it is sent as the user: there is no review of another user's rules.
 type impersonatedReviews struct {
 	client rest.Interface
 	// impersonates is set once it is known that the headers are heeded.
@@ -86,7 +86,7 @@ func (r *impersonatedReviews) checkImpersonation(ctx context.Context, u User, he
 	return nil
 }
 
-// as sends a request as somebody.
+// as sends a request as a user.
 func as(header http.Header, request *rest.Request) *rest.Request {
 	for name, values := range header {
 		request = request.SetHeader(name, values...)
@@ -121,9 +121,9 @@ func impersonationHeader(u User) (http.Header, error) {
 	return h, nil
 }
 
-// survivesHeader tells that the other end of a connection reads the same value.
+// survivesHeader reports whether the other end of a connection reads the same value.
 // HTTP cuts off the spaces around a value: sent as they are, "alice " would be
-// judged as "alice", who is somebody else.
+// judged as "alice", who is another user.
 func survivesHeader(value string) bool {
 	return value != "" && strings.Trim(value, " \t") == value &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f })

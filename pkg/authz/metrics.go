@@ -19,7 +19,7 @@ const (
 	answeredYes       = "yes"
 	answeredNo        = "no"
 	answeredUndecided = "undecided"
-	// answeredRefused is the answer to whom there was no place for: nobody was asked.
+	// answeredRefused is the answer to whom there was no place for: there was no review.
 	answeredRefused = "refused"
 )
 

@@ -17,7 +17,7 @@ import (
 // it was taken away. An empty Visibility is an answer like any other.
 var visibilityMemory = memory{positive: 3 * time.Second, negative: 3 * time.Second, size: 4096}
 
-// Resolver tells what users may do on which instances. It is safe for concurrent
+// Resolver resolves what users may do on which instances. It is safe for concurrent
 // use.
 type Resolver struct {
 	reviewer RulesReviewer
@@ -53,8 +53,8 @@ func NewResolver(rules RulesReviewer, access authorizationclient.SubjectAccessRe
 	}
 }
 
-// For tells what the user of the context may do on some instances; see
-// Visibility. Outside of an authenticated request there is nobody to ask about:
+// For returns what the user of the context may do on some instances; see
+// Visibility. Outside of an authenticated request there is no user to ask about:
 // CodeUnauthenticated.
 func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, error) {
 	u, ok := UserFrom(ctx)
@@ -70,11 +70,11 @@ func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, e
 	return v, err
 }
 
-// Visibility tells what a user may do on some instances.
+// Visibility holds what a user may do on some instances.
 //
 // Where the global cluster lists the user's rules, one review answers for every
 // instance there is, and the names play no part. Where it can't, each of them is
-// asked about by itself, in a bounded number of reviews, and the Visibility
+// asked about separately, in a bounded number of reviews, and the Visibility
 // answers for these alone: an instance that is not named is not visible in it.
 //
 // Errors are *apierror.Error: CodeTimeout when the global cluster did not
@@ -121,7 +121,7 @@ func (r *Resolver) visibility(ctx context.Context, u User, id identity, known ru
 	return &Visibility{reviewed: reviewed, all: known.unlisted.everything.has(seeInstance)}, nil
 }
 
-// CanServe implements Authorizer: whoever is known is served, and sees what they
+// CanServe implements Authorizer: a known user is served, and sees what they
 // may see, which may be nothing. It asks already now, because a request for
 // which nothing can be decided is better refused as a whole.
 func (r *Resolver) CanServe(ctx context.Context, u User) error {

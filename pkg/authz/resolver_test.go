@@ -248,7 +248,7 @@ func TestVisibilityIsAskedOnceAtATime(t *testing.T) {
 }
 
 // An answer that was on its way when a role was taken away may still be the old
-// one. It must serve nobody who asks afterwards.
+// one. It must serve no later request.
 func TestFlushDropsWhatIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var revoked atomic.Bool

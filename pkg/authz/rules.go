@@ -115,7 +115,7 @@ func (r *rules) named() map[string]Grant {
 	return grants
 }
 
-// mentions tells that a rule names an instance so that it can be seen.
+// mentions reports whether a rule names an instance so that it can be seen.
 func (r *rules) mentions(instance string) bool {
 	return (r.everything | r.instances[instance]).has(seeInstance)
 }

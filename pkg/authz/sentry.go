@@ -31,9 +31,9 @@ const (
 // credentials are still good, and that what they may read is still what it was.
 // One caller costs two reviews in an interval, however many streams they have.
 type Sentry struct {
-	// Recheck tells who the credentials belong to now. Required.
+	// Recheck returns who the credentials belong to now. Required.
 	Recheck func(context.Context, Credentials) (User, error)
-	// Review tells what a user may do now on some instances. Required.
+	// Review returns what a user may do now on some instances. Required.
 	Review func(ctx context.Context, u User, instances ...string) (*Visibility, error)
 	// Interval, HoldAfter and GiveUpAfter are as the defaults say; zero means the default.
 	Interval, HoldAfter, GiveUpAfter time.Duration
@@ -44,7 +44,7 @@ type Sentry struct {
 	callers map[callerKey]*caller
 }
 
-// callerKey tells apart who is checked by themselves: two tokens of one user
+// callerKey tells apart who is checked separately: two tokens of one user
 // expire at different times.
 type callerKey struct {
 	user        identity
@@ -144,7 +144,7 @@ const (
 	LapseRevoked LapseKind = "ACCESS_REVOKED"
 	// LapseChanged means that more, less or something else may be read.
 	LapseChanged LapseKind = "PERMISSIONS_CHANGED"
-	// LapseUndecided means that nobody could say for too long.
+	// LapseUndecided means that it could not be decided for too long.
 	LapseUndecided LapseKind = "UNDECIDED"
 )
 

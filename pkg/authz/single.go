@@ -30,7 +30,7 @@ const (
 )
 
 // singleMemory holds one entry for each user and instance. An answer is built on
-// what is known of all instances, which may be three seconds old by itself; so it
+// what is known of all instances, which may be three seconds old already; so it
 // lives shorter, to stay within five seconds in all.
 var singleMemory = memory{positive: 1500 * time.Millisecond, negative: 1500 * time.Millisecond, size: 1 << 16}
 
@@ -88,7 +88,7 @@ func (s *singleReviews) everywhere(ctx context.Context, u User, r *rules) (*unli
 }
 
 // grants asks about instances, each on its own, and shares the answers with
-// whoever asks about the same user and instance.
+// all who ask about the same user and instance.
 func (s *singleReviews) grants(ctx context.Context, u User, id identity, known ruling, instances []string) (map[string]Grant, error) {
 	names := known.rules.mentionedFirst(instances)
 	thorough := len(names) <= maxThorough

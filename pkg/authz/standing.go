@@ -19,7 +19,7 @@ func standingFrom(ctx context.Context) *Standing {
 }
 
 // Unbound returns a context in which what a Resolver says is asked for the moment
-// and has to stay true for nobody: the reads of a single event of a stream.
+// and has to stay true for no one else: the reads of a single event of a stream.
 func Unbound(ctx context.Context) context.Context {
 	if standingFrom(ctx) == nil {
 		return ctx
@@ -110,7 +110,7 @@ func (v *Visibility) readingKey(instances []string) (key string, seen int) {
 	return b.String(), seen
 }
 
-// caller is somebody with open streams.
+// caller is a user with open streams.
 type caller struct {
 	sentry      *Sentry
 	key         callerKey
@@ -290,7 +290,7 @@ func (c *caller) confirm(asked time.Duration) {
 	c.renewed = make(chan struct{})
 }
 
-// undecided ends the streams once nobody could say for too long whether they may go on.
+// undecided ends the streams once it could not be decided for too long whether they may go on.
 func (c *caller) undecided(err error) {
 	if c.age() > c.sentry.GiveUpAfter {
 		c.endAll(LapseUndecided, apierror.Wrap(err, apierror.CodeTimeout,

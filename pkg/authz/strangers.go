@@ -13,10 +13,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/peer"
 )
 
-// Anybody can make tokens up, and each costs the global cluster a review or two. So a
-// token that was not found valid lately has to get one of a few places. Whoever gets
+// Any client can make tokens up, and each costs the global cluster a review or two. So a
+// token that was not found valid lately has to get one of a few places. A request that gets
 // none is told so at once: nothing is found out about the token, and nothing remembered.
-// Callers who are known wait for nobody of these.
+// Callers who are known wait for none of these.
 
 const (
 	// DefaultStrangers is how many tokens of strangers are reviewed at a time, unless
@@ -26,7 +26,7 @@ const (
 	strangersRetry = time.Second
 )
 
-// lateMemory says how long a caller whose token was valid is no stranger. Nobody can
+// lateMemory says how long a caller whose token was valid is no stranger. No one can
 // push out others with tokens that are not valid.
 var lateMemory = memory{positive: time.Hour, size: 1 << 14}
 
@@ -45,7 +45,7 @@ type Strangers struct {
 	by    map[netip.Prefix]int
 }
 
-// enter gives a stranger a place, or says that there is none. leave must be called
+// enter gives a stranger a place, or reports that there is none. leave must be called
 // once the token was reviewed.
 func (s *Strangers) enter(ctx context.Context) (leave func(), err error) {
 	places := s.Places

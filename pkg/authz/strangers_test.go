@@ -46,7 +46,7 @@ func newFlooded() *flooded {
 	return f
 }
 
-// knock brings so many tokens from an address that nobody has ever seen.
+// knock brings so many tokens from an address that were never seen.
 func (f *flooded) knock(t *testing.T, address string, tokens int) {
 	t.Helper()
 	for i := range tokens {
@@ -65,7 +65,7 @@ func TestStrangersWaitForStrangersAlone(t *testing.T) {
 		name string
 		// floods are the addresses that bring more tokens than there are places.
 		floods []string
-		// address is where somebody comes from then, and refused what becomes of them.
+		// address is where a request comes from then, and refused what becomes of them.
 		address string
 		refused bool
 	}{

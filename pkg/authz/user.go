@@ -59,7 +59,7 @@ func writeCount(h hash.Hash, n int) {
 
 type userKey struct{}
 
-// WithoutUser returns a context in which nobody asks: what needs to know who does,
+// WithoutUser returns a context without a user: what needs to know who does,
 // fails.
 func WithoutUser(ctx context.Context) context.Context {
 	return context.WithValue(ctx, userKey{}, nil)

@@ -8,7 +8,7 @@ type ViewerCan struct {
 	View, Create, Update, Delete, Proxy, ManageAccess bool
 }
 
-// ViewerCan tells what the user may do with the instance itself. Update and
+// ViewerCan returns what the user may do with the instance itself. Update and
 // Delete are those of the Instance; Create is to create objects in it, in at
 // least one namespace.
 func (g Grant) ViewerCan() ViewerCan {
@@ -22,7 +22,7 @@ func (g Grant) ViewerCan() ViewerCan {
 	}
 }
 
-// ViewerCanIn tells what the user may do with objects in a namespace of the
+// ViewerCanIn returns what the user may do with objects in a namespace of the
 // instance; namespace "" stands for objects that have none. Create is to create
 // further ones there.
 func (g Grant) ViewerCanIn(namespace string) ViewerCan {

@@ -18,7 +18,7 @@ type Visibility struct {
 	all      bool
 }
 
-// Instance tells what the user may do on an instance; false when the user may
+// Instance returns what the user may do on an instance; false when the user may
 // not know that it exists. Whether it does exist is not known here.
 func (v *Visibility) Instance(name string) (Grant, bool) {
 	// With a colon in it, the name could be read as that of a namespace.
@@ -35,13 +35,13 @@ func (v *Visibility) Instance(name string) (Grant, bool) {
 	return g, true
 }
 
-// Sees tells whether the user may know of an instance.
+// Sees reports whether the user may know of an instance.
 func (v *Visibility) Sees(name string) bool {
 	_, ok := v.Instance(name)
 	return ok
 }
 
-// All tells that the user may know of every instance, those included that are
+// All reports whether the user may know of every instance, those included that are
 // yet to be registered.
 func (v *Visibility) All() bool { return v.all }
 

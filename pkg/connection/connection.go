@@ -4,7 +4,7 @@
 //
 // A kubeconfig is a program of sorts: it may name commands that print a token
 // and files whose content is sent along. One that comes out of a Secret is
-// written by somebody else than the owner of the process that reads it, so
+// written by another user than the owner of the process that reads it, so
 // those parts are refused here, before any client sees them.
 package connection
 

@@ -153,7 +153,7 @@ func fromKubeconfig(text []byte) (connection Connection, problems []string) {
 	}, nil
 }
 
-// outside lists what a kubeconfig says that is refused: it reaches out of the
+// outside lists the parts of a kubeconfig that are refused: it reaches out of the
 // Secret, or it changes who the caller is.
 func outside(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) []string {
 	var problems []string

@@ -10,6 +10,6 @@
 // (Written): SYNCED comes behind it.
 //
 // A token is encrypted for the user who got it, with a key that all replicas share
-// (keys.go), and is worth nothing to anybody else, nor after some minutes. It
-// grants nothing: whoever brings it sees what they may see.
+// (keys.go), and is worth nothing to other users, nor after some minutes. It
+// grants nothing: a user who brings it sees what they may see.
 package consistency

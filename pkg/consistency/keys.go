@@ -26,13 +26,13 @@ const (
 
 const (
 	// lookAgainAfter is the time between two looks for a key that is not ours: tokens
-	// that somebody made up must not cost a request each.
+	// that a client made up must not cost a request each.
 	lookAgainAfter = time.Second
 	// freshFor is how long the Secret is not read again while it is in use. A key that
 	// was replaced is sealed with for as long, and one that was deleted is good for as
 	// long.
 	freshFor = 30 * time.Second
-	// lookTimeout bounds one look that nobody waits for.
+	// lookTimeout bounds one look that no caller waits for.
 	lookTimeout = 10 * time.Second
 )
 
@@ -89,7 +89,7 @@ func among(keys [][]byte, id [keyIDSize]byte) []byte {
 }
 
 // known are the keys as they were read last. Where that is a while ago they are read
-// again, and nobody waits for it: the global cluster may be away.
+// again, and no caller waits for it: the global cluster may be away.
 func (s *SecretKeys) known(ctx context.Context) [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +109,7 @@ func (s *SecretKeys) known(ctx context.Context) [][]byte {
 	return s.keys
 }
 
-// mayLook tells whether a key that is not known may be looked for now.
+// mayLook reports whether a key that is not known may be looked for now.
 func (s *SecretKeys) mayLook() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,7 +22,7 @@ type sealedOperation[T any] struct {
 }
 
 // SealOperation makes the ID of an operation that the user of the context began:
-// all that is needed to follow it, so that any replica can. It tells nobody who
+// all that is needed to follow it, so that any replica can. It does not show to a user who
 // sees it what is in it.
 func SealOperation[T any](ctx context.Context, t *Tokens, operation T) (string, error) {
 	return t.seal(ctx, operationFormat, sealedOperation[T]{t.Now().Add(OperationLifetime).Unix(), operation})

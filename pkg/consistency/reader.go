@@ -68,13 +68,13 @@ func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*
 	return r.reader.Get(ctx, key, detail)
 }
 
-// PodsOf implements index.Reader. Pods are in members, which nobody writes to.
+// PodsOf implements index.Reader. Pods are in members, which are not written to.
 func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Object, error) {
 	return r.reader.PodsOf(ctx, owner)
 }
 
 // Prefetch implements index.Reader. What is read ahead is read after the wait too;
-// an error of the wait is left to whoever asks for the object.
+// an error of the wait is left to the callers that ask for the object.
 func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.Detail, then func(map[index.Key]*index.Object)) {
 	clusters := make([]string, len(keys))
 	for i, k := range keys {

@@ -77,7 +77,7 @@ func Concerns(ctx context.Context, clusters ...string) bool {
 	return r != nil && r.concerns(clusters)
 }
 
-// concerns tells that the reading is about one of some clusters.
+// concerns reports whether the reading is about one of some clusters.
 func (r *reading) concerns(clusters []string) bool {
 	return slices.ContainsFunc(r.versions, func(v Version) bool {
 		return slices.Contains(clusters, v1alpha1.VirtualClusterName(v.Instance))

@@ -24,7 +24,7 @@ var (
 	errNoKey = errors.New("the key cannot be read now")
 )
 
-// seal makes an opaque text of a value, which nobody but the user of the context
+// seal makes an opaque text of a value, which only the user of the context
 // can bring back, at any replica. The first byte says what it is for.
 func (t *Tokens) seal(ctx context.Context, format byte, v any) (string, error) {
 	user, ok := authz.UserFrom(ctx)

@@ -56,7 +56,7 @@ type content struct {
 }
 
 // Issue makes the token of some writes of the user of the context. It is not told
-// to anybody who sees it what was written, or by whom.
+// to a reader what was written, or by whom.
 func (t *Tokens) Issue(ctx context.Context, versions ...Version) (string, error) {
 	if len(versions) > MaxVersions {
 		return "", fmt.Errorf("%d objects are more than a token can name", len(versions))
@@ -64,7 +64,7 @@ func (t *Tokens) Issue(ctx context.Context, versions ...Version) (string, error)
 	return t.seal(ctx, format, content{Expires: t.Now().Add(Lifetime).Unix(), Versions: versions})
 }
 
-// Read tells what a token names. The error is INVALID for one that is none, that
+// Read returns what a token names. The error is INVALID for one that is none, that
 // is another user's or too old, and says so: nothing but another token helps.
 func (t *Tokens) Read(ctx context.Context, text string) ([]Version, error) {
 	if len(text) > maxToken {

@@ -224,7 +224,7 @@ func TestKeysAreReplaced(t *testing.T) {
 			}
 		}
 	}
-	// One that meets no token of the new key hears of it all the same.
+	// One that meets no token of the new key hears of it too.
 	clock.Lock()
 	now = now.Add(freshFor)
 	clock.Unlock()

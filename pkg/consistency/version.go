@@ -19,7 +19,7 @@ type Version struct {
 	UID       string `json:"u,omitempty"`
 	// ResourceVersion is the one that was stored; empty where the object was removed.
 	ResourceVersion string `json:"rv,omitempty"`
-	// Deleted: the object of this UID is gone.
+	// Deleted: the object of this UID no longer exists.
 	Deleted bool `json:"d,omitempty"`
 	// Deleting: it is marked, and may be gone at any time.
 	Deleting bool `json:"x,omitempty"`
@@ -35,7 +35,7 @@ func (v Version) Type() index.Type {
 	return index.Type{Group: v.Group, Version: v.Version, Resource: v.Resource, Kind: v.Kind}
 }
 
-// shownBy tells whether what the index has, nil for nothing, is at least as new
+// shownBy reports whether what the index has, nil for nothing, is at least as new
 // as the version.
 //
 // An object that is missing tells nothing: it was not collected yet, or was deleted

@@ -77,7 +77,7 @@ const (
 	// MethodNotAllowed (405): only POST is served.
 	MethodNotAllowed Code = "METHOD_NOT_ALLOWED"
 	// Replay (409): this very request, with this timestamp and signature, was
-	// received before. Whoever wants to send the event again signs it anew.
+	// received before. A sender that repeats the event signs it anew.
 	Replay Code = "REPLAY"
 	// SequenceConflict (409): another event of this binding has this sequence.
 	SequenceConflict Code = "SEQUENCE_CONFLICT"

@@ -12,7 +12,7 @@ const (
 	Unbound EventType = "unbound"
 )
 
-// SubjectKind says whether a binding is about one person or about a group.
+// SubjectKind reports whether a binding is about one person or about a group.
 type SubjectKind string
 
 // The kinds of subjects.

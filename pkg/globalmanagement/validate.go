@@ -151,7 +151,7 @@ func checkID(field, id string) *FieldError {
 	return nil
 }
 
-// label says whether a text is a DNS label of at most so many characters.
+// label reports whether a text is a DNS label of at most so many characters.
 func label(text string, most int) bool {
 	if text == "" || len(text) > most || text[0] == '-' || text[len(text)-1] == '-' {
 		return false

@@ -51,7 +51,7 @@ func (c *Client) sql(ctx context.Context) (*dialect, error) {
 	case <-l.done:
 	}
 	if known != nil && l.err != nil && !errors.Is(l.err, errNoSQL) {
-		return known, nil // It is the request that says that the index does not answer.
+		return known, nil // The request itself reports that the index does not answer.
 	}
 	return l.found, l.err
 }

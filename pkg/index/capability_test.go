@@ -183,7 +183,7 @@ func TestFindingOutIsNotCounted(t *testing.T) {
 }
 
 // An index whose gate is switched off passes over the SQL it is sent and answers
-// with everything there is. Nobody may be shown that for a moment.
+// with everything there is. No caller may see that, not even for a moment.
 func TestTheGateIsSwitchedOff(t *testing.T) {
 	alpha, beta := row(index.Deployments, "k-alpha", "shop", "web"), row(index.Deployments, "k-beta", "shop", "api")
 	member, ops := row(index.Deployments, "m1", "shop", "web"), row(index.Deployments, "k-alpha", "ops", "agent")
@@ -195,7 +195,7 @@ func TestTheGateIsSwitchedOff(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name string
-		// read reads something, and tells what was read.
+		// read reads something, and returns what was read.
 		read func(c *index.Client) ([]string, error)
 		want []string
 		why  string
@@ -288,7 +288,7 @@ func listed(t *testing.T, c *index.Client, q index.ListQuery) ([]string, error) 
 	return summary(page), nil
 }
 
-// An index that says it takes SQL and passes over it all the same is not believed.
+// An index that says it takes SQL and passes over it anyway is not believed.
 func TestAnIndexThatPassesOverSQL(t *testing.T) {
 	x, c, _, _ := watched(t)
 	var stranger atomic.Bool
@@ -340,7 +340,7 @@ func TestFindingOutFails(t *testing.T) {
 	}
 }
 
-// While one caller looks again, nobody waits for it.
+// While one caller looks again, no other waits for it.
 func TestFindingOutAgainHoldsNobodyUp(t *testing.T) {
 	x, c, now, _ := watched(t)
 	ping(t, c)
@@ -375,7 +375,7 @@ func (h *held) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`)), Request: r}, nil
 }
 
-// However many ask an index that cannot be read, one at a time finds out; whoever leaves
+// However many ask an index that cannot be read, one at a time finds out; a caller that leaves
 // takes nothing from the others.
 func TestManyFindOutTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

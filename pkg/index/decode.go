@@ -18,7 +18,7 @@ import (
 
 // Most of what a query costs Kairship is reading the index's answers, so each
 // answer is read once: its objects' metadata on the way in, and the rest of an
-// object, without its metadata, when somebody asks for it.
+// object, without its metadata, when a caller asks for it.
 
 // errNoCluster is an object of the index that does not say where it is from.
 // Serving it could show one instance's object as another's, so it is refused.

@@ -42,7 +42,7 @@ var endpointGroups = map[string]bool{
 	MemberClusters.Group: true, PropagationPolicies.Group: true, Works.Group: true,
 }
 
-// builtIn tells that the index decodes objects of the type into Go types of its
+// builtIn reports whether the index decodes objects of the type into Go types of its
 // own: those of Kubernetes' groups. Custom resources pass through it untouched.
 func (t Type) builtIn() bool {
 	return !strings.Contains(t.Group, ".") || strings.HasSuffix(t.Group, ".k8s.io")
@@ -76,7 +76,7 @@ func (c *Client) listOne(ctx context.Context, t Type, detail Detail, params url.
 	return decodeAnswer(body, detail, t)
 }
 
-// hasEndpoint tells that the index has endpoints for the type which show it in
+// hasEndpoint reports whether the index has endpoints for the type which show it in
 // this detail, and cost less than the collection of all kinds.
 func (c *Client) hasEndpoint(t Type, detail Detail) bool {
 	return endpointGroups[t.Group] && (t.Group != "" || t.Version == "v1") &&

@@ -74,7 +74,7 @@ func cmpText(a, b string) int {
 	return 1
 }
 
-// TestDetail: an object is never less than was asked for, and whoever would show
+// TestDetail: an object is never less than was asked for, and a caller that would show
 // less than the whole as the whole is told.
 func TestDetail(t *testing.T) {
 	for _, tt := range []struct {

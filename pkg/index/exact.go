@@ -53,7 +53,7 @@ func (c *Client) getExact(ctx context.Context, d *dialect, keys []Key, detail De
 	return keyed(keys, objects), nil
 }
 
-// named tells that keys have the name and the cluster of each of some objects.
+// named reports whether keys have the name and the cluster of each of some objects.
 func named(keys []Key, objects []*Object) bool {
 	clusters, pairs := map[string]struct{}{}, map[pair]struct{}{}
 	for _, k := range keys {

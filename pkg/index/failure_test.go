@@ -84,12 +84,12 @@ func (l *line) wrap(to http.RoundTripper) http.RoundTripper {
 	return l
 }
 
-// arrived tells that all that was sent has come to the index.
+// arrived reports whether all that was sent has come to the index.
 func arrived(x *indextest.Index, l *line) bool {
 	return l.sent.Load() > 0 && int64(len(x.Requests())) == l.sent.Load()
 }
 
-// answered tells that the answers to all that was sent have begun.
+// answered reports whether the answers to all that was sent have begun.
 func answered(_ *indextest.Index, l *line) bool {
 	return l.sent.Load() > 0 && l.begun.Load() == l.sent.Load()
 }

@@ -85,7 +85,7 @@ func (c *Client) listByKey(ctx context.Context, d *dialect, q *ListQuery) (*Page
 	return page, nil
 }
 
-// hasHeads tells that the first objects of each type are quickly found, because
+// hasHeads reports whether the first objects of each type are quickly found, because
 // the database has an index of them in the order of the query. A page of several
 // types is then put together from them: there is no index of all types in one
 // order, so else all that the query matches would be read and sorted.
@@ -144,13 +144,13 @@ func (c *Client) listFor(ctx context.Context, q *ListQuery, params url.Values) (
 	return c.list(ctx, params)
 }
 
-// matchAll tells that the query matches all of some objects, as far as their
+// matchAll reports whether the query matches all of some objects, as far as their
 // metadata shows it.
 func (q *ListQuery) matchAll(objects []*Object) bool {
 	return !slices.ContainsFunc(objects, func(o *Object) bool { return !q.matches(o) })
 }
 
-// matches tells that the query matches an object, as far as its metadata shows it.
+// matches reports whether the query matches an object, as far as its metadata shows it.
 func (q *ListQuery) matches(o *Object) bool {
 	return q.reaches(o) &&
 		(len(q.Namespaces) == 0 || slices.Contains(q.Namespaces, o.Meta.Namespace)) &&
@@ -182,7 +182,7 @@ func resourcesParam(types []Type) string {
 }
 
 // cut takes the page out of what was read: one object more than the page holds
-// is asked for, which tells whether there are more.
+// is asked for, which reports whether there are more.
 func cut(objects []*Object, limit int) ([]*Object, bool) {
 	if len(objects) > limit {
 		return objects[:limit], true

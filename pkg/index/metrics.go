@@ -60,7 +60,7 @@ func (m *metrics) begin() func(ctx context.Context, size int, err error) {
 	}
 }
 
-// codeOf is what metrics say of the outcome of a request.
+// codeOf is what metrics report about the outcome of a request.
 func codeOf(ctx context.Context, err error) string {
 	switch status := statusOf(err); {
 	case err == nil:

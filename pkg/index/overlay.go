@@ -6,18 +6,18 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 )
 
-// Replacement is what a cluster itself says of one object, in the place of what
+// Replacement is what a cluster itself reports about one object, in the place of what
 // the index says.
 type Replacement struct {
 	Key Key
 	// Indexed is what the index had when it was asked last; nil for nothing.
 	Indexed *Object
-	// Now is the object; nil when it is gone.
+	// Now is the object; nil when it was deleted.
 	Now *Object
 }
 
 // Overlay lays what clusters say over a page that was read for the query: objects
-// that are gone are left out, those that are newer replace what the index has, and
+// that were deleted are left out, those that are newer replace what the index has, and
 // those that it does not have yet are put into their places. What it cannot judge,
 // where workloads are scheduled to and their state, it leaves as the index has it.
 func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
@@ -67,7 +67,7 @@ func (q ListQuery) OverlayPart(part Part, page *Page, replacements []Replacement
 	return q.of(part).Overlay(page, replacements)
 }
 
-// countedBeyond tells whether an object that is not on a page is counted with it, as far
+// countedBeyond reports whether an object that is not on a page is counted with it, as far
 // as is known: it was in the index, and has its place on another page.
 func (r Replacement) countedBeyond(q *ListQuery, page *Page) bool {
 	if !q.holds(r.Indexed) {
@@ -80,7 +80,7 @@ func (r Replacement) countedBeyond(q *ListQuery, page *Page) bool {
 	return page.HasNext && (len(page.Items) == 0 || follows(q.Order, position, PositionOf(page.Items[len(page.Items)-1])))
 }
 
-// OlderVersion tells that one resource version was given before another, of objects of
+// OlderVersion reports whether one resource version was given before another, of objects of
 // one kind. They are compared as numbers, as Kubernetes allows since 1.35 and as etcd
 // always had them; what is no number is older than anything but itself.
 func OlderVersion(a, b string) bool {
@@ -106,12 +106,12 @@ func (p *Page) insert(q *ListQuery, o *Object) {
 	}
 }
 
-// holds tells that an object belongs to the list.
+// holds reports whether an object belongs to the list.
 func (q *ListQuery) holds(o *Object) bool {
 	return o != nil && q.matches(o) && !slices.ContainsFunc(q.Fields, func(f FieldEquals) bool { return textAt(o.raw, f.Path) != f.Value })
 }
 
-// isOf tells that an item of a page is the object that is replaced. An item that
+// isOf reports whether an item of a page is the object that is replaced. An item that
 // does not say its kind is of the only type of its list.
 func (r Replacement) isOf(o *Object, only bool) bool {
 	if o.Cluster != r.Key.Cluster || o.Meta.Namespace != r.Key.Namespace || o.Meta.Name != r.Key.Name {

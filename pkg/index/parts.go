@@ -74,7 +74,7 @@ func (c *Client) listTogether(ctx context.Context, d *dialect, q ListQuery, part
 	return pages, nil
 }
 
-// partFieldInMetadata tells that an object's part shows in its metadata.
+// partFieldInMetadata reports whether an object's part shows in its metadata.
 func partFieldInMetadata(field []string) bool {
 	return len(field) == 0 || field[0] == "metadata"
 }

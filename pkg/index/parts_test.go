@@ -187,7 +187,7 @@ func TestPartCounts(t *testing.T) {
 	}
 }
 
-// Parts that change while they are counted are counted again, and nobody else is.
+// Parts that change while they are counted are counted again, and no other part is.
 func TestPartCountsWhileObjectsComeAndGo(t *testing.T) {
 	sizes := map[index.Part]int{}
 	for i, n := range []int{10, 31, 40, 100, 63} {
@@ -235,7 +235,7 @@ func TestPartCountsWhileObjectsComeAndGo(t *testing.T) {
 	}
 }
 
-// countWhile counts parts while each request changes them, and tells how many
+// countWhile counts parts while each request changes them, and returns how many
 // requests that took.
 func countWhile(t *testing.T, sizes map[index.Part]int, change func(*indextest.Index, int), least, most map[string]int) int {
 	t.Helper()

@@ -7,7 +7,7 @@ import "context"
 //
 // The Prefetch methods start reads whose need is known before the fields that
 // need them are resolved. They return at once. Their callback runs when the
-// objects are there and before anybody who waits for them goes on, so that what
+// objects are there and before those that wait for them goes on, so that what
 // it prefetches in turn is under way before it is asked for; that is what makes
 // the number of requests of an operation depend on its shape alone.
 type Reader interface {

@@ -16,7 +16,7 @@ type Scope struct {
 	Names []string
 }
 
-// Holds tells that an object, of whatever cluster, is in the scope.
+// Holds reports whether an object, of whatever cluster, is in the scope.
 func (s Scope) Holds(o *Object) bool {
 	switch {
 	case o.Cluster != s.Cluster:
@@ -27,17 +27,17 @@ func (s Scope) Holds(o *Object) bool {
 	return s.EveryNamespace || slices.Contains(s.Namespaces, o.Meta.Namespace)
 }
 
-// empty tells that nothing is in the scope.
+// empty reports whether nothing is in the scope.
 func (s Scope) empty() bool {
 	return !s.EveryNamespace && len(s.Namespaces) == 0 && len(s.Names) == 0
 }
 
-// sameAs tells that the scopes are alike but for their clusters.
+// sameAs reports whether the scopes are alike but for their clusters.
 func (s Scope) sameAs(o Scope) bool {
 	return s.EveryNamespace == o.EveryNamespace && slices.Equal(s.Namespaces, o.Namespaces) && slices.Equal(s.Names, o.Names)
 }
 
-// nothing tells that the query can match no object.
+// nothing reports whether the query can match no object.
 func (q ListQuery) nothing() bool {
 	return len(q.Types) == 0 || (len(q.Clusters) == 0 && !slices.ContainsFunc(q.Scopes, func(s Scope) bool { return !s.empty() }))
 }
@@ -55,7 +55,7 @@ func (q ListQuery) concerned() []string {
 	return slices.Compact(clusters)
 }
 
-// reaches tells that the clusters and scopes of the query hold an object.
+// reaches reports whether the clusters and scopes of the query hold an object.
 func (q ListQuery) reaches(o *Object) bool {
 	return slices.Contains(q.Clusters, o.Cluster) || slices.ContainsFunc(q.Scopes, func(s Scope) bool { return s.Holds(o) })
 }

@@ -64,7 +64,7 @@ func someScopes(r *rand.Rand) index.ListQuery {
 	return q
 }
 
-// inside are the rows that a query has to find, by what its scopes say of themselves.
+// inside are the rows that a query has to find, by what its scopes state.
 func inside(rows []indextest.Row, q index.ListQuery) []indextest.Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r indextest.Row) bool {
 		o := &index.Object{Cluster: r.Cluster}

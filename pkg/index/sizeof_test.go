@@ -19,7 +19,7 @@ func uids(names ...string) []*Object {
 	return objects
 }
 
-// told is what the index tells of a part of some size: its first rows, and those
+// told is what the index returns of a part of some size: its first rows, and those
 // of them whose bit is set and not set.
 func told(size int) (ranks, set, unset []*Object) {
 	for i := range min(size, sizeBits) {
@@ -41,7 +41,7 @@ func TestSizeOf(t *testing.T) {
 		if got, err := sizeOf(ranks, set, unset); err != nil || got != int64(size) {
 			t.Errorf("size %d: told %d, %v", size, got, err)
 		}
-		// The rows of one answer come in an order that is nobody's business.
+		// The rows of one answer come in an order that has no meaning.
 		for i, j := 0, len(set)-1; i < j; i, j = i+1, j-1 {
 			set[i], set[j] = set[j], set[i]
 		}

@@ -65,7 +65,7 @@ func (r *sqlReview) reportf(n ast.Node, format string, args ...any) {
 	r.violations = append(r.violations, fmt.Sprintf("%s:%d: ", filepath.Base(at.Filename), at.Line)+fmt.Sprintf(format, args...))
 }
 
-// holds tells that a value of the type has SQL in it.
+// holds reports whether a value of the type has SQL in it.
 func (r *sqlReview) holds(t types.Type) bool {
 	switch t := types.Unalias(t).(type) {
 	case *types.Named:
@@ -167,7 +167,7 @@ func (r *sqlReview) call(n *ast.CallExpr) {
 	}
 }
 
-// ours tells that a function is one of the package, or a value in it.
+// ours reports whether a function is one of the package, or a value in it.
 func (r *sqlReview) ours(fun ast.Expr) bool {
 	switch f := fun.(type) {
 	case *ast.Ident:

@@ -39,7 +39,7 @@ type Key struct {
 	Namespace, Name string
 }
 
-// NotFound is the error of an object that is not there. Whoever keeps an object
+// NotFound is the error of an object that is not there. A caller that keeps an object
 // from a caller returns it too, so that hidden and missing look the same.
 func (k Key) NotFound() error {
 	name := k.Name
@@ -49,7 +49,7 @@ func (k Key) NotFound() error {
 	return apierror.NotFound(k.Type.Kind, name)
 }
 
-// Object is one object from the index. Its JSON is decoded as far as somebody
+// Object is one object from the index. Its JSON is decoded as far as a caller
 // asks, because most queries want little of it.
 type Object struct {
 	// Cluster is the index's name of the cluster that it was collected from.
@@ -74,7 +74,7 @@ type Object struct {
 	decoded any
 }
 
-// MetadataOnly tells that the object holds nothing but its metadata.
+// MetadataOnly reports whether the object holds nothing but its metadata.
 func (o *Object) MetadataOnly() bool { return o.detail == Metadata }
 
 // errNotWhole is a mistake of ours: less of an object was asked for than is shown.
@@ -280,11 +280,11 @@ type Part struct {
 // Page is a part of a list.
 type Page struct {
 	Items []*Object
-	// HasNext tells that objects follow.
+	// HasNext reports whether objects follow.
 	HasNext bool
 	// Count is the number of objects on all pages; nil where it was not asked for.
 	Count *int64
-	// Live tells that some objects were read from their clusters instead of the
+	// Live reports whether some objects were read from their clusters instead of the
 	// index, or left out because their clusters do not have them any more.
 	Live bool
 	// AsOf is the moment whose state a projected list shows at least; zero for others,
@@ -294,7 +294,7 @@ type Page struct {
 	// zero for a page of the index.
 	ReadAt time.Time
 	// End is where a projected list ended; nil for an empty one. The last object of the
-	// page may be before it, because objects that are gone since are left out.
+	// page may be before it, because objects that were deleted since are left out.
 	End *Position
 	// Facets are those that were asked for; nil where no object can match.
 	Facets []projection.Facet

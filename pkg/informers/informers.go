@@ -33,13 +33,13 @@ const askAgainAfter = time.Second
 type Persistent struct {
 	// Logger is told when a watch is interrupted and when it goes on. Required.
 	Logger *slog.Logger
-	// Lost is called whenever a watch is found to be interrupted; nil for nobody.
+	// Lost is called whenever a watch is found to be interrupted; nil for none.
 	Lost func()
 	// failing is how many lists and watches are being repeated now.
 	failing atomic.Int32
 }
 
-// Following tells whether none of the watches is known to have been lost.
+// Following reports whether none of the watches is known to have been lost.
 func (p *Persistent) Following() bool { return p.failing.Load() == 0 }
 
 // New makes an informer as client-go does, but one that hears of the global
@@ -91,7 +91,7 @@ func persist[T any](ctx context.Context, p *Persistent, what string, ask func() 
 	}
 }
 
-// passes tells whether a failure may be over when the same is asked again: the
+// passes reports whether a failure may be over when the same is asked again: the
 // global cluster did not answer, or it is starting. While it starts, it refuses
 // everybody's identity and permissions, and does not know custom resources.
 // Everything else is about the request, and client-go changes that.

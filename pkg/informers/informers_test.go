@@ -76,7 +76,7 @@ func (o *outage) WatchWithContext(_ context.Context, options metav1.ListOptions)
 var _ toolscache.ListerWatcherWithContext = (*outage)(nil)
 
 // A watch is taken up within a second, however long the outage was, and until
-// then nobody believes that it follows.
+// then it must not be believed that it follows.
 func TestWatchesPersist(t *testing.T) {
 	for what, ask := range map[string]func(context.Context, *toolscache.ListWatch) error{
 		"list": func(ctx context.Context, lw *toolscache.ListWatch) error {

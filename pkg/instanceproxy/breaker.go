@@ -15,8 +15,8 @@ var errOpen = errors.New("the circuit breaker is open")
 // errNoVerdict is the outcome of a request that says nothing about the instance.
 var errNoVerdict = errors.New("no verdict")
 
-// breaker stops requests to an instance that does not answer, and finds out by
-// itself when it does again: people's requests are never used to try.
+// breaker stops requests to an instance that does not answer, and finds out on its own
+// when it does again: people's requests are never used to try.
 type breaker struct {
 	circuit *gobreaker.TwoStepCircuitBreaker[struct{}]
 	// probe asks the instance for anything; nil when it answered.
@@ -46,7 +46,7 @@ func newBreaker(life context.Context, failures int, interval time.Duration, prob
 	return b
 }
 
-// open tells whether requests fail at once.
+// open reports whether requests fail at once.
 func (b *breaker) open() bool { return b.circuit.State() != gobreaker.StateClosed }
 
 // allow returns how the outcome of a request is told, or errOpen.
@@ -69,7 +69,7 @@ func (b *breaker) allow() (done func(error), err error) {
 	}, nil
 }
 
-// suspect begins to probe, unless somebody does.
+// suspect begins to probe, unless a probe runs.
 func (b *breaker) suspect() {
 	if b.life.Err() == nil && b.probing.CompareAndSwap(false, true) {
 		go b.probeUntilAnswered()

@@ -26,7 +26,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// anybody knows everybody as alice, and lets her do everything.
+// anybody accepts every caller as alice, and lets her do everything.
 type anybody struct{}
 
 func (anybody) Authenticate(context.Context, authz.Credentials) (authz.User, error) {
@@ -60,7 +60,7 @@ func front(t *testing.T, c *instanceproxy.Collection, logged io.Writer) (address
 	return server.Listener.Addr().String()
 }
 
-// says sends what may be no request at all, and tells what is answered; cut leaves
+// says sends what may be no request at all, and returns what is answered; cut leaves
 // it at that.
 func says(t *testing.T, address, raw string, cut bool) *http.Response {
 	t.Helper()
@@ -230,7 +230,7 @@ func TestInstancesFaults(t *testing.T) {
 }
 
 // TestFaultsBehindAnInstance: what an instance passes requests on to may hang for who
-// asked, and nobody else. The instance itself is looked at.
+// asked, and no other. The instance itself is looked at.
 func TestFaultsBehindAnInstance(t *testing.T) {
 	for _, path := range []string{
 		"/api/v1/namespaces/shop/services/hangs/proxy/x",
@@ -263,7 +263,7 @@ func TestFaultsBehindAnInstance(t *testing.T) {
 					t.Fatal("the breaker is open, by what is behind the instance")
 				}
 			}
-			// One that is away is found out even when nobody asks it anything else.
+			// One that is away is found out even without other requests to it.
 			s.CloseClientConnections()
 			s.Close()
 			send()

@@ -24,7 +24,7 @@ const (
 )
 
 // catalogue remembers what an instance serves. client-go's own caches hold a lock
-// while they ask; here whoever waits can stop to wait.
+// while they ask; here a caller that waits can stop to wait.
 type catalogue struct {
 	life   context.Context //nolint:containedctx // It is the instance's lifetime, not a request's.
 	client discovery.DiscoveryInterface

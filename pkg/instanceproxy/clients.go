@@ -60,7 +60,7 @@ func newClients(name, userAgent string, transport http.RoundTripper) (clients, e
 	return c, nil
 }
 
-// noRedirects keeps what is meant for one instance from anybody else.
+// noRedirects keeps what is meant for one instance from others.
 func noRedirects(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // ownTransport sends everything as Kairship. Discovery's methods take no context.

@@ -70,7 +70,7 @@ func (c *Collection) Get(ctx context.Context, name string) (Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Whatever happened to the Instance before it was added was announced to nobody.
+	// Whatever happened to the Instance before it was added was not announced.
 	described, err = c.read(ctx, name)
 	switch {
 	case apierror.Is(err, apierror.CodeNotFound):

@@ -12,7 +12,7 @@
 // instance no more connections than one, and no cache can hand one person's
 // client to another.
 //
-// Before a connection carries anybody's request, the instance is asked once whom
+// Before a connection carries a user's request, the instance is asked once whom
 // it takes a made-up user for. Something in between that drops the headers would
 // otherwise have all people act with Kairship's own permissions, which are wide.
 //
@@ -27,7 +27,7 @@
 // TLS configuration. New requests take the new link from that moment on. Those in
 // flight, watches included, end on the old one, which is closed behind the last
 // of them, or after Options.DrainTimeout. Clients stay what they are: they find
-// the link under way, so nobody has to fetch them again.
+// the link under way, so they need not be fetched again.
 //
 // Word of a change may come later than the change. When an instance refuses
 // Kairship's credentials, the Secret is read again, and what was refused is sent
@@ -39,19 +39,19 @@
 //
 // # An instance that does not answer
 //
-// costs its own users one timeout, and nobody else anything:
+// costs its own users one timeout, and other users nothing:
 //
 //   - Connecting, and the silence of a connection, are bounded (Options). HTTP/2
 //     pings find a server that hangs while its host acknowledges what is sent.
 //   - After Options.Failures failures in a row the link's circuit breaker opens,
 //     and requests fail at once with INSTANCE_UNAVAILABLE. A probe in the
-//     background asks for the version until there is an answer, so it is nobody's
+//     background asks for the version until there is an answer, so it is no caller's
 //     request that tries whether the instance is back.
 //   - Only what the connection does counts. An answer is an answer, whatever its
 //     status: an aggregated API that is down is no outage of the instance. A request
 //     that fails by what its caller sent, a body that breaks off for example, is that
 //     caller's alone, and one that a server behind the instance does not answer is
-//     a reason to probe and no more: anybody could otherwise close an instance to
+//     a reason to probe and no more: any user could otherwise close an instance to
 //     everybody.
 //   - No lock is held while anything is sent or waited for. Locks here guard a map
 //     or a counter.

@@ -12,10 +12,10 @@ import (
 // another Instance holds, or to another one than it was registered with.
 var errNotItsOwn = errors.New("the control plane is not the instance's own")
 
-// gone says that an instance was deleted while it was used.
+// gone reports that an instance was deleted while it was used.
 func gone(instance string) error { return apierror.NotFound("instance", instance) }
 
-// unavailable says that an instance can't be reached. The cause goes to the log:
+// unavailable reports that an instance can't be reached. The cause goes to the log:
 // it names endpoints, which callers need not know.
 func unavailable(instance string, cause error, format string, args ...any) error {
 	return apierror.In(apierror.Wrap(cause, apierror.CodeInstanceUnavailable, format, args...), instance)
@@ -25,7 +25,7 @@ func silent(instance string, cause error) error {
 	return unavailable(instance, cause, "instance %q does not answer", instance)
 }
 
-// refused says that an instance does not accept Kairship's own credentials, or
+// refused reports that an instance does not accept Kairship's own credentials, or
 // does not let it speak for users.
 func refused(instance string, cause error) error {
 	if answered, ok := errors.AsType[*statusError](cause); ok && answered.code == http.StatusForbidden {
@@ -34,12 +34,12 @@ func refused(instance string, cause error) error {
 	return unavailable(instance, cause, "instance %q does not accept Kairship's credentials; its administrator has to renew them", instance)
 }
 
-// unimpersonated says that an instance does not take Kairship's word for who asks.
+// unimpersonated reports that an instance does not take Kairship's word for who asks.
 func unimpersonated(instance string, cause error) error {
 	return unavailable(instance, cause, "instance %q does not let Kairship act for users; its administrator has to permit impersonation", instance)
 }
 
-// uncredentialed says that there is nothing to reach an instance with.
+// uncredentialed reports that there is nothing to reach an instance with.
 func uncredentialed(instance string, cause error) error {
 	switch {
 	case errors.Is(cause, connection.ErrMissing):

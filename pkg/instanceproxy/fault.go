@@ -37,7 +37,7 @@ func (j *journey) follow(ctx context.Context) context.Context {
 	})
 }
 
-// callersError is the failure of a request by what the caller sent. Anybody can
+// callersError is the failure of a request by what the caller sent. Any user can
 // bring it about at any time, so it says nothing about the instance.
 type callersError struct {
 	error
@@ -64,8 +64,8 @@ var errBeyond = errors.New("what is behind the instance may not answer")
 // services and nodes.
 var relays = []string{"proxy", "exec", "attach", "portforward", "log"}
 
-// relayed tells whether a path leads beyond the instance. It is read generously,
-// because a probe finds out about the instance all the same.
+// relayed reports whether a path leads beyond the instance. It is read generously,
+// because a probe finds out about the instance nevertheless.
 func relayed(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(segment string) bool { return slices.Contains(relays, segment) })
 }

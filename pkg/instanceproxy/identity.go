@@ -35,7 +35,7 @@ func identityOf(ctx context.Context) (http.Header, error) {
 	}
 	u, ok := authz.UserFrom(ctx)
 	if !ok {
-		// Never as Kairship by default: that would be more than anybody may.
+		// Never as Kairship by default: that would be more than any user may.
 		return nil, apierror.New(apierror.CodeInternal, "a request to an instance says neither as whom it is sent, nor that it is Kairship's own")
 	}
 	return u.ImpersonationHeader()
@@ -44,7 +44,7 @@ func identityOf(ctx context.Context) (http.Header, error) {
 // credentialHeaders never come from a caller.
 var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie"}
 
-// credentialPrefixes are headers that claim to be somebody: what is in them is
+// credentialPrefixes are headers that claim an identity: what is in them is
 // believed when it comes over an authenticated connection, as ours is.
 var credentialPrefixes = []string{"Impersonate-", "X-Remote-"}
 
@@ -98,7 +98,7 @@ func setIdentity(h http.Header, token string, identity http.Header) {
 }
 
 // stranger is whom an instance is asked about to see that it heeds
-// impersonation. Nobody has this name: Kubernetes' own begin with system:.
+// impersonation. No user has this name: Kubernetes' own begin with system:.
 const stranger = "kairship:impersonation-check"
 
 func strangerHeader() http.Header {

@@ -115,7 +115,7 @@ func (i *instance) learned(ctx context.Context, source v1alpha1.SecretKeyReferen
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if ctx.Err() != nil {
-		return // The Instance names another Secret by now, or is gone.
+		return // The Instance names another Secret by now, or no longer exists.
 	}
 	if err != nil {
 		// That the global cluster is away says nothing about the instance: what was

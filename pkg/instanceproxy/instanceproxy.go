@@ -28,7 +28,7 @@ type Clients interface {
 // Kairship itself (AsKairship). A request that never reached the instance, or had
 // no answer, fails with an error that holds an *apierror.Error:
 // CodeInstanceUnavailable when the instance does not answer or refuses Kairship,
-// CodeRateLimited when too much is asked of it, CodeNotFound when it is gone,
+// CodeRateLimited when too much is asked of it, CodeNotFound when it no longer exists,
 // CodeInvalid when the request can't be sent as it is.
 type Client interface {
 	// Instance is the name of the instance.
@@ -41,7 +41,7 @@ type Client interface {
 	Dynamic() dynamic.Interface
 	// RESTMapper tells kinds and resources from each other. It answers from the
 	// discovery that is remembered, and looks again when a kind is not there; ctx
-	// bounds that. It is asked as Kairship, whoever the user of ctx is.
+	// bounds that. It is asked as Kairship, regardless of the user of ctx.
 	RESTMapper(ctx context.Context) meta.RESTMapper
 	// Discovery is what the instance serves, from memory, at most
 	// Options.DiscoveryAge old.
@@ -53,7 +53,7 @@ type Client interface {
 	// its scheme and host do not. An upgrade (SPDY, WebSocket) works as with
 	// http.Transport. Credentials in the request are replaced.
 	Transport() http.RoundTripper
-	// Health tells how the instance is reached now.
+	// Health returns how the instance is reached now.
 	Health() Health
 }
 

@@ -114,7 +114,7 @@ func (l *link) enter() bool {
 	return true
 }
 
-// hold counts one more in, for somebody who was counted in already.
+// hold counts one more in, for a caller that was counted in already.
 func (l *link) hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *link) leave() {
 	}
 }
 
-// retire has what is in flight end by itself, within a time.
+// retire has what is in flight end normally, within a time.
 func (l *link) retire(within time.Duration) {
 	l.mu.Lock()
 	already, idle := l.retired, l.inFlight == 0
@@ -177,7 +177,7 @@ func (l *link) address(u *url.URL) *url.URL {
 	return &to
 }
 
-// send sends a request with the credentials of the link, as somebody or, without
+// send sends a request with the credentials of the link, as a user or, without
 // identity, as Kairship. The request is not changed.
 func (l *link) send(ctx context.Context, r *http.Request, identity http.Header) (*http.Response, error) {
 	out := r.WithContext(ctx) // It shares what is not changed here: a deep copy costs as much as the rest.

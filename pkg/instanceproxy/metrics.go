@@ -89,7 +89,7 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	})
 }
 
-// forget drops what is known of an instance that is gone.
+// forget drops what is known of an instance that no longer exists.
 func (m *metrics) forget(name string) {
 	labels := prometheus.Labels{"instance": name}
 	m.requests.DeletePartialMatch(labels)
@@ -103,7 +103,7 @@ func (m *metrics) forget(name string) {
 type instanceMetrics struct {
 	all  *metrics
 	name string
-	// ended is set when the instance is gone: what ends late must not bring its
+	// ended is set when the instance is removed: what ends late must not bring its
 	// series back.
 	ended atomic.Bool
 }

@@ -35,7 +35,7 @@ type Inventory interface {
 // Options say how instances are found and reached. Zero values mean the defaults.
 type Options struct {
 	// Instances caches the global cluster's Instances; a cache.Cache is one. Required.
-	// It must be started by whoever made it.
+	// It must be started by its creator.
 	Instances Inventory
 	// Secrets reads the Secrets that Instances refer to, in whatever namespace they
 	// are. get and watch are enough, for these names alone. Required.
@@ -64,7 +64,7 @@ type Options struct {
 	// DiscoveryAge is how old a remembered discovery may be.
 	DiscoveryAge time.Duration
 
-	// UserAgent of what Kairship sends by itself and for mutations.
+	// UserAgent of what Kairship sends on its own and for mutations.
 	UserAgent string
 	// Registerer takes the metrics; nil for none.
 	Registerer prometheus.Registerer

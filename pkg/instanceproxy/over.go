@@ -10,7 +10,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// Over makes a Client of a transport that reaches the instance by itself. Each
+// Over makes a Client of a transport that reaches the instance directly. Each
 // request carries the headers that say who it is sent as, and there is neither
 // limit nor breaker. Tests and tools use it; see package fake.
 func Over(name string, transport http.RoundTripper) (Client, error) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// IsSet tells whether Kubernetes takes a parameter of a query for true. That is
+// IsSet reports whether Kubernetes takes a parameter of a query for true. That is
 // whatever does not say false: the clients of some languages write "True", and an
 // empty value counts too.
 func IsSet(query url.Values, parameter string) bool {

@@ -17,8 +17,8 @@ import (
 )
 
 // TestManyUsersWhileInstancesComeAndGo has a hundred users ask while instances
-// rotate their credentials, vanish and appear again. Nobody may ever get an
-// answer of another instance, or as another user; nobody may fail on an instance
+// rotate their credentials, vanish and appear again. No user may ever get an
+// answer of another instance, or as another user; no user may fail on an instance
 // that only rotates; and nothing may be left running.
 func TestManyUsersWhileInstancesComeAndGo(t *testing.T) {
 	ignore := goleak.IgnoreCurrent()

@@ -22,7 +22,7 @@ type recording struct {
 	seen     bytes.Buffer
 	tooLong  bool
 	detached bool
-	// broken is set when the source failed. It is not under mu, which whoever waits
+	// broken is set when the source failed. It is not under mu, which the caller that waits
 	// for the source holds.
 	broken atomic.Bool
 }
@@ -48,10 +48,10 @@ func (b *recording) Read(p []byte) (int, error) {
 }
 
 // Close implements io.Closer. The source stays open: it may be read again, and
-// whoever began the request closes it.
+// the caller that began the request closes it.
 func (*recording) Close() error { return nil }
 
-// again returns the body from its beginning, and takes it away from whoever
+// again returns the body from its beginning, and takes it away from a reader that
 // still reads it; false when it was too long to be remembered.
 func (b *recording) again() (*recording, bool) {
 	b.mu.Lock()

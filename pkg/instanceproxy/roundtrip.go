@@ -161,7 +161,7 @@ func (i *instance) enter(ctx context.Context) (*link, error) {
 }
 
 // over sends a request over a link that its caller was counted into. Its answer
-// is counted in by itself, until its body is closed.
+// is counted in separately, until its body is closed.
 func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.Response, error) {
 	done, err := l.breaker.allow() //nolint:contextcheck // Probes outlive the request that caused them.
 	if err != nil {
@@ -241,7 +241,7 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 	return ctx.Err()
 }
 
-// isRefusal tells that the instance did not accept Kairship's own credentials, or
+// isRefusal reports whether the instance did not accept Kairship's own credentials, or
 // that they may no longer speak for users. Either is decided before a request is
 // executed. Both may also come from beyond the instance, through Karmada's proxy
 // to its members; they are then passed on.
@@ -265,10 +265,10 @@ func isRefused(err error) bool {
 }
 
 // impersonationRefused is what an apiserver says, in JSON as in protobuf, when it
-// does not let somebody impersonate.
+// does not let a user impersonate.
 const impersonationRefused = "cannot impersonate resource"
 
-// begins tells whether the beginning of a body holds a text. The body stays whole.
+// begins reports whether the beginning of a body holds a text. The body stays whole.
 func begins(response *http.Response, text string) bool {
 	const enough = 4 << 10
 	head, err := io.ReadAll(io.LimitReader(response.Body, enough))

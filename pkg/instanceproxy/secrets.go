@@ -47,12 +47,12 @@ func newSecretFollower(secrets corev1client.SecretsGetter, name types.Namespaced
 	return &secretFollower{secrets: secrets.Secrets(name.Namespace), name: name, learned: learned, reread: make(chan struct{}, 1)}
 }
 
-// lookAgain has the Secret read soon, for somebody who has reason to believe that
+// lookAgain has the Secret read soon, for a caller that has reason to believe that
 // it changed.
 func (f *secretFollower) lookAgain() {
 	select {
 	case f.reread <- struct{}{}:
-	default: // Somebody asked already.
+	default: // Another caller asked already.
 	}
 }
 
@@ -64,14 +64,14 @@ func (f *secretFollower) run(ctx context.Context) {
 			err = f.watch(ctx, version)
 		}
 		if apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-			// Nobody changed the Secret for longer than the API server remembers changes.
+			// The Secret was not changed for longer than the API server remembers changes.
 			err = f.watch(ctx, "")
 		}
 		if err == nil {
-			continue // The watch ended as watches do, or somebody wants it read.
+			continue // The watch ended as watches do, or a caller wants it read.
 		}
 		f.learned(nil, false, fmt.Errorf("follow the Secret %s: %w", f.name, err))
-		sleep(ctx, secretRetry+rand.N(secretRetry/4)) //nolint:gosec // Nobody gains from guessing it.
+		sleep(ctx, secretRetry+rand.N(secretRetry/4)) //nolint:gosec // Guessing it gains nothing.
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *secretFollower) watch(ctx context.Context, version string) error {
 	}
 	defer events.Stop()
 	if version == "" {
-		if _, err := f.read(ctx); err != nil { // No event tells that it went before the watch began.
+		if _, err := f.read(ctx); err != nil { // No event reports that it went before the watch began.
 			return err
 		}
 	}
@@ -121,7 +121,7 @@ func (f *secretFollower) watch(ctx context.Context, version string) error {
 		case <-ctx.Done():
 			return nil
 		case <-f.reread:
-			// The watch goes on meanwhile: most likely it brings the news by itself.
+			// The watch goes on meanwhile: most likely it brings the news anyway.
 			again.Reset(max(secretRereads-time.Since(f.readAt), 0))
 		case <-again.C:
 			return nil

@@ -29,7 +29,7 @@ func TestASecretThatNobodyChanged(t *testing.T) {
 			}
 		}
 		kube := kubefake.NewClientset(secret("5", "one"))
-		current := watch.NewFakeWithChanSize(4, false) // Whoever does not come to read it must not block the test.
+		current := watch.NewFakeWithChanSize(4, false) // A reader that does not come to read it must not block the test.
 		var (
 			mu    sync.Mutex
 			heard []string

@@ -32,7 +32,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
-// apiserver is a small instance: it knows tokens, heeds impersonation, and tells
+// apiserver is a small instance: it knows tokens, heeds impersonation, and records
 // who asked whom.
 type apiserver struct {
 	*httptest.Server
@@ -43,7 +43,7 @@ type apiserver struct {
 
 	// deaf ignores impersonation, as something in between may.
 	deaf atomic.Bool
-	// handle answers all but reviews; nil tells who asked.
+	// handle answers all but reviews; nil answers with the name of the caller.
 	handle   http.HandlerFunc
 	requests atomic.Int64
 }

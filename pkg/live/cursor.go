@@ -24,14 +24,14 @@ func newPartID(key string) partID {
 	return partID(sum[:8])
 }
 
-// place is what a cursor says of a source.
+// place is what a cursor records about a source.
 type place struct {
 	// scope is a fingerprint of Interest.Scope.
 	scope    uint32
 	position position
 }
 
-// scopeOf is the fingerprint of a scope. Nobody can make one that is like another's:
+// scopeOf is the fingerprint of a scope. No client can make one that is like another's:
 // cursors are signed.
 func scopeOf(scope string) uint32 {
 	sum := sha256.Sum256([]byte(scope))
@@ -108,7 +108,7 @@ func cursorKey(key []byte) []byte {
 	return h.Sum(nil)
 }
 
-// signed tells that a signature is one of the signer's.
+// signed reports whether a signature is one of the signer's.
 func (s *signer) signed(text, mac []byte) bool {
 	d := s.desks.Get().(*desk)
 	defer s.desks.Put(d)
@@ -196,8 +196,8 @@ func appendStep(out []byte, s *step) []byte {
 
 var errNotOurs = apierror.Invalid(CursorArgument, "this is no cursor of this subscription: send one that an event of it had, for the same filters, or none")
 
-// read tells what a cursor says. It returns nothing, and no error, for a cursor that
-// was signed with a key that is gone, and for one of too many places: like history
+// read returns what a cursor says. It returns nothing, and no error, for a cursor that
+// was signed with a key that was removed, and for one of too many places: like history
 // that is lost. The error is
 // INVALID for what is no cursor of this subscription.
 func (s sealer) read(ctx context.Context, keys consistency.Keys, text string) (map[partID]place, error) {

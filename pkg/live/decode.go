@@ -227,7 +227,7 @@ type frame struct {
 	listed bool
 }
 
-// frameOf reads one frame of a watch. A frame that says that the watch failed is an error.
+// frameOf reads one frame of a watch. A frame that reports that the watch failed is an error.
 func (d *decoder) frameOf(raw []byte) (frame, error) {
 	var f struct {
 		Type   string         `json:"type"`

@@ -5,7 +5,7 @@
 //
 // A feed follows one resource of one cluster (a Source). The first subscriber
 // starts it, and it stops a little after the last one left (Options.Linger). It
-// keeps the objects as they are now, without what nobody can select, and the last
+// keeps the objects as they are now, without what cannot be selected, and the last
 // changes with what each object was before. What a subscriber is told is made of
 // such changes: its filter is applied to the object before and after, so an object
 // that stops to match is DELETED for it, and nothing has to be remembered for each
@@ -26,9 +26,9 @@
 // is left behind with ErrSlow.
 //
 // A source that does not answer costs only its own part: the others go on, SYNCED
-// comes without it, and INTERRUPTED says that what was told of it may have changed
-// since. RESTORED says that it has been caught up with, without loss unless a GAP
-// came before. ENDED is the last word about a source whose instance is gone.
+// comes without it, and INTERRUPTED reports that what was told of it may have changed
+// since. RESTORED reports that it has been caught up with, without loss unless a GAP
+// came before. ENDED is the last word about a source whose instance no longer exists.
 //
 // # Joined sources
 //

@@ -22,7 +22,7 @@ type sink interface {
 	progressed(f *feed)
 	// interrupted: the source does not answer; nil when it does again.
 	interrupted(f *feed, err error)
-	// ended: the source is gone, and so are its objects, which turned before.
+	// ended: the source was removed, and so are its objects, which turned before.
 	ended(f *feed, err error)
 }
 
@@ -205,7 +205,7 @@ func (f *feed) turnTo(l *listing, epoch uint32) {
 	f.apply(turns)
 }
 
-// interrupt says that the source does not answer; with nil, that it does.
+// interrupt reports that the source does not answer; with nil, that it does.
 func (f *feed) interrupt(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -223,7 +223,7 @@ func (f *feed) interrupt(err error) {
 	}
 }
 
-// end says that the source is gone.
+// end reports that the source was removed.
 func (f *feed) end(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -245,7 +245,7 @@ func (f *feed) isGone() bool {
 	return f.gone != nil
 }
 
-// isGone tells that an instance is gone for good.
+// isGone reports whether an instance was removed for good.
 func isGone(err error) bool { return apierror.Is(err, apierror.CodeNotFound) }
 
 // bases are states that streams resumed from: after an outage many resume from

@@ -37,7 +37,7 @@ func setOf(values []string) words {
 	return w
 }
 
-// admit tells that a word is wanted.
+// admit reports whether a word is wanted.
 func (w *words) admit(word string) bool {
 	switch {
 	case !w.some:

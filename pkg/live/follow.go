@@ -21,7 +21,7 @@ const (
 	brief = time.Second
 )
 
-// run follows the source until the context ends or the source is gone.
+// run follows the source until the context ends or the source is removed.
 func (f *feed) run(ctx context.Context) {
 	s := session{feed: f}
 	gone := false
@@ -65,7 +65,7 @@ func (f *feed) run(ctx context.Context) {
 	}
 }
 
-// known tells whether the source was listed.
+// known reports whether the source was listed.
 func (f *feed) known() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

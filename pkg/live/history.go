@@ -14,7 +14,7 @@ type turn struct {
 	at uint64
 	// floor is the last version at which it is known not to have been so.
 	floor uint64
-	// blind: nothing turned from floor to at, and what was in between nobody heard.
+	// blind: nothing turned from floor to at, and what was in between was missed.
 	blind bool
 }
 
@@ -78,7 +78,7 @@ func (t *turn) weight() int {
 	return len(t.old.Raw)
 }
 
-// since tells what is no longer as it was at a version; false when that is not known.
+// since returns what is no longer as it was at a version; false when that is not known.
 func (h *history) since(version uint64) ([]touch, bool) {
 	if version < h.from {
 		return nil, false
@@ -107,7 +107,7 @@ func (h *history) since(version uint64) ([]touch, bool) {
 	return touches, true
 }
 
-// differences tells what a later state has otherwise than an earlier one, by key.
+// differences returns what a later state has otherwise than an earlier one, by key.
 func differences(before, after map[Key]*Object) []touch {
 	var touches []touch
 	for key, base := range before {

@@ -94,7 +94,7 @@ type Hub struct {
 	stopped bool
 }
 
-// New makes a Hub. It watches nothing until somebody subscribes.
+// New makes a Hub. It watches nothing until the first subscription.
 func New(options Options) (*Hub, error) {
 	if options.Clients == nil || options.Global == nil {
 		return nil, errors.New("live: Options need Clients and Global")
@@ -171,7 +171,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 		return nil, ErrStopped
 	}
 	if !lost && orphaned(from, subscription.Interests) {
-		// What was told of sources that are gone can only be forgotten with the rest.
+		// What was told of sources that were removed can only be forgotten with the rest.
 		from = nil
 		h.metrics.gaps.WithLabelValues("sources").Inc()
 		s.sayAll(Event{Type: Gap})
@@ -203,7 +203,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	return s, nil
 }
 
-// orphaned tells that a cursor has sources that are followed no longer.
+// orphaned reports whether a cursor has sources that are followed no longer.
 func orphaned(from map[partID]place, interests []Interest) bool {
 	left := len(from)
 	for i := range interests {
@@ -371,7 +371,7 @@ func (h *Hub) release(v *view) {
 	v.linger = time.AfterFunc(h.options.Linger, func() { h.drop(v) }).Stop
 }
 
-// drop ends a view that nobody has come back to.
+// drop ends a view that no subscriber has come back to.
 func (h *Hub) drop(v *view) {
 	h.mu.Lock()
 	if v.users > 0 || v.linger == nil {

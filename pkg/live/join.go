@@ -20,7 +20,7 @@ type Join struct {
 	// Combine makes the value; with has the objects that concern the primary one, for
 	// each of With, ordered by key. It becomes Object.Joined.
 	Combine func(primary *Object, with [][]*Object) any
-	// Equal tells that two values mean the same. Nil compares with reflect.DeepEqual.
+	// Equal reports whether two values mean the same. Nil compares with reflect.DeepEqual.
 	Equal func(a, b any) bool
 }
 

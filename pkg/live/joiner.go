@@ -84,7 +84,7 @@ func (j *joiner) build() {
 	j.ordered = nil
 }
 
-// turned takes over what turned in an input, and tells what turned because of it.
+// turned takes over what turned in an input, and returns what turned because of it.
 func (j *joiner) turned(input int, turns []turn, ready bool) []change {
 	affected := map[Key]*Object{}
 	for i := range turns {
@@ -147,7 +147,7 @@ func spread[V any](affected map[Key]V, primaries map[Key]*Object) {
 	}
 }
 
-// same tells that nothing turned for who follows the join.
+// same reports whether nothing turned for who follows the join.
 func (j *joiner) same(old, now *Object) bool {
 	if old == nil || now == nil {
 		return old == now
@@ -201,7 +201,7 @@ func (o *Object) with(value any) *Object {
 	return &joined
 }
 
-// since tells what is otherwise than before the inputs' objects were touched.
+// since returns what is otherwise than before the inputs' objects were touched.
 func (j *joiner) since(touched [][]touch) []change {
 	were := make([]map[Key]*Object, len(touched))
 	affected := map[Key]struct{}{}

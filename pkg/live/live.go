@@ -97,7 +97,7 @@ const (
 	Added Type = "ADDED"
 	// Modified is an object that changed.
 	Modified Type = "MODIFIED"
-	// Deleted is an object that is gone, or no longer matches the filter.
+	// Deleted is an object that was deleted, or no longer matches the filter.
 	Deleted Type = "DELETED"
 	// Synced: everything that was there has been told. It comes once for the stream
 	// (Source is zero), when all sources that answer are told; again after each GAP,
@@ -110,7 +110,7 @@ const (
 	Interrupted Type = "INTERRUPTED"
 	// Restored: the source answers again, and everything that changed meanwhile has been told.
 	Restored Type = "RESTORED"
-	// Ended: the source is gone for good, and so are its objects, which are told as
+	// Ended: the source was removed for good, and so are its objects, which are told as
 	// DELETED before. Err says why. A stream without sources ends with that error.
 	Ended Type = "ENDED"
 )
@@ -132,7 +132,7 @@ type Event struct {
 }
 
 // Errors that end a stream. Others are *apierror.Error: NOT_FOUND when all
-// instances that were followed are gone, INVALID for a cursor of another subscription.
+// instances that were followed were removed, INVALID for a cursor of another subscription.
 var (
 	// ErrSlow is for a subscriber that did not read for Options.MaxSilence though there was something to read.
 	ErrSlow = errors.New("the subscriber did not read for too long")

@@ -13,7 +13,7 @@ type Mark struct {
 	Source Source
 	Key    Key
 	// Version is the resourceVersion that the object had then; it does not count where
-	// the object is gone.
+	// the object was deleted.
 	Version uint64
 	// Gone is the UID of the object, where it was deleted.
 	Gone types.UID
@@ -37,7 +37,7 @@ func (v *view) marksOf(marks []Mark) map[*feed][]Mark {
 	return of
 }
 
-// shows tells that an object is as a mark says, or was it before. The lock is held.
+// shows reports whether an object is as a mark says, or was it before. The lock is held.
 func (f *feed) shows(m *Mark) bool {
 	if m.Gone == "" {
 		return f.version >= m.Version
@@ -57,7 +57,7 @@ func (f *feed) showsAll(marks []Mark) bool {
 }
 
 // meet brings the inputs of a part to where its subscriber has been. A cluster that
-// says that it never was there has another history by now, and the part begins with
+// reports that it never was there has another history by now, and the part begins with
 // that.
 func (p *part) meet(ctx context.Context) error {
 	for f, marks := range p.marks {
@@ -69,7 +69,7 @@ func (p *part) meet(ctx context.Context) error {
 	return nil
 }
 
-// beyondRecovery tells that asking the cluster again won't help.
+// beyondRecovery reports whether asking the cluster again won't help.
 func beyondRecovery(err error) bool {
 	for _, final := range []error{errExpired, errOtherHistory, errNoWatchList, errNotServed} {
 		if errors.Is(err, final) {

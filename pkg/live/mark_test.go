@@ -32,7 +32,7 @@ func thaw(c *cluster) {
 	c.bookmark(0)
 }
 
-// What somebody did is in what they are told before SYNCED, though no watch has heard
+// What a user did is in what they are told before SYNCED, though no watch has heard
 // of it; and who did nothing costs nothing.
 func TestMarks(t *testing.T) {
 	for _, tc := range []struct {
@@ -163,7 +163,7 @@ func TestMarks(t *testing.T) {
 				if got := c.lists - before; got != tc.lists {
 					t.Errorf("it cost %d lists, want %d", got, tc.lists)
 				}
-				// Nobody hears anything twice when the watch has got there.
+				// No subscriber receives anything twice when the watch has got there.
 				thaw(c)
 				for _, r := range []*reader{first, without, with, again} {
 					r.drain(time.Second)

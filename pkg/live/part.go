@@ -154,12 +154,12 @@ func (p *part) end(err error) {
 	}
 }
 
-// idle tells that everything offered was read. The stream's lock is held, by the reader.
+// idle reports whether everything offered was read. The stream's lock is held, by the reader.
 func (p *part) idle() bool {
 	return p.active && !p.stale && !p.held && p.fresh == nil && p.inbox.len() == 0 && p.out == 0 && p.reading.done()
 }
 
-// waiting tells that there is something that the reader has not taken in. The
+// waiting reports whether there is something that the reader has not taken in. The
 // stream's lock is held, by the reader.
 func (p *part) waiting() bool {
 	r := &p.reading

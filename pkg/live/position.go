@@ -25,7 +25,7 @@ const maxSteps = 6
 // known is the position of who knows everything as of a stamp.
 func known(at *stamp) position { return position{{stamp: at, end: true}} }
 
-// has tells whether a key is within the range, or before it.
+// has reports whether a key is within the range, or before it.
 func (s *step) has(k Key) bool {
 	if s.end {
 		return true

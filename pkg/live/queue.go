@@ -34,7 +34,7 @@ func (q *queue) find(key Key) int {
 	return slices.IndexFunc(q.entries, func(e entry) bool { return e.key == key })
 }
 
-// put adds a turn. It tells whether it was merged into one that waits.
+// put adds a turn. It reports whether it was merged into one that waits.
 func (q *queue) put(e entry) bool {
 	i := q.find(e.key)
 	if i < 0 {
@@ -46,7 +46,7 @@ func (q *queue) put(e entry) bool {
 	case waiting.old == nil && e.now == nil:
 		q.drop(i) // The subscriber never heard of it.
 	case waiting.now == nil || replaced(waiting.old, waiting.now):
-		waiting.now = e.now // The one it knew is gone already, as last says.
+		waiting.now = e.now // The one it knew was deleted already, as last says.
 	default:
 		waiting.now, waiting.last = e.now, e.last
 	}
@@ -87,7 +87,7 @@ func (q *queue) take() []entry {
 	return entries
 }
 
-// replaced tells that an object is another one of the same name.
+// replaced reports whether an object is another one of the same name.
 func replaced(old, now *Object) bool {
 	return old != nil && now != nil && old.Meta.UID != now.Meta.UID
 }

@@ -15,7 +15,7 @@ type reader struct {
 	known  map[Source]map[Key]*Object
 	cursor string
 	events []Event
-	// name and trace are for whoever has to find out what went wrong.
+	// name and trace are for finding out what went wrong.
 	name  string
 	trace []string
 }
@@ -120,7 +120,7 @@ func (r *reader) until(want Type) Event {
 	}
 }
 
-// drain reads what there is to read.
+// drain reads what was sent.
 func (r *reader) drain(patience time.Duration) {
 	r.t.Helper()
 	for {

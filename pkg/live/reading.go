@@ -108,7 +108,7 @@ func (s *Stream) sayOf(p *part, e Event) {
 	p.out++
 }
 
-// reached says that everything is known as of what the part was reading.
+// reached reports that everything is known as of what the part was reading.
 func (s *Stream) reached(p *part) {
 	s.say(p, Event{}, progress{at: p.reading.at, done: true})
 }

@@ -17,7 +17,7 @@ func (v *view) begin(p *part) {
 }
 
 // beginWith begins a part with what is known, and with bases where there are some; or
-// else tells what is missing for that. The view is locked and, where its subscriber
+// else returns what is missing for that. The view is locked and, where its subscriber
 // knows something already, its inputs are too.
 func (v *view) beginWith(p *part, bases map[past]*listing, told string) (missing []past) {
 	switch {
@@ -36,7 +36,7 @@ func (v *view) beginWith(p *part, bases map[past]*listing, told string) (missing
 	return missing
 }
 
-// foreign tells that a position is one of another cluster.
+// foreign reports whether a position is one of another cluster.
 func (v *view) foreign(from position) bool {
 	for _, s := range from {
 		if s.stamp != nil && (s.stamp.epoch != v.now.epoch || len(s.stamp.versions) != len(v.inputs)) {
@@ -59,7 +59,7 @@ type past struct {
 	version uint64
 }
 
-// since tells what is otherwise than at a stamp, from the feeds' histories and from
+// since returns what is otherwise than at a stamp, from the feeds' histories and from
 // bases where there are some; or else which bases it would need. The view and its
 // inputs are locked.
 func (v *view) since(at *stamp, bases map[past]*listing) (changes []change, missing []past) {

@@ -233,7 +233,7 @@ func TestCursorsOfOthers(t *testing.T) {
 				t.Errorf("a cursor %s: %v", tc.reason, err)
 			}
 		}
-		// Of a key that is gone: like history that is lost.
+		// Of a key that was removed: like history that is lost.
 		stream, err := h.Subscribe(t.Context(), Subscription{
 			Interests: everything(alpha).Interests, Identity: "test",
 			After: newSealer([]byte("another key of thirty two bytes."), "test").write(nil),
@@ -317,7 +317,7 @@ func TestCursorOfASourceThatWent(t *testing.T) {
 	})
 }
 
-// A quiet source's cursor moves along with what its cluster says of its version.
+// A quiet source's cursor moves along with what its cluster reports about its version.
 func TestCursorsOfQuietSourcesMove(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		a, b := w.cluster(alpha), w.cluster(beta)

@@ -189,7 +189,7 @@ func (s *Stream) turn() (*part, error) {
 		s.mu.Unlock()
 		p.view.restart(p)
 		s.mu.Lock()
-		if p.stale { // Its source is gone, and it will never start.
+		if p.stale { // Its source was removed, and it will never start.
 			p.stale, p.fresh = false, &start{gap: true, from: nothing, at: p.seen.Load()}
 			s.enqueue(p)
 		}
@@ -374,8 +374,8 @@ func (s *Stream) end(reason error) {
 	s.hub.forget(s, reason)
 }
 
-// neglected tells that the subscriber did not read for a time, though it could have.
-// The hub asks now and then, and nobody else.
+// neglected reports whether the subscriber did not read for a time, though it could have.
+// The hub asks now and then, and no other.
 func (s *Stream) neglected(now time.Time, patience time.Duration) bool {
 	if s.reads.Swap(false) || s.looked.IsZero() {
 		s.looked = now

@@ -121,7 +121,7 @@ func (v *view) synced(f *feed) {
 	}
 }
 
-// isGone tells that the source is gone for good.
+// isGone reports whether the source was removed for good.
 func (v *view) isGone() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -221,7 +221,7 @@ func (v *view) tell(changes []change) {
 	v.seen()
 }
 
-// seen says that everything up to now was told. The lock is held.
+// seen reports that everything up to now was told. The lock is held.
 func (v *view) seen() {
 	for p := range v.parts {
 		p.seen.Store(v.now)
@@ -261,7 +261,7 @@ func (v *view) attach(p *part) {
 }
 
 // detach removes a part. With a reason, its subscriber is told that its objects
-// are gone.
+// were removed.
 func (v *view) detach(p *part, reason error) {
 	v.lock()
 	defer v.unlock()

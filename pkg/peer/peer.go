@@ -3,7 +3,7 @@ package peer
 
 import "net/netip"
 
-// Network is what somebody has of an address such as "192.0.2.1:443": the address itself,
+// Network is the network of an address such as "192.0.2.1:443": the address itself,
 // and of IPv6 the whole /64, because who has one address of it has them all. It is not
 // valid where the text is no address with a port.
 func Network(address string) netip.Prefix {

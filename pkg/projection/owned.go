@@ -33,7 +33,7 @@ type Pod struct {
 
 // Pods reads the pods of some owners, by name, with one statement.
 //
-// It is read in the namespaces of the owners alone: whoever writes a pod can give it any owner.
+// It is read in the namespaces of the owners alone: the author of a pod can give it any owner.
 func (db *DB) Pods(ctx context.Context, of Owned) ([]Pod, error) {
 	if len(of.Owners) == 0 {
 		return nil, nil

@@ -10,7 +10,7 @@ import (
 )
 
 // TestTally: the numbers of workloads are those of the workloads whatever happens to these,
-// and are found and mended where somebody changed them.
+// and are found and mended where they were changed.
 func TestTally(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
 		all := rows()

@@ -16,7 +16,7 @@ const step = 256 << 10
 // TestExpansion of package index measures it.
 const Expansion = 7
 
-// Hold counts memory that the operation is about to hold until it ends. An error says
+// Hold counts memory that the operation is about to hold until it ends. An error means
 // that it may not; every later call returns the same error.
 func (o *Operation) Hold(bytes int64) error {
 	if o == nil {

@@ -40,7 +40,7 @@ func replace(t *testing.T, dir, content string) {
 	}
 }
 
-// failing is what the metric says of the one file of the tests.
+// failing is what the metric reports about the one file of the tests.
 func failing(t *testing.T) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

@@ -36,7 +36,7 @@ func Use(provider trace.TracerProvider) {
 	tracer.Store(&t)
 }
 
-// On tells whether there is tracing.
+// On reports whether there is tracing.
 func On() bool { return tracer.Load() != nil }
 
 // Span is one step of a trace. The zero value is none, and does nothing.
@@ -146,7 +146,7 @@ func TraceID(ctx context.Context) string {
 	return ""
 }
 
-// Recording tells whether anybody will see the span.
+// Recording reports whether a backend will receive the span.
 func (s Span) Recording() bool { return s.of != nil && s.of.IsRecording() }
 
 // Rename gives the span another name.
@@ -178,7 +178,7 @@ func (s Span) Event(name, key, value string) {
 	}
 }
 
-// Fail says that the step failed, in a word of Kairship's own. Errors are never
+// Fail reports that the step failed, in a word of Kairship's own. Errors are never
 // recorded with their text.
 func (s Span) Fail(kind string) {
 	if s.of != nil {

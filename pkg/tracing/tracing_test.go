@@ -127,7 +127,7 @@ func TestStrangersKeepNoTraces(t *testing.T) {
 	}
 }
 
-// TestOnlyPartsOfTraces: what goes on by itself makes no spans.
+// TestOnlyPartsOfTraces: what goes on without a request makes no spans.
 func TestOnlyPartsOfTraces(t *testing.T) {
 	memory := recording(t, sdktrace.AlwaysSample())
 	_, span := tracing.Start(t.Context(), "orphan", tracing.Internal)

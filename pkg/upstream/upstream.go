@@ -2,7 +2,7 @@
 // it sends to the index, to instances and to the global cluster, how long they take,
 // and what it found in a cache instead.
 //
-// A Recorder travels in the operation's context. Whoever sends a request or looks
+// A Recorder travels in the operation's context. Code that sends a request or looks
 // into a cache tells it; without one, nothing is written down.
 package upstream
 

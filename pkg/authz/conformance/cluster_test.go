@@ -55,7 +55,7 @@ func (g *global) role(rules ...rbacv1.PolicyRule) string {
 	return name
 }
 
-// bind gives a ClusterRole to somebody everywhere.
+// bind gives a ClusterRole to a user everywhere.
 func (g *global) bind(role string, to rbacv1.Subject) string {
 	g.t.Helper()
 	g.made++
@@ -70,7 +70,7 @@ func (g *global) bind(role string, to rbacv1.Subject) string {
 	return binding.Name
 }
 
-// bindIn gives a ClusterRole to somebody in a namespace.
+// bindIn gives a ClusterRole to a user in a namespace.
 func (g *global) bindIn(namespace, role string, to rbacv1.Subject) {
 	g.t.Helper()
 	g.made++

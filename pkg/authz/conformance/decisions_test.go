@@ -152,7 +152,7 @@ func written(g *global) []authz.User {
 	return append(users, byGroup, both, machine, inNamespace, dangling)
 }
 
-// generated are users with random rules: what nobody thought of.
+// generated are users with random rules: cases that were not thought of.
 func generated(g *global, count int) []authz.User {
 	random := rand.New(rand.NewPCG(1, 2)) // The same users in every run.
 	some := func(most int, from ...string) []string {
@@ -225,7 +225,7 @@ func TestDecisionsAgreeWithTheAPIServer(t *testing.T) {
 	t.Logf("%d users, %d questions to the API server, %d answered yes", len(users), len(j.known), permitted)
 }
 
-// incomplete says of every answer that it is not all.
+// incomplete reports of every answer that it is not all.
 type incomplete struct{ authz.RulesReviewer }
 
 func (i incomplete) Rules(ctx context.Context, u authz.User) (*authorizationv1.SubjectRulesReviewStatus, error) {

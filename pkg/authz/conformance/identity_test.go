@@ -74,7 +74,7 @@ func TestOwnPermissionsSuffice(t *testing.T) {
 	}
 }
 
-// Somebody whose name differs by a space is somebody else.
+// A user whose name differs by a space is another user.
 func TestNobodyBecomesSomebodyElse(t *testing.T) {
 	g := newGlobal(t, "space")
 	g.bind(g.role(rule("*", "*", "")), person("space-alice"))

@@ -23,7 +23,7 @@
 // members with rights of its own. The admin of a whole instance has all of it.
 //
 // Bindings to single namespaces use variants of editor and admin that may not
-// write Namespaces and quotas: whoever edits what is in a namespace may neither
+// write Namespaces and quotas: a user who edits what is in a namespace may neither
 // delete the namespace itself, nor change its labels and limits, as in Kubernetes.
 //
 // Editors write override policies only where package overrides limits these, and

@@ -62,7 +62,7 @@ func Global(role v1alpha1.Role, instance string, namespaces []string) []rbacv1.P
 }
 
 // Grantable are rules that contain those of every role on every instance. Who
-// holds them may give the roles away, which RBAC lets nobody do who does not
+// holds them may give the roles away, which RBAC lets no user do who does not
 // hold what they give.
 func Grantable() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{

@@ -102,7 +102,7 @@ func TestEveryRuleNamesItsInstance(t *testing.T) {
 }
 
 // TestWhoHoldsGrantableMayGiveEveryRole is RBAC's own question about a role that
-// somebody writes: whether they hold all of it.
+// a user writes: whether they hold all of it.
 func TestWhoHoldsGrantableMayGiveEveryRole(t *testing.T) {
 	held := Grantable()
 	for _, role := range v1alpha1.Roles() {

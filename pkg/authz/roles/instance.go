@@ -72,7 +72,7 @@ func parts() []part {
 	}
 }
 
-// ClusterRoles are the ClusterRoles that an instance needs before anybody can
+// ClusterRoles are the ClusterRoles that an instance needs before a subject can
 // be bound there. Those with an aggregation rule have no rules of their own: the
 // instance fills them in. Without an admission policy that is named, the instance does not
 // have the rules that it limits.

@@ -21,7 +21,7 @@ func foreign(name string, labels map[string]string, verbs []string, group string
 	}
 }
 
-// surrounding are ClusterRoles that an instance has by itself: an excerpt of
+// surrounding are ClusterRoles that an instance has by default: an excerpt of
 // Kubernetes' own, and of those that Karmada installs.
 func surrounding() []rbacv1.ClusterRole {
 	own := func(label string) map[string]string {

@@ -147,7 +147,7 @@ func wholeEditorRules() []Rule {
 
 // wholeAdminRules are what an admin of a whole instance may beside Kubernetes' own
 // admin: what changes the instance itself, its members, its limits, and who
-// may do what in it. RBAC lets nobody give away what they do not have. Through
+// may do what in it. RBAC lets no user give away what they do not have. Through
 // clusters/proxy a member is asked as the admin, and decides by its own rules.
 func wholeAdminRules() []Rule {
 	const administrator = " This makes its holder an administrator of the members."

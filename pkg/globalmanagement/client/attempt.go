@@ -20,7 +20,7 @@ import (
 const maxAnswerBytes = 2 * gm.MaxResyncBytes
 
 // notKairship is said of a success that is not told in the words of the protocol:
-// somebody else answers there.
+// another server answers there.
 const notKairship = "the answer is not Kairship's"
 
 // call makes requests until one succeeds, is refused for good, or the attempts or
@@ -77,7 +77,7 @@ func (c *Client) attempt(ctx context.Context, by *http.Client, address string, b
 	if err != nil {
 		return &Error{Message: "the request cannot be made", cause: err}
 	}
-	// No transport may send the request again by itself: it would be a replay.
+	// No transport may send the request again on its own: it would be a replay.
 	request.GetBody = nil
 	timestamp, signature := gm.Sign(secret, c.timestamp(), body)
 	request.Header.Set("Content-Type", "application/json")

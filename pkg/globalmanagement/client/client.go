@@ -131,17 +131,17 @@ func sleep(ctx context.Context, pause time.Duration) error {
 	}
 }
 
-// Bind tells that a binding exists from now on.
+// Bind reports whether a binding exists from now on.
 func (c *Client) Bind(ctx context.Context, binding gm.Binding) (gm.Receipt, error) {
 	return c.send(ctx, gm.Bound, binding)
 }
 
-// Change tells that the role or the namespaces of a binding are others from now on.
+// Change reports whether the role or the namespaces of a binding are others from now on.
 func (c *Client) Change(ctx context.Context, binding gm.Binding) (gm.Receipt, error) {
 	return c.send(ctx, gm.Changed, binding)
 }
 
-// Unbind tells that a binding exists no more. The binding is as it was before,
+// Unbind reports whether a binding exists no more. The binding is as it was before,
 // with the sequence of its end.
 func (c *Client) Unbind(ctx context.Context, binding gm.Binding) (gm.Receipt, error) {
 	return c.send(ctx, gm.Unbound, binding)
@@ -174,7 +174,7 @@ func (c *Client) Send(ctx context.Context, event gm.Event) (gm.Receipt, error) {
 }
 
 // Resync makes Kairship's bindings equal to the platform's. The report is there
-// also when the error says that some bindings could not be stored; single
+// also when the error reports that some bindings could not be stored; single
 // bindings that Kairship refused (see the report) are no error.
 func (c *Client) Resync(ctx context.Context, all gm.Resync) (gm.ResyncReport, error) {
 	var report gm.ResyncReport

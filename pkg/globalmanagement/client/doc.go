@@ -40,11 +40,11 @@
 //
 // A refusal is an [*Error], and errors.Is tells its kind from [ErrMalformed],
 // [ErrUnknownInstance], [ErrSequenceConflict], [ErrWrongSignature] and the others.
-// Temporary tells whether a later call may succeed with the same event:
+// Temporary reports whether a later call may succeed with the same event:
 //
 //	switch {
 //	case err == nil, errors.Is(err, client.ErrUnknownInstance):
-//		outbox.Done(event) // An instance that is gone has no roles.
+//		outbox.Done(event) // An instance that no longer exists has no roles.
 //	case client.Temporary(err):
 //		outbox.Later(event)
 //	default:

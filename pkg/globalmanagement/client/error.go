@@ -15,7 +15,7 @@ type Error struct {
 	// Status is the HTTP status of the last answer; 0 when there was none.
 	Status int
 	// Code, Field and Message are Kairship's, or this package's for what it did
-	// not send; Code is empty when the answer was nobody's or another program's.
+	// not send; Code is empty when the answer was no program's or another program's.
 	Code    gm.Code
 	Field   string
 	Message string
@@ -85,14 +85,14 @@ func (e *Error) Unwrap() []error {
 	return below
 }
 
-// Temporary says whether a later call with the same event or resync may succeed
-// without anybody doing anything about it.
+// Temporary reports whether a later call with the same event or resync may succeed
+// without any action.
 func Temporary(err error) bool {
 	failure, ok := errors.AsType[*Error](err)
 	return ok && failure.retry()
 }
 
-// retry says whether another attempt may succeed.
+// retry reports whether another attempt may succeed.
 func (e *Error) retry() bool {
 	switch e.Code {
 	case gm.Replay, gm.StaleTimestamp, gm.Unavailable:

@@ -4,7 +4,7 @@
 // from a table in a real SQLite database, so that a test sees what a statement
 // finds and not only how it is spelt. What a real index can't be made to do in a
 // test, it does on demand: objects that come and go between two requests, a
-// feature gate that is switched while somebody reads, a database that nobody
+// feature gate that is switched during a read, a database that no one
 // knows, answers that are wrong.
 //
 // It is SQLite as Clusterpedia embeds it, in the same version, and needs a C

@@ -35,7 +35,7 @@ func (x *Index) kindAt(ctx context.Context, path string) (*kind, error) {
 	return &k, nil
 }
 
-// typed tells that Clusterpedia reads the objects into Go types of its own.
+// typed reports whether Clusterpedia reads the objects into Go types of its own.
 func (k *kind) typed() bool {
 	return k != nil && (!strings.Contains(k.group, ".") || strings.HasSuffix(k.group, ".k8s.io"))
 }

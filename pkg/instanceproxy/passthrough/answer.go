@@ -13,7 +13,7 @@ import (
 
 // An instance answers for itself, and Kairship's clients and browsers hear it
 // from Kairship. So whatever an answer says about where else to go, or about the
-// origin it comes from, must hold for the instance alone: whoever runs one
+// origin it comes from, must hold for the instance alone: the operator of one
 // instance would otherwise act in the others as everybody who uses theirs.
 
 // spokenForOrigin are headers by which an answer speaks for all of its origin.
@@ -51,7 +51,7 @@ func (c *call) confine(response *http.Response) error {
 	return c.confineRedirect(response)
 }
 
-// isInert tells what no browser runs, by the values of Content-Type. Of several a
+// isInert reports what no browser runs, by the values of Content-Type. Of several a
 // browser may take any.
 func isInert(contentTypes []string) bool {
 	if len(contentTypes) != 1 {

@@ -179,7 +179,7 @@ func undecided() *apierror.Error {
 }
 
 // sameOrigin refuses what a page of another site has a browser send: the browser
-// would add a client certificate by itself.
+// would add a client certificate automatically.
 func (c *call) sameOrigin(r *http.Request) error {
 	checked := r
 	if c.what.upgrade(r) {
@@ -193,10 +193,10 @@ func (c *call) sameOrigin(r *http.Request) error {
 	return nil
 }
 
-// statusClientGone is the status, in the log, of a request that nobody waits for.
+// statusClientGone is the status, in the log, of a request that no client waits for.
 const statusClientGone = 499
 
-// fail answers with an error. Nobody reads it when the caller went away.
+// fail answers with an error. It is not read when the caller went away.
 func (c *call) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) && r.Context().Err() != nil {
 		switch ended := c.ended.Load(); {

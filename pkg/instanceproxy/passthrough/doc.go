@@ -13,7 +13,7 @@
 //
 // The caller is whom the global cluster says (package authz), and needs the verb
 // of the request's method on the virtual resource instances/proxy: get, create,
-// update, patch, delete. Namespaces play no part in that: whoever has a role in
+// update, patch, delete. Namespaces play no part in that: a user who has a role in
 // some namespaces of an instance may use the passthrough, and the instance, where
 // the role is bound to these namespaces, refuses the rest. An instance that the
 // caller may not see answers like one that does not exist.

@@ -31,7 +31,7 @@ const DefaultTimeout = time.Minute
 // DefaultRecheck is the time between two decisions about a request that lasts.
 const DefaultRecheck = 5 * time.Second
 
-// Permissions tells what users may do; authz.Resolver does.
+// Permissions returns what users may do; authz.Resolver does.
 type Permissions interface {
 	Visibility(ctx context.Context, u authz.User, instances ...string) (*authz.Visibility, error)
 }
@@ -105,7 +105,7 @@ func (h *Handler) Flush() { h.journal.flush() }
 // PathOf is the path of an instance's API, without a slash at its end.
 func PathOf(instance string) string { return Prefix + instance + "/proxy" }
 
-// Serves tells whether a request is the passthrough's. It stands before any
+// Serves reports whether a request is the passthrough's. It stands before any
 // http.ServeMux, which would redirect paths that it finds unclean.
 func Serves(r *http.Request) bool {
 	_, _, ok := split(r.URL.EscapedPath())

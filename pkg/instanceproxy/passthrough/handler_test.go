@@ -205,7 +205,7 @@ func (s *scene) do(t *testing.T, token, method, path string, body io.Reader, hea
 	return response, string(raw)
 }
 
-// mirror tells what an instance got.
+// mirror returns what an instance got.
 func mirror(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	w.Header().Set("Set-Cookie", "a=b")

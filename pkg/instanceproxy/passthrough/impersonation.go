@@ -61,11 +61,11 @@ func impersonationOf(header http.Header) *impersonation {
 	return asked
 }
 
-// by tells who the request is for, when the caller may be them.
+// by returns who the request is for, when the caller may be them.
 func (i *impersonation) by(ctx context.Context, reviews authorizationclient.SubjectAccessReviewInterface, caller authz.User) (authz.User, error) {
 	questions := i.questions()
 	if i.malformed || i.user.Name == "" || len(questions) > maxAsked {
-		// A caller who may impersonate nobody learns the same either way.
+		// A caller who may not impersonate learns the same either way.
 		return authz.User{}, apierror.New(apierror.CodeForbidden, "the Impersonate headers name no user, or not in a way that Kubernetes knows")
 	}
 	for _, question := range questions {

@@ -30,7 +30,7 @@ type Index interface {
 	List(ctx context.Context, instance string, of schema.GroupVersionResource, namespace string, query url.Values) (any, map[string]string, error)
 }
 
-// wantsIndex tells whether a request is to be answered by the index, and takes
+// wantsIndex reports whether a request is to be answered by the index, and takes
 // that wish out of the query. The header may be on every request of a client, so
 // it is about reads of objects alone; the parameter is about this very request.
 func (c *call) wantsIndex(r *http.Request) (bool, error) {

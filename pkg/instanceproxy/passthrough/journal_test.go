@@ -32,14 +32,14 @@ func (s *slow) written() int {
 	return s.lines
 }
 
-// TestJournal writes every line, once, and has nobody wait for it before too many wait.
+// TestJournal writes every line, once, and has no caller wait for it before too many wait.
 func TestJournal(t *testing.T) {
 	out := &slow{let: make(chan struct{})}
 	j := &journal{log: &audit.Log{Logger: slog.New(slog.NewJSONHandler(out, nil))}}
 	ctx, record := audit.With(context.Background())
 	line := entry{ctx, record, audit.Operation{User: "alice"}}
 	const beyond = 3
-	for range maxWaiting { // Nobody writes yet, and these calls return.
+	for range maxWaiting { // None writes yet, and these calls return.
 		j.add(line)
 	}
 	var over sync.WaitGroup

@@ -20,7 +20,7 @@ func parseTarget(escaped, query string) (*url.URL, error) {
 	if err != nil {
 		return nil, errPath
 	}
-	// Whoever cleans such a path on the way would ask for something else.
+	// A proxy that cleans such a path on the way would ask for something else.
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {
 			return nil, errPath
@@ -50,7 +50,7 @@ func verbOf(method string) string {
 	case http.MethodDelete:
 		return "delete"
 	}
-	return "" // Nobody may.
+	return "" // No user may.
 }
 
 // what reads a path as Kubernetes lays paths out:

@@ -34,7 +34,7 @@ func inboundOf(r *http.Request) *inbound {
 }
 
 // closeBehind has the connection end with an answer that comes before the end of
-// the body. What is left of it net/http reads by itself, and in full duplex it then
+// the body. What is left of it net/http reads on its own, and in full duplex it then
 // trips over its own reading when another request comes.
 func (b *inbound) closeBehind(answer http.Header) {
 	if b != nil && !b.ended.Load() {

@@ -13,12 +13,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 )
 
-// net/http reads by itself what is left of a body, and in full duplex it then trips
+// net/http reads on its own what is left of a body, and in full duplex it then trips
 // over its own reading when the next request comes over the connection.
 func TestBodyThatIsNotRead(t *testing.T) {
 	whole := func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }
 	none := func(w http.ResponseWriter, _ *http.Request) {
-		_ = http.NewResponseController(w).EnableFullDuplex() // Or it would read it by itself.
+		_ = http.NewResponseController(w).EnableFullDuplex() // Or it would read it on its own.
 		w.WriteHeader(http.StatusForbidden)
 	}
 	const large = 200 << 10

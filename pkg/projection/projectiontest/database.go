@@ -23,7 +23,7 @@ type Database struct {
 	DSN string
 	// SQL is the collector's own connection.
 	SQL *sql.DB
-	// Postgres tells which database it is.
+	// Postgres returns which database it is.
 	Postgres bool
 }
 

@@ -18,7 +18,7 @@ type concern struct {
 	member   *projection.MemberKey
 }
 
-// concernOf tells what a change concerns, by its name alone: of an object that was
+// concernOf returns what a change concerns, by its name alone: of an object that was
 // deleted, the name is all that is left. joined are the instances of member clusters.
 func concernOf(c *projection.Change, joined map[string]projection.Collection) concern {
 	instance := v1alpha1.InstanceOfVirtualCluster(c.Cluster)
