@@ -48,7 +48,7 @@ func (o *options) clientAuthorities(ctx context.Context, logger *slog.Logger) (*
 	return &clientAuthorities{file: file}, nil
 }
 
-// accept tells whether one of the chains that a handshake found ends at an authority
+// accept reports whether one of the chains that a handshake found ends at an authority
 // that is accepted now. A connection lasts longer than its handshake.
 func (c *clientAuthorities) accept(chains [][]*x509.Certificate) bool {
 	if c == nil {

@@ -58,7 +58,7 @@ func serveHastily(t *testing.T, srv *http.Server) string {
 	return l.Addr().String()
 }
 
-// people lets alice in, who may do everything, and nobody else.
+// people lets alice in, who may do everything, and no other user.
 type people struct{}
 
 func (people) Authenticate(_ context.Context, c authz.Credentials) (authz.User, error) {
@@ -155,7 +155,7 @@ func TestNobodyHoldsAConnection(t *testing.T) {
 	}
 }
 
-// TestStoppingWaitsForNoBody stops a server while somebody does not send theirs.
+// TestStoppingWaitsForNoBody stops a server while a client does not send its body.
 func TestStoppingWaitsForNoBody(t *testing.T) {
 	srv := newPeople(t, func(http.ResponseWriter, *http.Request) {})
 	address := serveHastily(t, srv)
@@ -170,7 +170,7 @@ func TestStoppingWaitsForNoBody(t *testing.T) {
 	}
 }
 
-// TestAdmittedBodiesTakeAsLongAsTheyTake has somebody who is let in send an instance a
+// TestAdmittedBodiesTakeAsLongAsTheyTake has an admitted client send an instance a
 // body, slowly, and read an answer that is slow too.
 func TestAdmittedBodiesTakeAsLongAsTheyTake(t *testing.T) {
 	const long = 3 * 10 * time.Second / haste

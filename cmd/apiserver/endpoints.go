@@ -111,7 +111,7 @@ func newServer(e endpoint, api *service, logger *slog.Logger) *http.Server {
 // leaveInTime has clients open another connection for their next request once the
 // process is about to stop: behind a balancer, at another replica. A connection that
 // is only closed when the process stops may meet a request that is on its way, and
-// nobody can tell the client whether that was executed. Over HTTP/2 the header has the
+// no one can report to the client whether that was executed. Over HTTP/2 the header has the
 // connection refuse new requests and finish those that it has.
 func leaveInTime(next http.Handler, stopping func() bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

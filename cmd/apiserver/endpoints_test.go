@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// TestCertificateIsReadAgain replaces the serving certificate as whoever renews it does.
+// TestCertificateIsReadAgain replaces the serving certificate as its issuer does.
 func TestCertificateIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	o := &options{tlsCertFile: filepath.Join(dir, "tls.crt"), tlsKeyFile: filepath.Join(dir, "tls.key")}

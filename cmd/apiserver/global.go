@@ -9,7 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// What asks whether the global cluster is well is a few requests a second, whoever asks
+// What asks whether the global cluster is well is a few requests a second, however many ask
 // for readiness.
 const (
 	checksQPS   = 10
@@ -21,7 +21,7 @@ const (
 type globalClients struct {
 	// kube is for everything that people cause whom the global cluster knows.
 	kube kubernetes.Interface
-	// strangers reviews tokens that anybody may have made up.
+	// strangers reviews tokens that any client may have made up.
 	strangers kubernetes.Interface
 	// strangersQPS is how many of these a second are sent, on average.
 	strangersQPS float32
@@ -55,7 +55,7 @@ func newGlobalClients(config *rest.Config) (*globalClients, error) {
 }
 
 // newStrangers bounds the reviews of strangers' tokens to those that are sent within a
-// second: whoever waits longer had better come again.
+// second: a client that waits longer had better come again.
 func newStrangers(g *globalClients) *authz.Strangers {
 	return &authz.Strangers{Reviews: g.strangers.AuthenticationV1().TokenReviews(), Places: max(2, int(g.strangersQPS))}
 }

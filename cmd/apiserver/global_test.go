@@ -20,7 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// globalCluster answers at once: it knows whoever is called alice something, who may
+// globalCluster answers at once: it knows every user called alice something, who may
 // do nothing.
 func globalCluster(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
@@ -46,7 +46,7 @@ func globalCluster(w http.ResponseWriter, r *http.Request) {
 
 // TestFloodOfStrangers brings tokens that are made up from everywhere, more than may be
 // asked about. Readiness, those who are known and their permissions do not notice, and
-// nobody waits for long to hear that there is no place.
+// no client waits for long to hear that there is no place.
 func TestFloodOfStrangers(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(globalCluster))
 	t.Cleanup(api.Close)

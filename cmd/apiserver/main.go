@@ -15,7 +15,7 @@ import (
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 )
 
-// version is set by the linker in a release: -X main.version=v1.2.3. Other builds find out by themselves.
+// version is set by the linker in a release: -X main.version=v1.2.3. Other builds read it from the build information.
 var version string
 
 func main() {

@@ -21,7 +21,7 @@ import (
 )
 
 // serveMetrics serves what Prometheus reads, until the context ends, at a listener
-// of its own. Metrics name the instances: on the loopback interface nobody is
+// of its own. Metrics name the instances: on the loopback interface no client is
 // asked who reads them, and anywhere else they are served with TLS, to those who
 // may get /metrics in the global cluster.
 func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving *tls.Config, accepted *clientAuthorities, logger *slog.Logger) error {

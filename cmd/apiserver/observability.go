@@ -33,7 +33,7 @@ func registerMetrics(registerer prometheus.Registerer) {
 	registerer.MustRegister(buildversion.Metric(program, version))
 }
 
-// checkAuthn checks that the global cluster says who callers are: of nobody's token.
+// checkAuthn checks that the global cluster says who callers are: it reviews no user's token.
 func checkAuthn(kube kubernetes.Interface) func(context.Context) error {
 	return func(ctx context.Context) error {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "readiness-check-of-kairship"}}

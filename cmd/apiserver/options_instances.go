@@ -11,7 +11,7 @@ import (
 )
 
 // instanceOptions are the flags about how each instance is reached. They hold for
-// every instance by itself: none takes from another's share.
+// each instance separately: none takes from another's share.
 type instanceOptions struct {
 	qps             float32
 	burst           int

@@ -26,10 +26,10 @@ func roleBindings() *metav1.PartialObjectMetadata {
 }
 
 // flushOnRoleChanges forgets what is known of permissions whenever a binding
-// changes: when somebody changes it, and when its controller says in its status
+// changes: when a user changes it, and when its controller says in its status
 // that the global cluster's RBAC is as the binding wants it. Between the two,
-// what was true before may be learned once more; that is forgotten by itself in
-// seconds, as after a change of RBAC that no binding tells of.
+// what was true before may be learned once more; that is forgotten without a flush in
+// seconds, as after a change of RBAC without a change of a binding.
 func flushOnRoleChanges(ctx context.Context, inventory cache.Cache, flush func()) error {
 	informer, err := inventory.GetInformer(ctx, roleBindings())
 	if err != nil {

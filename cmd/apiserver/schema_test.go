@@ -6,7 +6,7 @@ import (
 	"github.com/kairship-io/kairship/graph/generated"
 )
 
-// emptySchema is the schema with nobody to resolve it, for what comes before.
+// emptySchema is the schema without resolvers, for what comes before.
 func emptySchema() graphql.ExecutableSchema {
 	return generated.NewExecutableSchema(generated.Config{})
 }

@@ -80,7 +80,7 @@ func (w walk) field(f *ast.Field, page int) share {
 	}
 }
 
-// one is a field by itself.
+// one is a single field.
 type one struct {
 	price Price
 	// items is how many objects, or values, it has on one object.

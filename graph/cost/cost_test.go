@@ -17,7 +17,7 @@ import (
 
 func kairship() *ast.Schema { return generated.NewExecutableSchema(generated.Config{}).Schema() }
 
-// A list that nobody has put a price on would be one that may be nested for free.
+// A list without a price would be one that may be nested for free.
 func TestEveryListHasAPrice(t *testing.T) {
 	for _, problem := range cost.Problems(kairship(), cost.Prices()) {
 		t.Errorf("%s: see prices.go", problem)
@@ -93,7 +93,7 @@ func TestBill(t *testing.T) {
 	}
 }
 
-// Each fragment spreads the next one twice: whoever writes them out never ends.
+// Each fragment spreads the next one twice: writing them out never ends.
 func TestBillOfFragmentsThatDouble(t *testing.T) {
 	schema := kairship()
 	var b strings.Builder

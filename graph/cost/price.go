@@ -71,7 +71,7 @@ func fieldOf(key string) field {
 	return field{object, name}
 }
 
-// Problems tells what is missing in the prices of a schema, and what is left over:
+// Problems returns what is missing in the prices of a schema, and what is left over:
 // every list that can be paged, every field of Query, Mutation and Subscription, and
 // every field with arguments has a price, and every price a field.
 func Problems(schema *ast.Schema, prices map[string]Price) []string {
@@ -124,7 +124,7 @@ func (p Price) items(f *ast.Field, args map[string]any) int {
 		return 1
 	}
 	if n, ok := wholeNumber(args["first"]); ok {
-		// Whoever asks for more is refused by the list itself, which says so better.
+		// The list itself refuses requests for more, with a better message.
 		return int(min(max(n, 0), page.MaxSize))
 	}
 	switch {

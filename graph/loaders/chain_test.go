@@ -17,7 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// What depends on an object is promised before anybody gets the object, so nobody
+// What depends on an object is promised before a caller gets the object, so no caller
 // ever asks for something that is not on its way.
 func TestThenRunsBeforeAnybodyGoesOn(t *testing.T) {
 	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) {

@@ -7,7 +7,7 @@
 // it is known beforehand what the fields of a page will ask for, it is
 // prefetched: the page's resolver looks at the selection, names all keys at
 // once, and the loaders' caches then hold the pending results. The wait remains
-// for what nobody foresaw.
+// for unforeseen cases.
 //
 // A set of loaders belongs to one operation. Nothing in it outlives the
 // operation or is seen by another, so a row that one user may see can't reach

@@ -55,7 +55,7 @@ func (l *loader[K, V]) resultOf(k K, rows map[K]V, err error) (V, error) {
 	return v, nil
 }
 
-// prefetch reads the keys that nobody has asked for yet, in one go, and returns
+// prefetch reads the keys that were not asked for yet, in one go, and returns
 // at once. When the rows are there it calls then, and only after that wakes
 // those who wait for them.
 func (l *loader[K, V]) prefetch(ctx context.Context, keys []K, then func(map[K]V)) {
@@ -105,7 +105,7 @@ type pending[K comparable, V any] struct {
 	thunks map[K]dataloader.Thunk[V]
 }
 
-// claim takes the keys that nobody has, and puts promises in their places.
+// claim takes the keys that no other caller has, and puts promises in their places.
 func (p *pending[K, V]) claim(keys []K, promise func(K) dataloader.Thunk[V]) []K {
 	p.mu.Lock()
 	defer p.mu.Unlock()

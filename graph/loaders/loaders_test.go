@@ -247,7 +247,7 @@ func TestLoadsAndPrefetchesAtOnce(t *testing.T) {
 			t.Errorf("asked for %s, got %v, %v", name, o, err)
 		}
 	})
-	// What was read ahead may still be on its way when nobody waits for it.
+	// What was read ahead may still be on its way when no caller waits for it.
 	source.mu.Lock()
 	defer source.mu.Unlock()
 	asked := map[string]int{}

@@ -13,7 +13,7 @@ import (
 )
 
 // pageSource keeps the questions about pages, and answers each part with a page
-// whose count tells which question it was.
+// whose count shows which question it was.
 type pageSource struct {
 	loaders.Source
 	mu    sync.Mutex

@@ -21,11 +21,11 @@ type Mutation struct {
 }
 
 // Everything that can be read. Reads come from the index (Clusterpedia), except
-// where a field says otherwise; `freshness` tells how old an answer is.
+// where a field says otherwise; `freshness` shows how old an answer is.
 type Query struct {
 }
 
-// What can be followed live. A subscription first tells what there is, one `ADDED` for
+// What can be followed live. A subscription first sends what exists, one `ADDED` for
 // each object; then `SYNCED`; then every change. Fold the events by the object's `id`,
 // and what you have is what the list with the same filter has.
 //

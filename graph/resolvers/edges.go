@@ -64,7 +64,7 @@ func (r *Resolver) status(ctx context.Context, w *workload.Workload) (*workload.
 	return orElse(ctx, s, err, unknown)
 }
 
-// viewerCan tells what the caller may do with an instance itself. One that they
+// viewerCan returns what the caller may do with an instance itself. One that they
 // may not see is asked about like any other, and permits nothing.
 func (r *Resolver) viewerCan(ctx context.Context, instanceName string) (*authz.ViewerCan, error) {
 	grant, _, err := r.Fleet.Access.Instance(ctx, instanceName)
@@ -75,7 +75,7 @@ func (r *Resolver) viewerCan(ctx context.Context, instanceName string) (*authz.V
 	return &can, nil
 }
 
-// viewerCanIn tells what the caller may do with objects in a namespace of an
+// viewerCanIn returns what the caller may do with objects in a namespace of an
 // instance, or with those that have none.
 func (r *Resolver) viewerCanIn(ctx context.Context, instanceName, namespace string) (*authz.ViewerCan, error) {
 	grant, _, err := r.Fleet.Access.Instance(ctx, instanceName)

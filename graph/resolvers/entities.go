@@ -27,7 +27,7 @@ const maxRepresentations = 1000
 
 // Entities implements generated.FederationResolver. All of a type are read
 // together, with what is selected on them; then each is found like the node of an
-// ID, by the same checks, so that one that is hidden is as null as one that is gone.
+// ID, by the same checks, so that one that is hidden is as null as one that no longer exists.
 func (r *Resolver) Entities(ctx context.Context, representations []any) ([]model.Entity, error) {
 	if len(representations) > maxRepresentations {
 		return nil, apierror.Invalid("representations", "Give at most %d representations at a time", maxRepresentations)
@@ -160,7 +160,7 @@ var publishedSDL = sync.OnceValue(func() string {
 	return sdl.Print(generated.NewExecutableSchema(generated.Config{}).Schema())
 })
 
-// Subgraph implements generated.FederationResolver. It tells what introspection
+// Subgraph implements generated.FederationResolver. It returns what introspection
 // tells, so it is switched off with it.
 func (r *Resolver) Subgraph(ctx context.Context) (model.Subgraph, error) {
 	if graphql.GetOperationContext(ctx).DisableIntrospection {

@@ -180,7 +180,7 @@ func TestEntitiesOfOneTypeNeedNothingOfAnother(t *testing.T) {
 }
 
 // Each representation has its own answer, at its place: one that is wrong costs
-// nobody else anything.
+// other callers nothing.
 func TestEntitiesAreAnsweredOneByOne(t *testing.T) {
 	r := &reader{}
 	resp := entitiesOf(t, fleetOf(t, r), `__typename ... on Instance { name }`,

@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 )
 
-// callersOnly are the root fields that tell of the caller alone, or of nothing but
+// callersOnly are the root fields that return data of the caller alone, or of nothing but
 // the schema. Any other one has to ask what the caller may see.
 var callersOnly = map[string]bool{"Query.viewer": true, "Query._service": true}
 
@@ -108,7 +108,7 @@ func TestEveryRootFieldIsGuarded(t *testing.T) {
 		for _, field := range root.Fields {
 			where := root.Name + "." + field.Name
 			if field.Name == "__schema" || field.Name == "__type" {
-				continue // They tell of the schema.
+				continue // They return the schema.
 			}
 			checked++
 			guard := field.Directives.ForName("guard")

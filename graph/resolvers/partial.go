@@ -15,9 +15,9 @@ import (
 // a field that is never null would travel up and take the whole answer with
 // it. So where something is merely away, the field tells the error in its own
 // place and answers with what is true without it: an empty list whose freshness
-// says that nothing was observed, a health that is unknown.
+// reports that nothing was observed, a health that is unknown.
 
-// away tells that an error is about something that does not answer now, and not
+// away reports whether an error is about something that does not answer now, and not
 // about the request.
 func away(err error) bool {
 	switch apierror.CodeOf(err) {

@@ -95,7 +95,7 @@ func (k keyed) byID(at string, value any) (nodeid.ID, error) {
 	return id, nil
 }
 
-// fits tells whether the ID of a workload is one of its kind.
+// fits reports whether the ID of a workload is one of its kind.
 func (k keyed) fits(id nodeid.ID) bool {
 	if id.Type != workload.TypeName {
 		return true

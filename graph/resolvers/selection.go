@@ -82,7 +82,7 @@ func (s selection) items() selection {
 	return selection{op: s.op, fields: append(nodes.fields, edges.fields...)}
 }
 
-// wantsCount tells that the number of all items is selected.
+// wantsCount reports whether the number of all items is selected.
 func wantsCount(ctx context.Context) bool { return selected(ctx).has("totalCount") }
 
 // itemDetail is how much of a connection's objects of any kind is selected.
@@ -140,7 +140,7 @@ func objectDetail(below ast.SelectionSet) index.Detail {
 	return index.Known
 }
 
-// selects tells whether a field that matches is in a selection, in whatever
+// selects reports whether a field that matches is in a selection, in whatever
 // fragment of it, and whether or not a directive takes it out.
 func selects(set ast.SelectionSet, match func(name string) bool) bool {
 	for _, one := range set {

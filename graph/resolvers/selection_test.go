@@ -41,7 +41,7 @@ func objects(n *workload.Needs)      { n.Objects = true }
 func wholeObjects(n *workload.Needs) { n.Objects, n.ObjectDetail = true, index.Whole }
 func pods(n *workload.Needs)         { n.Objects, n.Pods = true, true }
 
-// needsOf executes a query and tells what its lists of workloads said they need.
+// needsOf executes a query and returns what its lists of workloads said they need.
 func needsOf(t *testing.T, query, variables string) []workload.Needs {
 	t.Helper()
 	var needs []workload.Needs

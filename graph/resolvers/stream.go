@@ -54,7 +54,7 @@ func followed[T any](ctx context.Context, noun string, carried []changes.Field[T
 // looks are fields that depend on who looks at an object or when, or on another one.
 var looks = append([]string{"freshness", "viewerCan"}, references...)
 
-// reads tells whether a field may have changed although the object that it hangs on
+// reads reports whether a field may have changed although the object that it hangs on
 // carries nothing that did.
 func reads(path []string, carries bool) bool {
 	at := path[len(path)-1]
@@ -160,7 +160,7 @@ func StreamResponses() graphql.ResponseMiddleware {
 	}
 }
 
-// shownOf is what a response tells of an event's object, without what says when it
+// shownOf returns what a response shows of an event's object, without what says when it
 // was looked at; nil when it does not tell everything.
 func shownOf(op *graphql.OperationContext, root graphql.CollectedField, noun string, resp *graphql.Response) []byte {
 	if len(resp.Errors) > 0 {

@@ -109,7 +109,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	}
 }
 
-// fakeChange is a change that tells what it is asked to.
+// fakeChange is a change that answers what the test sets.
 type fakeChange struct {
 	remembers bool
 	tells     func([]byte) bool

@@ -12,7 +12,7 @@ import (
 type Severity int
 
 const (
-	// Safe changes are noticed by nobody who does not look for them.
+	// Safe changes are noticed only by clients that look for them.
 	Safe Severity = iota
 	// Dangerous changes leave every operation valid, and may give a client something
 	// that it does not expect: another default, one more value of an enum.

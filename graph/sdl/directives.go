@@ -21,7 +21,7 @@ var meanings = map[string]meaning{
 	"shareable":    {Safe, Breaking},       // Other subgraphs resolve the same field.
 	"tag":          {Dangerous, Dangerous}, // Contracts include and exclude by tags.
 	"inaccessible": {Breaking, Safe},       // It hides something from the supergraph's clients.
-	// The supergraph's router refuses whoever lacks what they ask for.
+	// The supergraph's router refuses users without the scopes of their query.
 	"authenticated":  {Breaking, Safe},
 	"requiresScopes": {Breaking, Safe},
 	"policy":         {Breaking, Safe},

@@ -1,4 +1,4 @@
-// Package sdl publishes the schema as one file, docs/schema.graphql, and tells which
+// Package sdl publishes the schema as one file, docs/schema.graphql, and reports which
 // of its changes break clients.
 //
 // What is compared is the published file with released.graphql, the schema that

@@ -46,7 +46,7 @@ func text(v *ast.Value) string {
 	return v.String()
 }
 
-// promises tells whether one type gives everything that the other promises: it is
+// promises reports whether one type gives everything that the other promises: it is
 // the same, or says at more places that there is no null.
 func promises(one, other *ast.Type) bool {
 	switch {

@@ -67,7 +67,7 @@ func printed(b *strings.Builder, doc *ast.SchemaDocument) {
 	formatter.NewFormatter(b, formatter.WithIndent("  ")).FormatSchemaDocument(doc)
 }
 
-// plumbing tells what a subgraph has for its router alone, by its name. What begins
+// plumbing returns what a subgraph has for its router alone, by its name. What begins
 // with two underscores is GraphQL's own.
 func plumbing(name string) bool { return strings.HasPrefix(name, "_") }
 

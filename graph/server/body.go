@@ -8,7 +8,7 @@ import (
 // bodyTimeout is how long a client may take to send its body.
 const bodyTimeout = 10 * time.Second
 
-// boundBody gives a client so long to send its body, whether anybody reads it or
+// boundBody gives a client so long to send its body, whether the handler reads it or
 // not: http.Server itself reads what a handler left of it, for as long as it takes,
 // and neither answers nor stops before.
 func boundBody(w http.ResponseWriter, r *http.Request) {

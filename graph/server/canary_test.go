@@ -13,7 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// canary stands for a secret that somebody put into the wrong place. It has characters
+// canary stands for a secret that a user put into the wrong place. It has characters
 // that no name has, as tokens and passwords do.
 const canary = "canary-hunter2.s3cr3t"
 
@@ -183,7 +183,7 @@ func TestLogNamesFieldsAsTheSchemaDoes(t *testing.T) {
 }
 
 // TestNamesStay keeps errors useful: what a field, an argument or a type is called is
-// no secret, and errors without it help nobody.
+// no secret, and errors without it do not help.
 func TestNamesStay(t *testing.T) {
 	s := start(t, nil, nil)
 	for document, says := range map[string][]string{

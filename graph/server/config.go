@@ -39,9 +39,9 @@ const (
 type Config struct {
 	// Schema is the executable schema. Required.
 	Schema graphql.ExecutableSchema
-	// Authenticator tells who sends a request to /graphql. Required.
+	// Authenticator identifies who sends a request to /graphql. Required.
 	Authenticator authz.Authenticator
-	// Authorizer tells whether that user is served. Required.
+	// Authorizer reports whether that user is served. Required.
 	Authorizer authz.Authorizer
 	// RequestScope returns a context that carries what lives as long as one
 	// operation, for example its dataloaders. It sees the user (authz.UserFrom).
@@ -114,7 +114,7 @@ type Config struct {
 	// SlowOperation is from when on a query or mutation gets a line of its own in the
 	// log, with the operation's shape and no value in it; zero for never.
 	SlowOperation time.Duration
-	// OperationCost returns what that line says of what the operation cost. It sees the
+	// OperationCost returns what that line reports about what the operation cost. It sees the
 	// context of RequestScope.
 	OperationCost func(context.Context) []slog.Attr
 	// TraceDocuments has spans hold the operation's shape, without values.
@@ -131,7 +131,7 @@ type Config struct {
 	// Logger gets one line per operation, which is the audit line where the caller is
 	// known, and one per failure whose cause callers do not see. nil means slog.Default().
 	Logger *slog.Logger
-	// InstanceExists tells whether there is an instance of a name, for the audit
+	// InstanceExists reports whether there is an instance of a name, for the audit
 	// lines; see audit.Log. nil means that there is none.
 	InstanceExists func(ctx context.Context, name string) bool
 	// Now is the clock; nil means time.Now.

@@ -9,7 +9,7 @@ import (
 // crew sends the events of subscriptions that have some. A change that a thousand
 // subscribers are told would have a thousand goroutines begin, each with a stack that
 // grows by the way: a few that take turns cost half of that. A client that does not
-// read holds whoever sends to it, but nobody else for long: those that are held are
+// read blocks senders, but no other callers for long: those that are blocked are
 // not counted, and others take their place.
 type crew struct {
 	mu      sync.Mutex

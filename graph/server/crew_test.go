@@ -11,7 +11,7 @@ type job func()
 
 func (j job) work() { j() }
 
-// TestCrew: those who are held hold nobody else, and are few otherwise.
+// TestCrew: blocked callers block no others, and are few otherwise.
 func TestCrew(t *testing.T) {
 	c := newCrew()
 	release := make(chan struct{})

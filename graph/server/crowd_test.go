@@ -20,7 +20,7 @@ func (crowd) Authenticate(context.Context, authz.Credentials) (authz.User, error
 	return authz.User{}, err
 }
 
-// TestWhoHasNoPlaceIsToldWhenToCome: nothing is said against a token that nobody has
+// TestWhoHasNoPlaceIsToldWhenToCome: nothing is said against a token that was not
 // looked at, so it is not challenged.
 func TestWhoHasNoPlaceIsToldWhenToCome(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) { c.Authenticator = crowd{} })

@@ -13,10 +13,10 @@ import (
 // costs. So a stream takes its connection over once its headers are sent. HTTP/2
 // carries many streams on one connection, which can't be taken over.
 
-// maxUnasked is how much a client may send behind its request, which nobody reads.
+// maxUnasked is how much a client may send behind its request, which is not read.
 const maxUnasked = 4 << 10
 
-// detaches tells that the connection of a request can be taken over.
+// detaches reports whether the connection of a request can be taken over.
 func detaches(r *http.Request) bool { return r.ProtoMajor == 1 && r.ProtoMinor >= 1 }
 
 // detach takes the connection over, and lets the handler return; false where that is

@@ -34,6 +34,6 @@
 //
 // An idle connection costs what has to be there: one goroutine with a small stack that
 // finds out when the client goes, no buffers and no tickers; a subscription on it has
-// no goroutine where its resolver lets the transport drive it (stream.Driver). Whoever
+// no goroutine where its resolver lets the transport drive it (stream.Driver). A change that
 // adds to that adds it ten thousand times.
 package server

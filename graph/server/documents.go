@@ -11,7 +11,7 @@ import (
 
 // Parsed documents are kept, because clients send the same few texts again and
 // again. A document takes up to a hundred times as much memory as its text, so the
-// texts are bounded together, and a long one is parsed each time: whoever sends
+// texts are bounded together, and a long one is parsed each time: a client that sends
 // different ones all day must not fill the memory with them.
 const (
 	cachedDocuments      = 1000

@@ -41,7 +41,7 @@ const (
 	reasonFailed  = "FAILED"
 )
 
-// endingOf tells why a stream's context ended.
+// endingOf returns why a stream's context ended.
 func endingOf(ctx context.Context) *endError {
 	cause := context.Cause(ctx)
 	if e, ok := errors.AsType[*endError](cause); ok {

@@ -18,7 +18,7 @@ import (
 //
 //	three    sends what is missing of three events, and is over
 //	forever  sends the first event, and no other
-//	flood    sends events of 64 KiB for as long as somebody takes them
+//	flood    sends events of 64 KiB for as long as the client takes them
 //	pushed   sends what the test pushes
 //	fails    sends an event, and then finds that it cannot go on
 //	panics   fails badly when it is subscribed to

@@ -85,7 +85,7 @@ func tooMuch(format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, err: apierror.New(apierror.CodeQueryTooComplex, format, args...)}
 }
 
-// allUTF8 tells that the values of a query string are text.
+// allUTF8 reports whether the values of a query string are text.
 func allUTF8(values url.Values) bool {
 	for _, list := range values {
 		for _, text := range list {

@@ -22,7 +22,7 @@ const (
 	matchExact
 )
 
-// preference is what an Accept header says of one media type.
+// preference is what an Accept header states about one media type.
 type preference struct { //nolint:recvcheck // It is compared as a value and filled as a pointer.
 	match   int
 	quality float64
@@ -72,14 +72,14 @@ func negotiate(r *http.Request) (string, bool) {
 	}
 }
 
-// eventsWanted says whether a client takes server-sent events.
+// eventsWanted reports whether a client takes server-sent events.
 type eventsWanted struct {
 	// accepted: it names them. preferred: it would rather have them than JSON, also
 	// for an operation with one response.
 	accepted, preferred bool
 }
 
-// negotiateEvents tells whether the response may be a stream of server-sent events.
+// negotiateEvents reports whether the response may be a stream of server-sent events.
 // A client has to name them: one that accepts anything expects a response that ends.
 func negotiateEvents(r *http.Request) eventsWanted {
 	var events, other preference

@@ -130,7 +130,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	}
 	entered.Settle(billOf(opCtx).Cost)
 	entered.Leave() // It lasts, and is counted among the subscriptions.
-	o.settle()      // It can be resumed elsewhere, so nobody waits for its end.
+	o.settle()      // It can be resumed elsewhere, so no client waits for its end.
 	req.noteStream()
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
@@ -149,14 +149,14 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	})
 }
 
-// ends tells that the whole connection ends for the reason for which an operation
+// ends reports whether the whole connection ends for the reason for which an operation
 // did: its close code says so, and after an error clients would not connect again.
 func (c *socket) ends(out outcome) bool {
 	lapse, ok := errors.AsType[*authz.LapseError](out.cause)
 	return ok && lapse.Caller
 }
 
-// settle says that the connection need not wait for the operation, at most once.
+// settle reports that the connection need not wait for the operation, at most once.
 func (o *operation) settle() { o.settled.Do(func() { o.socket.settle(-1) }) }
 
 // single answers a query or a mutation.
@@ -181,7 +181,7 @@ func (c *socket) forget(o *operation) {
 	}
 }
 
-// wanted tells whether the client still waits for results.
+// wanted reports whether the client still waits for results.
 func (o *operation) wanted() bool {
 	o.socket.mu.Lock()
 	defer o.socket.mu.Unlock()
@@ -214,7 +214,7 @@ func (o *operation) fail(errs gqlerror.List) {
 	_ = o.socket.write(b.Bytes()) // Who can't be written to is let go by write.
 }
 
-// complete says that there is nothing more to come.
+// complete reports that there is nothing more to come.
 func (o *operation) complete() {
 	if o.wanted() {
 		o.over()

@@ -62,7 +62,7 @@ func (o *origins) handler(next http.Handler) http.Handler {
 	return o.cors.Handler(next)
 }
 
-// permits tells that no page sends the request, or one of an origin that may.
+// permits reports whether no page sends the request, or one of an origin that may.
 func (o *origins) permits(r *http.Request) bool {
 	return sameOrigin(r) || slices.Contains(o.allowed, strings.ToLower(r.Header.Get("Origin")))
 }
@@ -77,7 +77,7 @@ func (o *origins) mayStream(r *http.Request) bool {
 // browser has asked whether it may, and that clients send for this reason.
 var preflightHeaders = []string{"Authorization", "Apollo-Require-Preflight", "X-Apollo-Operation-Name", "GraphQL-Require-Preflight", "Kairship-Consistency-Token", PlanHeader}
 
-// simple tells that a page of any origin may have sent the request without being
+// simple reports whether a page of any origin may have sent the request without being
 // asked: a link, a form or an image.
 func simple(r *http.Request) bool {
 	if slices.ContainsFunc(preflightHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
@@ -91,7 +91,7 @@ func simple(r *http.Request) bool {
 }
 
 // errSimple refuses what might be sent by any page with the certificate or the
-// cookie that the browser adds by itself.
+// cookie that the browser adds automatically.
 func errSimple() *apierror.Error {
 	return apierror.New(apierror.CodeForbidden,
 		"a page of any site may send such a request without asking: send it as a POST with Content-Type: application/json, or with the header Apollo-Require-Preflight: 1")

@@ -23,7 +23,7 @@ const (
 	evil    = "https://evil.example.com"
 )
 
-// anybody knows every caller, as the certificate does that a browser sends by itself
+// anyCaller accepts every caller, as the certificate does that a browser sends automatically
 // whatever the page.
 type anybody struct{ fakeAuth }
 

@@ -25,7 +25,7 @@ func refuse(status int, argument, format string, args ...any) *refusal {
 	return &refusal{status: status, err: apierror.Invalid(argument, format, args...)}
 }
 
-// isJSON tells whether the body declares itself JSON in UTF-8, the only encoding that JSON has.
+// isJSON reports whether the body declares itself JSON in UTF-8, the only encoding that JSON has.
 func isJSON(header http.Header) bool {
 	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil || mediaType != mediaJSON {

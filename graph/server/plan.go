@@ -14,7 +14,7 @@ import (
 const PlanHeader = "Kairship-Query-Plan"
 
 // planExtension asks for the same in the extensions of a request, when it is true:
-// over a WebSocket, each operation by itself.
+// over a WebSocket, each operation separately.
 const planExtension = "queryPlan"
 
 // Plan is extensions.plan: what an operation cost.
@@ -59,7 +59,7 @@ type PlanCache struct {
 }
 
 // PlanOf returns the extension plan where the operation of the context asks for it;
-// nil elsewhere. Every user may: it tells of nothing but their own operation.
+// nil elsewhere. Every user may: it shows nothing but their own operation.
 func PlanOf(ctx context.Context) map[string]any {
 	if !graphql.HasOperationContext(ctx) {
 		return nil

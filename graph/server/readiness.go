@@ -55,7 +55,7 @@ type readinessReport struct {
 
 type readiness struct {
 	checks []Check
-	// draining tells that the process is about to stop.
+	// draining reports whether the process is about to stop.
 	draining func() bool
 	logger   *slog.Logger
 	now      func() time.Time
@@ -137,7 +137,7 @@ func (h *readiness) logChange(ctx context.Context, c Check, err error) {
 	h.failed[c.Name] = err != nil
 }
 
-// causeText is what the log says of an error: the text for a person and, behind it, the cause that callers never see.
+// causeText is what the log contains about an error: the text for a person and, behind it, the cause that callers never see.
 func causeText(err error) string {
 	if e, ok := errors.AsType[*apierror.Error](err); ok && e.Cause != nil {
 		return e.Error() + ": " + e.Cause.Error()

@@ -62,7 +62,7 @@ func punctuation(text string) bool {
 	return len(text) <= 3 && strings.Trim(text, "{}()[]:=!|&$@.,#;?^%*+/<>~`'-") == ""
 }
 
-// withoutSecrets takes the names of inputs out of a path that nobody would give an
+// withoutSecrets takes the names of inputs out of a path that should not be given an
 // input: what is in their place may be anything.
 func withoutSecrets(path string) string {
 	if len(path) <= maxQuoted*4 && argumentPath.MatchString(path) {

@@ -38,12 +38,12 @@ type request struct {
 	operationType string
 	codes         map[apierror.Code]int
 	logged        map[failure]bool
-	// taken is set when somebody else writes the line at the end.
+	// taken is set when another goroutine writes the line at the end.
 	taken bool
 	// via and connection are set by noteVia, stream by noteStream.
 	via, connection string
 	stream          *audit.Stream
-	// definition is what was asked for; executed tells that it was begun, and hasData
+	// definition is what was asked for; executed reports that it was begun, and hasData
 	// that something came of it.
 	definition        *ast.OperationDefinition
 	executed, hasData bool
@@ -59,7 +59,7 @@ type journal struct {
 	// metrics count operations; nil for none.
 	metrics *operationMetrics
 	// slow is from when on an operation gets a line of its own; zero for never. cost is
-	// what the line says of what it cost.
+	// what the line reports about what it cost.
 	slow time.Duration
 	cost func(context.Context) []slog.Attr
 	// documents has spans hold the shape of what is asked for.
@@ -96,7 +96,7 @@ func newRequest(traceID, from string) *request {
 	return &request{traceID: traceID, from: from, codes: map[apierror.Code]int{}, logged: map[failure]bool{}}
 }
 
-// failed tells whether the response has an error by now.
+// failed reports whether the response has an error by now.
 func (r *request) failed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -125,7 +125,7 @@ func (r *request) noteVia(via, connection string) {
 	r.via, r.connection = "graphql-"+via, connection
 }
 
-// noteStream says that the request is a subscription.
+// noteStream reports that the request is a subscription.
 func (r *request) noteStream() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -205,7 +205,7 @@ func (r *request) operationName() string {
 // maxFailureLines is how many different causes of one request are logged.
 const maxFailureLines = 20
 
-// note counts an error of the response, and tells whether its cause is new to the log.
+// note counts an error of the response, and reports whether its cause is new to the log.
 func (r *request) note(f failure) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,7 +219,7 @@ func (r *request) note(f failure) bool {
 
 // log writes the one line that every request gets: the audit line where it is
 // known who sent it. It holds no variables, no arguments and no error texts: any
-// of them may be a secret that somebody put into the wrong place.
+// of them may be a secret that a user put into the wrong place.
 func (r *request) log(ctx context.Context, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,11 +33,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.secured.
 // as before.
 func (h *Handler) Stopping() { h.streams.stopping.Store(true) }
 
-// IsStopping tells that the process is about to stop.
+// IsStopping reports whether the process is about to stop.
 func (h *Handler) IsStopping() bool { return h.streams.isStopping() }
 
 // Drain ends all subscriptions and WebSockets and tells their clients to connect
-// again, elsewhere; /readyz fails from now on. It returns once they are gone, or
+// again, elsewhere; /readyz fails from now on. It returns once they have ended, or
 // with the context's error after it has cut off those that were left. http.Server
 // knows nothing of WebSockets, so call it beside Shutdown.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
@@ -68,7 +68,7 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// healthz says that the process serves HTTP, and nothing about what it needs: a
+// healthz reports that the process serves HTTP, and nothing about what it needs: a
 // restart mends the first, and never the second.
 func healthz(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -43,7 +43,7 @@ const (
 //
 //   - a token in the address would be written into every log on the way and into
 //     the browser's history, and a ticket that is good once would be spent when
-//     EventSource connects again by itself;
+//     EventSource connects again automatically;
 //   - the cookie holds the token, not the user, so that it ends with the token, and
 //     works at every replica without any memory of it;
 //   - it is taken for GET requests of this origin that accept server-sent events,
@@ -147,7 +147,7 @@ func emptyCookie(r *http.Request) *http.Cookie {
 	return cookie
 }
 
-// ownPage tells that no page of another site sends the request. What browsers
+// ownPage reports whether no page of another site sends the request. What browsers
 // too old to say send is decided by the cookie's SameSite alone.
 func ownPage(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
@@ -177,7 +177,7 @@ func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if credentials.Token() == "" || e.session.keys == nil {
-		// A client certificate comes with every request of the browser by itself.
+		// A client certificate comes with every request of the browser automatically.
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}

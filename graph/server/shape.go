@@ -6,7 +6,7 @@ import (
 	"github.com/kairship-io/kairship/graph/cost"
 )
 
-// Bounds of a document that are nobody's to set: beyond them it is no request of
+// Bounds of a document that cannot be configured: beyond them it is no request of
 // a person or of a program that one wrote.
 const (
 	// maxComparisons is how many pairs of fields of one name may be selected in one

@@ -103,7 +103,7 @@ type counting struct {
 	// executed is how often each field of Query was resolved.
 	executed *counter
 	// gate, where not nil, holds `scope` until it is closed or the request ends; entered
-	// says that it is held.
+	// reports that it is held.
 	gate, entered chan struct{}
 	// during is called while `scope` is resolved, between two looks at the permissions.
 	during func()

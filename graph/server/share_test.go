@@ -91,7 +91,7 @@ func TestSharedAnswers(t *testing.T) {
 	}
 }
 
-// TestNotListedIsNotShared: what nobody allowed is executed for each request.
+// TestNotListedIsNotShared: what was not allowed is executed for each request.
 func TestNotListedIsNotShared(t *testing.T) {
 	s := startSharing(t, nil)
 	for _, person := range []string{"alice", "anna"} {
@@ -116,7 +116,7 @@ func TestNoCacheRenews(t *testing.T) {
 	}
 }
 
-// TestMutationsForget: whoever asks after a mutation sees what it did.
+// TestMutationsForget: a query after a mutation sees what it did.
 func TestMutationsForget(t *testing.T) {
 	for _, mutation := range []string{"mutation{touch}", `mutation{change(name:"boom"){token}}`} {
 		s := startSharing(t, nil)

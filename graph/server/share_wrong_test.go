@@ -174,7 +174,7 @@ func TestGrantsChangeDuringExecution(t *testing.T) {
 	}
 }
 
-// TestRulesThatCannotBeListed: where users can't be compared, nobody shares.
+// TestRulesThatCannotBeListed: where users can't be compared, no users share.
 func TestRulesThatCannotBeListed(t *testing.T) {
 	s := startSharing(t, func(c *counting, _ *server.Config) { c.grants.incomplete = true })
 	s.ask(t, "alice", "{hello}", nil)
@@ -210,7 +210,7 @@ func TestCanceledFirstRequest(t *testing.T) {
 	}
 }
 
-// TestWaitingEndsWithTheRequest: who goes away does not wait on, and disturbs nobody.
+// TestWaitingEndsWithTheRequest: who goes away does not wait on, and disturbs no one else.
 func TestWaitingEndsWithTheRequest(t *testing.T) {
 	s := startSharing(t, gated)
 	first := s.inFlight(t.Context(), t, "alice")
@@ -248,7 +248,7 @@ func TestMutationDuringExecution(t *testing.T) {
 	}
 }
 
-// TestLongExecution: nobody joins an execution that began more than a second ago, which
+// TestLongExecution: no request joins an execution that began more than a second ago, which
 // may hang, and its answer does not replace that of a later one.
 func TestLongExecution(t *testing.T) {
 	s := startSharing(t, gated)

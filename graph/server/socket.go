@@ -44,10 +44,10 @@ type socket struct {
 	conn       *websocket.Conn
 	acked      bool
 	operations map[string]*operation
-	// finite are the operations under way that end by themselves.
+	// finite are the operations under way that end without the client.
 	finite   int
 	draining bool
-	// closing is set once a close frame was sent, or there is nobody to send it to.
+	// closing is set once a close frame was sent, or the client went away.
 	closing bool
 	closed  closeNote
 	served  int
@@ -98,7 +98,7 @@ func (c *socket) serve() {
 			return
 		}
 		if c.isClosing() {
-			continue // Whoever was told to go says no more that counts.
+			continue // What a client sends after it was told to go does not count.
 		}
 		c.heard()
 		if kind != websocket.TextMessage {
@@ -249,7 +249,7 @@ func (c *socket) drain() {
 	c.settle(0)
 }
 
-// settle changes the number of operations that end by themselves; with the last of
+// settle changes the number of operations that end without the client; with the last of
 // them a connection ends that is being drained.
 func (c *socket) settle(by int) {
 	c.mu.Lock()
@@ -330,7 +330,7 @@ func (c *socket) initialise(payload []byte) {
 	case token != "" && c.credentials.Empty():
 		c.credentials = own
 	case token != "" && !c.credentials.Same(own):
-		// One of them would be ignored, and the client would be somebody else than it thinks.
+		// One of them would be ignored, and the client would be another user than it expects.
 		c.shut(closeBadRequest, "INVALID: connection_init has other credentials than the request", errProtocol)
 		return
 	}
@@ -366,7 +366,7 @@ func (c *socket) refuseIdentity(err error) {
 	case apierror.CodeForbidden:
 		c.shut(closeForbidden, text, errProtocol)
 	default:
-		// Nobody could say: that is nothing against the client.
+		// The check failed: that is nothing against the client.
 		c.shut(websocket.CloseTryAgainLater, text, errProtocol)
 	}
 }

@@ -152,7 +152,7 @@ func TestWebSocketOperations(t *testing.T) {
 	c.send(t, `{"type":"ping","payload":{"a":1}}`)
 	c.want(t, `{"type":"pong","payload":{"a":1}}`)
 	c.send(t, `{"type":"pong"}`)
-	// What nobody waits for any longer stops, and nothing more is heard of it.
+	// What no caller waits for any longer stops, and nothing more is heard of it.
 	c.subscribe(t, "7", `subscription { events(topic: "forever") { n } }`)
 	c.want(t, `{"type":"next","id":"7","payload":{"data":{"events":{"n":1}}}}`)
 	c.send(t, `{"type":"complete","id":"7"}`)

@@ -39,7 +39,7 @@ func beginHTTP(r *http.Request, route string, newTraceID func() string, known au
 }
 
 // endHTTP ends the span of a request with the status of its answer. What goes on
-// for long ends it when the answer begins: nobody sees a span before its end.
+// for long ends it when the answer begins: a span is not visible before its end.
 func endHTTP(span tracing.Span, status int) {
 	span.Number(tracing.Status, status)
 	if status >= http.StatusInternalServerError {

@@ -118,7 +118,7 @@ func (s *eventStream) over(result outcome) {
 	s.finish()
 }
 
-// retryAfterSeconds is when somebody who has too much open may try again.
+// retryAfterSeconds is when a user who has too much open may try again.
 const retryAfterSeconds = 5
 
 // writeEvents sends a single result as server-sent events.

@@ -21,7 +21,7 @@ import (
 const foreverDocument = `subscription Forever { events(topic: "forever") { n cursor } }`
 
 // TestDrain tells the clients of both transports to connect again, waits for the
-// query that is under way, and lets nobody in meanwhile.
+// query that is under way, and lets no other in meanwhile.
 func TestDrain(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) { c.RequestTimeout = 2 * time.Second })
 	events := s.open(t, call{body: operation(t, foreverDocument, nil)})
@@ -66,7 +66,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestDrainIsBounded cuts off whoever does not go.
+// TestDrainIsBounded cuts off clients that do not go.
 func TestDrainIsBounded(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) { c.RequestTimeout = time.Minute })
 	c := s.known(t)
@@ -102,7 +102,7 @@ func TestSilentClientsAreLetGo(t *testing.T) {
 	silent.subscribe(t, "1", foreverDocument)
 	waitFor(t, "the subscription", func() bool { return s.feed.begun.Load() == 1 })
 
-	// As many pings as take longer than anybody may be silent.
+	// As many pings as take longer than a client may be silent.
 	const most = 60
 	alive := s.known(t)
 	pinged := 0
@@ -117,7 +117,7 @@ func TestSilentClientsAreLetGo(t *testing.T) {
 	if timeout, ok := errors.AsType[net.Error](err); !ok || !timeout.Timeout() || pinged < most {
 		t.Errorf("%d pings, then %v: a client that answers stays", pinged, err)
 	}
-	// Nobody reads, so nobody answers pings.
+	// The client does not read, so it does not answer pings.
 	waitFor(t, "the client to be let go", func() bool { return s.feed.running.Load() == 0 })
 }
 

@@ -199,7 +199,7 @@ func TestOneReviewForAllStreams(t *testing.T) {
 	}
 }
 
-// TestNoEventWithoutConfirmation: while nobody can say whether a stream may go on,
+// TestNoEventWithoutConfirmation: while it cannot be confirmed whether a stream may go on,
 // it waits, and then goes on where it stood.
 func TestNoEventWithoutConfirmation(t *testing.T) {
 	s, g := watched(t, func(sentry *authz.Sentry) { sentry.HoldAfter, sentry.GiveUpAfter = 100*time.Millisecond, time.Hour })

@@ -95,13 +95,13 @@ func (l *StreamLimits) setDefaults() {
 
 // life is how long one connection may last.
 func (l *StreamLimits) life() time.Duration {
-	return l.MaxLife - rand.N(l.MaxLife/lifeSpread+1) //nolint:gosec // Nobody gains from guessing it.
+	return l.MaxLife - rand.N(l.MaxLife/lifeSpread+1) //nolint:gosec // Guessing it gains nothing.
 }
 
 // reconnect is the pause that one client makes: clients that lost their server
 // together must not come back together.
 func (l *StreamLimits) reconnect() time.Duration {
-	return l.ReconnectAfter/2 + rand.N(l.ReconnectAfter+1) //nolint:gosec // Nobody gains from guessing it.
+	return l.ReconnectAfter/2 + rand.N(l.ReconnectAfter+1) //nolint:gosec // Guessing it gains nothing.
 }
 
 // streams is what the transports of subscriptions have in common: who has how
@@ -124,7 +124,7 @@ type streams struct {
 	stopping atomic.Bool
 }
 
-// usage counts what somebody has open.
+// usage counts what a user has open.
 type usage struct {
 	connections, subscriptions int
 }
@@ -226,7 +226,7 @@ func (s *streams) take(user string, q streamLimit) (func(), *apierror.Error) {
 
 func (s *streams) isStopping() bool { return s.stopping.Load() }
 
-// drain ends all connections, a few at a time, and waits until they are gone;
+// drain ends all connections, a few at a time, and waits until they have ended;
 // those that are not gone when the context ends are cut off.
 func (s *streams) drain(ctx context.Context) error {
 	s.stopping.Store(true)

@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// maxRequestErrors is how many errors a document gets at once. Nobody mends
+// maxRequestErrors is how many errors a document gets at once. No user mends
 // more, and a document of errors alone would have thousands.
 const maxRequestErrors = 10
 
@@ -156,7 +156,7 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, e
 	}
 }
 
-// distinct drops repeated errors: gqlparser checks a fragment by itself and once more where it is used.
+// distinct drops repeated errors: gqlparser checks a fragment alone and once more where it is used.
 func distinct(errs gqlerror.List) gqlerror.List {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(errs, func(err *gqlerror.Error) bool {

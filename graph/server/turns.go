@@ -29,7 +29,7 @@ type running struct {
 	stop      []func()
 	responses graphql.ResponseHandler
 	ids       eventIDs
-	// choice stands for what is selected; empty where what it is told is nobody else's.
+	// choice stands for what is selected; empty where what it is told is no other user's.
 	choice choice
 	out    outcome
 	over   func(outcome)
@@ -75,7 +75,7 @@ func (r *running) Drive(_ context.Context, t changes.Turns) { r.turns = t }
 // Untold implements stream.Driver.
 func (r *running) Untold() { r.untold = true }
 
-// work sends what there is to send, and rests until there is more.
+// work sends what is pending, and rests until there is more.
 func (r *running) work() {
 	defer func() {
 		if v := recover(); v != nil && !r.ended {
@@ -164,7 +164,7 @@ func (r *running) resolve() (*graphql.Response, string) {
 	return resp, r.ids.of(resp.Data)
 }
 
-// shared is a result that others are told too, but for the cursor. Whoever is first
+// shared is a result that others are told too, but for the cursor. The first caller
 // has it made, without their user and with nothing to read: what needs either fails,
 // and is no result of which everybody is told the same.
 func (r *running) shared(same changes.Same) (*graphql.Response, string) {
@@ -194,7 +194,7 @@ func (r *running) shared(same changes.Same) (*graphql.Response, string) {
 	return r.resolve()
 }
 
-// end ends the subscription. It is called once, by whoever works.
+// end ends the subscription. It is called once, by the goroutine that works.
 func (r *running) end(end *endError) {
 	r.ended, r.out.endError = true, end
 	r.conclude()

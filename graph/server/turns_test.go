@@ -143,7 +143,7 @@ func TestTellsManyTheSame(t *testing.T) {
 			second := s.known(t)
 			second.subscribe(t, "1", `subscription { events(topic: "driven") `+tt.second+` }`)
 			waitFor(t, "the second to be there", func() bool { return s.feed.running.Load() == 2 })
-			s.feed.driven.tell(numbered("unreadable")) // It is told to nobody.
+			s.feed.driven.tell(numbered("unreadable")) // It is not sent.
 			// One after the other: two that are told at once may both be the first.
 			seven := numbered("7")
 			s.feed.driven.tell(seven, 0)
@@ -191,7 +191,7 @@ func TestVariablesTellResultsApart(t *testing.T) {
 	}
 }
 
-// TestTurnsOverHTTP2: many streams share a connection, which nobody takes over.
+// TestTurnsOverHTTP2: many streams share a connection, which is not taken over.
 func TestTurnsOverHTTP2(t *testing.T) {
 	s := start(t, nil, nil)
 	secure := httptest.NewUnstartedServer(s.handler)

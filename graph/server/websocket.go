@@ -56,7 +56,7 @@ const (
 // writeBuffers are shared by all sockets: one that is silent has none.
 var writeBuffers = &sync.Pool{}
 
-// isUpgrade tells that a request wants to become a WebSocket. What offers other
+// isUpgrade reports whether a request wants to become a WebSocket. What offers other
 // protocols, as many clients offer HTTP/2, is answered as if it did not.
 func isUpgrade(r *http.Request) bool {
 	return r.Method == http.MethodGet && slices.ContainsFunc(r.Header.Values("Upgrade"), func(offered string) bool {
@@ -64,7 +64,7 @@ func isUpgrade(r *http.Request) bool {
 	})
 }
 
-// sameOrigin tells that a request does not say that a page of another site sends it.
+// sameOrigin reports whether a request does not say that a page of another site sends it.
 func sameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

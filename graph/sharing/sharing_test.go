@@ -78,7 +78,7 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestNothingOfTheCallerIsShared names what must not be shared, whoever edits the lists.
+// TestNothingOfTheCallerIsShared names what must not be shared, regardless of edits of the lists.
 func TestNothingOfTheCallerIsShared(t *testing.T) {
 	for name, fields := range sharing.Shared {
 		for f := range strings.FieldsSeq(fields) {

@@ -30,7 +30,7 @@ func End(ctx context.Context, err error) {
 // Driver is a transport that reads a stream in turns, without a goroutine that waits.
 type Driver interface {
 	changes.Driver
-	// Untold says that the event that is being read is not to be sent.
+	// Untold reports that the event that is being read is not to be sent.
 	Untold()
 }
 

@@ -1,4 +1,4 @@
-// Package buildversion tells which build a program of Kairship is.
+// Package buildversion describes which build a program of Kairship is.
 package buildversion
 
 import "runtime/debug"

@@ -94,7 +94,7 @@ func CheckAddress(address string) error {
 	return nil
 }
 
-// Loopback says whether a host is this machine's own loopback interface.
+// Loopback reports whether a host is this machine's own loopback interface.
 func Loopback(host string) bool {
 	if host == "localhost" {
 		return true

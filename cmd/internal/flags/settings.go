@@ -79,7 +79,7 @@ func (s *Settings) Values() map[string]string {
 	return values
 }
 
-// Given says of all settings that are not defaults where they were written.
+// Given lists of all settings that are not defaults where they were written.
 func (s *Settings) Given() map[string]string {
 	places := map[string]string{}
 	for _, setting := range s.list {

@@ -28,7 +28,7 @@ import (
 )
 
 // DefaultSampleRatio is how many of the traces that begin here are kept when
-// nobody says otherwise.
+// nothing else is configured.
 const DefaultSampleRatio = 0.05
 
 const (
@@ -75,7 +75,7 @@ func environment(name string) string {
 	return cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_TRACES_"+name), os.Getenv("OTEL_EXPORTER_OTLP_"+name))
 }
 
-// on tells whether there is somebody to send traces to.
+// on reports whether there is a receiver of traces.
 func (o *Options) on() bool {
 	if strings.EqualFold(os.Getenv("OTEL_SDK_DISABLED"), "true") || os.Getenv("OTEL_TRACES_EXPORTER") == "none" {
 		return false
@@ -97,7 +97,7 @@ func (o *Options) Setup(ctx context.Context, program, version string, logger *sl
 		return nil, fmt.Errorf("--tracing-endpoint: %w", err)
 	}
 	// Later ones go before: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say who
-	// this is, where somebody says it.
+	// this is, where it is configured.
 	host, _ := os.Hostname() // Without a name nothing tells replicas apart.
 	described, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", program), attribute.String("service.version", version), attribute.String("service.instance.id", host)),

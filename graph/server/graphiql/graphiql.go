@@ -166,7 +166,7 @@ func (f file) write(w http.ResponseWriter, r *http.Request) {
 	io.Copy(w, plain) //nolint:errcheck,gosec // The browser went away.
 }
 
-// acceptsGzip reads the header as every browser and tool writes it; whoever
+// acceptsGzip reads the header as every browser and tool writes it; a client that
 // forbids gzip by a quality of zero gets plain files.
 func acceptsGzip(r *http.Request) bool {
 	for part := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {

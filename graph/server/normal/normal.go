@@ -1,6 +1,6 @@
 // Package normal writes GraphQL operations without anything that only one request
 // has, so that two requests of the same shape read the same and a log that holds
-// them holds nobody's secret: values are gone, variables and literals alike, and so
+// them holds no secrets: values are removed, variables and literals alike, and so
 // are aliases and comments. What is left are names of the schema, and those of
 // variables and fragments.
 package normal
