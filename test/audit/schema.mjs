@@ -1,4 +1,4 @@
-// The published schema, read by GraphQL.js, against what a running Kairship says of
+// The published schema, read by GraphQL.js, against what a running Kairship answers about
 // itself: what is published is what is served, in the eyes of the tools that clients use.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';

@@ -11,5 +11,5 @@ const authorization = `Bearer ${readFileSync(tokenFile, 'utf8').trim()}`;
 
 export const url = `${process.env.KAIRSHIP_URL ?? 'http://127.0.0.1:8080'}/graphql`;
 
-// authorized is fetch as somebody: neither the audit nor GraphQL.js know credentials.
+// authorized is fetch as a person: neither the audit nor GraphQL.js know credentials.
 export const authorized = (address, init = {}) => fetch(address, { ...init, headers: { ...init.headers, authorization } });

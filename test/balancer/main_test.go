@@ -1,6 +1,6 @@
 // Package balancer replaces replicas of the API server behind a plain TCP balancer
-// while people read, write and subscribe: nobody may notice more than a stream that
-// says "connect again", and nobody may miss an event.
+// while people read, write and subscribe: no client may notice more than a stream that
+// says "connect again", and no client may miss an event.
 package balancer
 
 import (

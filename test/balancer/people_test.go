@@ -46,7 +46,7 @@ func (s *scene) person(t testing.TB, name string, change func(*http.Transport)) 
 const browse = `query { instances { nodes { name state } }
 	workloads(first: 20) { totalCount nodes { name health replicas { desired ready } policy { name } placements { ready } } } }`
 
-// browses reads until the context ends. Whoever reads sees the same at every replica.
+// browses reads until the context ends. A reader sees the same at every replica.
 func (y *tally) browses(ctx context.Context, c *gql.Client, how, instance string) {
 	type page struct {
 		Instances struct {

@@ -115,7 +115,7 @@ func (s *subscriber) fold(data json.RawMessage) {
 		}
 		delete(s.known, name)
 	default:
-		// The instance is well, and remembers much longer than anybody is away.
+		// The instance is well, and remembers much longer than a subscriber is away.
 		s.failf("%s: got %s: %s", s.name, e.Told.Type, e.Told.Message)
 	}
 }

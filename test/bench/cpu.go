@@ -10,7 +10,7 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// cpuMeter tells how much CPU time the processes between a client and the
+// cpuMeter returns how much CPU time the processes between a client and the
 // database have used. At 50 clients the machine is full, and then CPU time per
 // operation is what throughput is made of.
 type cpuMeter struct {

@@ -253,7 +253,7 @@ func remove(ctx context.Context, c client.Client, namespace string) error {
 // appName is the name of a propagated Deployment and of its policy.
 func appName(i int) string { return fmt.Sprintf("app-%02d", i) }
 
-// divided tells that a propagated Deployment's replicas are divided over the
+// divided reports whether a propagated Deployment's replicas are divided over the
 // members; the others are duplicated. Either way each member runs one.
 func divided(i int) bool { return i%2 == 1 }
 

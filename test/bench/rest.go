@@ -154,7 +154,7 @@ func join(templates []appsv1.Deployment, policies []policyv1alpha1.PropagationPo
 		}
 		b := bindingOf[key{"", t.Namespace, t.Name + "-deployment"}]
 		if b == nil {
-			// Nobody was asked to run it.
+			// No one was asked to run it.
 			rows[i] = r
 			continue
 		}

@@ -190,7 +190,7 @@ func (s *scaleRun) analyze(ctx context.Context) error {
 		"VACUUM ANALYZE kairship.workload_search", "VACUUM ANALYZE kairship.outbox", "ANALYZE resources")
 }
 
-// end ends a process of the fleet and waits until it is gone.
+// end ends a process of the fleet and waits until it has ended.
 func (f *fleet) end(ctx context.Context, name string) error {
 	pid := f.pid(name)
 	if pid == 0 {

@@ -142,7 +142,7 @@ func TestAnInstanceThatHangsBlocksNobody(t *testing.T) {
 	for _, binding := range []*v1alpha1.InstanceRoleBinding{deleted, revoked} {
 		rules := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: roles.BindingName(binding.Name)}}
 		poll.Until(t, soon, "the global cluster does not wait for the instance", func(ctx context.Context) error { return gone(ctx, s.global, rules) })
-		s.must(s.alpha.Get(t.Context(), client.ObjectKeyFromObject(rules), rules)) // Nobody can remove it there yet.
+		s.must(s.alpha.Get(t.Context(), client.ObjectKeyFromObject(rules), rules)) // It cannot be removed there yet.
 	}
 
 	// All the others go on as if nothing was.

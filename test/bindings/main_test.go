@@ -1,6 +1,6 @@
 // Package bindings tests, against a running fleet, that an InstanceRoleBinding
 // does what it says: in the global cluster and in real Karmada control planes,
-// when somebody meddles with its rules, when it is taken back, and while an
+// when its rules are changed, when it is taken back, and while an
 // instance cannot be reached.
 //
 // It gives roles to users of its own, and leaves nothing behind.

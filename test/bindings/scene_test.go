@@ -70,7 +70,7 @@ func (s *scene) give(name, instance string, role v1alpha1.Role, namespaces ...st
 	return binding
 }
 
-// removed deletes an object, and waits until it is gone; it may be gone already.
+// removed deletes an object, and waits until it is removed; it may be gone already.
 func (s *scene) removed(cluster client.Client, object client.Object) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), lookedAt)
@@ -178,7 +178,7 @@ func may(ctx context.Context, cluster client.Client, user string, a action) (boo
 	return review.Status.Allowed, err
 }
 
-// left tells what either cluster still has of a binding.
+// left returns what either cluster still has of a binding.
 func (s *scene) left(ctx context.Context, binding string) error {
 	name := "kairship:binding:" + binding
 	for where, cluster := range map[string]client.Client{"global": s.global, "alpha": s.alpha} {

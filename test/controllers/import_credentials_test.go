@@ -238,7 +238,7 @@ func TestEndpointAndProxyReachTheInstance(t *testing.T) {
 	t.Logf("the endpoint reached beta after %s", time.Since(begun).Round(time.Millisecond))
 	s.becomes(heard, "m3", "True/Joined")
 
-	// What somebody sets in the instance stays, until the inventory's own changes.
+	// What a user sets in the instance stays, until the inventory's own changes.
 	karmada, err := s.karmada(t.Context(), "beta", "m3")
 	s.must(err)
 	patch := client.MergeFrom(karmada.DeepCopy())

@@ -28,7 +28,7 @@ func errorf(err error, format string, args ...any) error {
 	return fmt.Errorf(format, args...)
 }
 
-// TestDeletedWithADeadMember removes the entry of m3 while nobody can reach m3.
+// TestDeletedWithADeadMember removes the entry of m3 while m3 is unreachable.
 // It goes after a while, and says what stays there; when m3 is back and gets an
 // entry again, what stayed is taken up. Patience alone is a minute and a half of it,
 // so it is for the long form.
@@ -77,7 +77,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 
 // TestKarmadaForgetsAMember has Karmada's Cluster object go before Karmada has taken
 // its workloads out of the member, as it happens when the API server of an instance
-// is away at the wrong moment. Nobody but Kairship finishes then what Karmada began.
+// is away at the wrong moment. Only Kairship finishes then what Karmada began.
 func TestKarmadaForgetsAMember(t *testing.T) {
 	s := openImports(t)
 	s.restoreM3()
@@ -128,7 +128,7 @@ func (s *imports) toldOf(cluster *v1alpha1.Cluster, reason string, says ...strin
 }
 
 // TestBothManagersDieHalfway kills both controller managers at several moments of
-// a move. Whoever comes next finishes it.
+// a move. The next attempt finishes it.
 func TestBothManagersDieHalfway(t *testing.T) {
 	s := openImports(t)
 	s.restoreM3()

@@ -17,7 +17,7 @@ import (
 )
 
 // TestMembersAreJoinedByTheirEntry looks at what the fleet's members have been
-// given, which nobody but Kairship gave them.
+// given, which only Kairship gave them.
 func TestMembersAreJoinedByTheirEntry(t *testing.T) {
 	s := openImports(t)
 	for member, instance := range map[string]string{"m1": "alpha", "m2": "alpha", "m3": "beta"} {

@@ -63,7 +63,7 @@ func (s *imports) entryOfGlobal(name, instance string) {
 	s.Cleanup(func() { s.removed(entry) })
 }
 
-// removed deletes an entry of the inventory, and waits until it is gone.
+// removed deletes an entry of the inventory, and waits until it is removed.
 func (s *imports) removed(entry *v1alpha1.Cluster) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), moved)

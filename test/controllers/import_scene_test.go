@@ -221,7 +221,7 @@ func made(instance, cluster string) map[string][]client.Object {
 	}
 }
 
-// nothingLeft tells what an instance still has of a cluster; and, where the cluster
+// nothingLeft returns what an instance still has of a cluster; and, where the cluster
 // is free now, the cluster of the instance.
 func (s *imports) nothingLeft(ctx context.Context, instance, cluster string, free bool) error {
 	for where, objects := range made(instance, cluster) {
@@ -241,7 +241,7 @@ func (s *imports) nothingLeft(ctx context.Context, instance, cluster string, fre
 	return s.noWorkloads(ctx, instance, cluster)
 }
 
-// noWorkloads tells what of an instance's applications is still in a cluster.
+// noWorkloads returns what of an instance's applications is still in a cluster.
 func (s *imports) noWorkloads(ctx context.Context, instance, cluster string) error {
 	for _, list := range []client.ObjectList{&appsv1.DeploymentList{}, &appsv1.StatefulSetList{}, &appsv1.DaemonSetList{}} {
 		if err := s.at[cluster].List(ctx, list); err != nil {

@@ -33,8 +33,8 @@ const (
 	// lifecycleHost is the member that they install on.
 	lifecycleHost = "m3"
 	// deployed is how long the operator may need until all that it deploys first is
-	// ready, and until it gives up on an apiserver in whose place nobody answers: half
-	// a minute where nobody even refuses.
+	// ready, and until it gives up on an apiserver in whose place nothing answers: half
+	// a minute where connections are not even refused.
 	deployed = 2 * time.Minute
 )
 

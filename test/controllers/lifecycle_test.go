@@ -147,11 +147,11 @@ func TestPublishedKubeconfigIsPickedUp(t *testing.T) {
 		t.Errorf("its state is %s at %s", got.State, got.APIEndpoint)
 	}
 
-	// As long as clusters keep it, it is as it was: somebody has to empty them.
+	// As long as clusters keep it, it is as it was: a user has to empty them.
 	cluster := s.joined(name)
 	s.must(s.global.Delete(t.Context(), s.instance(name)))
 	s.says(heard, name, v1alpha1.ConditionRemovable, "False/ClustersJoined", cluster.Name)
-	time.Sleep(3 * time.Second) // In which what is to go at once has gone.
+	time.Sleep(3 * time.Second) // In which immediate removals have happened.
 	virtual := &v1alpha1.Cluster{}
 	s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "k-" + name}, virtual))
 	if now := s.instance(name); !virtual.DeletionTimestamp.IsZero() || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionIndexed) {

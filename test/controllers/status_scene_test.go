@@ -157,7 +157,7 @@ func (w *watcher) register(name string, config *clientcmdapi.Config) {
 	w.Cleanup(func() { w.remove(w.global, instance, secret) })
 }
 
-// remove deletes objects and waits until they are gone; they may be gone already.
+// remove deletes objects and waits until they are removed; they may be gone already.
 func (w *watcher) remove(from client.Client, objects ...client.Object) {
 	w.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), wholeLook)

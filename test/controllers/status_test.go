@@ -203,7 +203,7 @@ func TestAPartOfKarmadaFails(t *testing.T) {
 		inner.must(beta.Create(t.Context(), lease))
 		t.Cleanup(func() { inner.remove(beta, lease) })
 		name := lookedAt(&inner)
-		// Nobody renews it any more.
+		// It is not renewed any more.
 		inner.says(name, v1alpha1.ConditionControlPlaneHealthy, "False/"+v1alpha1.ReasonComponentDown, wholeLook, "karmada-scheduler has not renewed")
 		renewed = metav1.NewMicroTime(time.Now().Add(10 * time.Minute))
 		inner.must(beta.Get(t.Context(), client.ObjectKeyFromObject(lease), lease))

@@ -173,7 +173,7 @@ func failed(errs []gql.Error, err error) error {
 	return err
 }
 
-// judge compares an answer with what its document says of it.
+// judge compares an answer with what its document expects.
 func judge(b block, op *ast.OperationDefinition, result *gql.Result) error {
 	if b.fails != "" {
 		if len(result.Errors) != 1 || result.Errors[0].Extensions.Code != b.fails {

@@ -2,7 +2,7 @@
 // fleet. An operation that ends in an error fails the test, unless its first line
 // says which code it fails with:
 //
-//	# Fails with CONFLICT: somebody else was faster.
+//	# Fails with CONFLICT: another client was faster.
 //
 // A list with arguments that comes back empty fails it too, unless the comment above
 // the field says when it is:

@@ -127,7 +127,7 @@ func (s *scene) samples(t *testing.T) []*unstructured.Unstructured {
 	}
 }
 
-// makeLegacy has somebody make a Deployment in m1 itself.
+// makeLegacy has a user make a Deployment in m1 itself.
 func (s *scene) makeLegacy(t *testing.T) {
 	t.Helper()
 	labels := map[string]string{"app": "legacy"}

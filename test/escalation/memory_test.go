@@ -28,7 +28,7 @@ import (
 const (
 	// atOnce is how many operations one user has under way, and rounds how often.
 	atOnce, rounds = 64, 3
-	// bigObjects of bigText bytes are what there is to read in each instance.
+	// bigObjects of bigText bytes are what can be read in each instance.
 	bigObjects, bigText = 64, 20 << 10
 	// toSpare is how much of the memory limit must be left, in percent.
 	toSpare = 30

@@ -34,7 +34,7 @@ const (
 // TestChaos kills and restarts parts of the fleet at random, while instances,
 // clusters and role bindings come, change and go, and a member moves between
 // instances. Then what is has to be what should be: nothing is left of what went,
-// and nothing went that is somebody else's.
+// and nothing of others was removed.
 func TestChaos(t *testing.T) {
 	lasts, seed := chaosOf(t)
 	t.Logf("chaos for %s; again with %s=%d", lasts, chaosSeed, seed)
@@ -57,7 +57,7 @@ func TestChaos(t *testing.T) {
 }
 
 // comesToRest checks that actual state becomes desired state, that nothing stays
-// behind once all of it goes, and that nothing went that is somebody else's.
+// behind once all of it goes, and that nothing of others was removed.
 func (c *churn) comesToRest(t *testing.T) {
 	t.Helper()
 	ended := time.Now()
@@ -130,8 +130,8 @@ func victims() [][]string {
 }
 
 // rampage kills a part every 10 to 20 seconds, and starts it again after a while.
-// What ended by itself because of that is started again too, as a kubelet does:
-// whoever loses the lead ends.
+// What ended on its own because of that is started again too, as a kubelet does:
+// a replica that loses the lead ends.
 func (s *scene) rampage(t *testing.T, random *rand.Rand, lasts time.Duration) map[string]int {
 	t.Helper()
 	t.Cleanup(func() { s.Heal(t) })
@@ -171,7 +171,7 @@ func (s *scene) rampage(t *testing.T, random *rand.Rand, lasts time.Duration) ma
 		s.Start(t, name)
 		revive()
 	}
-	// Whoever lost the lead in the last outage ends only some seconds later.
+	// The replica that lost the lead in the last outage ends only some seconds later.
 	for until := time.Now().Add(away + shortest); time.Now().Before(until); time.Sleep(time.Second) {
 		revive()
 	}
@@ -195,7 +195,7 @@ func withoutUIDs(of picture, member string) picture {
 	return result
 }
 
-// asDesired tells what is not yet as the inventory says.
+// asDesired returns what is not yet as the inventory says.
 func (c *churn) asDesired(ctx context.Context) error {
 	for _, check := range []func(context.Context) error{c.instancesAreWell, c.clustersAreWell, c.bindingsAreWell, c.membersAreWell} {
 		if err := check(ctx); err != nil {
@@ -219,7 +219,7 @@ func (c *churn) asDesired(ctx context.Context) error {
 	return nil
 }
 
-// asBefore tells what there is more, or less, than before the chaos.
+// asBefore returns what there is more, or less, than before the chaos.
 func (c *churn) asBefore(ctx context.Context) error {
 	if err := c.membersAreWell(ctx); err != nil {
 		return err
@@ -283,7 +283,7 @@ func (c *churn) bindingsAreWell(ctx context.Context) error {
 	return c.areThere(list, func(o client.Object) bool { return o.GetDeletionTimestamp().IsZero() })
 }
 
-// membersAreWell tells whether a member is not where it should be.
+// membersAreWell reports whether a member is not where it should be.
 func (c *churn) membersAreWell(ctx context.Context) error {
 	for _, name := range []string{"m1", "m2", "m3"} {
 		cluster := &kairshipv1alpha1.Cluster{}

@@ -24,7 +24,7 @@ import (
 const (
 	// moving is the member that moves, and home the instance that it belongs to.
 	moving, home = "m3", "beta"
-	// taken is the name of an Instance and a binding of which somebody else has what
+	// taken is the name of an Instance and a binding of which another owner has what
 	// they need.
 	taken = "chaos-taken"
 )
@@ -45,7 +45,7 @@ type churn struct {
 	instances map[string]kairshipv1alpha1.InstanceSpec
 	// m2 and m3 are as the fleet has them.
 	m2, m3 kairshipv1alpha1.ClusterSpec
-	// foreign are somebody else's objects.
+	// foreign are objects of another owner.
 	foreign  []planted
 	baseline inventory
 	// present are the names of what is there in the end.
@@ -251,7 +251,7 @@ func (c *churn) move(ctx context.Context, random *rand.Rand) error {
 }
 
 func (c *churn) send(ctx context.Context, instance string) error {
-	// Whoever leads writes its status meanwhile.
+	// The leader writes its status meanwhile.
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		cluster := &kairshipv1alpha1.Cluster{}
 		if err := c.global.Get(ctx, client.ObjectKey{Name: moving}, cluster); err != nil {
@@ -319,7 +319,7 @@ func (c *churn) restore(ctx context.Context, fresh client.Object) error {
 	return c.global.Update(ctx, wanted)
 }
 
-// gone deletes an object; it goes by itself then.
+// gone deletes an object; no other request is needed.
 func (c *churn) gone(t *testing.T, object client.Object) {
 	t.Helper()
 	poll.Until(t, noticeWithin, object.GetName()+" can be deleted", func(ctx context.Context) error {
@@ -350,7 +350,7 @@ func (c *churn) remove(t *testing.T) {
 	poll.Until(t, noticeWithin, moving+" gets its settings back", c.giveBack)
 }
 
-// areThere tells whether the names in a list that come and go are not those that
+// areThere reports whether the names in a list that come and go are not those that
 // should be there.
 func (c *churn) areThere(list client.ObjectList, well func(client.Object) bool) error {
 	items, err := meta.ExtractList(list)
@@ -373,7 +373,7 @@ func (c *churn) areThere(list client.ObjectList, well func(client.Object) bool) 
 	return nil
 }
 
-// says tells whether a condition is not True, for the present spec.
+// says reports whether a condition is not True, for the present spec.
 func says(object client.Object, conditions []metav1.Condition, kind string) error {
 	found := meta.FindStatusCondition(conditions, kind)
 	if found == nil || found.Status != metav1.ConditionTrue || found.ObservedGeneration != object.GetGeneration() {
@@ -403,7 +403,7 @@ func (c *churn) difference(ctx context.Context) (extra, missing []string, err er
 	return extra, missing, nil
 }
 
-// planted is an object of somebody else's, and where it is.
+// planted is an object of another owner, and where it is.
 type planted struct {
 	where  string
 	object client.Object

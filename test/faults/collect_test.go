@@ -46,7 +46,7 @@ func (s *scene) newObject(t *testing.T, instance string) (name string, remove fu
 	}
 }
 
-// shows tells whether the API shows such an object.
+// shows reports whether the API shows such an object.
 func (s *scene) shows(ctx context.Context, instance, name string) (bool, error) {
 	data, _, err := gql.Query[struct {
 		Instance struct {

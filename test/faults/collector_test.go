@@ -19,9 +19,9 @@ import (
 )
 
 // TestCollectorGone kills the process that fills the index. Nothing else
-// notices: the clusters are well, the index answers, and what it says of its
+// notices: the clusters are well, the index answers, and what it reports about its
 // collection stays as it was. Everything that is read from it must be said to be
-// old all the same.
+// old anyway.
 func TestCollectorGone(t *testing.T) {
 	s := begin(t)
 

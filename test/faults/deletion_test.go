@@ -19,7 +19,7 @@ import (
 )
 
 // TestInstanceDeleted deletes an Instance and creates it again: its data leaves
-// the index and comes back, and nobody else's is touched. One that does not
+// the index and comes back, and no other is touched. One that does not
 // answer is waited for, because what Kairship wrote into it should be removed,
 // but not for ever.
 func TestInstanceDeleted(t *testing.T) {
@@ -170,7 +170,7 @@ func (d *deletion) isGone(t *testing.T) {
 	poll.Until(t, noticeWithin, "the API knows nothing of "+name, func(ctx context.Context) error { return d.unknown(ctx) })
 }
 
-// unknown tells that the API shows nothing of the instance.
+// unknown reports whether the API shows nothing of the instance.
 func (d *deletion) unknown(ctx context.Context) error {
 	name := d.instance.Name
 	data, _, err := gql.Query[struct {

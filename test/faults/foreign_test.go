@@ -22,7 +22,7 @@ import (
 // that is already taken.
 const guest = "faults-guest"
 
-// TestForeignObjectInTheWay has somebody own what a new Instance would need. It
+// TestForeignObjectInTheWay has another owner for what a new Instance would need. It
 // is left alone, the Instance says so, and goes on when it is out of the way.
 func TestForeignObjectInTheWay(t *testing.T) {
 	name := kairshipv1alpha1.VirtualClusterName(guest)
@@ -148,7 +148,7 @@ func (s *scene) asked(t *testing.T, workloads int) {
 	})
 }
 
-// leftAlone checks that nobody changed what is not Kairship's.
+// leftAlone checks that what is not Kairship's was not changed.
 func leftAlone(t *testing.T, c client.Client, created client.Object) {
 	t.Helper()
 	now := created.DeepCopyObject().(client.Object)

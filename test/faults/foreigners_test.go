@@ -12,7 +12,7 @@ import (
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// plant makes objects of somebody else's whose names are those of what Kairship
+// plant makes objects of another owner whose names are those of what Kairship
 // makes, or nearly so, wherever it makes something.
 func (c *churn) plant(t *testing.T) {
 	t.Helper()
@@ -53,7 +53,7 @@ func (c *churn) plant(t *testing.T) {
 	}
 }
 
-// foreignIsUntouched checks that what is somebody else's is there, and the same.
+// foreignIsUntouched checks that what belongs to others is there, and the same.
 func (c *churn) foreignIsUntouched(t *testing.T) {
 	t.Helper()
 	for _, each := range c.foreign {

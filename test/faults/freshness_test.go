@@ -12,7 +12,7 @@ import (
 )
 
 // claimsQuery asks for how old answers about both instances are, for an object that the
-// test created, and for what the two summaries say of beta's member.
+// test created, and for what the two summaries report about beta's member.
 const claimsQuery = `query Claims($name: [String!]) {
   instances { freshness { ...F } }
   alpha: instance(name: "alpha") { workloads { freshness { ...F } } }

@@ -27,8 +27,8 @@ const followsWithin = 10 * time.Second
 
 // TestGlobalGone kills the API server of the global cluster, on which everything
 // depends: identities, permissions, the inventory and the way to the index.
-// Known callers get what is known, nobody is told that their token is wrong,
-// and all comes back by itself.
+// Known callers get what is known, no client reads that their token is wrong,
+// and all comes back without help.
 func TestGlobalGone(t *testing.T) {
 	s := begin(t)
 	known, stranger := *s.api, *s.api
@@ -96,7 +96,7 @@ func TestGlobalGone(t *testing.T) {
 	if err := alive(t.Context(), s.KairshipURL); err != nil {
 		t.Errorf("Kairship would be restarted for somebody else's fault: %v", err)
 	}
-	// An outage of some length: whoever leads has to give that up.
+	// An outage of some length: the leader has to give that up.
 	poll.Until(t, noticeWithin, "no controller manager leads", func(ctx context.Context) error {
 		if leading, err := s.leading(ctx, t); err == nil {
 			return fmt.Errorf("%s leads", leading)
@@ -122,7 +122,7 @@ func TestGlobalGone(t *testing.T) {
 	s.passesThrough(t)
 	s.hearsOfInstances(t)
 	t.Logf("hears of changes %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
-	// A controller manager that has to give up leading ends; whoever keeps the
+	// A controller manager that has to give up leading ends; the supervisor of the
 	// processes starts it again.
 	s.Heal(t)
 	poll.Until(t, collectorWithin, "everything is as before", s.asBefore)
@@ -148,7 +148,7 @@ func (s *scene) passesThrough(t *testing.T) {
 	}
 }
 
-// alive tells whether the process says that it is alive.
+// alive reports whether the process reports that it is alive.
 func alive(ctx context.Context, server string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server+"/healthz", http.NoBody)
 	if err != nil {

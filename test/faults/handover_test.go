@@ -22,11 +22,11 @@ import (
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// lease is how long a Lease lasts that nobody renews.
+// lease is how long a Lease lasts that is not renewed.
 const lease = 15 * time.Second
 
 // TestLeaderEnds ends the leader as a rollout does. It gives the Lease back, so
-// that nobody waits for its end; and the other replica has everything in its
+// that no client waits for its end; and the other replica has everything in its
 // queues already, and has not worked on any of it.
 func TestLeaderEnds(t *testing.T) {
 	s := begin(t)
@@ -173,7 +173,7 @@ func (s *scene) other(process string) string {
 	return ""
 }
 
-// leadsNow tells whether a replica does not lead.
+// leadsNow reports whether a replica does not lead.
 func (s *scene) leadsNow(ctx context.Context, t *testing.T, process string) error {
 	t.Helper()
 	is, err := leads(ctx, s.metricsOf(t, process))

@@ -135,7 +135,7 @@ func (l list) read() error {
 	return nil
 }
 
-// unread tells whether a list admits that it was not read.
+// unread reports whether a list admits that it was not read.
 func (l list) unread() error {
 	switch {
 	case len(l.Nodes) > 0 || l.TotalCount != nil:
@@ -167,7 +167,7 @@ func TestIndexGone(t *testing.T) {
 		slowest = max(slowest, r.Took)
 	}
 	look()
-	// First the global API server fails to connect; once it knows, it refuses by itself.
+	// First the global API server fails to connect; once it knows, it refuses on its own.
 	poll.Until(t, noticeWithin, "the global API server knows that the index is gone", func(ctx context.Context) error {
 		look()
 		available, err := indexAvailable(ctx, global)
@@ -193,7 +193,7 @@ func TestIndexGone(t *testing.T) {
 	t.Logf("as before %s after the index was healed", time.Since(healed).Round(100*time.Millisecond))
 }
 
-// indexAvailable tells what the global API server thinks of the index.
+// indexAvailable returns what the global API server thinks of the index.
 func indexAvailable(ctx context.Context, global client.Client) (bool, error) {
 	service := &unstructured.Unstructured{}
 	service.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"})

@@ -140,7 +140,7 @@ func (s *scene) unread(t *testing.T, gone string) {
 }
 
 // TestInstanceHangs stops the API server of an instance without ending it: what
-// hangs must cost an answer no more time than what is gone.
+// hangs must cost an answer no more time than what is stopped.
 func TestInstanceHangs(t *testing.T) {
 	s := begin(t)
 	readme := readmeQuery(t)

@@ -22,7 +22,7 @@ func controllerManagers() []string {
 	return []string{"kairship-controller-manager-0", "kairship-controller-manager-1"}
 }
 
-// leadsWithin bounds how long nobody works after the leader was killed: the
+// leadsWithin bounds how long no controller works after the leader was killed: the
 // length of its Lease, 15 seconds, and what it takes to begin.
 const leadsWithin = 45 * time.Second
 
@@ -118,7 +118,7 @@ func (s *scene) leading(ctx context.Context, t *testing.T) (string, error) {
 	return leaders[0], nil
 }
 
-// metricsAddresses are remembered, because a process that is gone has no arguments.
+// metricsAddresses are remembered, because a process that has ended has no arguments.
 var metricsAddresses = map[string]string{}
 
 func (s *scene) metricsOf(t *testing.T, process string) string {

@@ -70,7 +70,7 @@ func TestTwoLeaders(t *testing.T) {
 	}
 }
 
-// worksAt tells whether a controller manager does not work. Without an election it
+// worksAt reports whether a controller manager does not work. Without an election it
 // does not say whether it leads.
 func worksAt(ctx context.Context, address string) error {
 	metrics, err := fleet.Metrics(ctx, address)

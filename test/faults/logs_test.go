@@ -43,7 +43,7 @@ func watchLogs(t *testing.T, f *fleet.Fleet) {
 			if strings.HasPrefix(process, "kairship-") && panicked(line) {
 				t.Errorf("%s panicked or failed internally: %.400s", process, line)
 			}
-			// After a restart the global cluster remembers no changes from before. Whoever
+			// After a restart the global cluster remembers no changes from before. A client that
 			// asks for them has to begin anew, and not to ask again.
 			if bytes.Contains(line, []byte("the credentials of the instance cannot be read now")) && bytes.Contains(line, []byte("too old resource version")) {
 				t.Errorf("%s does not follow credentials that nobody changed: %.400s", process, line)
@@ -75,7 +75,7 @@ func noSecret(t *testing.T, secrets map[string]string, process string, line []by
 	}
 }
 
-// panicked tells whether a line of Kairship's log is about a failure of its own.
+// panicked reports whether a line of Kairship's log is about a failure of its own.
 func panicked(line []byte) bool {
 	for _, mark := range []string{"panic", "runtime error", `"code":"INTERNAL"`, "goroutine "} {
 		if bytes.Contains(line, []byte(mark)) {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestMemberGone kills the API server of a member cluster: what runs there is
-// shown as it was last known, and nobody calls it healthy.
+// shown as it was last known, and never as healthy.
 func TestMemberGone(t *testing.T) {
 	s := begin(t)
 	want := healthWithoutM1(t, s.before)
@@ -150,7 +150,7 @@ func countsOf(workloads map[string]seen) map[string]seen {
 	return counts
 }
 
-// notReachable looks whether the inventory says that a cluster does not answer.
+// notReachable looks whether the inventory reports that a cluster does not answer.
 func (s *scene) notReachable(cluster string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		data, _, err := gql.Query[struct {

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// answerWithin is how long a client waits for an answer while a part is gone.
+// answerWithin is how long a client waits for an answer while a part is stopped.
 const answerWithin = 2 * time.Second
 
-// attempts are how often an answer may be late for nobody's fault. The machine
+// attempts are how often an answer may be late without a fault. The machine
 // that the tests run on has other work too, which delays an answer now and then;
-// what waits for a part that is gone delays every one.
+// what waits for a part that is stopped delays every one.
 const attempts = 3
 
 // impatient sends requests, and gives up on an answer after answerWithin.

@@ -13,7 +13,7 @@ import (
 )
 
 // fleetQuery asks for everything about the instances of the fleet that a fault
-// may change. Other instances, which somebody may have registered, are left out.
+// may change. Other instances, which a user may have registered, are left out.
 const fleetQuery = `query Fleet {
   instances(filter: {name: ["alpha", "beta"]}) {
     nodes {
@@ -48,7 +48,7 @@ type freshness struct {
 }
 
 // since checks that a stale freshness says since when and why, and that this is
-// not after the moment at which its source was gone.
+// not after the moment at which its source was stopped.
 func (f freshness) since(gone time.Time) error {
 	switch {
 	case !f.Stale:
@@ -193,7 +193,7 @@ func pictureOf(instances map[string]*instance) picture {
 }
 
 // settled is the picture when everything is well: every instance runs and is
-// collected, every member is ready, nothing is stale, and Kairship says that it
+// collected, every member is ready, nothing is stale, and Kairship reports that it
 // is ready. Its error says what is not.
 func (s *scene) settled(ctx context.Context) (picture, error) {
 	instances, err := s.instances(ctx)

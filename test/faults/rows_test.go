@@ -56,7 +56,7 @@ func (s *scene) rows(ctx context.Context, t *testing.T, kinds []string) (map[str
 }
 
 // kindsInIndex are all kinds that any cluster is collected for. Events come and
-// go by themselves, and are left out.
+// are removed automatically, and are left out.
 func (s *scene) kindsInIndex(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	var pedias pediav1alpha2.PediaClusterList
@@ -80,7 +80,7 @@ func (s *scene) kindsInIndex(ctx context.Context, t *testing.T) []string {
 	return kinds
 }
 
-// gone tells that an object is not there.
+// gone reports whether an object is not there.
 func gone(ctx context.Context, c client.Client, o client.Object) error {
 	err := c.Get(ctx, client.ObjectKeyFromObject(o), o)
 	if err == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// noticeWithin bounds how long anything may take to notice that a part is gone.
+	// noticeWithin bounds how long anything may take to notice that a part is stopped.
 	noticeWithin = time.Minute
 	// recoverWithin bounds how long anything may take to be well again. Clusterpedia's
 	// collector waits up to a minute before it watches again, and answers are stale until
@@ -100,7 +100,7 @@ func (s *scene) mend(t *testing.T) {
 	}
 }
 
-// asBefore tells whether everything is as it was when the first test began.
+// asBefore reports whether everything is as it was when the first test began.
 func (s *scene) asBefore(ctx context.Context) error {
 	now, err := s.settled(ctx)
 	if err != nil {

@@ -56,7 +56,7 @@ func steady[T any](t *testing.T, what string, read func(ctx context.Context) (T,
 type inventory map[string]bool
 
 // kinds are what is looked through for things that were left behind, by the role
-// of the cluster. What Kubernetes makes of these by itself is left out.
+// of the cluster. What Kubernetes makes of these on its own is left out.
 func kinds(role string) []string {
 	everywhere := []string{
 		"v1/Namespace", "v1/Secret", "v1/ServiceAccount", "v1/ConfigMap", "apps/v1/Deployment", "apps/v1/StatefulSet", "apps/v1/DaemonSet",
@@ -117,7 +117,7 @@ func (s *scene) atRest(ctx context.Context) (inventory, error) {
 	return there, nil
 }
 
-// noWorkWithoutNamespace tells of Works for what is in a namespace that is gone from
+// noWorkWithoutNamespace reports Works for what is in a namespace that was removed from
 // the instance, or for that namespace itself: the garbage collector will remove
 // them, and Karmada then takes what they made out of the members.
 func (s *scene) noWorkWithoutNamespace(ctx context.Context, instance string) error {

@@ -9,12 +9,12 @@ export const kairshipURL = process.env.KAIRSHIP_URL ?? 'http://127.0.0.1:8080';
 
 const tokens = path.dirname(process.env.KAIRSHIP_TOKEN_FILE ?? '../../.local/tokens/admin');
 
-// authorization is the header of a person; undefined for nobody.
+// authorization is the header of a person; undefined for none.
 export function authorization(person) {
   return person && `Bearer ${fs.readFileSync(path.join(tokens, person), 'utf8').trim()}`;
 }
 
-// sdlOfKairship is what it tells whoever composes a supergraph.
+// sdlOfKairship is what it tells the composer of a supergraph.
 export async function sdlOfKairship() {
   const response = await fetch(`${kairshipURL}/graphql`, {
     method: 'POST',
@@ -39,7 +39,7 @@ export async function listen(handler) {
   };
 }
 
-// body reads all that somebody sends.
+// body reads all that a server sends.
 export async function body(stream) {
   const chunks = [];
   for await (const chunk of stream) chunks.push(chunk);

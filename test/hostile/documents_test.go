@@ -54,7 +54,7 @@ func deep(f fuzzer) string {
 	return "{instances{nodes{" + strings.Repeat("... on Instance{workloads{nodes{instance{", n) + list + "{totalCount}" + strings.Repeat("}}}}", n) + "}}}"
 }
 
-// wide writes more fields than anybody reads, by fragments that are spread often.
+// wide writes more fields than a client reads, by fragments that are spread often.
 func wide(f fuzzer) string {
 	n := f.between(60, 120)
 	return "{viewer{" + many(n, func(i int) string { return fmt.Sprintf("...on Viewer{a%d:username ...F}", i) }) + "}} fragment F on Viewer{" +

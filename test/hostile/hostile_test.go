@@ -39,11 +39,11 @@ const (
 	// percentile. On a machine where attackers, server and everything else share two
 	// cores, the queue for a core is what is measured: the long form has the strict one.
 	slower, slowerLong = 10, 2
-	// patient is what anybody waits for, so that a factor of nothing is nothing.
+	// patient is what every client waits for, so that a factor of nothing is nothing.
 	patient = time.Second / 2
 )
 
-// normal is what somebody does meanwhile who means well.
+// normal is the work of a well-meaning user meanwhile.
 const normal = `query Normal { instances { nodes { name state } } workloads(first: 20) { nodes { kind namespace name health } } }`
 
 // TestHostileRequests sends requests of every kind that would cost a server much, and
@@ -159,7 +159,7 @@ func attackWith(t *testing.T, on *fleet.Fleet, seed uint64) []outcome {
 	return outcomes
 }
 
-// report tells what happened, by kind, and fails for what should not have.
+// report reports what happened, by kind, and fails for what should not have.
 func report(t *testing.T, outcomes []outcome, took time.Duration) {
 	t.Helper()
 	type tally struct {

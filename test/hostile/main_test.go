@@ -1,4 +1,4 @@
-// Package hostile sends the API server what nobody who means well would send.
+// Package hostile sends the API server what no well-meaning client would send.
 package hostile
 
 import (

@@ -129,7 +129,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// plain sends a body without what the client of the tests asks for by itself.
+// plain sends a body without what the client of the tests asks for by default.
 func plain(t *testing.T, address, token, body string) *gql.Result {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address+"/graphql", strings.NewReader(body))

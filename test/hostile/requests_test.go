@@ -24,7 +24,7 @@ type attack struct {
 	socket bool
 	// codes are those of which the answer has one.
 	codes []string
-	// statuses are those that are an answer by themselves, as docs/limits.md says: net/http
+	// statuses are those that are an answer alone, as docs/limits.md says: net/http
 	// answers so what it cannot read.
 	statuses []int
 }
@@ -111,7 +111,7 @@ func duplicates(f fuzzer) attack {
 	return post("duplicate keys", `{"query":"{viewer{username}}",`+strings.Repeat(`"query":"mutation{x}",`, f.between(1, 2000))+`"x":1}`, "INVALID")
 }
 
-// encoded is no UTF-8, or says that it is something else.
+// encoded is no UTF-8, or reports that it is something else.
 func encoded(f fuzzer) attack {
 	a := post("bad encoding", `{"query":"{viewer{username}}","operationName":"`+f.one("\xff", "\xc3\x28", "\xed\xa0\x80", "\xf8\x88\x80\x80\x80")+`"}`, "INVALID")
 	if f.IntN(3) == 0 {

@@ -17,7 +17,7 @@ import (
 const canary = "canary-hunter2.s3cr3t"
 
 // TestRefusedWritesKeepSecrets sends mutations with secrets in them that are refused in
-// every way: by Kairship, by the instance's validation, by whoever may not. Neither the
+// every way: by Kairship, by the instance's validation, by a user without the right. Neither the
 // answer nor any log of Kairship has one.
 func TestRefusedWritesKeepSecrets(t *testing.T) {
 	on := fleet.Open(t)

@@ -63,7 +63,7 @@ func (a attacker) send(ctx context.Context, what attack) outcome {
 	return out
 }
 
-// isReset tells that the connection was closed under a client that was still writing.
+// isReset reports whether the connection was closed under a client that was still writing.
 func isReset(err error) bool {
 	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

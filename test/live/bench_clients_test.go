@@ -128,7 +128,7 @@ func profile(b *testing.B, address, name string) string {
 	return string(raw)
 }
 
-// freeAddress is one on the loopback interface that nobody listens on just now.
+// freeAddress is one on the loopback interface without a listener just now.
 func freeAddress(b *testing.B) string {
 	b.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

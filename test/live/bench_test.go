@@ -99,7 +99,7 @@ func (l *lag) report(b *testing.B) {
 			at, ok := one.at[version]
 			if !ok {
 				merged++
-				at, ok = one.after(version) // Whoever is behind is told the latest state.
+				at, ok = one.after(version) // A subscriber that is behind is told the latest state.
 			}
 			if !ok {
 				b.Errorf("subscriber %d was told neither of version %d nor of a later one", i, version)

@@ -89,7 +89,7 @@ type folder struct {
 	faults                  []string
 	// told are the versions that objects were told at, each with what was told.
 	told map[string]string
-	// trace is what was told, for whoever has to find out what went wrong.
+	// trace is what was told, for finding out what went wrong.
 	trace []string
 }
 
@@ -213,7 +213,7 @@ func (f *folder) fold(data json.RawMessage) bool {
 			f.faultf(key, "DELETED %s, which was not known", key)
 		}
 		delete(f.known, key)
-		return true // The version of the deletion is nobody's to see.
+		return true // The version of the deletion must not be visible.
 	case "GAP":
 		f.gaps++
 		clear(f.known)
@@ -368,7 +368,7 @@ func makeChanges(ctx context.Context, c client.Client, history *truth, namespace
 		key := o.Namespace + "/" + o.Name
 		there := now[key] != nil
 		var err error
-		// The version is written down before anybody can be told of it: readers wait.
+		// The version is written down before it can be sent to a client: readers wait.
 		history.mu.Lock()
 		switch {
 		case !there:

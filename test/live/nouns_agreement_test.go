@@ -77,7 +77,7 @@ func queried(ctx context.Context, t *testing.T, as *gql.Client) (stated, error) 
 }
 
 // conditionsToo has an instance report the conditions of Deployments, which Karmada
-// leaves out by itself. It is the one of docs/subscriptions.md.
+// leaves out on its own. It is the one of docs/subscriptions.md.
 const conditionsToo = `function ReflectStatus(observedObj)
   if observedObj.status == nil then return nil end
   local status = observedObj.status
@@ -126,7 +126,7 @@ func TestSubscriptionsAgreeWithQueries(t *testing.T) {
 	}
 	agree("the fleet's own", usual)
 
-	// Somebody else's object of the same name is in the way.
+	// Another owner's object of the same name is in the way.
 	ns := namespaceIn(t, "alpha")
 	poll.Until(t, within, "the namespace is in m1", func(ctx context.Context) error {
 		return f.Client(t, "m1").Get(ctx, client.ObjectKey{Name: ns}, &corev1.Namespace{})

@@ -159,7 +159,7 @@ func TestWorkloadsByHealth(t *testing.T) {
 	s.expect("ADDED", "lost")
 	p := sends(ns, "lost", "none-such")
 	create(t, "alpha", p)
-	// Between the two it may be neither, and then it is gone for a moment.
+	// Between the two it may be neither, and then it is missing for a moment.
 	s.await("no cluster", func(c *change) bool { return c.Type != "DELETED" && c.get("health") == "UNSCHEDULED" })
 	patch(t, "alpha", p, `{"spec":{"placement":{"clusterAffinity":{"clusterNames":["m2"]}}}}`)
 	if c := s.await("the end", func(c *change) bool { return c.Type == "DELETED" }); c.get("health") == "HEALTHY" {
@@ -244,7 +244,7 @@ func TestSecretsAreMasked(t *testing.T) {
 }
 
 // A stream goes on where another one stopped, with what happened meanwhile and
-// nothing else. What happens here is nobody's mutation, so that no token says what has to
+// nothing else. What happens here comes from no mutation, so that no token says what has to
 // be told: a witness hears of it first, by the same watch.
 func TestResume(t *testing.T) {
 	ns := namespaceIn(t, "alpha")

@@ -35,9 +35,9 @@ type noun struct {
 	// also are arguments that say what is followed.
 	also string
 	// list is the query of the same noun, with the variable $filter; "%s" stands for
-	// an instance, where each is listed by itself.
+	// an instance, where each is listed separately.
 	list string
-	// instances are those of the lists, where each is listed by itself.
+	// instances are those of the lists, where each is listed separately.
 	instances []string
 	// own takes the names that the test knows out of all.
 	own   []string

@@ -12,7 +12,7 @@ import (
 
 // outcomes are what the people of the fleet are told until SYNCED, as the names of
 // objects that the test knows. admin may do everything, alice is an editor on alpha,
-// bob a viewer on beta, and nobody gave mallory anything.
+// bob a viewer on beta, and mallory has no role.
 type outcomes struct{ admin, alice, bob, mallory string }
 
 func (o outcomes) of() map[string]string {

@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
 
-// confinedTo is somebody who views one namespace of alpha.
+// confinedTo is a user who views one namespace of alpha.
 func confinedTo(t *testing.T, namespace string) *gql.Client {
 	t.Helper()
 	token, user, sa := account(t)
@@ -110,7 +110,7 @@ func TestOneNamespaceAlone(t *testing.T) {
 	}
 }
 
-// A subscription over all instances goes on over one that comes, says that it does not
+// A subscription over all instances goes on over one that comes, reports that it does not
 // answer, and outlives it.
 func TestInstanceThatComesAndGoes(t *testing.T) {
 	name := unique("live")

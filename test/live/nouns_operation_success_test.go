@@ -151,8 +151,8 @@ func TestOperationThatRegisters(t *testing.T) {
 }
 
 // An instance that is to be installed gets as far as the fleet lets it: without an
-// operator, nobody installs it; with one (deploy/local --operator), its pods are
-// simulated, and nobody answers in their place. Either way it is said why.
+// operator, it is not installed; with one (deploy/local --operator), its pods are
+// simulated, and nothing answers in their place. Either way it is said why.
 func TestOperationThatInstalls(t *testing.T) {
 	admin, name := person(t, "admin"), unique("live")
 	removesInstance(t, name)

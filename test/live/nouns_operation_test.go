@@ -129,7 +129,7 @@ func TestOperationThatSucceeds(t *testing.T) {
 			t.Errorf("event %d of %d: %+v", i, len(all), p)
 		}
 	}
-	// It is over, and whoever asks again is told so at once.
+	// It is over, and a client that asks again is told so at once.
 	if again := progressOf(t, alice, id); len(again) != 1 || last(again).State != "SUCCEEDED" {
 		t.Errorf("asked again, there came %+v", again)
 	}

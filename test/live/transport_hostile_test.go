@@ -96,7 +96,7 @@ func (v visitor) visit(ctx context.Context, way int) error {
 			_ = c.WriteJSON(v.subscribe())
 			return c.NetConn().Close()
 		})
-	case 2: // Somebody who says nothing.
+	case 2: // A silent client.
 		return v.socket(ctx, func(*websocket.Conn) error { return nil })
 	case 3: // A wrong token.
 		return v.socket(ctx, func(c *websocket.Conn) error {

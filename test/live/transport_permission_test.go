@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// revokedWithin is how long a stream may go on after somebody lost what it needs.
+	// revokedWithin is how long a stream may go on after a user lost what it needs.
 	revokedWithin = 5 * time.Second
 	// slack is for a machine that is busy with other things.
 	slack = 10 * time.Second
@@ -49,7 +49,7 @@ func ticker(t *testing.T, instance string) (namespace string) {
 	return namespace
 }
 
-// account is somebody of the global cluster who has no role yet.
+// account is a user of the global cluster who has no role yet.
 func account(t *testing.T) (token, user string, sa *corev1.ServiceAccount) {
 	t.Helper()
 	sa = &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: unique("live")}}
@@ -108,7 +108,7 @@ func written(t *testing.T, data json.RawMessage) time.Time {
 }
 
 // TestRevocationEndsStreams takes away, in each way there is, what a stream needs,
-// while events come all the time. It tells how long each took.
+// while events come all the time. It returns how long each took.
 func TestRevocationEndsStreams(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -160,7 +160,7 @@ func TestRevocationEndsStreams(t *testing.T) {
 			if newest.After(taken.Add(tt.within)) {
 				t.Errorf("the stream carried an event of %s after", newest.Sub(taken))
 			}
-			// Whoever comes back gets no further than before.
+			// A client that comes back gets no further than before.
 			again, refused, err := as.Subscribe(t.Context(), request)
 			switch {
 			case err != nil:
@@ -220,7 +220,7 @@ func viewer(t *testing.T, user, _ string) client.Object {
 }
 
 // byHand gives a user the same by rules of the global cluster, of whose change
-// nobody tells Kairship.
+// Kairship is not told.
 func byHand(t *testing.T, user, _ string) client.Object {
 	t.Helper()
 	parts := strings.Split(user, ":")

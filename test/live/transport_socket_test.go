@@ -63,7 +63,7 @@ func (s *socket) next(within time.Duration) (kind string, payload json.RawMessag
 	return m.Type, m.Payload
 }
 
-// closed reads until the server closes the connection, and tells how.
+// closed reads until the server closes the connection, and returns how.
 func (s *socket) closed(within time.Duration) (code int, reason string) {
 	s.t.Helper()
 	_ = s.SetReadDeadline(time.Now().Add(within))

@@ -162,7 +162,7 @@ func (t tree) to(upstream string) []span {
 	return found
 }
 
-// below tells whether a span is somewhere below another one.
+// below reports whether a span is somewhere below another one.
 func (t tree) below(s, ancestor span) bool {
 	for range t {
 		if s.parent == ancestor.id {

@@ -125,7 +125,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// compare tells which rows differ.
+// compare reports which rows differ.
 func compare(t *testing.T, program, got, want string) {
 	t.Helper()
 	documented, served := strings.Split(got, "\n"), strings.Split(want, "\n")

@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// canary is what no span may hold, wherever somebody put it.
+// canary is what no span may hold, wherever it was put.
 const canary = "hunter2-canary"
 
 // world is a Kairship that traces everything, and what listens to it.

@@ -10,7 +10,7 @@ import (
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
-// Complete is the environment variable that says that all suites ran before this one.
+// Complete is the environment variable that reports that all suites ran before this one.
 const Complete = "KAIRSHIP_COMPLETE"
 
 // byDesign are refusals that suites bring about, by what the API server says, and why.

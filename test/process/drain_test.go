@@ -137,7 +137,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// TestSecondSignal stops a process that somebody does not want to wait for.
+// TestSecondSignal stops a process that the user does not want to wait for.
 func TestSecondSignal(t *testing.T) {
 	p, h, answer := begin(t)
 	defer close(h.released)

@@ -27,7 +27,7 @@ func TestReload(t *testing.T) {
 	path := func(name string) string { return filepath.Join(dir, name) }
 	write := func(name string, content ...[]byte) {
 		t.Helper()
-		// As the kubelet does: nobody reads half of it.
+		// As the kubelet does: no reader sees half of it.
 		if err := os.WriteFile(path("next"), []byte(strings.Join(texts(content), "")), 0o600); err != nil {
 			t.Fatal(err)
 		}

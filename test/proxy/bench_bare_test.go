@@ -26,8 +26,8 @@ const bareProxy = "KAIRSHIP_BENCH_BARE_PROXY"
 
 // startBare starts a proxy that does nothing but pass on what it gets, in a
 // process of its own: the reverse proxy of Go's library over one HTTP/2 connection.
-// It tells how much of the price is that of any hop. There is nothing of Kairship
-// in it: nobody logs in, nobody is permitted anything, nothing is written down.
+// It shows how much of the price is that of any hop. There is nothing of Kairship
+// in it: no user logs in, no user is permitted anything, nothing is written down.
 func startBare(b *testing.B, w *world) *rest.Config {
 	b.Helper()
 	self, err := os.Executable()

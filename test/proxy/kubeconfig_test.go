@@ -88,7 +88,7 @@ func TestKubeconfig(t *testing.T) {
 	k.run(t, "", get, "frontend")
 	k.run(t, "", []string{"auth", "whoami"}, "alice")
 
-	// What the head of the file says of a plugin.
+	// What the head of the file states about a plugin.
 	const plugin = "kairship-login"
 	bin := t.TempDir()
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))

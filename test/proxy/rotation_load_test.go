@@ -200,7 +200,7 @@ func (s *rotation) readAndWrite(ctx context.Context, kube kubernetes.Interface, 
 
 var errStuck = errors.New("the watch is stuck: it says nothing of what there is")
 
-// watchBriefly begins a watch, which tells of what there is, and ends it.
+// watchBriefly begins a watch, which sends what exists, and ends it.
 func watchBriefly(ctx context.Context, kube kubernetes.Interface, _ int) error {
 	watching, err := kube.CoreV1().ConfigMaps("shop").Watch(ctx, metav1.ListOptions{LabelSelector: "app=" + rotationLabel})
 	if err != nil {

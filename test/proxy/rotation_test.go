@@ -16,7 +16,7 @@ import (
 
 // TestRotationUnderLoad replaces alpha's credentials several times while fifty
 // clients read, write and watch through the passthrough and change workloads
-// through GraphQL, and takes everything from the old credentials each time. Nobody
+// through GraphQL, and takes everything from the old credentials each time. No client
 // notices: no request fails, no watch is stuck, and every change has its effect.
 // With KAIRSHIP_LONG=1 it is ten times in a minute.
 func TestRotationUnderLoad(t *testing.T) {
@@ -32,7 +32,7 @@ func TestRotationUnderLoad(t *testing.T) {
 	for range rotations {
 		account, binding, token := w.newAccount(t)
 		s.rotate(t, token)
-		// Right behind it, as somebody would who has to revoke what leaked.
+		// Right behind it, as an administrator would who has to revoke what leaked.
 		for _, object := range old {
 			if err := w.Client(t, "alpha").Delete(t.Context(), object); err != nil {
 				t.Fatal(err)

@@ -66,7 +66,7 @@ func (w *world) client(t testing.TB, person, instance string) kubernetes.Interfa
 	return c
 }
 
-// get sends a plain request as a person; nobody for "".
+// get sends a plain request as a person; without a user for "".
 func (w *world) get(ctx context.Context, token, path string, header ...string) (status int, body string, err error) {
 	transport, err := rest.TransportFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{CAData: w.ca}})
 	if err != nil {

@@ -44,7 +44,7 @@ type crowd struct {
 	fleet  *fleet.Fleet
 	global client.Client
 	many   int
-	// watched are the instances as a watch tells of them, which costs the global
+	// watched are the instances as a watch returns them, which costs the global
 	// cluster next to nothing: a list of a thousand costs it as much as tens of writes.
 	watched cache.Cache
 	// aliases are the control planes.

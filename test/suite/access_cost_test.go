@@ -22,12 +22,12 @@ import (
 const permissionsMemory = 3500 * time.Millisecond
 
 // TestAThousandInstancesCostOneReview registers a thousand instances and asks as
-// somebody who may see three of them.
+// a user who may see three of them.
 func TestAThousandInstancesCostOneReview(t *testing.T) {
 	const thousand = 1000
 	on, u, started := openCounted(t)
-	// The instances are there for the list alone. Nobody need register, probe and
-	// collect from them, so the controllers wait; whoever leads gives that up when it
+	// The instances are there for the list alone. There is no need to register, probe and
+	// collect from them, so the controllers wait; the leader gives that up when it
 	// takes long, and is started again.
 	t.Cleanup(func() { on.fleet.Heal(t) })
 	on.fleet.Heal(t) // Also what has given up the lead since it was looked at.

@@ -30,7 +30,7 @@ import (
 // revoked is how long a role that was taken away may still work.
 const revoked = 5 * time.Second
 
-// person is somebody whom the suite invents: a service account of the global
+// person is a user whom the suite makes: a service account of the global
 // cluster, with the rules that a test gives it.
 type person struct {
 	*gql.Client
@@ -65,7 +65,7 @@ func viewerIn(instance, namespace string) []rbacv1.PolicyRule {
 	return rules("get list watch: instances: "+instance, "get list watch: instances/namespaces: "+instance+":"+namespace)
 }
 
-// newPerson invents somebody who has some rules, and waits until Kairship knows it
+// newPerson makes a user who has some rules, and waits until Kairship knows it
 // if they have any.
 func newPerson(t *testing.T, on *target, may []rbacv1.PolicyRule) *person {
 	t.Helper()
@@ -163,7 +163,7 @@ func expiredToken(t *testing.T, on *target) string {
 	return resigned(t, on, boss.Token, at(2*time.Hour))
 }
 
-// bindingOf gives somebody who has nothing a role by an InstanceRoleBinding, in the whole
+// bindingOf gives a user who has nothing a role by an InstanceRoleBinding, in the whole
 // instance unless namespaces are named, and waits until it has taken effect.
 func bindingOf(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, instance string, namespaces ...string) *kairshipv1alpha1.InstanceRoleBinding {
 	t.Helper()

@@ -155,7 +155,7 @@ func TestNothingOfOthersIsShown(t *testing.T) {
 			if asked < 10 {
 				t.Errorf("only %d questions were asked", asked)
 			}
-			// A cursor that somebody else was given is one of another list.
+			// A cursor that another user was given is one of another list.
 			cursor := firstCursor(t, on, `workloads(first: 1, filter: {namespaces: ["ops", "billing"]})`)
 			r := c.Must(t, gql.Request{Query: fmt.Sprintf(`{ workloads(after: %q, filter: {namespaces: ["ops", "billing"]}) { totalCount nodes { name } } }`, cursor)})
 			if summaryOf(t, r) != "STALE_CURSOR" || len(shownOf(person, string(r.Body))) > 0 {
@@ -401,7 +401,7 @@ func TestARoleThatIsTakenAwayEndsInTime(t *testing.T) {
 }
 
 // TestABindingThatGoesTakesTheRoleAlong gives a role by an InstanceRoleBinding and
-// takes it away: the person sees nothing after it, and the instance's own RBAC is gone.
+// takes it away: the person sees nothing after it, and the instance's own RBAC is removed.
 func TestABindingThatGoesTakesTheRoleAlong(t *testing.T) {
 	on := open(t)
 	p := newPerson(t, on, nil)

@@ -27,7 +27,7 @@ type badInput struct {
 	variables map[string]any
 	// code and argument are what the error must say.
 	code, argument string
-	// refused says that the request is refused before it is executed: it has no
+	// refused reports whether the request is refused before it is executed: it has no
 	// data then, and clients of the new media type get HTTP 400.
 	refused bool
 	why     string
@@ -328,7 +328,7 @@ func aged(t *testing.T, cursor string, by time.Duration) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// TestIDOfADeletedObjectIsNull asks for what is gone, and for what never was.
+// TestIDOfADeletedObjectIsNull asks for what was deleted, and for what never was.
 func TestIDOfADeletedObjectIsNull(t *testing.T) {
 	on := open(t)
 	for name, id := range map[string]string{

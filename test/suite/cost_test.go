@@ -47,7 +47,7 @@ func coldCost(t testing.TB, c *gql.Client, query string, variables map[string]an
 	return cold
 }
 
-// planOf is what an answer says of how it was made.
+// planOf is what an answer reports about how it was made.
 func planOf(result *gql.Result) string {
 	var body struct{ Extensions json.RawMessage }
 	if err := json.Unmarshal(result.Body, &body); err != nil {
@@ -84,7 +84,7 @@ func warmCost(t testing.TB, c *gql.Client, query string, variables map[string]an
 	return least
 }
 
-// foundMembers tells that an operation read no members of instances, because they were
+// foundMembers reports whether an operation read no members of instances, because they were
 // remembered or not needed.
 func foundMembers(t testing.TB, result *gql.Result) bool {
 	t.Helper()

@@ -38,7 +38,7 @@ func literalOf(v any) string {
 // entityTypes are the types that other subgraphs may refer to.
 func entityTypes() []string { return slices.Sorted(slices.Values(theSchema.Types["_Entity"].Types)) }
 
-// isA tells whether a type implements an interface.
+// isA reports whether a type implements an interface.
 func isA(typ, of string) bool { return slices.Contains(theSchema.Types[typ].Interfaces, of) }
 
 // namedBy is an object as the router sends it that knows it by names. The parts are
@@ -248,7 +248,7 @@ func fiftyWays(t *testing.T, on *target, list schema.List, r route, variables ma
 }
 
 // TestEntitiesOfAllTypesTogether asks for what a router may need at once: it costs no
-// more than asking for each type by itself, and the answers are in order.
+// more than asking for each type separately, and the answers are in order.
 func TestEntitiesOfAllTypesTogether(t *testing.T) {
 	on := open(t)
 	var all []representation

@@ -55,7 +55,7 @@ func (w *world) casesOf(list schema.List) []filterCase {
 }
 
 // naming are the cases of the filters by name, given a name and a part of one
-// that some of the items have. The scope tells what is looked at.
+// that some of the items have. The scope names what is looked at.
 func (w *world) naming(scope func(item) bool, name, part string) []filterCase {
 	named := func(names ...string) func(item) bool {
 		return func(i item) bool { return scope(i) && slices.Contains(names, i.GetName()) }
@@ -91,7 +91,7 @@ func labelCases(selectors ...string) []filterCase {
 	return cases
 }
 
-// inHere tells that something is in the namespaces in which filters are tried.
+// inHere reports whether something is in the namespaces in which filters are tried.
 func (w *world) inHere(i item) bool { return i.within(w.suiteNamespaces()...) }
 
 // here confines cases to the namespaces in which filters are tried.

@@ -27,7 +27,7 @@ type filterCase struct {
 	value    any
 	// more are other arguments that it is given together with.
 	more map[string]any
-	// match tells what the list must show.
+	// match returns what the list must show.
 	match func(item) bool
 	// refused is the argument at which the list is refused with INVALID; empty where it
 	// answers.
@@ -131,7 +131,7 @@ func (w *world) try(t *testing.T, on *target, list schema.List, c filterCase) {
 	})
 }
 
-// everyPage reads a list to its end, and checks what each page says of itself.
+// everyPage reads a list to its end, and checks what each page reports about itself.
 // The pages must not change from one to the next; an error says what did.
 func everyPage(ctx context.Context, on *target, list schema.List, r route, variables map[string]any, first, total int) ([]string, error) {
 	var all []string

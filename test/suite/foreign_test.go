@@ -23,9 +23,9 @@ import (
 )
 
 // TestWhatSomebodyElseCollectsIsNotShown has the index collect beta under the name
-// that Kairship would use for another instance, by a PediaCluster that somebody made
+// that Kairship would use for another instance, by a PediaCluster that a user made
 // by hand. Nothing of it may be shown as that instance's, and its freshness says why.
-// (For a virtual Cluster that somebody made by hand, nothing is collected.)
+// (For a virtual Cluster that a user made by hand, nothing is collected.)
 func TestWhatSomebodyElseCollectsIsNotShown(t *testing.T) {
 	on := open(t)
 	global := on.fleet.Client(t, "global")
@@ -102,7 +102,7 @@ func indexHas(t *testing.T, on *target, cluster string) {
 }
 
 // nothingOf checks that the API shows nothing as an instance's, whichever way it is
-// asked, and says that it does not know.
+// asked, and reports that it does not know.
 func nothingOf(t *testing.T, on *target, instance string) {
 	t.Helper()
 	const query = `query($name: String!, $names: [String!], $id: ID!) {

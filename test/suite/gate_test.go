@@ -22,7 +22,7 @@ import (
 // TestTheGateMayBeSwitchedUnderARunningKairship switches the feature gate for SQL off and
 // on again under a server without a projection, which asks all the time. An index without
 // the gate answers with everything there is, also of other instances: none of that may be
-// seen, and whoever asks is told what is wrong.
+// seen, and the response says what is wrong.
 func TestTheGateMayBeSwitchedUnderARunningKairship(t *testing.T) {
 	on, g := behind(t)
 	w := theWorld(t)

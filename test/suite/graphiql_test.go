@@ -12,7 +12,7 @@ import (
 // linked finds what a page loads.
 var linked = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
 
-// TestGraphiQLComesFromTheBinaryAlone reads the page as somebody who has no token,
+// TestGraphiQLComesFromTheBinaryAlone reads the page as a user without a token,
 // and everything that it loads: all of it is served here, and nothing of it says
 // anything about the fleet. (That it works is tested in a browser, by
 // ui/graphiql.)

@@ -23,7 +23,7 @@ func TestClientCertificates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// It is sent whatever authorities the server says that it takes.
+			// It is sent whatever authorities the server reports that it takes.
 			config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &certificate, nil }
 		}
 		c := gql.New("https://"+p.Address, token)

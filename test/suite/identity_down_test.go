@@ -40,7 +40,7 @@ func TestWhenNobodyTellsWhoAsks(t *testing.T) {
 		{"sends a page for people", answering(http.StatusOK, "<html>hello</html>")},
 		{"hangs up", func(w http.ResponseWriter, _ *http.Request) { hangUp(w) }},
 		{"hangs", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
-		// A global cluster that starts lets nobody do anything for a moment.
+		// A global cluster that starts lets no user do anything for a moment.
 		{"does not let Kairship ask", answering(http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403}`)},
 	} {
 		for _, api := range []string{fleet.AuthenticationAPI, fleet.AuthorizationAPI} {
@@ -83,7 +83,7 @@ func TestWhenNobodyTellsWhoAsks(t *testing.T) {
 	})
 }
 
-// undecided checks the answer to somebody of whom nothing could be found out: an
+// undecided checks the answer to a user about whom nothing could be found out: an
 // error of ours, no data and no refusal.
 func undecided(t *testing.T, r *gql.Result) {
 	t.Helper()

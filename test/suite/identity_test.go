@@ -25,7 +25,7 @@ const anyQuery = "{ instances { nodes { name } } }"
 // unknownToken looks like one of the fleet's tokens and is none of them.
 const unknownToken = "suite-0123456789abcdef0123456789abcdef"
 
-// TestWithoutAValidTokenThereIsNoAnswer sends what is no token, or nobody's.
+// TestWithoutAValidTokenThereIsNoAnswer sends what is no token, or no user's.
 func TestWithoutAValidTokenThereIsNoAnswer(t *testing.T) {
 	on := open(t)
 	for _, tt := range []struct{ name, authorization string }{
@@ -55,7 +55,7 @@ func TestWithoutAValidTokenThereIsNoAnswer(t *testing.T) {
 	}
 }
 
-// TestPeopleWithoutARoleSeeNothing asks as those whom nobody gave anything.
+// TestPeopleWithoutARoleSeeNothing asks as users without a role.
 func TestPeopleWithoutARoleSeeNothing(t *testing.T) {
 	on := open(t)
 	for _, accept := range []string{gql.JSON, gql.Response} {
@@ -69,7 +69,7 @@ func TestPeopleWithoutARoleSeeNothing(t *testing.T) {
 	}
 }
 
-// sees tells that an answer to anyQuery shows an instance.
+// sees reports whether an answer to anyQuery shows an instance.
 func sees(r *gql.Result) bool { return strings.Contains(string(r.Body), `"name":`) }
 
 // refused checks an answer that tells nothing but why there is none.

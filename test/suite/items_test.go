@@ -24,7 +24,7 @@ import (
 	gqlschema "github.com/kairship-io/kairship/test/internal/schema"
 )
 
-// item is what a cluster itself says of something that a list may show.
+// item is what a cluster itself reports about something that a list may show.
 type item struct {
 	client.Object
 	// name is what nameOf gives for it.
@@ -38,10 +38,10 @@ type item struct {
 	ready int
 }
 
-// within tells whether it is in one of these namespaces.
+// within reports whether it is in one of these namespaces.
 func (i item) within(namespaces ...string) bool { return slices.Contains(namespaces, i.GetNamespace()) }
 
-// labelled tells whether its labels match.
+// labelled reports whether its labels match.
 func (i item) labelled(selector string) bool {
 	s, err := labels.Parse(selector)
 	if err != nil {
@@ -222,7 +222,7 @@ func (w *world) short(name string) string {
 	return strings.NewReplacer("/"+w.a+"/", "/a/", "/"+w.b+"/", "/b/").Replace(name)
 }
 
-// claimedBy tells whether Karmada wrote on a workload that this policy claimed
+// claimedBy reports whether Karmada wrote on a workload that this policy claimed
 // it; a cluster policy has no namespace.
 func (i item) claimedBy(namespace, name string) bool {
 	a := i.GetAnnotations()

@@ -21,7 +21,7 @@ import (
 // nothing, whatever they ask for. "*" is anything.
 //
 // admin may do everything, alice is an editor on alpha, bob a viewer on beta, and
-// nobody gave mallory anything.
+// mallory has no role.
 type outcomes struct{ admin, alice, bob, mallory string }
 
 func (o outcomes) of() map[string]string {
@@ -126,7 +126,7 @@ var nodeMatrix = map[string][]struct {
 	"PropagationPolicy":        {{[]string{"alpha", "shop", "frontend"}, inAlpha}, {[]string{"beta", "billing", "billing"}, inBeta}},
 	"ClusterPropagationPolicy": {{[]string{"alpha", "", "node-agents"}, inAlpha}},
 	"OverridePolicy":           {{[]string{"alpha", "shop", "frontend-image"}, inAlpha}},
-	// The sample applications have none; there is none for anybody.
+	// The sample applications have none; no user sees one.
 	"ClusterOverridePolicy": {{[]string{"alpha", "", "none-such"}, outcomes{"null", "null", "null", "null"}}},
 	"Resource": {
 		{[]string{"alpha", "apps", "v1", "deployments", "shop", "frontend"}, inAlpha},
@@ -193,7 +193,7 @@ func questions() []question {
 	return all
 }
 
-// summaryOf tells what an answer shows, in short: the code of its error, null, the
+// summaryOf returns what an answer shows, in short: the code of its error, null, the
 // name of an object, those of several, or the names of a list after their number. An object that is
 // asked for nothing but its ID is "found".
 func summaryOf(t testing.TB, r *gql.Result) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// TestSummariesOfClusters compares what the API says of the figures of the members
+// TestSummariesOfClusters compares what the API reports about the figures of the members
 // with what the Clusters say, and with what those may see who have a role.
 func TestSummariesOfClusters(t *testing.T) {
 	on := open(t)
@@ -87,7 +87,7 @@ func TestSummariesOfClusters(t *testing.T) {
 	}
 }
 
-// TestSummaries compares what the API says of the instances' figures and
+// TestSummaries compares what the API reports about the instances' figures and
 // conditions with what the Instances say, whose figures test/controllers checks.
 func TestSummaries(t *testing.T) {
 	on := open(t)

@@ -160,7 +160,7 @@ func (tr truth) instance(ctx context.Context, name string) (instanceAnswer, erro
 	return answer, nil
 }
 
-// version is what a cluster's API server says of itself.
+// version is what a cluster's API server reports about itself.
 func (tr truth) version(cluster string) (string, error) {
 	v, err := tr.fleet.Kubernetes(tr.t, cluster).Discovery().ServerVersion()
 	if err != nil {
@@ -171,7 +171,7 @@ func (tr truth) version(cluster string) (string, error) {
 
 var gitVersion = regexp.MustCompile(`GitVersion:"([^"]+)"`)
 
-// karmadaVersion is what Karmada's program says of itself.
+// karmadaVersion is what Karmada's program reports about itself.
 func (tr truth) karmadaVersion() string {
 	out, err := exec.Command(filepath.Join(tr.fleet.Bin, "karmada-controller-manager"), "version").CombinedOutput()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// An empty list says that a namespace of its filter is unknown, in the same words for
+// An empty list reports that a namespace of its filter is unknown, in the same words for
 // one that is hidden, and says nothing about one that is merely empty.
 func TestUnknownNamespaceOfAFilter(t *testing.T) {
 	on := open(t)

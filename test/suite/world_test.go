@@ -136,7 +136,7 @@ func (w *world) remove() {
 	stage(isNamespace)
 }
 
-// deleteAndWait deletes an object and, where others would notice, waits until it is gone.
+// deleteAndWait deletes an object and, where others would notice, waits until it is removed.
 func deleteAndWait(ctx context.Context, c client.Client, o client.Object) error {
 	key := client.ObjectKeyFromObject(o)
 	now := o.DeepCopyObject().(client.Object)
@@ -166,7 +166,7 @@ func deleteAndWait(ctx context.Context, c client.Client, o client.Object) error 
 	return nil
 }
 
-// waitForGone tells what other tests would see while it goes.
+// waitForGone reports what other tests would see while it goes.
 func waitForGone(o client.Object) bool {
 	switch o.(type) {
 	case *kairshipv1alpha1.Instance, *kairshipv1alpha1.Cluster:

@@ -30,7 +30,7 @@ type fresh struct {
 const collector = "the collector"
 
 // outage is when the API server of a cluster, or the collector, did not run: from a
-// moment at which it was gone to one at which it was not yet started again.
+// moment at which it was stopped to one at which it was not yet started again.
 type outage struct {
 	Of       string
 	From, To time.Time

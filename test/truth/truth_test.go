@@ -186,7 +186,7 @@ func (r *run) comesToRest(t *testing.T) {
 
 // restartGarbageCollectors has Kubernetes' garbage collectors begin anew. One whose watch
 // was broken while a workload was deleted and made again by the same name sees an update
-// where the UID changes, and does not learn that the first is gone: its pods stay for
+// where the UID changes, and does not learn that the first was deleted: its pods stay for
 // ever, and those of the second cannot be made.
 func (r *run) restartGarbageCollectors(t *testing.T) {
 	t.Helper()
@@ -197,7 +197,7 @@ func (r *run) restartGarbageCollectors(t *testing.T) {
 	}
 }
 
-// startEnded starts processes that ended by themselves, as a kubelet does. kube-scheduler
+// startEnded starts processes that ended on their own, as a kubelet does. kube-scheduler
 // ends when its cache and a member's API server that was killed disagree about a pod, and
 // no pod of that member starts then.
 func (r *run) startEnded(t *testing.T) {
@@ -280,7 +280,7 @@ func (r *run) judge(t *testing.T, b *breaker) {
 	}
 }
 
-// remove removes what the test made in an instance, and waits until it is gone from the members too.
+// remove removes what the test made in an instance, and waits until it is removed from the members too.
 func (r *run) remove(t *testing.T, instance string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), restWithin)

@@ -60,7 +60,7 @@ type acknowledged struct {
 	count     atomic.Int32
 }
 
-// note tells how many there are with this one.
+// note returns how many there are with this one.
 func (a *acknowledged) note(receipt gm.Receipt) int32 {
 	a.mu.Lock()
 	a.sequences[receipt.BindingID] = max(a.sequences[receipt.BindingID], receipt.Sequence)

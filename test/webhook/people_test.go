@@ -14,7 +14,7 @@ import (
 )
 
 // TestPeople sees that the fleet's people have their roles from the platform, and
-// that nobody has written access rules for them by hand.
+// that no one has written access rules for them by hand.
 func TestPeople(t *testing.T) {
 	s := begin(t)
 	got := map[string][]string{}

@@ -10,7 +10,7 @@ import (
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 )
 
-// told is what a platform would say of a binding that is stored.
+// told is what a platform would send about a binding that is stored.
 func told(b *v1alpha1.InstanceRoleBinding) gm.Binding {
 	return gm.Binding{
 		BindingID: b.Spec.Source.BindingID, Sequence: b.Spec.Source.Sequence, Role: gm.Role(b.Spec.Role), Instance: b.Spec.InstanceRef.Name,

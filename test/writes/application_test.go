@@ -167,7 +167,7 @@ func TestDeployApplication(t *testing.T) {
 		}
 	})
 	t.Run("late failure", func(t *testing.T) {
-		// Each by itself may have the port, so the dry runs find nothing wrong.
+		// Each alone may have the port, so the dry runs find nothing wrong.
 		service := func(name string) string {
 			return fmt.Sprintf("---\napiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: %s}\nspec: {type: NodePort, selector: {app: a}, ports: [{port: 80, nodePort: 31986}]}\n", name, namespace)
 		}

@@ -16,7 +16,7 @@ const followConfigMaps = `subscription($filter: ResourceChangeFilter, $after: St
   resourceChanged(version: "v1", resource: "configmaps", filter: $filter, after: $after) { type cursor resource { name manifest } }
 }`
 
-// toldOf is what a subscription says of ConfigMaps until it is synced, by name, and
+// toldOf is what a subscription sends about ConfigMaps until it is synced, by name, and
 // where it is then.
 func toldOf(t testing.TB, as *gql.Client, namespace, part, after string) (told map[string]string, cursor string, err error) {
 	variables := map[string]any{"filter": map[string]any{"instances": []string{"alpha"}, "namespaces": []string{namespace}, "nameContains": part}}

@@ -150,7 +150,7 @@ func updates(t *testing.T, admin *gql.Client, name, secret string) {
 		i, _ := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{})
 		return i.ResourceVersion
 	}
-	// Its conditions may still move; whoever updates reads again.
+	// Its conditions may still move; an update reads again.
 	update := func(in map[string]any) (made instancePayload) {
 		t.Helper()
 		poll.Until(t, within, "it is updated", func(context.Context) error {
@@ -210,7 +210,7 @@ func updates(t *testing.T, admin *gql.Client, name, secret string) {
 }
 
 // TestInstancesOfOthers: who may see an instance may still not change it, and
-// credentials that somebody else keeps are left to them.
+// credentials that another controller keeps are left to them.
 func TestInstancesOfOthers(t *testing.T) {
 	global, name := fleet.Open(t).Client(t, "global"), newName()
 	alias := fleet.Open(t).Alias(t, "beta")

@@ -295,7 +295,7 @@ func TestRollbackOfOtherKinds(t *testing.T) {
 	}
 }
 
-// A CronJob whose policy is gone, or may not be read, starts nothing, and a Job
+// A CronJob whose policy was deleted, or may not be read, starts nothing, and a Job
 // whose policy is refused does not stay behind.
 func TestTriggerWithoutAPolicy(t *testing.T) {
 	t.Parallel()
@@ -310,7 +310,7 @@ func TestTriggerWithoutAPolicy(t *testing.T) {
 		ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "batch/v1", Kind: "CronJob"}},
 		Placement:         policyv1alpha1.Placement{ClusterAffinity: &policyv1alpha1.ClusterAffinity{ClusterNames: []string{"m1"}}},
 	}}
-	// It is there, and it is somebody else's.
+	// It is there, and it belongs to another owner.
 	taken := &policyv1alpha1.PropagationPolicy{ObjectMeta: meta(namespace, "now"), Spec: policyv1alpha1.PropagationSpec{
 		ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "Secret", Name: "none"}},
 	}}

@@ -133,7 +133,7 @@ func memberNow(t *testing.T, token *string) memberShown {
 	return got.Instance.MemberCluster
 }
 
-// Whoever cordons reads it with the next request, every time, although Karmada
+// A cordoning client reads it with the next request, every time, although Karmada
 // and the index are busy with the same cluster.
 func TestCordonIsReadAtOnce(t *testing.T) {
 	alice, in := person(t, "alice"), map[string]any{"instance": "alpha", "name": "m2"}
@@ -199,7 +199,7 @@ func TestUpdateMemberCluster(t *testing.T) {
 	input := func(more ...any) map[string]any {
 		return but(map[string]any{"instance": "alpha", "name": "m2", "resourceVersion": karmadaCluster(t, "m2").ResourceVersion}, more...)
 	}
-	// Karmada writes the status whenever pods change; whoever updates reads again.
+	// Karmada writes the status whenever pods change; an update reads again.
 	send := func(more ...any) (p memberPayload, errs []gql.Error) {
 		t.Helper()
 		poll.Until(t, within, "nothing comes between reading and sending", func(context.Context) error {

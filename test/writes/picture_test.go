@@ -139,7 +139,7 @@ func differences(before, after map[string]string) []string {
 	var changed []string
 	for key, was := range before {
 		switch is, ok := after[key]; {
-		case !ok && !strings.Contains(was, `"deleting":true`): // What goes already goes without anybody's doing.
+		case !ok && !strings.Contains(was, `"deleting":true`): // What goes already goes without a request.
 			changed = append(changed, key+" (gone)")
 		case ok && is != was:
 			changed = append(changed, fmt.Sprintf("%s (%s became %s)", key, was, is))

@@ -146,7 +146,7 @@ type writtenPolicy struct {
 	ConsistencyToken *string
 }
 
-// write sends a mutation of a policy as somebody; verb is create, update or delete.
+// write sends a mutation of a policy as a user; verb is create, update or delete.
 func write(t *testing.T, by *gql.Client, verb string, k policyKind, input map[string]any) (*writtenPolicy, *gql.Result) {
 	t.Helper()
 	used := ""

@@ -153,7 +153,7 @@ func testDeletion(t *testing.T, s *policyScene, k policyKind, user string) {
 }
 
 // Who uses a policy is asked of the instance: its binding counts before the index
-// has heard of it, and a policy that nobody uses is deleted without more ado.
+// has heard of it, and a policy that is not used is deleted without more ado.
 func TestUnusedPoliciesAreDeleted(t *testing.T) {
 	t.Parallel()
 	s := newPolicyScene(t)
@@ -341,7 +341,7 @@ func TestWhatStaysOfAPolicy(t *testing.T) {
 	s.color(t, "m1", "blue")
 }
 
-// Nobody writes where their roles do not let them, and nobody learns of what they may not see.
+// No user writes where their roles do not let them, and no user learns of what they may not see.
 func TestPoliciesOfOthers(t *testing.T) {
 	t.Parallel()
 	s := newPolicyScene(t)

@@ -118,7 +118,7 @@ type legacy struct {
 }
 
 // newLegacy applies manifests in m1, in a namespace that alpha and m1 have, as
-// somebody who knows nothing of Karmada; alice may reach it with a role in m1.
+// a user who knows nothing of Karmada; alice may reach it with a role in m1.
 func newLegacy(t *testing.T, role, manifests string) *legacy {
 	t.Helper()
 	s := &legacy{namespace: namespaceIn(t), alice: person(t, "alice")}
@@ -338,7 +338,7 @@ stringData: {password: hunter2}`)
 		return len(errs) == 1 && errs[0].Extensions.Code == "NOT_FOUND" && errs[0].Extensions.Argument == "input.cluster"
 	})
 	refused(t, everyMember, "promoteResource", but(web, "cluster", "m3"), "NOT_FOUND", "input.cluster")
-	// A policy of somebody else has the name.
+	// A policy of another owner has the name.
 	taken := &policyv1alpha1.PropagationPolicy{ObjectMeta: meta(s.namespace, "taken"), Spec: policyv1alpha1.PropagationSpec{
 		ResourceSelectors: []policyv1alpha1.ResourceSelector{{APIVersion: "v1", Kind: "Secret", Name: "none"}},
 	}}

@@ -245,7 +245,7 @@ func toTry(s *ast.Schema) []string {
 // elsewhere are the mutations that another suite tries, and which.
 var elsewhere = map[string]string{}
 
-// untried tells what no test of this package tried of the schema's mutations.
+// untried returns what no test of this package tried of the schema's mutations.
 func untried() []string {
 	s := theSchema()
 	record.Lock()

@@ -143,7 +143,7 @@ spec:
 		}, "deleted")
 	})
 	t.Run("a late failure says what was written", func(t *testing.T) {
-		// Each by itself may have the port, so the dry runs find nothing wrong.
+		// Each alone may have the port, so the dry runs find nothing wrong.
 		service := func(name string) string {
 			return fmt.Sprintf("apiVersion: v1\nkind: Service\nmetadata: {name: %s, namespace: %s}\nspec: {type: NodePort, selector: {app: a}, ports: [{port: 80, nodePort: 31987}]}\n---\n", name, namespace)
 		}

@@ -202,7 +202,7 @@ func TestWorkloads(t *testing.T) {
 		}
 	})
 	t.Run("invalid", func(t *testing.T) {
-		indexed(t, alice, namespace) // Before, nobody is known to have revisions.
+		indexed(t, alice, namespace) // Before, no workload is known to have revisions.
 		for _, tt := range []struct {
 			name, code, argument string
 			input                map[string]any

@@ -89,8 +89,8 @@ func refused(t testing.TB, as *gql.Client, name string, input map[string]any, co
 	return errs[0]
 }
 
-// moved tells that a change was refused because its object was written since it was
-// read, as whoever reads and sends again finds out.
+// moved reports whether a change was refused because its object was written since it was
+// read, as a client that reads and sends again finds out.
 func moved(errs []gql.Error) bool {
 	return len(errs) == 1 && errs[0].Extensions.Code == "CONFLICT" && errs[0].Extensions.Argument == "input.resourceVersion"
 }

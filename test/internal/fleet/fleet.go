@@ -129,7 +129,7 @@ func Open(t testing.TB) *Fleet {
 	return f
 }
 
-// Long tells that tests which have a long form are to take it: KAIRSHIP_LONG is set.
+// Long reports whether tests which have a long form are to take it: KAIRSHIP_LONG is set.
 // What only waits for minutes is left to it, so that `make test` stays bearable.
 func Long() bool { return os.Getenv("KAIRSHIP_LONG") != "" }
 

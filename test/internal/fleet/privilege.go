@@ -9,7 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// Privileges is what the audit log of the fleet's global cluster says of how Kairship's
+// Privileges is what the audit log of the fleet's global cluster reports about how Kairship's
 // programs used the chart's roles, since the fleet was made. The suites read the log
 // at their ends, because only so much of it is kept.
 func Privileges(dir string) (*privilege.Record, error) {

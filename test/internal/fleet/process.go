@@ -57,8 +57,8 @@ func (f *Fleet) running(t testing.TB, name string) (pid int, err error) {
 	return r.PID, nil
 }
 
-// Ended are the names of the fleet's processes that do not run: some end by
-// themselves, as when they lose the lead, and rely on being started again.
+// Ended are the names of the fleet's processes that do not run: some end on
+// their own, as when they lose the lead, and rely on being started again.
 func (f *Fleet) Ended(t testing.TB) []string {
 	t.Helper()
 	records, err := os.ReadDir(f.PIDs)
@@ -105,8 +105,8 @@ func (f *Fleet) Signal(t testing.TB, name string, signal syscall.Signal) {
 	}
 }
 
-// Kill kills processes of the fleet, as kill -9 does, and waits until they are
-// gone. The fleet is healed when the test ends.
+// Kill kills processes of the fleet, as kill -9 does, and waits until they have ended
+// . The fleet is healed when the test ends.
 func (f *Fleet) Kill(t testing.TB, names ...string) {
 	t.Helper()
 	t.Cleanup(func() { f.Heal(t) })
@@ -119,7 +119,7 @@ func (f *Fleet) Kill(t testing.TB, names ...string) {
 // of them waits for its work in progress.
 const endsWithin = 40 * time.Second
 
-// End sends a signal to a process that ends it, and waits until it is gone. The
+// End sends a signal to a process that ends it, and waits until it has ended. The
 // fleet stays without it.
 func (f *Fleet) End(t testing.TB, name string, signal syscall.Signal) {
 	t.Helper()
@@ -128,7 +128,7 @@ func (f *Fleet) End(t testing.TB, name string, signal syscall.Signal) {
 	f.Gone(t, name, pid, endsWithin)
 }
 
-// Gone waits until a process has ended, by itself or otherwise.
+// Gone waits until a process has ended, on its own or otherwise.
 func (f *Fleet) Gone(t testing.TB, name string, pid int, within time.Duration) {
 	t.Helper()
 	for deadline := time.Now().Add(within); runs(pid); time.Sleep(10 * time.Millisecond) {

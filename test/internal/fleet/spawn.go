@@ -36,7 +36,7 @@ type Process struct {
 	// Stop ends it before the tests do.
 	Stop func()
 	cmd  *exec.Cmd
-	// wait waits for its end, for anybody and any number of times.
+	// wait waits for its end, for any caller and any number of times.
 	wait func() error
 }
 

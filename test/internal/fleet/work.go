@@ -15,7 +15,7 @@ import (
 // LetGo waits until Karmada has let go of what a binding put into a member of alpha; the
 // annotations of its Work name the binding. What Karmada was told to leave in a member,
 // and does not find there any more, it looks for again and again, and its Work stays. So
-// this comes before whoever removes it from the member.
+// this comes before the one who removes it from the member.
 func (f *Fleet) LetGo(ctx context.Context, t testing.TB, member string, annotations map[string]string) {
 	t.Helper()
 	alpha := f.Client(t, "alpha")

@@ -60,7 +60,7 @@ type Error struct {
 		Argument string `json:"argument"`
 		Instance string `json:"instance"`
 		TraceID  string `json:"traceId"`
-		// CurrentResourceVersion is what a conflict tells of the object as it is.
+		// CurrentResourceVersion is what a conflict contains of the object as it is.
 		CurrentResourceVersion string `json:"currentResourceVersion"`
 		// Reason is why a subscription ended.
 		Reason string `json:"reason"`

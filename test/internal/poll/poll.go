@@ -1,4 +1,4 @@
-// Package poll waits for what becomes true by itself.
+// Package poll waits for conditions that become true.
 package poll
 
 import (

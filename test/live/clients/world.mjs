@@ -4,7 +4,7 @@
 //   KAIRSHIP_URL         where Kairship answers (http://127.0.0.1:8080)
 //   KAIRSHIP_TOKEN_FILE  a file with a bearer token that may change alpha
 //   KAIRSHIP_FLEET       the fleet's folder: what was made is then gone from everywhere
-//                        when a test ends, and nobody who comes next finds it half removed
+//                        when a test ends, and no later test finds it half removed
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -41,11 +41,11 @@ async function send(query, variables) {
   return body.data;
 }
 
-// Namespace makes ConfigMaps in a namespace that nobody else has.
+// Namespace makes ConfigMaps in a namespace that no other test has.
 export class Namespace {
   constructor(name) {
     this.name = `${name}-${process.pid}-${Date.now().toString(36)}`;
-    // The tokens of all that was written: whoever subscribes with them is told of it
+    // The tokens of all that was written: a subscriber with them is told of it
     // before SYNCED, whatever the watches have heard by then.
     this.written = [];
   }
@@ -83,7 +83,7 @@ export class Namespace {
     await this.#gone();
   }
 
-  // #gone waits until the namespace is gone from the instance, then the Works by which
+  // #gone waits until the namespace is removed from the instance, then the Works by which
   // Karmada has it in the members, and then its copies there.
   async #gone() {
     const concerned = fleet.clusters.filter((one) => one.name === instance || one.instance === instance);
@@ -206,7 +206,7 @@ export class Line {
     this.url = `http://127.0.0.1:${this.server.address().port}`;
   }
 
-  // down cuts what there is, and lets nobody through until up.
+  // down cuts what there is, and lets nothing through until up.
   down() {
     this.#up = false;
     this.#sockets.forEach((socket) => socket.destroy());
@@ -224,7 +224,7 @@ export class Line {
 
 // story is what every client lives through: what there is, a change, changes while
 // it was away, and another one. connect starts a client that hands every event to
-// received and connects again by itself, and returns how to stop it. A client that can't
+// received and connects again automatically, and returns how to stop it. A client that can't
 // say what was written meanwhile needs a witness, who hears of it first.
 export async function story(name, connect, { witness = false } = {}) {
   const namespace = new Namespace(name);
