@@ -1,6 +1,6 @@
 # One file for both programs: docker build --build-arg PROGRAM=apiserver --build-arg VERSION=v1.2.3 .
 # PROGRAM is the folder in cmd. What runs is a static binary, the world's certificate authorities (an
-# instance may use one) and nothing else: no shell, no libc, nobody to log in as. Beside it are the
+# instance may use one) and nothing else: no shell, no libc, no user to log in as. Beside it are the
 # licences of all that is in it.
 
 # The images that build it, for releases by digest: --build-arg GO_IMAGE=golang:1.26-bookworm@sha256:…

@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 cache=$(go env GOCACHE) modules=$(go env GOMODCACHE)
 
-# What is tracked, as it is now, and the page that is built and embedded: once, so that somebody who edits
+# What is tracked, as it is now, and the page that is built and embedded: once, so that an edit
 # meanwhile is no difference.
 { git ls-files -z; find graph/server/graphiql/dist -type f -print0 2>/dev/null || true; } |
   LC_ALL=C sort -zu | { xargs -0 -r ls -d 2>/dev/null || true; } | tar -cf "$work/source.tar" -T -

@@ -15,7 +15,7 @@ import (
 )
 
 // accepted are the licences that something in the programs may have, with what they ask
-// for. A licence that is not here is refused until somebody has read it.
+// for. A licence that is not here is refused until it was read.
 var accepted = map[string]string{
 	"0BSD":         "nothing",
 	"Apache-2.0":   "its text and NOTICE go with the programs",
@@ -91,7 +91,7 @@ func inFolder(dir string) (part, error) {
 	return found, nil
 }
 
-// identify tells which licences a text is.
+// identify returns which licences a text is.
 func identify(text []byte) []string {
 	if known, is := understood[fmt.Sprintf("%x", sha256.Sum256(text))]; is {
 		return known.licences

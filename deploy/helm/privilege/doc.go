@@ -4,5 +4,5 @@
 //
 // The API server writes into each line by which role it allowed a request, so a right
 // is known to have been used even where another role has it too. What the programs send
-// as somebody else is that person's; of these lines only the impersonation is theirs.
+// as another user is that person's; of these lines only the impersonation is theirs.
 package privilege

@@ -154,7 +154,7 @@ func (r *Record) Add(request *Request) {
 	}
 }
 
-// impersonated notes what it takes to be somebody. The log has no line of its own for it.
+// impersonated notes what the request to impersonate a user needs. The log has no line of its own for it.
 func (r *Record) impersonated(account, user string, groups []string, uid string, extras []string) {
 	resources := []string{"users"}
 	if strings.HasPrefix(user, "system:serviceaccount:") {

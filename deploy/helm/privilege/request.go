@@ -34,7 +34,7 @@ const (
 )
 
 // Account is the service account that sent the request, without its namespace; empty
-// for anybody else.
+// for other users.
 func (r *Request) Account(namespace string) string {
 	account, found := strings.CutPrefix(r.User.Username, "system:serviceaccount:"+namespace+":")
 	if !found {
@@ -68,7 +68,7 @@ func (r *Request) allowedBy(roles []Role) *Role {
 	return nil
 }
 
-// impersonation finds what somebody was not let be.
+// impersonation finds which user could not be impersonated.
 var impersonation = regexp.MustCompile(`cannot impersonate resource "([^"]+)" in API group "([^"]*)"`)
 
 // verdict is what to make of a request.
@@ -81,7 +81,7 @@ const (
 	// early: they do, and the API server did not know yet. One that has just started
 	// forbids everything until it has read the roles.
 	early
-	// ending: nothing can be made in a namespace that is being deleted, whoever asks.
+	// ending: nothing can be made in a namespace that is being deleted, regardless of the user.
 	ending
 )
 
@@ -100,7 +100,7 @@ func (r *Request) judge(account string, roles []Role) verdict {
 	case strings.Contains(r.ResponseStatus.Message, "because it is being terminated"):
 		return ending
 	case r.Annotations[decisionAnnotation] == "allow":
-		return refused // By what stands behind RBAC: somebody gives away what they do not have, or the index refuses.
+		return refused // By what stands behind RBAC: a user gives away what they do not have, or the index refuses.
 	case r.ObjectRef.Resource == "":
 		return earlyIf(r.Verb == "get" && slices.Contains(forEverybody, path(r.RequestURI)))
 	default:

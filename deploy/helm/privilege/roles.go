@@ -105,7 +105,7 @@ func (r *Role) rights() []right {
 	return all
 }
 
-// covers tells that the right is to this.
+// covers reports whether the right is to this.
 func (r right) covers(verb, group, resource, namespace, name string) bool {
 	return r.verb == verb && r.group == group && r.resource == resource &&
 		(r.role.Namespace == "" || r.role.Namespace == namespace) &&

@@ -73,7 +73,7 @@ var helmBinary = sync.OnceValues(func() (string, error) {
 	return strings.TrimSpace(string(out)), err
 })
 
-// helm runs Helm away from the settings of whoever runs the tests.
+// helm runs Helm without the settings of the user who runs the tests.
 func helm(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	binary, err := helmBinary()

@@ -37,7 +37,7 @@ func documented(t *testing.T) map[string][]string {
 	return found
 }
 
-// TestDocumentedValuesRender takes every block of values, each by itself.
+// TestDocumentedValuesRender takes every block of values, each separately.
 func TestDocumentedValuesRender(t *testing.T) {
 	raw, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
 	if err != nil {
@@ -193,7 +193,7 @@ func withKustomization(t *testing.T, files map[string]string, manifests string) 
 	return nil
 }
 
-// kubectl is the fleet's, or else whoever's.
+// kubectl is the fleet's, or else the machine's.
 func kubectl(t *testing.T) string {
 	t.Helper()
 	for _, candidate := range []string{filepath.Join(root, ".local", "bin", "kubectl"), "kubectl"} {

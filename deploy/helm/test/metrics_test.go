@@ -44,7 +44,7 @@ var foreign = map[string]bool{
 
 // TestAlertsAndDashboardAskForWhatExists parses every expression, and looks for every
 // metric in the tables that test/observe holds to what the programs serve: a panel
-// about a metric of another name is empty, and nobody notices.
+// about a metric of another name is empty, without an error.
 func TestAlertsAndDashboardAskForWhatExists(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join(root, "docs", "observability.md"))
 	if err != nil {

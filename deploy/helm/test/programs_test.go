@@ -54,7 +54,7 @@ func TestProgramsTakeWhatTheChartGives(t *testing.T) {
 
 // configFileIsRead has one wrong setting in each file that the chart makes of values, of
 // which the program has to tell by the file's name: that nothing is wrong would also be
-// said of a file that nobody reads.
+// said of a file that no program reads.
 func configFileIsRead(t *testing.T, binaries map[string]string) {
 	t.Helper()
 	values := file(t, "apiserver: {config: {max-query-cost: 2000000, max-body-bytes: 1000}}\ncontrollerManager: {config: {workers: {instance-status: 2000000}}}\n")
@@ -197,7 +197,7 @@ func inRoot(t *testing.T, dir string, environ []string, args ...string) (string,
 	if os.Getuid() == 0 {
 		attributes.Credential = &syscall.Credential{Uid: user, Gid: user}
 	} else {
-		// In a user namespace of its own anybody may change the root.
+		// In a user namespace of its own any user may change the root.
 		attributes.Cloneflags = syscall.CLONE_NEWUSER
 		attributes.UidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: os.Getuid(), Size: 1}}
 		attributes.GidMappings = []syscall.SysProcIDMap{{ContainerID: user, HostID: os.Getgid(), Size: 1}}

@@ -17,7 +17,7 @@ func roles(t *testing.T, values string) []privilege.Role {
 		t.Fatal(err)
 	}
 	for _, r := range found {
-		// That one is for whoever reads metrics.
+		// That one is for readers of metrics.
 		if r.Account == "" && r.Name != "kairship-metrics-reader" {
 			t.Errorf("nobody is bound to %s %s/%s", r.Kind, r.Namespace, r.Name)
 		}

@@ -71,7 +71,7 @@ func TestRolesSuffice(t *testing.T) {
 			}
 		}
 	}
-	// Not every path of the programs is gone here; that each right is used is seen where
+	// Not every path of the programs is taken here; that each right is used is seen where
 	// there is a whole fleet (test/privilege).
 	t.Logf("not used here: %s", strings.Join(used.Idle(), ", "))
 }

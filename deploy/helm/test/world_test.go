@@ -29,7 +29,7 @@ import (
 	"github.com/kairship-io/kairship/deploy/helm/privilege"
 )
 
-// auditLog is where the API server tells what the ServiceAccounts asked of it, and
+// auditLog is where the API server records what the ServiceAccounts asked of it, and
 // what it answered.
 var auditLog = filepath.Join(os.TempDir(), fmt.Sprintf("kairship-chart-audit-%d.log", os.Getpid()))
 
@@ -44,7 +44,7 @@ func withAudit(env *envtest.Environment) error {
 	return nil
 }
 
-// record is what the audit log says of the accounts that the chart makes.
+// record is what the audit log reports about the accounts that the chart makes.
 func record(t *testing.T) *privilege.Record {
 	t.Helper()
 	r := privilege.NewRecord(namespace, roles(t, matrix(t)["default"]))
@@ -88,7 +88,7 @@ func kubeconfig(t *testing.T, config *rest.Config, token string) []byte {
 	return content
 }
 
-// freeAddress is one that nobody listens at.
+// freeAddress is one without a listener.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	var lc net.ListenConfig

@@ -95,7 +95,7 @@ function SignIn() {
   );
 }
 
-// leave loads the page anew, so that answers that the token gave are gone from the screen too.
+// leave loads the page anew, so that answers that the token gave are removed from the screen too.
 function leave() {
   signOut();
   location.reload();

@@ -73,7 +73,7 @@ try {
     await page.locator('.graphiql-query-editor .monaco-editor').first().click();
     await page.keyboard.press('ControlOrMeta+A');
     await page.keyboard.insertText(text);
-    // What the editor adds by itself, such as closing brackets, goes again.
+    // What the editor adds automatically, such as closing brackets, goes again.
     await page.keyboard.press('ControlOrMeta+Shift+End');
     await page.keyboard.press('Delete');
     await page.getByRole('tab', { name }).waitFor();
@@ -181,7 +181,7 @@ try {
       `namespaces: ["${namespace.name}"], nameContains: "cm-" }) { type instanceName kind resource { id name resourceVersion } } }`);
     let request = await begin();
 
-    // Nobody else changes anything in this namespace.
+    // No other test changes anything in this namespace.
     const events = async (...wanted) => {
       await log.getByRole('listitem').nth(wanted.length - 1).waitFor();
       const types = await log.locator('li strong').allInnerTexts();

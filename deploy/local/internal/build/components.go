@@ -14,7 +14,7 @@ type Module struct {
 	Name string
 	// Binaries are the module's tools that the fleet uses.
 	Binaries []Binary
-	// CGO says that the binaries need a C compiler.
+	// CGO reports whether the binaries need a C compiler.
 	CGO bool
 	// Manifests are folders of dependencies that the fleet reads at run time. They are copied next
 	// to the binaries, so that a fleet starts also when the module cache has been emptied.

@@ -19,7 +19,7 @@ type counter struct {
 	failed string // the package that did not compile
 }
 
-// listed is what go list says of one package.
+// listed is what go list reports about one package.
 type listed struct {
 	ImportPath string
 	Stale      bool
@@ -46,7 +46,7 @@ func newCounter(packages []listed, mains []string) *counter {
 	return c
 }
 
-// line takes in one line of the go tool's output and says whether it was a message rather than
+// line takes in one line of the go tool's output and reports whether it was a message rather than
 // the name of a package.
 func (c *counter) line(text string) (message bool) {
 	c.mu.Lock()

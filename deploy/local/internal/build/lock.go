@@ -10,7 +10,7 @@ import (
 )
 
 // Lock takes an exclusive lock on a file, creating it when missing. It calls waiting once when
-// somebody else has the lock. The kernel drops the lock with its holder, so a killed run leaves
+// another process has the lock. The kernel drops the lock with its holder, so a killed run leaves
 // nothing to clean up.
 func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)

@@ -47,7 +47,7 @@ type Progress interface {
 	Close()
 }
 
-// heartbeat is how often a build without a terminal says that it is alive.
+// heartbeat is how often a build without a terminal reports that it is alive.
 const heartbeat = 15 * time.Second
 
 // display implements Progress: on a terminal a table that is drawn over itself, elsewhere one line

@@ -35,7 +35,7 @@ func Command() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRunE: func(*cobra.Command, []string) error {
-			// Processes are recognised and ports attributed by what /proc says of them.
+			// Processes are recognised and ports attributed by what /proc reports about them.
 			if runtime.GOOS != "linux" {
 				return fmt.Errorf("the local fleet runs on Linux only, not on %s", runtime.GOOS)
 			}

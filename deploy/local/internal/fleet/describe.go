@@ -9,7 +9,7 @@ import (
 type Description struct {
 	// KairshipURL is empty in a fleet without Kairship.
 	KairshipURL string `json:"kairshipURL,omitempty"`
-	// KairshipTLSURL is its address over TLS, for kubectl and whoever else sends no token in the clear.
+	// KairshipTLSURL is its address over TLS, for kubectl and other clients that send no token in the clear.
 	KairshipTLSURL string `json:"kairshipTLSURL,omitempty"`
 	// KairshipCAFile verifies the certificate behind it.
 	KairshipCAFile string `json:"kairshipCAFile,omitempty"`

@@ -75,7 +75,7 @@ func environment(home string) []string {
 	return env
 }
 
-// awaitReady waits until the process is ready, and fails early when it is gone.
+// awaitReady waits until the process is ready, and fails early when it has ended.
 func (f *Fleet) awaitReady(ctx context.Context, p process, gone func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, readyTimeout, fmt.Errorf("not ready after %s", readyTimeout))
 	defer cancel()

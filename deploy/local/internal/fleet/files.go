@@ -177,14 +177,14 @@ func (f *Fleet) prepareWebhook() error {
 }
 
 // The audit log of the global apiserver is bounded: a line is little more than a KiB, and the suites
-// read it (test/privilege) before it is gone.
+// read it (test/privilege) before it is removed.
 const (
 	auditFileMiB = 64
 	auditFiles   = 6
 )
 
 // prepareAudit writes what the global apiserver is to note: what Kairship's programs ask, in their
-// own name or as somebody, and what they were told.
+// own name or as another user, and what they were told.
 func (f *Fleet) prepareAudit() error {
 	if err := os.MkdirAll(filepath.Dir(f.paths.AuditLog()), 0o700); err != nil {
 		return err

@@ -89,7 +89,7 @@ func (f *Fleet) load() error {
 	return nil
 }
 
-// Exists says whether the folder holds a fleet.
+// Exists reports whether the folder holds a fleet.
 func (f *Fleet) Exists() bool {
 	_, err := os.Stat(f.paths.State())
 	return err == nil

@@ -22,7 +22,7 @@ var kwokStages = []string{
 var podReadyAgain string
 
 // kubelet is what the simulated containers have besides a state, and containerLog what each has
-// written. There is no exec: it would run on this machine whatever somebody asks for.
+// written. There is no exec: it would run on this machine whatever a client asks for.
 //
 //go:embed kwok/kubelet.yaml
 var kubelet string

@@ -16,7 +16,7 @@ import (
 
 // operator is the Karmada operator. It works for the global cluster and installs
 // into the members, whose nodes are simulated: etcd and the apiservers become ready
-// there, and then nobody answers under the new apiserver's address.
+// there, and then nothing answers under the new apiserver's address.
 func (f *Fleet) operator() process {
 	return process{
 		name:    "karmada-operator",

@@ -39,7 +39,7 @@ func (p process) stopSignal() syscall.Signal {
 	return syscall.SIGTERM
 }
 
-// probe is how a process says that it is ready.
+// probe is how a process reports that it is ready.
 type probe struct {
 	// url answers 200 when the process is ready.
 	url string

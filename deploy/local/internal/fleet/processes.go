@@ -91,7 +91,7 @@ func (f *Fleet) apiserver(c topology.Cluster) process {
 	switch c.Role {
 	case topology.Global:
 		args = append(args, "--disable-admission-plugins=ServiceAccount", "--token-auth-file="+f.paths.TokenTable(),
-			// As some distributions have it: who says that an object goes with its owner needs rights to the owner.
+			// As some distributions have it: who reports that an object goes with its owner needs rights to the owner.
 			"--enable-admission-plugins=OwnerReferencesPermissionEnforcement",
 			"--audit-policy-file="+f.paths.Config("audit-policy.yaml"),
 			"--audit-log-path="+f.paths.AuditLog(),

@@ -64,7 +64,7 @@ func (f *Fleet) karmada(name string) []process {
 				"--leader-elect=false",
 				"--metrics-bind-address=" + f.ports.Addr(name+"/karmada-metrics"),
 				"--health-probe-bind-address=" + f.ports.Addr(name+"/karmada-health"),
-				// Karmada says of a Work that it could not be applied, tries again, and says that it was.
+				// Karmada reports about a Work that it could not be applied, tries again, and reports that it was.
 				// After its own pause of 5 ms its cache may not have the former yet; then it does not say
 				// the latter, and never again (https://github.com/karmada-io/karmada/issues/6858).
 				"--rate-limiter-base-delay=100ms",

@@ -32,7 +32,7 @@ func (r *Report) Step(what, how string, took time.Duration) {
 	r.Sayf("%-32s %s in %.1fs", what, how, took.Seconds())
 }
 
-// printf prints to people. An output that is gone has nobody left to be told.
+// printf prints to people. An output that was closed has no reader left.
 func printf(out io.Writer, format string, args ...any) {
 	_, _ = fmt.Fprintf(out, format, args...)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // applySamples applies an instance's applications and waits until they are as they will stay. Like
-// every step it runs once: what somebody does to the applications later is left alone.
+// every step it runs once: what a user does to the applications later is left alone.
 func (f *Fleet) applySamples(ctx context.Context, instance string) error {
 	ctx, cancel := stepContext(ctx)
 	defer cancel()

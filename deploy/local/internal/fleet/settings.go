@@ -86,7 +86,7 @@ func set[T any](value *T, flag *T) {
 type State struct {
 	Settings Settings `json:"settings"`
 	// Steps maps a finished set-up step to the hash of what it applied. A step runs again only when
-	// that changes, so that a later `up` does not undo what somebody did to the fleet.
+	// that changes, so that a later `up` does not undo what a user did to the fleet.
 	Steps map[string]string `json:"steps"`
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/kairship-io/kairship/deploy/local/internal/topology"
 )
 
-// stepTimeout ends a set-up step or a wait that will not come to an end by itself.
+// stepTimeout ends a set-up step or a wait that would not end.
 const stepTimeout = 90 * time.Second
 
 // setupTasks lists everything that is done to the clusters. Steps that apply something run once per

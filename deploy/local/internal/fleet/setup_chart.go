@@ -39,7 +39,7 @@ func (f *Fleet) renderChart(ctx context.Context) error {
 	}
 	cmd := exec.CommandContext(ctx, helm, args...)
 	cmd.Dir = f.repository
-	// Away from the settings of whoever starts the fleet.
+	// Without the settings of the user who starts the fleet.
 	cmd.Env = append(environment(f.paths.Root), "KUBECONFIG="+filepath.Join(f.paths.Root, "none"))
 	var problems bytes.Buffer
 	cmd.Stderr = &problems

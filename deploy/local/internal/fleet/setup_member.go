@@ -133,7 +133,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: %[1]s}]
 func (f *Fleet) awaitJoined(ctx context.Context, c topology.Cluster) error {
 	ctx, cancel := stepContext(ctx)
 	defer cancel()
-	// Somebody may have taken the member away or somewhere else since; that is not ours to undo.
+	// A user may have taken the member away or somewhere else since; that is not ours to undo.
 	inventory, err := f.clients["global"].Get(ctx, inventoryGVK, "", c.Name)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return err

@@ -61,7 +61,7 @@ data: {primary: %[3]s}
 }
 
 // bindPeople gives the people their roles in the way that a platform does: by the signed webhook.
-// What Kairship knows of a binding is left alone, so that a role that somebody took away stays away.
+// What Kairship knows of a binding is left alone, so that a role that a user took away stays away.
 func (f *Fleet) bindPeople(ctx context.Context) error {
 	ctx, cancel := stepContext(ctx)
 	defer cancel()

@@ -22,7 +22,7 @@ type ProcessStatus struct {
 	PID   int
 	Ports []int
 	// State is ready, not ready (it runs but does not answer its check), dead (it was started and
-	// is gone) or stopped.
+	// has ended) or stopped.
 	State  string
 	Uptime time.Duration
 	RSS    uint64 // bytes
@@ -154,7 +154,7 @@ func summary(object *unstructured.Unstructured, err error, condition string) str
 	}
 }
 
-// PrintStatus writes two tables and says whether all is well.
+// PrintStatus writes two tables and reports whether all is well.
 func PrintStatus(out io.Writer, processes []ProcessStatus, clusters []ClusterStatus) (healthy bool) {
 	healthy = true
 	table := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)

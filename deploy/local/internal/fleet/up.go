@@ -167,7 +167,7 @@ func (f *Fleet) retire(ctx context.Context, plan []planned) error {
 	return nil
 }
 
-// portPatience is how long a port may be held by nobody that can be named: a killed process keeps its
+// portPatience is how long a port may be held by a process that cannot be named: a killed process keeps its
 // ports for a moment, until the kernel has taken it apart.
 const portPatience = 3 * time.Second
 

@@ -29,7 +29,7 @@ func (f *Fleet) With(ctx context.Context, repository string, command []string, o
 		if err := f.Purge(ctx); err != nil {
 			return err
 		}
-		// What was remembered of it is gone; the flags alone decide again.
+		// What was remembered of it is removed; the flags alone decide again.
 		if err := f.load(); err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (f *Fleet) command(ctx context.Context, command []string, out io.Writer) er
 	f.report.Sayf("running %s", text)
 	begun := time.Now()
 	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-	// Ctrl-C reaches the command by itself; it is killed only when it does not end.
+	// Ctrl-C reaches the command directly; it is killed only when it does not end.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
 	cmd.Env = append(os.Environ(), "KAIRSHIP_FLEET="+f.paths.Root)

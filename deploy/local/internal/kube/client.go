@@ -165,7 +165,7 @@ func (c *Client) WaitFor(ctx context.Context, gvk schema.GroupVersionKind, names
 	return nil
 }
 
-// retry repeats a request for as long as its failure may pass by itself: an apiserver, a webhook or
+// retry repeats a request for as long as its failure may be temporary: an apiserver, a webhook or
 // a CRD that is not there yet.
 func (c *Client) retry(ctx context.Context, what string, request func() error) error {
 	err := Until(ctx, func() error {
@@ -181,7 +181,7 @@ func (c *Client) retry(ctx context.Context, what string, request func() error) e
 	return nil
 }
 
-// passing says whether a failed request is worth repeating.
+// passing reports whether a failed request is worth repeating.
 func passing(err error) bool {
 	switch {
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsUnauthorized(err):

@@ -17,7 +17,7 @@ type Holder struct {
 	Args []string
 }
 
-// Known says whether the holder is a process that lives and can be named. One that is being taken
+// Known reports whether the holder is a process that lives and can be named. One that is being taken
 // apart by the kernel has no arguments any more.
 func (h Holder) Known() bool { return h.PID != 0 && len(h.Args) > 0 }
 
@@ -32,7 +32,7 @@ func (h Holder) String() string {
 	return fmt.Sprintf("pid %d (%s)", h.PID, command)
 }
 
-// PortFree says whether a TCP port of 127.0.0.1 can be listened on.
+// PortFree reports whether a TCP port of 127.0.0.1 can be listened on.
 func PortFree(port int) (bool, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err == nil {

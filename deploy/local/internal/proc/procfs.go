@@ -34,7 +34,7 @@ func same(record Record, s procfs.ProcStat, args []string) bool {
 	return s.State != "Z" && s.State != "X" && s.Starttime == record.StartTicks && len(args) > 0 && args[0] == record.Program
 }
 
-// Alive says whether the recorded process runs.
+// Alive reports whether the recorded process runs.
 func Alive(record Record) bool {
 	s, err := stat(record.PID)
 	return err == nil && same(record, s, cmdline(record.PID))
@@ -44,7 +44,7 @@ func Alive(record Record) bool {
 type Usage struct {
 	RSS    uint64 // bytes
 	Uptime time.Duration
-	// Outdated says that the program's file was replaced since the process started.
+	// Outdated reports whether the program's file was replaced since the process started.
 	Outdated bool
 }
 

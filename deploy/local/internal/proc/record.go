@@ -87,7 +87,7 @@ func (r Records) Names() ([]string, error) {
 	return names, nil
 }
 
-// Running returns the record of a process that is alive. A record whose process is gone, or whose
+// Running returns the record of a process that is alive. A record whose process has ended, or whose
 // pid belongs to another process now, counts as not running.
 func (r Records) Running(name string) (Record, bool, error) {
 	record, ok, err := r.Load(name)

@@ -33,7 +33,7 @@ const maxLog = 64 << 20
 // Process is a process that was started by this program.
 type Process struct {
 	Record
-	// Exited is closed when the process is gone; Err then says how.
+	// Exited is closed when the process has ended; Err then says how.
 	Exited chan struct{}
 	err    error
 }

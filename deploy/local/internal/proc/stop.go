@@ -12,7 +12,7 @@ import (
 const poll = 20 * time.Millisecond
 
 // Stop ends a recorded process: the signal first, and after the grace period SIGKILL. It signals
-// nothing when the pid no longer belongs to the recorded process. killed says that the grace period
+// nothing when the pid no longer belongs to the recorded process. killed reports that the grace period
 // was not enough.
 func Stop(ctx context.Context, record Record, signal syscall.Signal, grace time.Duration) (killed bool, err error) {
 	if err := Signal(record, signal); err != nil {
@@ -30,7 +30,7 @@ func Stop(ctx context.Context, record Record, signal syscall.Signal, grace time.
 	return true, fmt.Errorf("%s (pid %d) did not end on SIGKILL within 5s", record.Name, record.PID)
 }
 
-// Signal sends a signal to the recorded process, nothing when it is gone.
+// Signal sends a signal to the recorded process, nothing when it has ended.
 func Signal(record Record, signal syscall.Signal) error {
 	if !Alive(record) {
 		return nil

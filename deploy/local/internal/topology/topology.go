@@ -152,7 +152,7 @@ func (p Ports) URL(purpose string) string {
 	return "https://" + p.Addr(purpose)
 }
 
-// Validate says whether a fleet can have this base: its ports must exist, need no privilege and
+// Validate reports whether a fleet can have this base: its ports must exist, need no privilege and
 // stay clear of the range from which the kernel picks ports for outgoing connections.
 func (p Ports) Validate() error {
 	const lowest, ephemeral = 1024, 32768
@@ -169,7 +169,7 @@ const SystemNamespace = "kairship-system"
 // People have a token of the global cluster each.
 func People() []string { return []string{"admin", "alice", "bob", "mallory"} }
 
-// Binding is a role that somebody has on an instance.
+// Binding is a role that a subject has on an instance.
 type Binding struct{ ID, Person, Role, Instance string }
 
 // Bindings are the roles that the fleet, as the platform, gives its people. The administrator may do
