@@ -43,7 +43,7 @@ type request struct {
 	// via and connection are set by noteVia, stream by noteStream.
 	via, connection string
 	stream          *audit.Stream
-	// definition is what was asked for; executed reports that it was begun, and hasData
+	// definition is what was asked for; executed reports whether it was begun, and hasData
 	// that something came of it.
 	definition        *ast.OperationDefinition
 	executed, hasData bool

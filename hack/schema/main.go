@@ -24,7 +24,7 @@ import (
 const (
 	published = "docs/schema.graphql"
 	released  = "graph/sdl/released.graphql"
-	// breaks tells what was broken on purpose, and why.
+	// breaks reports what was broken on purpose, and why.
 	breaks = "docs/schema-breaks.md"
 )
 

@@ -116,7 +116,7 @@ func (c Credentials) key() [sha256.Size]byte {
 // the caller's own token back to them, and for nothing else.
 func (c Credentials) Token() string { return c.token }
 
-// FromSession reports that a browser sent them automatically, not the page that it shows.
+// FromSession reports whether a browser sent them on its own, and not the page that it shows.
 func (c Credentials) FromSession() Credentials {
 	c.session = true
 	return c

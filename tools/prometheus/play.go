@@ -172,7 +172,7 @@ func (p *player) query(expression string, at time.Duration) (promql.Vector, erro
 	return slices.Clone(vector), err
 }
 
-// compare tells what fires and should not, or the other way round.
+// compare returns what fires and should not, or the other way round.
 func (e expectation) compare(firing []labels.Labels) error {
 	var want, got []string
 	for _, expected := range e.Expected {

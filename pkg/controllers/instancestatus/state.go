@@ -8,7 +8,7 @@ import (
 )
 
 // State is the one word about an instance. It depends on nothing but what is
-// passed, so that a reader of the status can tell why it is so. Served reports that
+// passed, so that a reader of the status can tell why it is so. Served reports whether
 // a Managed instance has been given credentials: there is something to reach.
 func State(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)

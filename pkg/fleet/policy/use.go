@@ -9,7 +9,7 @@ const mostUsers = 20
 
 // Use returns who uses a policy.
 type Use struct {
-	// Count is how many do. More reports that there are others, which were not counted.
+	// Count is how many do. More reports whether there are others, which were not counted.
 	Count int
 	More  bool
 	// Users are the first of them, at most mostUsers.

@@ -38,7 +38,7 @@ func (o Object) String() string {
 type Objects struct {
 	// Instance and Cluster say which.
 	Instance, Cluster string
-	// Count is how many there are. More reports that there are others, which were not counted.
+	// Count is how many there are. More reports whether there are others, which were not counted.
 	Count int
 	More  bool
 	// Named are the first of them, at most mostNamed.

@@ -77,7 +77,7 @@ func (f *Fleet) stopGroups(names []string) [][]string {
 	return groups
 }
 
-// stopNamed stops a recorded process; was reports that it ran.
+// stopNamed stops a recorded process; was reports whether it ran.
 func (f *Fleet) stopNamed(ctx context.Context, name string) (was bool, err error) {
 	record, running, err := f.records.Running(name)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 const poll = 20 * time.Millisecond
 
 // Stop ends a recorded process: the signal first, and after the grace period SIGKILL. It signals
-// nothing when the pid no longer belongs to the recorded process. killed reports that the grace period
+// nothing when the pid no longer belongs to the recorded process. killed reports whether the grace period
 // was not enough.
 func Stop(ctx context.Context, record Record, signal syscall.Signal, grace time.Duration) (killed bool, err error) {
 	if err := Signal(record, signal); err != nil {

@@ -92,7 +92,7 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 }
 
 // change writes an instance that was changed, and its credentials where there are
-// new ones; moves reports that they are to be in another Secret than before.
+// new ones; moves reports whether they are to be in another Secret than before.
 func (s *Service) change(ctx context.Context, before, i *v1alpha1.Instance, credentials []byte, moves bool) error {
 	if moves {
 		// What follows the instance looks there at once, and drops credentials that
