@@ -184,7 +184,7 @@ scale: ui ## A thousand instances (SCALE=…) of four control planes with one co
 		go test -count=1 -timeout 60m -v $(TESTFLAGS) ./test/scale
 
 .PHONY: verify
-verify: verify-generated verify-schema verify-format verify-tidy vet lint ## Generated code, breaks of the schema, format, go.mod, vet and lint, without changing anything committed
+verify: verify-generated verify-schema verify-words verify-format verify-tidy vet lint ## Generated code, breaks of the schema, plain words, format, go.mod, vet and lint, without changing anything committed
 
 .PHONY: verify-generated
 verify-generated:
@@ -195,6 +195,11 @@ verify-generated:
 verify-schema:
 	@echo "==> the schema breaks no client of the released one"
 	@go run ./hack/schema check
+
+.PHONY: verify-words
+verify-words:
+	@echo "==> comments and pages use plain words"
+	@go run ./hack/words
 
 .PHONY: verify-format
 verify-format:

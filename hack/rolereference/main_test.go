@@ -71,7 +71,7 @@ func TestPoliciesThatAreNotInForce(t *testing.T) {
 	}
 }
 
-// TestExemptionsAreNamed compares what the page says of exemptions with the policy.
+// TestExemptionsAreNamed compares what the page states about exemptions with the policy.
 func TestExemptionsAreNamed(t *testing.T) {
 	if err := admission(io.Discard, overrides.Policy(), "", "admins"); err != nil {
 		t.Error(err)
