@@ -104,7 +104,7 @@ func TestConnectionsAreLeftInTime(t *testing.T) {
 		reused()
 		stopping.Store(tt.stopping)
 		if !reused() {
-			t.Errorf("%s: the connection was closed before anybody was told", tt.reason)
+			t.Errorf("%s: the connection was closed before a client was told", tt.reason)
 		}
 		if got := reused(); got != tt.stays {
 			t.Errorf("%s: the next request was sent over the same connection: %t, want %t", tt.reason, got, tt.stays)

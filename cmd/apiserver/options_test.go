@@ -78,7 +78,7 @@ func TestFlags(t *testing.T) {
 				"--max-query-depth: must be at least 1", "--max-query-cost: must be at least 1", "--max-operations-per-user: must be at least 1",
 				"--persisted-documents: must not be less than 0", "--hsts-max-age: must not be less than 0", "--trusted-documents-file: stat",
 			},
-			"a limit of nothing is no limit that anybody wants",
+			"a limit of nothing is no limit that is of use",
 		},
 		{[]string{"--user-cost-burst=1000"}, []string{"--user-cost-burst: must be at least --max-query-cost"}, "an operation at its limit could never be paid for"},
 		{[]string{"--cors-allowed-origins=https://console.example.com,http://localhost:3000"}, nil, "exact origins"},
@@ -86,7 +86,7 @@ func TestFlags(t *testing.T) {
 		{[]string{"--shared-answers-bytes=600000000"}, []string{"--shared-answers-bytes: must not be more than a quarter"}, "the process needs the rest"},
 		{[]string{"--shared-answers-bytes=0"}, nil, "each query is executed"},
 		{[]string{"--cors-allowed-origins=*"}, []string{`--cors-allowed-origins: "*" is no origin`}, "any page at all"},
-		{[]string{"--cors-allowed-origins=https://*.example.com"}, []string{"no wildcard"}, "whoever gets a name below it"},
+		{[]string{"--cors-allowed-origins=https://*.example.com"}, []string{"no wildcard"}, "a host that gets a name below it"},
 		{[]string{"--cors-allowed-origins=https://console.example.com/app"}, []string{"an origin has a scheme, a host and perhaps a port"}, "browsers send no path"},
 		{[]string{"--instance-breaker-interval=50"}, []string{"--instance-breaker-interval"}, "a duration has a unit"},
 	} {

@@ -60,7 +60,7 @@ func TestLock(t *testing.T) {
 			take(ctx, l, m)
 			m.fails = nil
 		}, others}, holder: "others"},
-		{reason: "nobody knows who leads while the server is away", steps: []func(context.Context, *lock, *memory){take, others, func(_ context.Context, _ *lock, m *memory) {
+		{reason: "the leader is unknown while the server is away", steps: []func(context.Context, *lock, *memory){take, others, func(_ context.Context, _ *lock, m *memory) {
 			m.fails = errors.New("away")
 		}}, holder: "others"},
 	} {

@@ -118,7 +118,7 @@ func TestPrefetchedKeysCostOneRequest(t *testing.T) {
 		}()
 		synctest.Wait() // All wait for the answer.
 		if got.Load() != 0 {
-			t.Error("somebody went on without an answer")
+			t.Error("a caller went on without an answer")
 		}
 		close(answer)
 		<-done

@@ -118,7 +118,7 @@ func TestEveryRootFieldIsGuarded(t *testing.T) {
 			}
 			by := access.Check(guard.Arguments.ForName("by").Value.Raw)
 			if (by == access.CheckCaller) != callersOnly[where] {
-				t.Errorf("%s is guarded by %s: only what tells of the caller alone may be", where, by)
+				t.Errorf("%s is guarded by %s: only data of the caller alone may be", where, by)
 			}
 			named := guard.Arguments.ForName("argument")
 			if (by == access.CheckInstance) != (named != nil) {

@@ -37,7 +37,7 @@ func TestNodesOfEveryTypeAreLookedFor(t *testing.T) {
 			{name: "a part too few", id: nodeid.New(typ, parts[:len(parts)-1]...), code: apierror.CodeInvalid, why: "no object has such a name"},
 			{name: "a part too many", id: nodeid.New(typ, append(slices.Clone(parts), "x")...), code: apierror.CodeInvalid, why: "no object has such a name"},
 			{name: "no parts", id: nodeid.New(typ), code: apierror.CodeInvalid, why: "no object has such a name"},
-			{name: "another instance", id: nodeid.New(typ, append([]string{"gone"}, parts[1:]...)...), why: "an object of an instance that is gone is gone too"},
+			{name: "another instance", id: nodeid.New(typ, append([]string{"gone"}, parts[1:]...)...), why: "an object of a deleted instance no longer exists"},
 		} {
 			r := &reader{}
 			resp := run(t, fleetOf(t, r), nil, `query($id: ID!) { node(id: $id) { id } }`, `{"id": "`+tt.id+`"}`)

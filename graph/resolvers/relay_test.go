@@ -122,7 +122,7 @@ func TestRelayNodes(t *testing.T) {
 		case id == nil || id.Type.String() != "ID!" || len(id.Arguments) > 0:
 			t.Errorf("%s implements Node and has no id: ID!", def.Name)
 		case !implements:
-			t.Errorf("%s has an id and does not implement Node: nobody could read it again", def.Name)
+			t.Errorf("%s has an id and does not implement Node: no client could read it again", def.Name)
 		default:
 			nodes++
 		}

@@ -183,7 +183,7 @@ func FuzzReferenceOf(f *testing.F) {
 			return
 		}
 		if finder, ok := finders[id.Type]; !ok || len(id.Parts) != finder.parts {
-			t.Fatalf("%s: nobody can look for %v", text, id)
+			t.Fatalf("%s: no router can look for %v", text, id)
 		}
 	})
 }

@@ -98,7 +98,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	} {
 		for _, f := range schema.Types[noun.typ].Fields {
 			if !slices.Contains(noun.carried, f.Name) && !slices.Contains(noun.read, f.Name) && !slices.Contains(fixedFields, f.Name) {
-				t.Errorf("nobody has said how a change of %s.%s is noticed: add it to the Fields of its noun, or here to what is read", noun.typ, f.Name)
+				t.Errorf("it is not stated how a change of %s.%s is noticed: add it to the Fields of its noun, or here to what is read", noun.typ, f.Name)
 			}
 		}
 		for _, name := range noun.carried {

@@ -51,12 +51,12 @@ func TestErrorsOfResolvers(t *testing.T) {
 		{
 			name: "unknown", err: secret,
 			message: "internal error", want: map[string]any{"code": "INTERNAL"},
-			wantCause: "dial tcp 10.0.0.7: secret", why: "nobody has checked that text",
+			wantCause: "dial tcp 10.0.0.7: secret", why: "that text was not checked",
 		},
 		{
 			name: "unknown GraphQL error", err: gqlerror.Errorf("secret"),
 			message: "internal error", want: map[string]any{"code": "INTERNAL"},
-			wantCause: "input:1:2: fail secret", why: "nobody has checked that text either",
+			wantCause: "input:1:2: fail secret", why: "that text was not checked either",
 		},
 		{
 			name: "extensions of a GraphQL error", err: &gqlerror.Error{Message: "secret", Extensions: map[string]any{"password": "secret"}},

@@ -46,7 +46,7 @@ func (r eventResolvers) Fail(ctx context.Context, _ *testschema.Event, name stri
 	if name == "user" {
 		u, ok := authz.UserFrom(ctx)
 		if !ok {
-			return nil, errors.New("nobody asks")
+			return nil, errors.New("there is no caller")
 		}
 		return &u.Name, nil
 	}

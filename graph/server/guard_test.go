@@ -53,8 +53,8 @@ func TestGuard(t *testing.T) {
 			name: "hidden instance of a mutation", object: "Mutation", by: access.CheckInstance, argument: &name, args: map[string]any{"name": "beta"},
 			wantCode: apierror.CodeNotFound, wantMade: "INSTANCE beta", why: "null without an error would pass for a change that was made",
 		},
-		{name: "argument that the field has not", by: access.CheckInstance, argument: &wrong, args: map[string]any{"name": "alpha"}, wantCode: apierror.CodeInternal, why: "a mistake in the schema lets nobody in"},
-		{name: "no argument", by: access.CheckInstance, args: map[string]any{"name": "alpha"}, wantCode: apierror.CodeInternal, why: "a mistake in the schema lets nobody in"},
+		{name: "argument that the field has not", by: access.CheckInstance, argument: &wrong, args: map[string]any{"name": "alpha"}, wantCode: apierror.CodeInternal, why: "a mistake in the schema lets no user in"},
+		{name: "no argument", by: access.CheckInstance, args: map[string]any{"name": "alpha"}, wantCode: apierror.CodeInternal, why: "a mistake in the schema lets no user in"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := &checks{err: tt.err}

@@ -245,17 +245,17 @@ func TestReadiness(t *testing.T) {
 		{
 			name: "global cluster down", global: errUndecided, index: errors.New("secret"), wait: time.Minute, status: 503,
 			body: `{"status":"failing","checks":[{"name":"global-cluster","status":"failing","message":"` + errUndecided.Message + `"},{"name":"index","status":"failing","message":"failing; the log says why"}]}`,
-			why:  "nobody can be let in",
+			why:  "no user can be let in",
 		},
 		{
 			name: "asked again at once", wait: 0, status: 503,
 			body: `{"status":"failing","checks":[{"name":"global-cluster","status":"failing","message":"` + errUndecided.Message + `"},{"name":"index","status":"failing","message":"failing; the log says why"}]}`,
-			why:  "a report serves a second, whoever asks",
+			why:  "a report serves a second, regardless of the client",
 		},
 		{
 			name: "well again", wait: time.Second, status: 200,
 			body: `{"status":"ok","checks":[{"name":"global-cluster","status":"ok"},{"name":"index","status":"ok"}]}`,
-			why:  "it recovers by itself",
+			why:  "it recovers on its own",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

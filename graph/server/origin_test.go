@@ -56,11 +56,11 @@ func TestSimpleRequests(t *testing.T) {
 		served bool
 		why    string
 	}{
-		{"an image of any page", http.Header{"Sec-Fetch-Site": {"cross-site"}}, false, "the browser adds its certificate by itself"},
+		{"an image of any page", http.Header{"Sec-Fetch-Site": {"cross-site"}}, false, "the browser adds its certificate automatically"},
 		{"a page of the same site", http.Header{"Sec-Fetch-Site": {"same-site"}}, false, "another name below the domain is another page"},
 		{"a link, or a tool", http.Header{}, false, "old browsers do not say which"},
 		{"the own page", http.Header{"Sec-Fetch-Site": {"same-origin"}}, true, "the browser says so"},
-		{"a token", http.Header{"Authorization": {"Bearer admin"}}, true, "no browser adds one by itself"},
+		{"a token", http.Header{"Authorization": {"Bearer admin"}}, true, "no browser adds one automatically"},
 		{"Apollo's header", http.Header{"Apollo-Require-Preflight": {"1"}}, true, "a page must ask before it sends one"},
 		{"Apollo's clients", http.Header{"X-Apollo-Operation-Name": {"Q"}}, true, "the same"},
 		{"a content type", http.Header{"Content-Type": {"application/json"}}, true, "the same"},
@@ -107,7 +107,7 @@ func TestCrossOrigin(t *testing.T) {
 		{"preflight of another header", call{method: http.MethodOptions, token: "none", header: preflight(console, "POST", "x-remote-user")}, false, "nothing else is needed"},
 		{"answer", call{body: `{"query":"{hello}"}`, header: http.Header{"Origin": {console}}}, true, "the page may read it"},
 		{"refusal", call{token: "none", body: `{"query":"{hello}"}`, header: http.Header{"Origin": {console}}}, true, "it has to read why"},
-		{"answer for another page", call{body: `{"query":"{hello}"}`, header: http.Header{"Origin": {evil}}}, false, "whoever has a token is answered, and the browser does not show it"},
+		{"answer for another page", call{body: `{"query":"{hello}"}`, header: http.Header{"Origin": {evil}}}, false, "a request with a token is answered, and the browser does not show it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := s.do(t, tt.call)

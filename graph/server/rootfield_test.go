@@ -126,6 +126,6 @@ func TestClientThatGoesAway(t *testing.T) {
 	lines := s.log.lines(t)
 	line := lines[len(lines)-1]
 	if line["msg"] != "audit" || line["operation"] != "Two" || line["outcome"] != "partial" || line["errors"].(map[string]any)["TIMEOUT"] != 2.0 {
-		t.Errorf("the audit does not tell of it: %v", line)
+		t.Errorf("the audit does not have it: %v", line)
 	}
 }

@@ -113,8 +113,8 @@ func TestSession(t *testing.T) {
 		{name: "typed by a person", server: s, call: get(subscription), header: http.Header{"Sec-Fetch-Site": {"none"}}, status: 401, why: "a link from elsewhere looks so too"},
 		{name: "another origin", server: s, call: get(subscription), header: http.Header{"Origin": {"https://evil.example"}}, status: 401, why: "the same in a browser that says less"},
 		{name: "its own page", server: s, call: get(subscription), header: http.Header{"Sec-Fetch-Site": {"same-origin"}}, status: 200, why: "that is whose it is"},
-		{name: "changed", server: s, call: get(subscription), header: http.Header{"Cookie": {changed}}, status: 401, why: "nobody else can make one"},
-		{name: "made up", server: s, call: get(subscription), header: http.Header{"Cookie": {"kairship_stream=YWRtaW4"}}, status: 401, why: "nobody else can make one"},
+		{name: "changed", server: s, call: get(subscription), header: http.Header{"Cookie": {changed}}, status: 401, why: "no other can make one"},
+		{name: "made up", server: s, call: get(subscription), header: http.Header{"Cookie": {"kairship_stream=YWRtaW4"}}, status: 401, why: "no other can make one"},
 		{name: "just in time", server: s, call: get(subscription), later: 12*time.Hour - time.Second, status: 200, why: "it lives twelve hours"},
 		{name: "too late", server: s, call: get(subscription), later: 12 * time.Hour, status: 401, why: "it lives twelve hours"},
 	} {
@@ -147,7 +147,7 @@ func TestSessionIsGivenOut(t *testing.T) {
 		{"no token", call{token: "none", path: server.SessionPath}, 401},
 		{"a cookie is no token", call{token: "none", path: server.SessionPath, header: http.Header{"Cookie": {func() string { c, _ := s.session(t); return c }()}}}, 401},
 		{"not served", call{token: "mallory", path: server.SessionPath}, 403},
-		{"nobody can say", call{token: "undecided", path: server.SessionPath}, 503},
+		{"it is unknown", call{token: "undecided", path: server.SessionPath}, 503},
 		{"GET", call{method: http.MethodGet, path: server.SessionPath}, 405},
 		{"signing out", call{method: http.MethodDelete, token: "none", path: server.SessionPath}, 204},
 	} {

@@ -187,19 +187,19 @@ func TestWebSocketsAreClosed(t *testing.T) {
 		reason string
 		why    string
 	}{
-		{name: "no init", init: 500 * time.Millisecond, code: 4408, reason: "timeout", why: "a place is not held for nobody"},
+		{name: "no init", init: 500 * time.Millisecond, code: 4408, reason: "timeout", why: "a place is not held for an unknown user"},
 		{name: "subscribe before init", messages: []string{forever}, code: 4401, reason: "Unauthorized", why: "the protocol says so"},
-		{name: "no credentials", messages: []string{`{"type":"connection_init"}`}, code: 4401, reason: "UNAUTHENTICATED", why: "nobody is known"},
-		{name: "wrong token", messages: []string{`{"type":"connection_init","payload":{"authorization":"Bearer wrong"}}`}, code: 4401, reason: "UNAUTHENTICATED", why: "nobody is known"},
-		{name: "not served", messages: []string{`{"type":"connection_init","payload":{"authorization":"Bearer mallory"}}`}, code: 4403, reason: "FORBIDDEN", why: "somebody is known who may not"},
-		{name: "undecided", messages: []string{`{"type":"connection_init","payload":{"authorization":"Bearer undecided"}}`}, code: 1013, reason: "TIMEOUT", why: "nobody said that the token is bad"},
+		{name: "no credentials", messages: []string{`{"type":"connection_init"}`}, code: 4401, reason: "UNAUTHENTICATED", why: "no user is known"},
+		{name: "wrong token", messages: []string{`{"type":"connection_init","payload":{"authorization":"Bearer wrong"}}`}, code: 4401, reason: "UNAUTHENTICATED", why: "no user is known"},
+		{name: "not served", messages: []string{`{"type":"connection_init","payload":{"authorization":"Bearer mallory"}}`}, code: 4403, reason: "FORBIDDEN", why: "the user is known and not permitted"},
+		{name: "undecided", messages: []string{`{"type":"connection_init","payload":{"authorization":"Bearer undecided"}}`}, code: 1013, reason: "TIMEOUT", why: "no review said that the token is bad"},
 		{name: "wrong token in the header", header: bearer("wrong"), messages: []string{`{"type":"connection_init"}`}, code: 4401, reason: "UNAUTHENTICATED", why: "browsers hear close codes only"},
 		{name: "two identities", header: bearer("mallory"), messages: []string{initialise}, code: 4400, reason: "other credentials", why: "one of them would be ignored"},
 		{name: "init twice", messages: []string{initialise, initialise}, code: 4429, reason: "Too many initialisation", why: "the protocol says so"},
 		{name: "same id twice", messages: []string{initialise, forever, forever}, code: 4409, reason: "already exists", why: "the protocol says so"},
 		{name: "no JSON", messages: []string{initialise, "{"}, code: 4400, reason: "INVALID", why: "the protocol says so"},
 		{name: "unknown message", messages: []string{initialise, `{"type":"start"}`}, code: 4400, reason: "INVALID", why: "the protocol says so"},
-		{name: "no id", messages: []string{initialise, `{"type":"subscribe","payload":{"query":"{hello}"}}`}, code: 4400, reason: "INVALID", why: "nobody could tell whose the result is"},
+		{name: "no id", messages: []string{initialise, `{"type":"subscribe","payload":{"query":"{hello}"}}`}, code: 4400, reason: "INVALID", why: "it would be unclear whose the result is"},
 		{name: "long id", messages: []string{initialise, `{"type":"subscribe","id":"` + strings.Repeat("x", 129) + `","payload":{"query":"{hello}"}}`}, code: 4400, reason: "INVALID", why: "every message repeats it"},
 		{name: "no query", messages: []string{initialise, `{"type":"subscribe","id":"1","payload":{}}`}, code: 4400, reason: "query", why: "malformed parameters"},
 		{name: "payload of another type", messages: []string{initialise, `{"type":"subscribe","id":"1","payload":[]}`}, code: 4400, reason: "INVALID", why: "malformed parameters"},
@@ -252,7 +252,7 @@ func TestWebSocketsAreRefused(t *testing.T) {
 		why    string
 	}{
 		{"another site", http.Header{"Origin": {"https://evil.example"}}, 403, "a browser sends a certificate for whatever page asks"},
-		{"no site at all", http.Header{"Origin": {"null"}}, 403, "a sandboxed page is nobody's"},
+		{"no site at all", http.Header{"Origin": {"null"}}, 403, "a sandboxed page has no origin"},
 		{"its own site", http.Header{"Origin": {s.URL}}, 101, "GraphiQL is such a page"},
 	} {
 		if _, status, err := s.tryDial(t, tt.header); status != tt.status {

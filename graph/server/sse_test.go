@@ -255,7 +255,7 @@ func TestEventsAreRefusedByHTTP(t *testing.T) {
 		code   string
 		why    string
 	}{
-		{"no token", call{token: "none", body: subscription}, 401, "UNAUTHENTICATED", "nobody is known"},
+		{"no token", call{token: "none", body: subscription}, 401, "UNAUTHENTICATED", "no user is known"},
 		{"another site", call{body: subscription, header: http.Header{"Sec-Fetch-Site": {"cross-site"}}}, 403, "FORBIDDEN", "a browser sends a certificate for whatever page asks"},
 		{"another origin", call{body: subscription, header: http.Header{"Origin": {"https://evil.example"}}}, 403, "FORBIDDEN", "the same, in a browser that says less"},
 		{"JSON alone", call{accept: plainJSON, body: subscription}, 400, "INVALID", "one response cannot carry it"},

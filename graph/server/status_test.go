@@ -61,14 +61,14 @@ func TestStatus(t *testing.T) {
 		{name: "GET with a parameter twice", call: get(url.Values{"query": {"{hello}", "{nope}"}}), plain: 400, graphQL: 400, code: "INVALID", why: "what is between may have read the other one"},
 		{name: "GET with variables twice", call: get(url.Values{"query": {"{hello}"}, "variables": {"", "{}"}}), plain: 400, graphQL: 400, code: "INVALID", why: "the same, also where one says nothing"},
 		{name: "GET with extensions twice", call: get(url.Values{"query": {"{hello}"}, "extensions": {"{}", "{}"}}), plain: 400, graphQL: 400, code: "INVALID", why: "the same, also where both say the same"},
-		{name: "GET with an unknown parameter twice", call: get(url.Values{"query": {"{hello}"}, "x": {"1", "2"}}), plain: 200, graphQL: 200, hasData: true, why: "nobody reads it"},
+		{name: "GET with an unknown parameter twice", call: get(url.Values{"query": {"{hello}"}, "x": {"1", "2"}}), plain: 200, graphQL: 200, hasData: true, why: "it is not read"},
 		{name: "GET with a bad escape", call: call{method: http.MethodGet, path: "/graphql?query=%zz"}, plain: 400, graphQL: 400, code: "INVALID", why: "malformed parameters"},
 		{name: "GET too long", call: get(url.Values{"query": {"{hello}"}, "x": {strings.Repeat("x", 2000)}}), plain: 414, graphQL: 414, code: "INVALID", why: "the limit of a body is the limit of a query string"},
 		{name: "PUT", call: call{method: http.MethodPut, body: `{"query":"{hello}"}`}, plain: 405, graphQL: 405, code: "INVALID", why: "HTTP itself refuses it"},
 		{name: "wrong token", call: call{token: "wrong", body: `{"query":"{hello}"}`}, plain: 401, graphQL: 401, code: "UNAUTHENTICATED", why: "identity shows in every media type"},
 		{name: "no token", call: call{token: "none", body: `{"query":"{hello}"}`}, plain: 401, graphQL: 401, code: "UNAUTHENTICATED", why: "identity shows in every media type"},
 		{name: "user who is not served", call: call{token: "mallory", body: `{"query":"{hello}"}`}, plain: 403, graphQL: 403, code: "FORBIDDEN", why: "identity shows in every media type"},
-		{name: "undecided token", call: call{token: "undecided", body: `{"query":"{hello}"}`}, plain: 503, graphQL: 503, code: "TIMEOUT", why: "nobody said that the token is bad"},
+		{name: "undecided token", call: call{token: "undecided", body: `{"query":"{hello}"}`}, plain: 503, graphQL: 503, code: "TIMEOUT", why: "no review said that the token is bad"},
 	} {
 		for media, want := range map[string]int{plainJSON: tt.plain, graphQLJSON: tt.graphQL} {
 			t.Run(tt.name+" as "+media, func(t *testing.T) {
@@ -126,7 +126,7 @@ func TestNegotiation(t *testing.T) {
 		{graphQLJSON + ";q=0, */*", plainJSON, 200, "ruled out"},
 		{"text/html, application/xhtml+xml, */*;q=0.8", plainJSON, 200, "what a browser sends for a page"},
 		{"application/json; charset=utf-8", plainJSON, 200, "parameters do not matter"},
-		{"text/html", plainJSON, 406, "there is no such response; the refusal is JSON all the same"},
+		{"text/html", plainJSON, 406, "there is no such response; the refusal is JSON anyway"},
 		{plainJSON + ";q=0", plainJSON, 406, "ruled out, and nothing else named"},
 		{"nonsense/;;, " + graphQLJSON, graphQLJSON, 200, "what cannot be read is passed over"},
 	} {

@@ -82,7 +82,7 @@ func watched(t *testing.T, change func(*authz.Sentry)) (testServer, *globalClust
 	s := start(t, nil, func(c *server.Config) { c.Sentry = sentry })
 	s.feed.granted, s.feed.instance, s.feed.pushed = resolver, "alpha", make(chan int)
 	t.Cleanup(func() {
-		waitFor(t, "nobody to be checked any longer", func() bool { s.CloseClientConnections(); return sentry.Callers() == 0 })
+		waitFor(t, "no caller to be checked any longer", func() bool { s.CloseClientConnections(); return sentry.Callers() == 0 })
 	})
 	return s, g
 }
@@ -116,15 +116,15 @@ func TestStreamsEndWithWhatWasPermitted(t *testing.T) {
 		},
 		{
 			name: "token revoked", change: func(g *globalCluster) { g.revoked = true },
-			reason: "TOKEN_EXPIRED", code: "UNAUTHENTICATED", closed: 4440, why: "nobody knows who this is any longer",
+			reason: "TOKEN_EXPIRED", code: "UNAUTHENTICATED", closed: 4440, why: "the user is not known any longer",
 		},
 		{
 			name: "other groups", change: func(g *globalCluster) { g.groups = []string{"new"} },
-			reason: "PERMISSIONS_CHANGED", code: "FORBIDDEN", closed: 4443, why: "it is somebody else, as far as permissions go",
+			reason: "PERMISSIONS_CHANGED", code: "FORBIDDEN", closed: 4443, why: "it is another user, as far as permissions go",
 		},
 		{
 			name: "undecided for too long", change: func(g *globalCluster) { g.away = true },
-			reason: "UNDECIDED", code: "TIMEOUT", closed: 1013, why: "nobody says that they may go on",
+			reason: "UNDECIDED", code: "TIMEOUT", closed: 1013, why: "it is not confirmed that they may go on",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestNoEventWithoutConfirmation(t *testing.T) {
 	go func() { e, _ := events.next(t); got <- e }()
 	select {
 	case e := <-got:
-		t.Fatalf("an event that nobody confirmed: %v", e)
+		t.Fatalf("an event that was not confirmed: %v", e)
 	case <-time.After(200 * time.Millisecond):
 	}
 	g.set(func(g *globalCluster) { g.away = false })

@@ -63,7 +63,7 @@ func TestAuthenticate(t *testing.T) {
 		{
 			name: "nameless user", credentials: TokenCredentials("t"),
 			status:   authenticationv1.TokenReviewStatus{Authenticated: true},
-			wantCode: apierror.CodeUnauthenticated, wantReviews: 1, why: "an empty user name would be nobody to RBAC and to the audit log",
+			wantCode: apierror.CodeUnauthenticated, wantReviews: 1, why: "an empty user name would be no user to RBAC and to the audit log",
 		},
 		{
 			name:     "nothing",
@@ -71,7 +71,7 @@ func TestAuthenticate(t *testing.T) {
 		},
 		{
 			name: "cluster away", credentials: TokenCredentials("t"), err: errors.New("dial tcp 127.0.0.1:16443: connect: connection refused"),
-			wantCode: apierror.CodeTimeout, wantReviews: 1, why: "nobody said that the token is bad",
+			wantCode: apierror.CodeTimeout, wantReviews: 1, why: "no review said that the token is bad",
 		},
 		{
 			name: "cluster overloaded", credentials: TokenCredentials("t"), err: apierrors.NewTooManyRequests("slow down", 1),
@@ -95,7 +95,7 @@ func TestAuthenticate(t *testing.T) {
 		},
 		{
 			name: "client certificate without a user", credentials: certificate(pkix.Name{Organization: []string{"ops"}}),
-			wantCode: apierror.CodeUnauthenticated, why: "groups alone are nobody",
+			wantCode: apierror.CodeUnauthenticated, why: "groups alone are no user",
 		},
 		{
 			name: "client certificate that names the group of everybody", credentials: certificate(pkix.Name{CommonName: "bob", Organization: []string{"system:authenticated"}}),

@@ -80,13 +80,13 @@ func TestRevokedTokenOfServiceAccount(t *testing.T) {
 	}
 	check("a token of another audience of the same API server", second, true, 2)
 	check("which is known then", second, true, 1)
-	check("of somebody else", other, true, 1)
+	check("of another user", other, true, 1)
 	if len(server.asked[0]) != 0 {
 		t.Errorf("asked about %q", server.asked)
 	}
 	clear(server.valid)
 	check("revoked", own, false, 2)
 	check("revoked, of another audience", second, false, 2)
-	check("of somebody else, as the API server remembers", other, true, 1)
+	check("of another user, as the API server remembers", other, true, 1)
 	check("a token that was never valid", jwt(`{"sub":"system:serviceaccount:ci:c"}`), false, 2)
 }

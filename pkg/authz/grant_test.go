@@ -99,7 +99,7 @@ func TestZeroGrantPermitsNothing(t *testing.T) {
 		}
 	}
 	if (Grant{whole: ^facts(0)}).Can(Verb(999), "") {
-		t.Error("a verb that nobody defined is permitted")
+		t.Error("a verb that is not defined is permitted")
 	}
 }
 

@@ -114,7 +114,7 @@ func TestRulesAreAskedAsTheUser(t *testing.T) {
 			}
 		}
 		if len(validation.IsDNS1123Label(g.spec.Namespace)) == 0 || g.spec.Namespace == "" {
-			t.Errorf("asked about namespace %q, in which somebody may hold a Role", g.spec.Namespace)
+			t.Errorf("asked about namespace %q, in which a user may hold a Role", g.spec.Namespace)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func TestRulesRefuseWhoWouldBecomeSomebodyElse(t *testing.T) {
 		why  string
 	}{
 		{User{}, "without a user, the rules would be Kairship's own"},
-		{User{Name: "alice "}, "HTTP cuts the space off, and alice is somebody else"},
+		{User{Name: "alice "}, "HTTP cuts the space off, and alice is another user"},
 		{User{Name: "\talice"}, "HTTP cuts the tab off"},
 		{User{Name: "alice\r\nImpersonate-Group: system:masters"}, "a line break ends a header"},
 		{User{Name: "alice", Groups: []string{"dev", "admins "}}, "HTTP cuts the space off, and admins are others"},
@@ -170,7 +170,7 @@ func TestRulesNoticeThatImpersonationIsNotHeeded(t *testing.T) {
 		}
 	}
 	if slices.ContainsFunc(g.seen, func(s string) bool { return strings.HasSuffix(s, "rulesreviews") }) {
-		t.Errorf("the rules of somebody else were asked for: %q", g.seen)
+		t.Errorf("the rules of another user were asked for: %q", g.seen)
 	}
 	g.deaf = false
 	if _, err := r.Rules(t.Context(), User{Name: "mallory"}); err != nil {

@@ -206,7 +206,7 @@ func TestResolverServesWhoeverIsKnown(t *testing.T) {
 	}}
 	resolver := NewResolver(rules, noAccessReviews(t), nil, nil)
 	if err := resolver.CanServe(t.Context(), User{Name: "mallory"}); err != nil {
-		t.Errorf("somebody who sees nothing: %v", err)
+		t.Errorf("a user who sees nothing: %v", err)
 	}
 	if _, err := resolver.Visibility(t.Context(), User{Name: "mallory"}, "alpha"); err != nil || rules.count.Load() != 1 {
 		t.Errorf("%v, %d reviews: what was asked to serve is not asked again", err, rules.count.Load())

@@ -324,6 +324,6 @@ func TestParseRulesWithEvaluationError(t *testing.T) {
 		ResourceRules: viewerRules("alpha"), EvaluationError: `clusterroles.rbac.authorization.k8s.io "gone" not found`,
 	})
 	if got := summary(&Visibility{rules: parsed}, "alpha"); got != viewerSummary {
-		t.Errorf("got %q, want %q: a binding to a role that is gone takes nothing from the others", got, viewerSummary)
+		t.Errorf("got %q, want %q: a binding to a deleted role takes nothing from the others", got, viewerSummary)
 	}
 }

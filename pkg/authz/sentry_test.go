@@ -150,6 +150,6 @@ func TestDependenciesAreShared(t *testing.T) {
 		standing.depend(known, []string{"late"})
 	}
 	if n := len(c.dependencies()); n != 0 {
-		t.Errorf("%d dependencies of nobody", n)
+		t.Errorf("%d dependencies without an owner", n)
 	}
 }

@@ -76,7 +76,7 @@ func TestStrangersWaitForStrangersAlone(t *testing.T) {
 		{"a network of IPv6 is one", []string{"2001:db8::1"}, "2001:db8::2", true},
 		{"another one is another one", []string{"2001:db8::1"}, "2001:db8:0:1::1", false},
 		{"from everywhere", []string{"192.0.2.1", "192.0.2.2"}, "192.0.2.3", true},
-		{"where nobody says from where", nil, "", false},
+		{"where the address is unknown", nil, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -180,7 +180,7 @@ func TestReader(t *testing.T) {
 		},
 		{
 			name: "deleted and made anew", then: map[string]*index.Object{"a": indexed(t, "a", "2", "12")}, after: never,
-			versions: []Version{version("a", "1", "", true)}, want: "a@12", wantOneLook: true, why: "the one that was deleted is gone",
+			versions: []Version{version("a", "1", "", true)}, want: "a@12", wantOneLook: true, why: "the one that was deleted is left out",
 		},
 		{
 			name: "not collected", then: map[string]*index.Object{}, after: never, uncollected: true,
@@ -188,7 +188,7 @@ func TestReader(t *testing.T) {
 			want: "a@9", wantLive: true, why: "there is nothing to wait for",
 		},
 		{
-			name: "nobody answers", then: map[string]*index.Object{}, after: never,
+			name: "nothing answers", then: map[string]*index.Object{}, after: never,
 			versions: []Version{version("a", "1", "9", false)}, wantCode: apierror.CodeInstanceUnavailable, why: "an old answer would break the promise",
 		},
 	} {

@@ -52,7 +52,7 @@ func TestTokens(t *testing.T) {
 		t.Fatal(err)
 	}
 	if raw, _ := base64.RawURLEncoding.DecodeString(token); strings.Contains(string(raw), "web") || strings.Contains(string(raw), "alice") {
-		t.Error("a token tells what was written")
+		t.Error("a token shows what was written")
 	}
 	got, err := r[1].Read(as(t, "alice"), token)
 	if err != nil {
@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 	}{
 		{"another's", "bob", token, 0, "what alice wrote is none of bob's business"},
 		{"expired", "alice", token, Lifetime + time.Second, "the index is there by then"},
-		{"changed", "alice", token[:len(token)-3] + "AAA", 0, "nobody but Kairship makes one"},
+		{"changed", "alice", token[:len(token)-3] + "AAA", 0, "only Kairship makes one"},
 		{"cut", "alice", token[:20], 0, ""},
 		{"empty", "alice", "", 0, ""},
 		{"text", "alice", "no token!", 0, ""},
@@ -277,7 +277,7 @@ func TestKeysOutliveAnOutage(t *testing.T) {
 		t.Errorf("the key is no longer found: %v", err)
 	}
 	if found, err := keys.Find(t.Context(), [keyIDSize]byte{1}); err == nil {
-		t.Errorf("found %v, while nobody can know: it may be a key that was put there", found)
+		t.Errorf("found %v, while it cannot be known: it may be a key that was put there", found)
 	}
 }
 

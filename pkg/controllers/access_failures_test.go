@@ -234,7 +234,7 @@ func TestAnInstanceThatIsMissingOrGoes(t *testing.T) {
 	w.access.Patience = time.Hour
 	w.must(w.kube.Delete(t.Context(), instance))
 	if retry := w.lookInside("goes").RequeueAfter; retry <= 0 {
-		t.Error("nobody tries again to remove the rules")
+		t.Error("the removal of the rules is not tried again")
 	}
 	get(w.world, "goes", instance)
 	w.drop("alice-goes")
@@ -269,7 +269,7 @@ func TestAnInstanceWithoutBindingsIsNotDisturbed(t *testing.T) {
 		}
 	}
 	if reads := w.door.reads.Load(); reads != 0 {
-		t.Errorf("%d requests went to an instance on which nobody has a role", reads)
+		t.Errorf("%d requests went to an instance without a role for any user", reads)
 	}
 	get(w.world, "quiet", instance)
 	if len(instance.Finalizers) > 0 {

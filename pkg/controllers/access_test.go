@@ -73,10 +73,10 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 	}
 	check("bound", true)
 	for what, may := range map[string]bool{
-		"another instance":     w.may(w.kube, "get", "kairship.io", "instances", "", "", "other"),
-		"who has which role":   w.may(w.kube, "create", "kairship.io", "instances", "access", "", "bound"),
-		"access there":         w.may(w.inside, "create", "rbac.authorization.k8s.io", "clusterroles", "", "", ""),
-		"what nobody mentions": w.may(w.inside, "create", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "", ""),
+		"another instance":      w.may(w.kube, "get", "kairship.io", "instances", "", "", "other"),
+		"who has which role":    w.may(w.kube, "create", "kairship.io", "instances", "access", "", "bound"),
+		"access there":          w.may(w.inside, "create", "rbac.authorization.k8s.io", "clusterroles", "", "", ""),
+		"what is not mentioned": w.may(w.inside, "create", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", "", "", ""),
 	} {
 		if may {
 			t.Errorf("an editor may not touch %s", what)
@@ -312,18 +312,18 @@ func TestDriftIsRepaired(t *testing.T) {
 		{"the role in the global cluster is deleted", func(t *testing.T) {
 			w.must(w.kube.Delete(t.Context(), &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: role}}))
 		}},
-		{"somebody else is bound in the global cluster", func(*testing.T) {
+		{"another subject is bound in the global cluster", func(*testing.T) {
 			o := &rbacv1.ClusterRoleBinding{}
 			changed(w.kube, "", role, o, func() { o.Subjects = mallory })
 		}},
 		{"the binding in the global cluster is deleted", func(t *testing.T) {
 			w.must(w.kube.Delete(t.Context(), &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: role}}))
 		}},
-		{"a label in the global cluster is gone", func(*testing.T) {
+		{"a label in the global cluster is removed", func(*testing.T) {
 			o := &rbacv1.ClusterRole{}
 			changed(w.kube, "", role, o, func() { delete(o.Labels, v1alpha1.InstanceLabel) })
 		}},
-		{"somebody else is bound in the instance", func(*testing.T) {
+		{"another subject is bound in the instance", func(*testing.T) {
 			o := &rbacv1.ClusterRoleBinding{}
 			changed(w.inside, "", role, o, func() { o.Subjects = append(o.Subjects, mallory...) })
 		}},
@@ -378,7 +378,7 @@ func TestDriftIsRepaired(t *testing.T) {
 				v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue, v1alpha1.InstanceRoleLabel: "viewer",
 			}}}))
 		}},
-		{"rules are left over from a binding that is gone", func(t *testing.T) {
+		{"rules are left over from a deleted binding", func(t *testing.T) {
 			binding := w.give("alice-left", "drift", v1alpha1.RoleAdmin)
 			w.lookInside("drift")
 			binding = get(w.world, binding.Name, binding)

@@ -16,13 +16,13 @@ var foreignLabels = []struct {
 	labels map[string]string
 	says   string
 }{
-	{"an object without labels was made by somebody", nil, "was not made by Kairship"},
+	{"an object without labels was made by a user", nil, "was not made by Kairship"},
 	{
 		"our label alone proves nothing", map[string]string{"app.kubernetes.io/managed-by": "kairship"},
 		"was not made by Kairship",
 	},
 	{
-		"an owner that is gone is not the one of today",
+		"a deleted owner is not the one of today",
 		map[string]string{
 			"app.kubernetes.io/managed-by": "kairship", "kairship.io/instance": "taken", "kairship.io/cluster": "k-taken",
 			"kairship.io/owner-uid": "00000000-0000-0000-0000-000000000000",

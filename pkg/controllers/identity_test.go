@@ -81,7 +81,7 @@ func (w *identities) remove(name string) {
 	w.Helper()
 	err := w.kube.Delete(w.Context(), get(w.world, name, &v1alpha1.Instance{}))
 	w.must(client.IgnoreNotFound(err))
-	w.eventually(name+" is gone", func(ctx context.Context) bool {
+	w.eventually(name+" is removed", func(ctx context.Context) bool {
 		w.syncInstance(name)
 		w.indexCluster(v1alpha1.VirtualClusterName(name))
 		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.Instance{}))

@@ -93,9 +93,9 @@ func TestAStaleReadIsTriedAgainAndIsNoError(t *testing.T) {
 		reason string
 		err    error
 	}{
-		{"somebody wrote in between", apierrors.NewConflict(v1alpha1.InstanceResource.GroupResource(), "stale", errors.New("moved"))},
+		{"another client wrote in between", apierrors.NewConflict(v1alpha1.InstanceResource.GroupResource(), "stale", errors.New("moved"))},
 		{"the cache has not seen our create", apierrors.NewAlreadyExists(v1alpha1.ClusterResource.GroupResource(), "k-stale")},
-		{"the object is gone by now", apierrors.NewNotFound(v1alpha1.InstanceResource.GroupResource(), "stale")},
+		{"the object is deleted by now", apierrors.NewNotFound(v1alpha1.InstanceResource.GroupResource(), "stale")},
 	} {
 		w.fail = func(string, runtime.Object) error { return c.err }
 		result, err := w.sync.Reconcile(t.Context(), named("stale"))

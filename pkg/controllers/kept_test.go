@@ -76,11 +76,11 @@ func TestWhatClustersKeepStaysAsItIs(t *testing.T) {
 			}
 
 			w.must(w.kube.Delete(t.Context(), get(w.world, name, &v1alpha1.Instance{})))
-			stays("nobody has looked for clusters yet", first)
+			stays("clusters were not looked for yet", first)
 			w.removable(name, joined)
 			stays("clusters are joined", first)
 			w.give(second, name, v1alpha1.RoleViewer)
-			stays("somebody gets a role meanwhile", first, second)
+			stays("a user gets a role meanwhile", first, second)
 			w.door.shut()
 			w.access.Patience = 0
 			w.settleAccess(name)

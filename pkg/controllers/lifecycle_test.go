@@ -129,7 +129,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 	w.settle("life")
 	w.wantInstance("life", "False/CleaningUp", `PediaCluster "k-life"`)
 	if retry := w.indexCluster("k-life").RequeueAfter; retry <= 0 {
-		t.Error("nobody looks again whether the PediaCluster is gone")
+		t.Error("it is not checked again whether the PediaCluster is removed")
 	}
 	get(w, "life", &v1alpha1.Instance{}) // It waits for the rows.
 

@@ -212,7 +212,7 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 
 	made := get(w, "newcomer", &v1alpha1.InstanceRegistration{})
 	w.must(w.kube.Delete(t.Context(), made))
-	w.eventually("what somebody takes away just after it was made is made again", func(ctx context.Context) bool {
+	w.eventually("what a user takes away just after it was made is made again", func(ctx context.Context) bool {
 		again := &v1alpha1.InstanceRegistration{}
 		return w.kube.Get(ctx, client.ObjectKeyFromObject(made), again) == nil && again.UID != made.UID
 	})

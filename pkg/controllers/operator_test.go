@@ -69,7 +69,7 @@ func TestTheOperatorComesLater(t *testing.T) {
 	unfailing()
 
 	remove() // Meanwhile the kind is served, and a Karmada cannot be created: that may fail.
-	w.eventually("it is told that the operator is gone", func(ctx context.Context) bool { return reason(ctx) == v1alpha1.ReasonOperatorMissing })
+	w.eventually("it is reported that the operator is removed", func(ctx context.Context) bool { return reason(ctx) == v1alpha1.ReasonOperatorMissing })
 	t.Cleanup(apitest.InstallKarmadas(t))
 	w.eventually("the operator is asked again", func(ctx context.Context) bool { return reason(ctx) == v1alpha1.ReasonPending })
 	w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(karmada), karmada))

@@ -55,7 +55,7 @@ func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
 		}
 		return stored
 	}
-	registration := check("nobody has looked at it yet", v1alpha1.InstanceRegistrationSpec{Alias: "The offered"}, v1alpha1.InstanceStateUnknown)
+	registration := check("it was not checked yet", v1alpha1.InstanceRegistrationSpec{Alias: "The offered"}, v1alpha1.InstanceStateUnknown)
 	if owner := metav1.GetControllerOf(registration); owner == nil || owner.UID != instance.UID {
 		t.Errorf("it does not go with the Instance: %+v", owner)
 	}
@@ -89,7 +89,7 @@ func TestEveryInstanceIsRegisteredForBinding(t *testing.T) {
 	registration.Spec.Alias, registration.Spec.Roles = "Somebody's", nil
 	registration.ResourceVersion = get(w, "offered", &v1alpha1.InstanceRegistration{}).ResourceVersion
 	w.must(w.kube.Update(t.Context(), registration))
-	check("what somebody changed is put right", running, v1alpha1.InstanceStateRunning)
+	check("what a user changed is put right", running, v1alpha1.InstanceStateRunning)
 
 	w.wantRegistered("offered", "True/Registered")
 	get(w, "offered", instance)
@@ -131,7 +131,7 @@ func TestANewInstanceIsLookedAtFirst(t *testing.T) {
 
 	reconcile(time.Nanosecond)
 	if stored := get(w, "awaited", &v1alpha1.InstanceRegistration{}); stored.Status.State != v1alpha1.InstanceStateUnknown {
-		t.Errorf("nobody has looked for too long, and its state is %q", stored.Status.State)
+		t.Errorf("it was not checked for too long, and its state is %q", stored.Status.State)
 	}
 	w.wantRegistered("awaited", "True/Registered")
 	if told := w.told("Registered"); told > 0 {
@@ -201,7 +201,7 @@ func TestRegistrationLeftBehind(t *testing.T) {
 
 	foreign := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: "left-foreign", Labels: map[string]string{"team": "somebody-else"}}}
 	w.must(w.kube.Create(t.Context(), foreign))
-	w.eventually("the Instance is gone", func(ctx context.Context) bool {
+	w.eventually("the Instance is deleted", func(ctx context.Context) bool {
 		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKey{Name: "left"}, &v1alpha1.Instance{}))
 	})
 	w.instance("left", "kubeconfig")
@@ -210,6 +210,6 @@ func TestRegistrationLeftBehind(t *testing.T) {
 		return uid != "" && uid != made
 	})
 	if stays := get(w, "left-foreign", &v1alpha1.InstanceRegistration{}); stays.UID != foreign.UID || !stays.DeletionTimestamp.IsZero() {
-		t.Error("somebody else's registration was removed")
+		t.Error("another owner's registration was removed")
 	}
 }

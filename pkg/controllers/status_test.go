@@ -58,7 +58,7 @@ func TestStatusIsSharedBetweenItsOwners(t *testing.T) {
 	missing := instance.DeepCopy()
 	missing.Name = "never-was"
 	if err := status.Apply(t.Context(), w.kube, missing, "one", worse, looked); err != nil {
-		t.Errorf("an object that is gone is an error: %v", err)
+		t.Errorf("an object that was deleted is an error: %v", err)
 	}
 	w.gone("never-was", &v1alpha1.Instance{})
 }

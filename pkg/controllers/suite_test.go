@@ -296,7 +296,7 @@ func (w *world) cleanUp(name string) {
 	w.Helper()
 	pedia := get(w, name, &pediav1alpha2.PediaCluster{})
 	if pedia.DeletionTimestamp.IsZero() {
-		w.Fatalf("nobody has deleted PediaCluster %s", name)
+		w.Fatalf("PediaCluster %s was not deleted", name)
 	}
 	controllerutil.RemoveFinalizer(pedia, clusterpediaFinalizer)
 	w.must(w.kube.Update(w.Context(), pedia))

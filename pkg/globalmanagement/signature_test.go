@@ -51,7 +51,7 @@ func TestVerify(t *testing.T) {
 		{reason: "the other of them too", secrets: two, timestamp: timestamp, signature: byOther, body: string(body)},
 		{reason: "a secret that was taken away signs no more", secrets: one, timestamp: timestamp, signature: byOther, body: string(body), want: ErrSignature},
 		{reason: "without a secret nothing is right", timestamp: timestamp, signature: signature, body: string(body), want: ErrSignature},
-		{reason: "an empty secret is none, though anybody can sign with it", secrets: [][]byte{nil, {}}, timestamp: timestamp, signature: byEmpty, body: string(body), want: ErrSignature},
+		{reason: "an empty secret is none, though any client can sign with it", secrets: [][]byte{nil, {}}, timestamp: timestamp, signature: byEmpty, body: string(body), want: ErrSignature},
 		{reason: "a short secret is none", secrets: [][]byte{secret[:31]}, timestamp: timestamp, signature: byShort, body: string(body), want: ErrSignature},
 		{reason: "another body", secrets: one, timestamp: timestamp, signature: signature, body: string(body) + " ", want: ErrSignature},
 		{reason: "another timestamp", secrets: one, timestamp: "1767225600124", signature: signature, body: string(body), want: ErrSignature},
@@ -70,7 +70,7 @@ func TestVerify(t *testing.T) {
 		{reason: "older", secrets: one, timestamp: timestamp, signature: signature, body: string(body), now: DefaultTolerance + time.Millisecond, want: ErrStale},
 		{reason: "as far ahead as is tolerated", secrets: one, timestamp: timestamp, signature: signature, body: string(body), now: -DefaultTolerance},
 		{reason: "further ahead", secrets: one, timestamp: timestamp, signature: signature, body: string(body), now: -DefaultTolerance - time.Millisecond, want: ErrStale},
-		{reason: "old and not ours: whoever cannot sign learns nothing of clocks", secrets: one, timestamp: timestamp, signature: byOther, body: string(body), now: time.Hour, want: ErrSignature},
+		{reason: "old and not ours: a client that cannot sign learns nothing of clocks", secrets: one, timestamp: timestamp, signature: byOther, body: string(body), now: time.Hour, want: ErrSignature},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			v := Verifier{Now: func() time.Time { return signed.Add(c.now) }}
@@ -143,7 +143,7 @@ func FuzzVerify(f *testing.F) {
 		}
 		switch {
 		case err == nil && !signedByUs:
-			t.Errorf("accepted, and nobody has signed it")
+			t.Errorf("accepted, and not signed")
 		case errors.Is(err, ErrSignature) && signedByUs:
 			t.Errorf("refused, and was signed: %v", err)
 		case err != nil && !errors.Is(err, ErrSignature) && !errors.Is(err, ErrStale):

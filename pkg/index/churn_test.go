@@ -85,7 +85,7 @@ func (c *churn) check(t *testing.T, q index.ListQuery) {
 	seen := map[string]bool{}
 	err := pages(t.Context(), clientOf(t, c.x), q, func(p *index.Page) {
 		if p.HasNext && len(p.Items) != q.Limit {
-			t.Errorf("a page of %d of %d says that more follow", len(p.Items), q.Limit)
+			t.Errorf("a page of %d of %d reports that more follow", len(p.Items), q.Limit)
 		}
 		for _, o := range p.Items {
 			uid := string(o.Meta.UID)

@@ -277,6 +277,6 @@ func TestRecorder(t *testing.T) {
 		t.Error("a context has another recorder than its own")
 	}
 	if upstream.From(t.Context()).Requests(upstream.Index) != 0 {
-		t.Error("nobody's recorder counts")
+		t.Error("a missing recorder counts")
 	}
 }

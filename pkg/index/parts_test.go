@@ -158,7 +158,7 @@ func TestPartCounts(t *testing.T) {
 		{"most go on, by a label", 6, 12, nil, []string{"metadata", "labels", "policy"}, 4, "three requests count all parts together"},
 		{"most go on, by a field", 6, 12, nil, []string{"spec", "policy"}, 4, "three requests count all parts together"},
 		{"three go on", 60, 12, nil, nil, 4, "one by one is not more"},
-		{"later pages", 500, 12, &index.Position{Name: "zzz"}, nil, 5, "what is before a page is not on it; an empty part is counted by itself"},
+		{"later pages", 500, 12, &index.Position{Name: "zzz"}, nil, 5, "what is before a page is not on it; an empty part is counted separately"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := clientOf(t, x)
@@ -204,18 +204,18 @@ func TestPartCountsWhileObjectsComeAndGo(t *testing.T) {
 		{"nothing changes", func(*indextest.Index, int) {}, nil, nil, 0, "three answers fit each other"},
 		{
 			"one part grows", func(x *indextest.Index, n int) { x.Put(partRow(index.Part{Cluster: "k-2", Value: "p"}, 1000+n)) },
-			nil, map[string]int{"k-2": 5}, 1, "one part is counted again, by itself",
+			nil, map[string]int{"k-2": 5}, 1, "one part is counted again, separately",
 		},
 		{
 			"one part shrinks below what its first rows show", func(x *indextest.Index, n int) { x.Delete(partRow(index.Part{Cluster: "k-1", Value: "p"}, n)) },
-			map[string]int{"k-1": -5}, nil, 1, "one part is counted again, by itself",
+			map[string]int{"k-1": -5}, nil, 1, "one part is counted again, separately",
 		},
 		{
 			"two parts change", func(x *indextest.Index, n int) {
 				x.Put(partRow(index.Part{Cluster: "k-3", Value: "p"}, 1000+n))
 				x.Delete(partRow(index.Part{Cluster: "k-4", Value: "p"}, 20+n))
 			},
-			map[string]int{"k-4": -6}, map[string]int{"k-3": 6}, 2, "each is counted again, by itself",
+			map[string]int{"k-4": -6}, map[string]int{"k-3": 6}, 2, "each is counted again, separately",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -101,7 +101,7 @@ func TestScopeStatements(t *testing.T) {
 		},
 		{
 			name: "an empty intersection", query: ListQuery{Scopes: []Scope{alphaShop}, Namespaces: []string{"billing"}},
-			text: "cluster IN ? AND namespace IN ?", args: []any{[]string(nil), []string{"billing"}}, why: "no cluster is left; List answers by itself",
+			text: "cluster IN ? AND namespace IN ?", args: []any{[]string(nil), []string{"billing"}}, why: "no cluster is left; List answers without a request",
 		},
 	} {
 		for _, d := range []*dialect{sqliteDialect, postgresDialect} {

@@ -115,7 +115,7 @@ func (r *sqlReview) node(n ast.Node) {
 		r.call(n)
 	case *ast.UnaryExpr:
 		if n.Op == token.AND && types.Identical(r.info.TypeOf(n.X), r.text) {
-			r.reportf(n, "whoever has the address of SQL can change it")
+			r.reportf(n, "a reader with the address of SQL can change it")
 		}
 	case *ast.TypeAssertExpr:
 		if n.Type != nil && r.holds(r.info.TypeOf(n.Type)) {

@@ -161,7 +161,7 @@ func TestReviewFinds(t *testing.T) {
 		{"another name", `type other sqlText`, "other is another name of sqlText"},
 		{"an alias", `type other = sqlText`, "other is another name of sqlText"},
 		{"decoding", `import "encoding/json"; type box struct{ T sqlText }; func f(b []byte, v *box) { _ = json.Unmarshal(b, v) }`, "a function of another package can change SQL"},
-		{"an address", `var a sqlText; var b = &a`, "whoever has the address of SQL can change it"},
+		{"an address", `var a sqlText; var b = &a`, "a reader with the address of SQL can change it"},
 		{"a function of another package", `import "slices"; func f(t []sqlText) []sqlText { return slices.Clone(t) }`, "a function of another package returns SQL"},
 		{"an assertion", `func f(v any) sqlText { return v.(sqlText) }`, "a type assertion brings SQL from somewhere"},
 		{"reflection", `import _ "unsafe"`, "the package unsafe can change any value"},

@@ -82,7 +82,7 @@ func TestMasked(t *testing.T) {
 		{name: "none", body: `{"kind":"Secret","type":"Opaque"}`, want: `{"kind":"Secret","type":"Opaque"}`, why: "nothing changes"},
 		{name: "empty", body: `{"kind":"Secret","data":{}}`, want: `{"kind":"Secret","data":{}}`, why: "nothing changes"},
 		{name: "null", body: `{"kind":"Secret","data":null}`, want: `{"kind":"Secret"}`, why: "there are no keys"},
-		{name: "no map", body: `{"kind":"Secret","data":["YQ=="]}`, want: `{"kind":"Secret"}`, why: "what nobody can mask must not be shown"},
+		{name: "no map", body: `{"kind":"Secret","data":["YQ=="]}`, want: `{"kind":"Secret"}`, why: "what cannot be masked must not be shown"},
 		{name: "deeper", body: `{"kind":"Secret","data":{"a":{"b":"YQ=="}}}`, want: `{"kind":"Secret","data":{"a":"***"}}`, why: "a value is masked whatever it is"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

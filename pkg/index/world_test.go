@@ -80,7 +80,7 @@ func pages(ctx context.Context, c *index.Client, q index.ListQuery, each func(*i
 			return nil
 		}
 		if len(page.Items) == 0 {
-			return fmt.Errorf("an empty page says that more follow")
+			return fmt.Errorf("an empty page reports that more follow")
 		}
 		last := index.PositionOf(page.Items[len(page.Items)-1])
 		q.After = &last

@@ -98,10 +98,10 @@ func TestWatchesPersist(t *testing.T) {
 			go func() { done <- ask(t.Context(), p.persistent(global, what)) }()
 			time.Sleep(length / 2)
 			if p.Following() {
-				t.Errorf("%s: it says that it follows a global cluster that does not answer", what)
+				t.Errorf("%s: it reports that it follows a global cluster that does not answer", what)
 			}
 			if !lost.Load() {
-				t.Errorf("%s: nobody is told that the watch is lost", what)
+				t.Errorf("%s: it is not reported that the watch is lost", what)
 			}
 			if err := <-done; err != nil {
 				t.Errorf("%s: %v", what, err)

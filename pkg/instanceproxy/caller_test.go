@@ -133,7 +133,7 @@ func TestCallersFaults(t *testing.T) {
 		{begin + upgrade + "Expect: 100-continue\r\nContent-Length: 3\r\n\r\nabc", false, 200, "", "an upgrade with a body"},
 		{begin + "Connection: Upgrade\r\nUpgrade: \xc3\xa9\r\n\r\n", false, 503, apierror.CodeInstanceUnavailable, "a protocol that can't be named"},
 		{begin + strings.Repeat("X-A: "+strings.Repeat("a", 1000)+"\r\n", 50) + "\r\n", false, 400, apierror.CodeInvalid, "more headers than the instance takes"},
-		{begin + "Expect: nonsense\r\n\r\n", false, 417, "", "an expectation that nobody knows"},
+		{begin + "Expect: nonsense\r\n\r\n", false, 417, "", "an expectation that is not known"},
 		{begin + "X A: b\r\n\r\n", false, 400, "", "a header's name that can't be sent"},
 		{begin + "X-A: \x01\r\n\r\n", false, 400, "", "a header's value that can't be sent"},
 		{begin + ":protocol: websocket\r\n\r\n", false, 400, "", "a header of HTTP/2"},
@@ -179,8 +179,8 @@ func TestInstancesFaults(t *testing.T) {
 		during func(http.ResponseWriter, *http.Request, *apiserver)
 		why    string
 	}{
-		{false, func(s *apiserver) { s.CloseClientConnections(); s.Close() }, nil, "nobody listens"},
-		{true, func(s *apiserver) { s.CloseClientConnections(); s.Close() }, nil, "nobody listens for a stream"},
+		{false, func(s *apiserver) { s.CloseClientConnections(); s.Close() }, nil, "there is no listener"},
+		{true, func(s *apiserver) { s.CloseClientConnections(); s.Close() }, nil, "there is no listener for a stream"},
 		{false, nil, func(_ http.ResponseWriter, r *http.Request, _ *apiserver) { <-r.Context().Done() }, "no answer begins"},
 		{true, nil, func(_ http.ResponseWriter, r *http.Request, _ *apiserver) { <-r.Context().Done() }, "no answer begins for a stream"},
 		{false, nil, func(http.ResponseWriter, *http.Request, *apiserver) { panic(http.ErrAbortHandler) }, "the request is given up"},
@@ -269,7 +269,7 @@ func TestFaultsBehindAnInstance(t *testing.T) {
 			send()
 			for deadline := time.Now().Add(10 * time.Second); client.Health().Available; time.Sleep(10 * time.Millisecond) {
 				if time.Now().After(deadline) {
-					t.Fatal("nobody noticed that the instance is away")
+					t.Fatal("it was not noticed that the instance is away")
 				}
 			}
 		})

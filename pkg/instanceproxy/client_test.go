@@ -43,7 +43,7 @@ func TestWhoARequestIsSentAs(t *testing.T) {
 		{authz.WithUser(t.Context(), alice), answer{User: "alice", Groups: []string{"dev", "ops"}, Extra: []string{"a", "b"}}, "", "the user of the context"},
 		{instanceproxy.AsKairship(authz.WithUser(t.Context(), alice)), answer{User: "kairship"}, "", "Kairship, said in so many words"},
 		{instanceproxy.AsUser(instanceproxy.AsKairship(t.Context()), alice), answer{User: "alice", Groups: []string{"dev", "ops"}, Extra: []string{"a", "b"}}, "", "what was said last"},
-		{t.Context(), answer{}, apierror.CodeInternal, "nobody said as whom, and Kairship may do too much to be the default"},
+		{t.Context(), answer{}, apierror.CodeInternal, "it is not stated as whom, and Kairship may do too much to be the default"},
 		{as(t, "eve\r\nImpersonate-Group: system:masters"), answer{}, apierror.CodeForbidden, "a name must not become another header"},
 		{as(t, ""), answer{}, apierror.CodeForbidden, "without a user's header, a request would be Kairship's"},
 	} {
@@ -239,13 +239,13 @@ func TestDeletedInstance(t *testing.T) {
 	defer response.Body.Close()
 	w.delete("alpha")
 	if _, err := io.ReadAll(response.Body); err == nil {
-		t.Error("a stream of an instance that is gone goes on")
+		t.Error("a stream of an instance that was removed goes on")
 	}
 	if _, err := c.Get(t.Context(), "alpha"); !apierror.Is(err, apierror.CodeNotFound) {
-		t.Errorf("the instance that is gone: %v", err)
+		t.Errorf("the instance that was removed: %v", err)
 	}
 	if _, err := client.Kubernetes().CoreV1().RESTClient().Get().AbsPath("/api").DoRaw(as(t, "alice")); !apierror.Is(err, apierror.CodeNotFound) {
-		t.Errorf("the client of an instance that is gone: %v", err)
+		t.Errorf("the client of an instance that was removed: %v", err)
 	}
 }
 
@@ -414,6 +414,6 @@ func TestMetrics(t *testing.T) {
 	}
 	w.delete("alpha")
 	if n, text := series(); n != 0 {
-		t.Errorf("%d series of an instance that is gone: %s", n, text)
+		t.Errorf("%d series of an instance that was removed: %s", n, text)
 	}
 }

@@ -242,7 +242,7 @@ func TestCursorsOfOthers(t *testing.T) {
 			t.Fatal(err)
 		}
 		if e, err := stream.Next(t.Context()); err != nil || e.Type != Gap {
-			t.Errorf("a cursor of a key that is gone: %v, %v; want a GAP", e.Type, err)
+			t.Errorf("a cursor of a removed key: %v, %v; want a GAP", e.Type, err)
 		}
 		stream.Close()
 	})

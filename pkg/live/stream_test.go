@@ -172,7 +172,7 @@ func TestOneWatchForAll(t *testing.T) {
 		late.until(Synced)
 		time.Sleep(2 * time.Minute)
 		if c.open() != 1 || c.watches != 1 {
-			t.Error("the watch ended though somebody came back")
+			t.Error("the watch ended though a subscriber came back")
 		}
 		late.stream.Close()
 		time.Sleep(2 * time.Minute)

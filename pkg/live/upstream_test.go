@@ -102,7 +102,7 @@ func TestFailuresOfAnUpstream(t *testing.T) {
 		want   error
 		shown  apierror.Code
 	}{
-		{"a version that is gone", 410, `{"kind":"Status","code":410,"message":"too old resource version"}`, errExpired, apierror.CodeInstanceUnavailable},
+		{"a version that was dropped", 410, `{"kind":"Status","code":410,"message":"too old resource version"}`, errExpired, apierror.CodeInstanceUnavailable},
 		{"a resource that is not served", 404, `404 page not found`, errNotServed, apierror.CodeNotFound},
 		{"a resource that can't be watched", 405, `{"kind":"Status","code":405}`, errNotServed, apierror.CodeNotFound},
 		{"an old cluster refuses to begin with a list", 422, `{"kind":"Status","code":422,"message":"sendInitialEvents is forbidden"}`, errNoWatchList, apierror.CodeInstanceUnavailable},

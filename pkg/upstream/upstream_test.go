@@ -44,7 +44,7 @@ func TestRecorder(t *testing.T) {
 		t.Errorf("%d requests to instances, want 21", n)
 	}
 	if d := cmp.Diff([]upstream.Lookups{{Cache: upstream.Rows, Hits: 40, Misses: 20}}, r.Caches()); d != "" {
-		t.Errorf("a cache that nobody looked into is not worth a line (-want +got):\n%s", d)
+		t.Errorf("a cache that was not used is not worth a line (-want +got):\n%s", d)
 	}
 }
 

@@ -80,7 +80,7 @@ func (s *scene) replace(t testing.TB) {
 		t.Errorf("%s did not end in order: %v\n%s", oldest.Address, err, oldest.Tail(20))
 	}
 	taken := s.balancer.remove(oldest.Address)
-	t.Logf("%s took connections %s after %s was told to end, which was gone after %s, with %d connections served",
+	t.Logf("%s took connections %s after %s was told to end, which had ended after %s, with %d connections served",
 		s.replicas[len(s.replicas)-1].Address, round(started), oldest.Address, round(time.Since(begun)), taken)
 }
 

@@ -123,7 +123,7 @@ func (s *scene) provesMuch(t testing.TB, count *tally, objects int) {
 func (s *scene) replaceKey(t testing.TB) {
 	t.Helper()
 	var secret corev1.Secret
-	poll.Until(t, settle, "somebody needed a key", func(ctx context.Context) error { // In a new fleet none was needed yet.
+	poll.Until(t, settle, "a key was needed", func(ctx context.Context) error { // In a new fleet none was needed yet.
 		return s.Client(t, "global").Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "kairship-consistency-tokens"}, &secret)
 	})
 	fresh := make([]byte, consistency.KeySize)

@@ -52,8 +52,8 @@ func TestRolesDoWhatTheySay(t *testing.T) {
 		{"the passthrough is used", s.global, action{"create", kairship, "instances", "proxy", "", "alpha"}, "eaEA"},
 		{"access is managed", s.global, action{"create", kairship, "instances", "access", "", "alpha"}, "A"},
 		{"the Instance is Kairship's to change", s.global, action{"update", kairship, "instances", "management", "", "alpha"}, "A"},
-		{"the Instance itself is nobody's to change", s.global, action{"update", kairship, "instances", "", "", "alpha"}, ""},
-		{"nobody gives themselves a role", s.global, action{"create", kairship, "instancerolebindings", "", "", ""}, ""},
+		{"the Instance itself cannot be changed", s.global, action{"update", kairship, "instances", "", "", "alpha"}, ""},
+		{"no user gives themselves a role", s.global, action{"create", kairship, "instancerolebindings", "", "", ""}, ""},
 
 		{"the namespace's workloads are read", s.alpha, action{"list", "apps", "deployments", "", shop, ""}, "veaVEA"},
 		{"other workloads are read", s.alpha, action{"list", "apps", "deployments", "", "ops", ""}, "VEA"},
@@ -79,9 +79,9 @@ func TestRolesDoWhatTheySay(t *testing.T) {
 		{"the namespace is deleted", s.alpha, action{"delete", "", "namespaces", "", shop, shop}, "EA"},
 		{"access in the namespace is given", s.alpha, action{"create", "rbac.authorization.k8s.io", "rolebindings", "", shop, ""}, "aA"},
 		{"access in the instance is given", s.alpha, action{"create", "rbac.authorization.k8s.io", "clusterrolebindings", "", "", ""}, "A"},
-		{"nobody goes beyond what they have", s.alpha, action{"escalate", "rbac.authorization.k8s.io", "clusterroles", "", "", ""}, ""},
-		{"nobody becomes somebody else", s.alpha, action{"impersonate", "", "users", "", "", "x"}, ""},
-		{"nobody changes admission", s.alpha, action{"create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "", ""}, ""},
+		{"no user goes beyond what they have", s.alpha, action{"escalate", "rbac.authorization.k8s.io", "clusterroles", "", "", ""}, ""},
+		{"no user becomes another user", s.alpha, action{"impersonate", "", "users", "", "", "x"}, ""},
+		{"no user changes admission", s.alpha, action{"create", "admissionregistration.k8s.io", "validatingwebhookconfigurations", "", "", ""}, ""},
 		{"no role changes the policy that limits overrides", s.alpha, action{"delete", "admissionregistration.k8s.io", "validatingadmissionpolicies", "", "", "overrides.kairship.io"}, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

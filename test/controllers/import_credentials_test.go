@@ -253,7 +253,7 @@ func TestEndpointAndProxyReachTheInstance(t *testing.T) {
 		return err
 	})
 	if karmada.Spec.Region != "set-in-beta" {
-		t.Errorf("the region is %q, and was set by somebody in beta", karmada.Spec.Region)
+		t.Errorf("the region is %q, and was set by a user in beta", karmada.Spec.Region)
 	}
 	if !meta.IsStatusConditionTrue(karmada.Status.Conditions, "Ready") {
 		t.Errorf("Karmada does not reach it: %v", karmada.Status.Conditions)

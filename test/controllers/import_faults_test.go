@@ -90,7 +90,7 @@ func TestKarmadaForgetsAMember(t *testing.T) {
 			return err
 		}
 		if karmada.DeletionTimestamp.IsZero() {
-			return errors.New("nobody has deleted it")
+			return errors.New("it was not deleted")
 		}
 		karmada.Finalizers = nil
 		return s.at["beta"].Update(ctx, karmada)

@@ -303,7 +303,7 @@ func (s *imports) stays(instance, cluster string) (stop func()) {
 		if err := <-done; err != nil {
 			s.Error(err)
 		} else if looks == 0 {
-			s.Error("nobody looked at the member")
+			s.Error("the member was not looked at")
 		}
 	}
 }

@@ -191,7 +191,7 @@ func (s *scene) variable(t *testing.T, name string) any {
 		}
 		return s.operation
 	default:
-		t.Fatalf("nobody knows a sensible value of $%s: show one in the document (```json variables), or add it here", name)
+		t.Fatalf("there is no value for $%s: show one in the document (```json variables), or add it here", name)
 		return nil
 	}
 }

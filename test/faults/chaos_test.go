@@ -142,7 +142,7 @@ func (s *scene) rampage(t *testing.T, random *rand.Rand, lasts time.Duration) ma
 	between := func(from, to time.Duration) time.Duration { return from + time.Duration(random.Int64N(int64(to-from))) }
 	revive := func() {
 		for _, name := range s.Ended(t) {
-			t.Logf("%s ended by itself, and is started again", name)
+			t.Logf("%s ended on its own, and is started again", name)
 			s.Start(t, name)
 		}
 	}

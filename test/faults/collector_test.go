@@ -29,7 +29,7 @@ func TestCollectorGone(t *testing.T) {
 	s.Kill(t, "clustersynchro-manager")
 	missed, remove := s.newObject(t, "alpha")
 	defer remove()
-	poll.Until(t, noticeWithin, "everything from the index says that it is old", func(ctx context.Context) error {
+	poll.Until(t, noticeWithin, "everything from the index reports that it is old", func(ctx context.Context) error {
 		now, err := s.instances(ctx)
 		if err != nil {
 			t.Fatalf("%s after the kill: %v", time.Since(killed), err)

@@ -149,7 +149,7 @@ func (d *deletion) isGone(t *testing.T) {
 	name := d.instance.Name
 	virtual := kairshipv1alpha1.VirtualClusterName(name)
 	meta := metav1.ObjectMeta{Name: virtual}
-	poll.Until(t, recoverWithin, "everything of "+name+" is gone", func(ctx context.Context) error {
+	poll.Until(t, recoverWithin, "everything of "+name+" is deleted", func(ctx context.Context) error {
 		for _, o := range []client.Object{
 			&kairshipv1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: name}}, &kairshipv1alpha1.Cluster{ObjectMeta: meta}, &pediav1alpha2.PediaCluster{ObjectMeta: meta},
 		} {
@@ -165,7 +165,7 @@ func (d *deletion) isGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := len(rows[virtual]); n > 0 {
-		t.Errorf("the Instance is gone, and %d of its %d rows are in the index", n, len(d.rows[virtual]))
+		t.Errorf("the Instance is deleted, and %d of its %d rows are in the index", n, len(d.rows[virtual]))
 	}
 	poll.Until(t, noticeWithin, "the API knows nothing of "+name, func(ctx context.Context) error { return d.unknown(ctx) })
 }
@@ -230,7 +230,7 @@ func (d *deletion) othersAreUntouched(t *testing.T) {
 			}
 		}
 		if missing > 0 {
-			t.Errorf("%d of %d rows of %s are gone too", missing, len(before), cluster)
+			t.Errorf("%d of %d rows of %s are removed too", missing, len(before), cluster)
 		}
 	}
 	instances, err := d.instances(t.Context())

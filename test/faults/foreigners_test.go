@@ -59,14 +59,14 @@ func (c *churn) foreignIsUntouched(t *testing.T) {
 	for _, each := range c.foreign {
 		now, _ := each.object.DeepCopyObject().(client.Object)
 		if err := c.at[each.where].Get(t.Context(), client.ObjectKeyFromObject(each.object), now); err != nil {
-			t.Errorf("somebody else's %T in %s: %v", each.object, each.where, err)
+			t.Errorf("another owner's %T in %s: %v", each.object, each.where, err)
 			continue
 		}
 		switch {
 		case now.GetUID() != each.object.GetUID() || !now.GetDeletionTimestamp().IsZero():
-			t.Errorf("somebody else's %T %s in %s was deleted", now, now.GetName(), each.where)
+			t.Errorf("another owner's %T %s in %s was deleted", now, now.GetName(), each.where)
 		case len(now.GetOwnerReferences()) > 0 || now.GetLabels()["team"] != "somebody-else" || now.GetLabels()[kairshipv1alpha1.ManagedByLabel] != "":
-			t.Errorf("somebody else's %T %s in %s was taken: labels %v, owners %v", now, now.GetName(), each.where, now.GetLabels(), now.GetOwnerReferences())
+			t.Errorf("another owner's %T %s in %s was taken: labels %v, owners %v", now, now.GetName(), each.where, now.GetLabels(), now.GetOwnerReferences())
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (s *sampler) look(ctx context.Context, created string) (*claims, error) {
 	for what, f := range c.all() {
 		switch {
 		case f.ObservedAt == nil || f.Lag == nil:
-			return nil, poll.Stop(fmt.Errorf("%s: %s says that nothing was observed: %+v", s.name, what, f))
+			return nil, poll.Stop(fmt.Errorf("%s: %s reports that nothing was observed: %+v", s.name, what, f))
 		case f.ObservedAt.Before(s.last[what]):
 			return nil, poll.Stop(fmt.Errorf("%s: %s was observed at %s, and before at %s", s.name, what, f.ObservedAt, s.last[what]))
 		case f.ObservedAt.After(asked):
@@ -149,7 +149,7 @@ func each(of map[string]freshness, check func(freshness) error) error {
 
 func isStale(f freshness) error {
 	if !f.Stale {
-		return fmt.Errorf("it says that it is fresh, with a lag of %.1f", *f.Lag)
+		return fmt.Errorf("it reports that it is fresh, with a lag of %.1f", *f.Lag)
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (c *claims) agree() error {
 	case beta.StaleSince == nil || m3.StaleSince == nil:
 		return fmt.Errorf("one of the summaries is not old: %+v, %+v", beta, m3)
 	case len(beta.StaleClusters) != 1 || beta.StaleClusters[0].Name != "m3" || !beta.StaleClusters[0].Since.Equal(*m3.StaleSince):
-		return fmt.Errorf("beta says of its members %+v, and m3 is old since %s", beta.StaleClusters, m3.StaleSince)
+		return fmt.Errorf("beta reports about its members %+v, and m3 is old since %s", beta.StaleClusters, m3.StaleSince)
 	case beta.Clusters.Total != 1 || beta.Clusters.Ready != 0 || beta.Nodes.Ready != 0 || m3.Nodes.Ready != 0:
 		return fmt.Errorf("what is lost is ready: %+v, %+v", beta, m3)
 	}

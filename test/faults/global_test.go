@@ -83,7 +83,7 @@ func TestGlobalGone(t *testing.T) {
 	for who, c := range map[string]*gql.Client{"the newcomer": &known, "a stranger": &stranger} {
 		r := c.Must(t, gql.Request{Query: partsQuery})
 		if r.Status != http.StatusServiceUnavailable || r.HasData || len(r.Errors) != 1 || r.Errors[0].Extensions.Code != "TIMEOUT" {
-			t.Errorf("%s gets HTTP %d with %v, want 503 with TIMEOUT: nobody can tell whether the token is right", who, r.Status, r.Errors)
+			t.Errorf("%s gets HTTP %d with %v, want 503 with TIMEOUT: it is unknown whether the token is right", who, r.Status, r.Errors)
 		}
 	}
 	status, report, err := s.readiness(t.Context())
@@ -94,7 +94,7 @@ func TestGlobalGone(t *testing.T) {
 		t.Errorf("/readyz says %+v with HTTP %d", report, status)
 	}
 	if err := alive(t.Context(), s.KairshipURL); err != nil {
-		t.Errorf("Kairship would be restarted for somebody else's fault: %v", err)
+		t.Errorf("Kairship would be restarted for the fault of another part: %v", err)
 	}
 	// An outage of some length: the leader has to give that up.
 	poll.Until(t, noticeWithin, "no controller manager leads", func(ctx context.Context) error {
@@ -103,7 +103,7 @@ func TestGlobalGone(t *testing.T) {
 		}
 		return nil
 	})
-	t.Logf("nobody leads %s after the kill", time.Since(killed).Round(100*time.Millisecond))
+	t.Logf("no replica leads %s after the kill", time.Since(killed).Round(100*time.Millisecond))
 
 	s.Start(t, "global-apiserver")
 	healed := time.Now()

@@ -46,7 +46,7 @@ func TestLeaderEnds(t *testing.T) {
 	t.Logf("%s leads %s after %s was told to end; it had %d objects in its queues", standby, took.Round(10*time.Millisecond), leader, waiting)
 	// It is under 3 s where the machine has nothing else to do.
 	if took > lease/2 {
-		t.Errorf("that is no hand-over: a Lease of %s runs out by itself", lease)
+		t.Errorf("that is no hand-over: a Lease of %s expires", lease)
 	}
 	poll.Until(t, noticeWithin, "everything is worked on", func(context.Context) error {
 		if _, done := s.queued(t, standby); done < waiting {

@@ -141,7 +141,7 @@ func (l list) unread() error {
 	case len(l.Nodes) > 0 || l.TotalCount != nil:
 		return fmt.Errorf("a list that was not read has content: %+v", l)
 	case l.Freshness != nil && (!l.Freshness.Stale || l.Freshness.ObservedAt != nil):
-		return fmt.Errorf("a list that was not read says that it is fresh: %+v", *l.Freshness)
+		return fmt.Errorf("a list that was not read reports that it is fresh: %+v", *l.Freshness)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func TestIndexGone(t *testing.T) {
 	}
 	look()
 	// First the global API server fails to connect; once it knows, it refuses on its own.
-	poll.Until(t, noticeWithin, "the global API server knows that the index is gone", func(ctx context.Context) error {
+	poll.Until(t, noticeWithin, "the global API server knows that the index is removed", func(ctx context.Context) error {
 		look()
 		available, err := indexAvailable(ctx, global)
 		if err == nil && available {

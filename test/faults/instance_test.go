@@ -27,7 +27,7 @@ func TestInstanceGone(t *testing.T) {
 
 	// From the first moment on, every answer comes in time and misses nothing.
 	var first *instance
-	poll.Until(t, noticeWithin, "beta's data says that it is old", func(ctx context.Context) error {
+	poll.Until(t, noticeWithin, "beta's data is reported as old", func(ctx context.Context) error {
 		result := s.api.Must(t, gql.Request{Query: readme})
 		if len(result.Errors) > 0 {
 			t.Fatalf("the cross-instance query has errors after %s: %v", time.Since(killed), result.Errors)
@@ -147,7 +147,7 @@ func TestInstanceHangs(t *testing.T) {
 
 	frozen := time.Now()
 	thaw := s.Freeze(t, "beta-apiserver")
-	poll.Until(t, noticeWithin, "beta is UNAVAILABLE, and its data says that it is old", func(ctx context.Context) error {
+	poll.Until(t, noticeWithin, "beta is UNAVAILABLE, and its data is reported as old", func(ctx context.Context) error {
 		if result := s.api.Must(t, gql.Request{Query: readme}); len(result.Errors) > 0 {
 			t.Fatalf("the cross-instance query has errors after %s: %v", time.Since(frozen), result.Errors)
 		}

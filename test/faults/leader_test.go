@@ -89,7 +89,7 @@ func (s *scene) works(t *testing.T) {
 	if err := global.Delete(t.Context(), instance); err != nil {
 		t.Fatal(err)
 	}
-	poll.Until(t, noticeWithin, "it is gone", func(ctx context.Context) error { return gone(ctx, global, instance) })
+	poll.Until(t, noticeWithin, "it is removed", func(ctx context.Context) error { return gone(ctx, global, instance) })
 }
 
 // leader is the controller manager that leads.

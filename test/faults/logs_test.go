@@ -46,7 +46,7 @@ func watchLogs(t *testing.T, f *fleet.Fleet) {
 			// After a restart the global cluster remembers no changes from before. A client that
 			// asks for them has to begin anew, and not to ask again.
 			if bytes.Contains(line, []byte("the credentials of the instance cannot be read now")) && bytes.Contains(line, []byte("too old resource version")) {
-				t.Errorf("%s does not follow credentials that nobody changed: %.400s", process, line)
+				t.Errorf("%s does not follow credentials that were not changed: %.400s", process, line)
 			}
 		})
 	})

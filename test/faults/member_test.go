@@ -83,7 +83,7 @@ func TestMemberGone(t *testing.T) {
 		}
 		return nil
 	})
-	poll.Until(t, noticeWithin, "the inventory says that m1 does not answer", s.notReachable("m1"))
+	poll.Until(t, noticeWithin, "the inventory reports that m1 does not answer", s.notReachable("m1"))
 	t.Logf("not reachable in the inventory after %s", time.Since(killed).Round(100*time.Millisecond))
 
 	s.Start(t, "m1-apiserver")

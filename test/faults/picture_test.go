@@ -52,11 +52,11 @@ type freshness struct {
 func (f freshness) since(gone time.Time) error {
 	switch {
 	case !f.Stale:
-		return errors.New("it says that it is fresh")
+		return errors.New("it reports that it is fresh")
 	case f.ObservedAt == nil || f.Lag == nil || f.Message == nil || *f.Message == "":
 		return fmt.Errorf("it does not say since when and why: %+v", f)
 	case f.ObservedAt.After(gone):
-		return poll.Stop(fmt.Errorf("it says that it was observed at %s, %s after its source was gone: %s", f.ObservedAt, f.ObservedAt.Sub(gone), *f.Message))
+		return poll.Stop(fmt.Errorf("it reports that it was observed at %s, %s after its source was stopped: %s", f.ObservedAt, f.ObservedAt.Sub(gone), *f.Message))
 	}
 	return nil
 }

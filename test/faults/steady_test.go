@@ -148,7 +148,7 @@ func (s *scene) noWorkWithoutNamespace(ctx context.Context, instance string) err
 		}
 	}
 	if len(without) > 0 {
-		return fmt.Errorf("Works in %s whose namespace is gone: %v", instance, without)
+		return fmt.Errorf("Works in %s whose namespace was removed: %v", instance, without)
 	}
 	return nil
 }

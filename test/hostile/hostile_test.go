@@ -106,7 +106,7 @@ func TestHostileRequests(t *testing.T) {
 		return nil
 	})
 	if got := measure(t, admin, time.Second); len(got) == 0 {
-		t.Error("nobody is served any more")
+		t.Error("no client is served any more")
 	}
 }
 

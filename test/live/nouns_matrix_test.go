@@ -59,7 +59,7 @@ func TestMatrixIsWhole(t *testing.T) {
 		}) bool {
 			return row.field == f.Name
 		}) {
-			t.Errorf("nobody has said who is told what by Subscription.%s: add it to the matrix", f.Name)
+			t.Errorf("there is no expectation who is told what by Subscription.%s: add it to the matrix", f.Name)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func TestMatrix(t *testing.T) {
 				}
 				for _, instance := range hidden[who] {
 					if strings.Contains(raw, instance) {
-						t.Errorf("it tells of %s: %s", instance, raw)
+						t.Errorf("it shows %s: %s", instance, raw)
 					}
 				}
 			})

@@ -124,7 +124,7 @@ func TestRevocationEndsStreams(t *testing.T) {
 			within: revokedWithin, code: "FORBIDDEN", reason: "ACCESS_REVOKED",
 		},
 		{
-			name: "a role by rules that somebody wrote", give: byHand,
+			name: "a role by rules that a user wrote", give: byHand,
 			take:   func(t *testing.T, given client.Object, _ *corev1.ServiceAccount) { remove(t, "global", given) },
 			within: revokedWithin, code: "FORBIDDEN", reason: "ACCESS_REVOKED",
 		},

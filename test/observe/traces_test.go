@@ -128,7 +128,7 @@ func TestQuery(t *testing.T) {
 	case query.parent != request.id || query.kind != tracepb.Span_SPAN_KIND_SERVER || query.attributes["graphql.operation.type"] != "query" || query.attributes["graphql.operation.name"] != "Fleet":
 		t.Errorf("the operation's span: %+v", query)
 	case query.attributes["graphql.document"] != nil:
-		t.Errorf("the document is told though nobody asked for it: %+v", query)
+		t.Errorf("the document is sent without a request for it: %+v", query)
 	case root.parent != query.id:
 		t.Errorf("the root field's span: %+v", root)
 	case request.service != "kairship-apiserver":

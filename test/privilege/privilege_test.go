@@ -85,7 +85,7 @@ var unused = []struct {
 	},
 	{
 		regexp.MustCompile(`^kairship-controller-manager: \w+ instances\.kairship\.io/(access|management|namespaces|proxy|resources|secrets)$`),
-		"people are given these, and RBAC lets nobody give away what they do not have",
+		"people are given these, and RBAC lets no user give away what they do not have",
 	},
 	{
 		regexp.MustCompile(`: update \w+\.kairship\.io/finalizers$`),
@@ -113,7 +113,7 @@ var unused = []struct {
 	},
 	{
 		regexp.MustCompile(`: patch clusterrolebindings\.rbac\.authorization\.k8s\.io$`),
-		"a binding whose labels somebody changed is set right",
+		"a binding whose labels a user changed is set right",
 	},
 	{
 		regexp.MustCompile(`: delete instancerolebindings\.kairship\.io$`),

@@ -87,7 +87,7 @@ func TestDrain(t *testing.T) {
 
 	told := time.Now()
 	ended := p.Terminate(t)
-	poll.Until(t, patience, "/readyz says that the process stops", func(ctx context.Context) error {
+	poll.Until(t, patience, "/readyz reports that the process stops", func(ctx context.Context) error {
 		status, err := readiness(ctx, p.Address)
 		if err == nil && status != http.StatusServiceUnavailable {
 			err = fmt.Errorf("HTTP %d", status)
@@ -142,7 +142,7 @@ func TestSecondSignal(t *testing.T) {
 	p, h, answer := begin(t)
 	defer close(h.released)
 	ended := p.Terminate(t)
-	poll.Until(t, patience, "/readyz says that the process stops", func(ctx context.Context) error {
+	poll.Until(t, patience, "/readyz reports that the process stops", func(ctx context.Context) error {
 		status, err := readiness(ctx, p.Address)
 		if err == nil && status != http.StatusServiceUnavailable {
 			err = fmt.Errorf("HTTP %d", status)

@@ -77,7 +77,7 @@ func TestReload(t *testing.T) {
 		return err
 	})
 	if name, _, err := who(t.Context(), "", bert); err == nil {
-		t.Fatalf("%s connected with a certificate that nobody accepts", name)
+		t.Fatalf("%s connected with a certificate that is not accepted", name)
 	}
 	handed := func(ctx context.Context) (string, error) {
 		type data struct {

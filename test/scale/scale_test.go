@@ -91,7 +91,7 @@ func TestManyInstances(t *testing.T) {
 
 	begun = time.Now()
 	c.removeAll()
-	t.Logf("all are gone after %.1fs", time.Since(begun).Seconds())
+	t.Logf("all are removed after %.1fs", time.Since(begun).Seconds())
 	poll.Until(t, time.Minute, "no watch and no series is left", func(context.Context) error {
 		_, all := f.Leader(t)
 		if now := fleet.Metric(all, "kairship_instance_watches"); now != watches {

@@ -440,7 +440,7 @@ func TestABindingThatGoesTakesTheRoleAlong(t *testing.T) {
 	if r := p.Must(t, gql.Request{Query: anyQuery}); sees(r) || len(r.Errors) > 0 {
 		t.Errorf("%s after the binding was deleted: %s", revoked, r.Body)
 	}
-	poll.Until(t, settle, "the role in alpha is gone", func(ctx context.Context) error {
+	poll.Until(t, settle, "the role in alpha is removed", func(ctx context.Context) error {
 		if n := inInstance(ctx); n > 0 {
 			return fmt.Errorf("%d bindings in alpha name the person", n)
 		}

@@ -254,7 +254,7 @@ func badPaging(t *testing.T, on *target) []badInput {
 	}, badInput{
 		name: "cursor from the future", query: "query($after: String) { workloads(after: $after) { pageInfo { endCursor } } }",
 		variables: map[string]any{"after": aged(t, cursorOf(t, on, "{ workloads(first: 1) { pageInfo { endCursor } } }", "workloads"), -25*time.Hour)},
-		code:      "STALE_CURSOR", argument: "after", why: "nobody can have given it",
+		code:      "STALE_CURSOR", argument: "after", why: "no instance can have given it",
 	}, badInput{
 		name: "cursor of another order", query: "query($after: String) { workloads(after: $after, orderBy: {field: CREATED_AT}) { pageInfo { endCursor } } }",
 		variables: map[string]any{"after": cursorOf(t, on, "{ workloads(first: 1) { pageInfo { endCursor } } }", "workloads")},

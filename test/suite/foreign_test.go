@@ -41,7 +41,7 @@ func TestWhatSomebodyElseCollectsIsNotShown(t *testing.T) {
 	}}})
 	indexHas(t, on, name)
 	w.create(t, created{"global", &kairshipv1alpha1.Instance{ObjectMeta: w.meta("", instance), Spec: on.fleet.SpecAs(t, "beta", instance)}})
-	poll.Until(t, settle, "the Instance says that its name is taken", func(ctx context.Context) error {
+	poll.Until(t, settle, "the Instance reports that its name is taken", func(ctx context.Context) error {
 		i := &kairshipv1alpha1.Instance{}
 		if err := global.Get(ctx, client.ObjectKey{Name: instance}, i); err != nil {
 			return err

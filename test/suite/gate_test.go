@@ -177,7 +177,7 @@ func TestAnIndexThatMisbehavesCostsOnlyItsPart(t *testing.T) {
 			for _, i := range data.Instances.Nodes {
 				names = append(names, i.Name+" "+i.State)
 				if len(i.Workloads.Nodes) > 0 || len(i.MemberClusters.Nodes) > 0 {
-					t.Errorf("%s shows what nobody answered: %+v", i.Name, i)
+					t.Errorf("%s shows what was not answered: %+v", i.Name, i)
 				}
 			}
 			if diff := cmp.Diff([]string{"alpha RUNNING", "beta RUNNING"}, names); diff != "" {
@@ -186,7 +186,7 @@ func TestAnIndexThatMisbehavesCostsOnlyItsPart(t *testing.T) {
 		})
 	}
 	g.SendIndexTo(on.fleet.IndexURL)
-	poll.Until(t, settle, "it recovers by itself", func(ctx context.Context) error {
+	poll.Until(t, settle, "it recovers on its own", func(ctx context.Context) error {
 		data, _, err := gql.Query[fleetAnswer](ctx, on.kairship, fleetQuery, nil)
 		if err != nil {
 			return err

@@ -47,7 +47,7 @@ func TestWhenNobodyTellsWhoAsks(t *testing.T) {
 			t.Run(api+" "+tt.name, func(t *testing.T) {
 				known, token := serviceAccountToken(t, on, "global"), serviceAccountToken(t, on, "global")
 				if r := sendAs(t, on, "Bearer "+known, gql.JSON); r.Status != http.StatusOK {
-					t.Fatalf("before, somebody gets HTTP %d: %s", r.Status, r.Body)
+					t.Fatalf("before, a user gets HTTP %d: %s", r.Status, r.Body)
 				}
 				g.Answer(api, tt.answer)
 				defer g.Answer(api, nil)
@@ -67,7 +67,7 @@ func TestWhenNobodyTellsWhoAsks(t *testing.T) {
 					undecided(t, r)
 				}
 				if r := sendAs(t, on, "", gql.JSON); r.Status != http.StatusUnauthorized {
-					t.Errorf("who sends no token gets HTTP %d: nobody has to be asked about that", r.Status)
+					t.Errorf("who sends no token gets HTTP %d: that needs no review", r.Status)
 				}
 				for _, path := range []string{"/healthz", "/graphiql"} {
 					if status, err := statusOf(t.Context(), on.url+path); err != nil || status != http.StatusOK {

@@ -35,7 +35,7 @@ func TestWithoutAValidTokenThereIsNoAnswer(t *testing.T) {
 		{"no scheme", on.fleet.Token(t, "admin")},
 		{"password", "Basic YWRtaW46YWRtaW4="},
 		{"token of an instance", "Bearer " + serviceAccountToken(t, on, "alpha")},
-		{"signed by nobody", "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0."},
+		{"without a signature", "Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJzeXN0ZW06c2VydmljZWFjY291bnQ6YTpiIn0."},
 	} {
 		for _, accept := range []string{gql.JSON, gql.Response} {
 			t.Run(tt.name+" "+accept, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestATokenThatIsRevokedAndARoleThatIsGivenAreNoticed(t *testing.T) {
 	if err := global.Delete(t.Context(), account); err != nil {
 		t.Fatal(err)
 	}
-	until("the token of an account that is gone is nobody's", http.StatusUnauthorized, false)
+	until("the token of a deleted account is invalid", http.StatusUnauthorized, false)
 }
 
 // TestViewerTellsWhoAsks compares with what the global cluster makes of the token.

@@ -155,12 +155,12 @@ func TestMatrixIsWhole(t *testing.T) {
 	}
 	for _, f := range theSchema.Query.Fields {
 		if !strings.HasPrefix(f.Name, "__") && !known[f.Name] {
-			t.Errorf("nobody has said who gets what from Query.%s: add it to the matrix", f.Name)
+			t.Errorf("there is no expectation who gets what from Query.%s: add it to the matrix", f.Name)
 		}
 	}
 	for _, def := range theSchema.GetPossibleTypes(theSchema.Types["Node"]) {
 		if def.Kind == ast.Object && len(nodeMatrix[def.Name]) == 0 {
-			t.Errorf("nobody has said who finds a %s by its ID: add it to the matrix", def.Name)
+			t.Errorf("there is no expectation who finds a %s by its ID: add it to the matrix", def.Name)
 		}
 	}
 	for typ := range nodeMatrix {

@@ -36,7 +36,7 @@ func TestOverclaims(t *testing.T) {
 		{"without the collector", []fresh{says("m2", 205, 202, false)}, "the collector was gone", "what is not collected is not observed"},
 		{"live without the collector", []fresh{but(says("m2", 205, 202, false), func(f *fresh) { f.Source = "LIVE" })}, "", "what is read live needs no collector"},
 		{"backwards", []fresh{says("m1", 50, 49, false), says("m1", 52, 48, false)}, "went back: by 1s", "what was known to be true then still is"},
-		{"never after a moment", []fresh{says("m1", 50, 49, false), but(says("m1", 52, 0, true), func(f *fresh) { f.ObservedAt, f.Lag = nil, nil })}, "", "a server that has just begun has no proof yet, and says that it is stale"},
+		{"never after a moment", []fresh{says("m1", 50, 49, false), but(says("m1", 52, 0, true), func(f *fresh) { f.ObservedAt, f.Lag = nil, nil })}, "", "a server that has just begun has no proof yet, and reports that it is stale"},
 		{"side by side", []fresh{says("m1", 50, 49, false), says("m1", 50.05, 48, false)}, "", "the second was asked for before the first was answered"},
 		{"other fields", []fresh{says("m1", 50, 49, false), but(says("m1", 52, 48, false), func(f *fresh) { f.By = "get" })}, "", "each field is compared with itself: one is about more than the other"},
 		{"from the index after live", []fresh{but(says("m1", 50, 49.9, false), func(f *fresh) { f.Source = "LIVE" }), says("m1", 52, 48, false)}, "", "the index is behind what was read live"},

@@ -102,7 +102,7 @@ func overclaim(c fresh, outages []outage, staleAfter time.Duration) (problem, de
 		// Once the source is back and was read again, everything from meanwhile is in the
 		// answer; whether it is, missing decides.
 		if concerned && at.After(o.From) && c.Received.Before(o.To) {
-			return "it was observed after its source was gone", fmt.Sprintf("%s was gone from %s, %s before observedAt, to %s", o.Of, stamp(&o.From), at.Sub(o.From), stamp(&o.To))
+			return "it was observed after its source was stopped", fmt.Sprintf("%s was gone from %s, %s before observedAt, to %s", o.Of, stamp(&o.From), at.Sub(o.From), stamp(&o.To))
 		}
 	}
 	least, most := c.Sent.Sub(at), c.Received.Sub(at)

@@ -24,7 +24,7 @@ func TestLeaderKilled(t *testing.T) {
 		s.fleet.Kill(t, leader)
 		before := acks.snapshot()
 		if count == int32(len(events)) {
-			t.Errorf("all events were acknowledged before %s was gone: it was not killed in the middle", leader)
+			t.Errorf("all events were acknowledged before %s had ended: it was not killed in the middle", leader)
 		}
 		for id, sequence := range before {
 			if got := s.stored(id[len(s.prefix):]).Spec.Source.Sequence; got < sequence {

@@ -52,7 +52,7 @@ func TestRefusals(t *testing.T) {
 		{"an unknown name", func() post { return s.sign(gm.EventsPath, strings.Replace(next().body, `"role"`, `"rolle"`, 1)) }, 400, gm.Malformed, "rolle"},
 		{"an instance that does not exist", func() post { return next(func(e *gm.Event) { e.BindingID += "-b"; e.Instance = "no-such" }) }, 404, gm.UnknownInstance, "instance"},
 		{"another event with that sequence", func() post { return next(func(e *gm.Event) { e.Sequence = 5 }) }, 409, gm.SequenceConflict, "sequence"},
-		{"a binding for somebody else", func() post { return next(func(e *gm.Event) { e.Subject.Name = "mallory" }) }, 409, gm.BindingConflict, "subject"},
+		{"a binding for another subject", func() post { return next(func(e *gm.Event) { e.Subject.Name = "mallory" }) }, 409, gm.BindingConflict, "subject"},
 		{"too large", func() post { return s.sign(gm.EventsPath, strings.Repeat(" ", gm.MaxEventBytes+1)) }, 413, gm.TooLarge, ""},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

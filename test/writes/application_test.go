@@ -158,7 +158,7 @@ func TestDeployApplication(t *testing.T) {
 			t.Error("the Secret is still there")
 		}
 		if _, there := stored(t, namespace, "kept", &corev1.Service{}); !there {
-			t.Error("the Service is gone, and its deletion is said to have failed")
+			t.Error("the Service was deleted, and its deletion is said to have failed")
 		}
 		// Without rollback it is told just as exactly, and left.
 		deploy(false, "ConfigMap CONFIGURED, Secret CREATED, Service UNCHANGED, Deployment FAILED, OverridePolicy SKIPPED, PropagationPolicy SKIPPED", "manifests", text)

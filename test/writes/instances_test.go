@@ -247,7 +247,7 @@ func TestInstancesOfOthers(t *testing.T) {
 	}
 	kept, ok := storedIn(t, "global", foreign.Namespace, name, &corev1.Secret{})
 	if !ok || kept.ResourceVersion != foreign.ResourceVersion {
-		t.Error("the Secret of somebody else was changed")
+		t.Error("the Secret of another owner was changed")
 	}
 
 	alice := person(t, "alice")
@@ -351,7 +351,7 @@ func TestCreateInstance(t *testing.T) {
 		return nil
 	})
 	must[instancePayload](t, admin, "deleteInstance", map[string]any{"instance": name, "deletionPolicy": "DELETE", "force": true}, "deleted")
-	poll.Until(t, within, "it is gone", func(context.Context) error {
+	poll.Until(t, within, "it is deleted", func(context.Context) error {
 		if _, ok := storedIn(t, "global", "", name, &kairshipv1alpha1.Instance{}); ok {
 			return fmt.Errorf("it is still there")
 		}

@@ -327,14 +327,14 @@ func TestTriggerWithoutAPolicy(t *testing.T) {
 	})
 	refused(t, alice, "triggerCronJob", but(input, "dryRun", true), "ALREADY_EXISTS", "input.jobName")
 	refused(t, alice, "triggerCronJob", input, "ALREADY_EXISTS", "input.jobName")
-	poll.Until(t, within, "the Job of the refused policy is gone", func(context.Context) error {
+	poll.Until(t, within, "the Job of the refused policy is deleted", func(context.Context) error {
 		if _, there := stored(t, namespace, "now", &batchv1.Job{}); there {
 			return fmt.Errorf("it is there")
 		}
 		return nil
 	})
 	if now, _ := stored(t, namespace, "now", &policyv1alpha1.PropagationPolicy{}); now.UID != taken.UID {
-		t.Error("somebody else's policy is gone")
+		t.Error("another owner's policy was deleted")
 	}
 	if err := alpha.Patch(t.Context(), policy, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"suspension":{"dispatching":true}}}`))); err != nil {
 		t.Fatal(err)

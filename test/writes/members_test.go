@@ -186,7 +186,7 @@ func TestCordonWhileOthersWrite(t *testing.T) {
 	others.Wait()
 	_ = alpha.Patch(t.Context(), &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m2"}}, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"writes-test":null}}}`)))
 	if failed > 0 {
-		t.Errorf("%d of 20 changes failed beside %d of somebody else's", failed, writes)
+		t.Errorf("%d of 20 changes failed beside %d of another client", failed, writes)
 	}
 }
 

@@ -256,7 +256,7 @@ func (s *policyScene) color(t *testing.T, member, want string) {
 // gone waits until Karmada has cleaned up behind a policy.
 func (s *policyScene) gone(t *testing.T, k policyKind) {
 	t.Helper()
-	poll.Until(t, arrives, k.name+" is gone", func(context.Context) error {
+	poll.Until(t, arrives, k.name+" is deleted", func(context.Context) error {
 		if u := s.stored(t, k); u != nil {
 			return fmt.Errorf("it is there, with finalizers %v", u.GetFinalizers())
 		}

@@ -63,14 +63,14 @@ func TestPropagationPoliciesReachMembers(t *testing.T) {
 
 			e := refusedWrite(t, s.alice, "update", k, move, "CONFLICT", "input.resourceVersion")
 			if now := s.stored(t, k).GetResourceVersion(); e.Extensions.CurrentResourceVersion != now || !strings.Contains(e.Message, now) {
-				t.Errorf("the conflict tells of version %q, %q; it is %q", e.Extensions.CurrentResourceVersion, e.Message, now)
+				t.Errorf("the conflict shows version %q, %q; it is %q", e.Extensions.CurrentResourceVersion, e.Message, now)
 			}
 			testDeletion(t, s, k, "ConfigMap "+s.namespace+"/data")
 			// What a policy let go stays where it is, and is what it was: nothing sends changes.
 			if err := s.Client(t, "alpha").Patch(t.Context(), s.data(), client.RawPatch(types.MergePatchType, []byte(`{"data":{"color":"white"}}`))); err != nil {
 				t.Fatal(err)
 			}
-			poll.Until(t, arrives, "the ConfigMap is nobody's", func(ctx context.Context) error {
+			poll.Until(t, arrives, "the ConfigMap has no owner", func(ctx context.Context) error {
 				data := s.data()
 				if err := s.Client(t, "alpha").Get(ctx, client.ObjectKeyFromObject(data), data); err != nil {
 					return err
@@ -138,7 +138,7 @@ func testDeletion(t *testing.T, s *policyScene, k policyKind, user string) {
 	refusedWrite(t, s.alice, "delete", k, s.input(k, map[string]any{"allowInUse": true, "resourceVersion": "1"}), "CONFLICT", "input.resourceVersion")
 	dry := mustWrite(t, s.alice, "delete", k, s.input(k, map[string]any{"allowInUse": true, "dryRun": true}))
 	if dry.UsedBy.Count != 1 || dry.ConsistencyToken != nil {
-		t.Errorf("a dry run tells who uses it and has no token, got %+v", dry)
+		t.Errorf("a dry run shows who uses it and has no token, got %+v", dry)
 	}
 	s.unchanged(t, k, before)
 	done := mustWrite(t, s.alice, "delete", k, s.input(k, map[string]any{"allowInUse": true, "resourceVersion": before.GetResourceVersion()}))
@@ -165,7 +165,7 @@ func TestUnusedPoliciesAreDeleted(t *testing.T) {
 		}
 		mustWrite(t, s.alice, "create", k, s.input(k, map[string]any{"spec": spec}))
 		if done := mustWrite(t, s.alice, "delete", k, s.input(k, nil)); done.UsedBy.Count != 0 || done.UsedBy.More {
-			t.Errorf("%s: nobody uses it, got %+v", k.name, done.UsedBy)
+			t.Errorf("%s: no workload uses it, got %+v", k.name, done.UsedBy)
 		}
 		s.gone(t, k)
 	}

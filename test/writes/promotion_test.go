@@ -467,8 +467,8 @@ func TestPromotionPreserves(t *testing.T) {
 		eventually(t, name+" is Karmada's", func() bool { return s.in(t, "m1", "v1", "ConfigMap", name).GetLabels()["karmada.io/managed"] == "true" })
 		must[map[string]any](t, s.alice, "deleteResource", map[string]any{"instance": "alpha", "version": "v1", "resource": "configmaps", "namespace": s.namespace, "name": name}, "deleted")
 	}
-	eventually(t, "the one is gone", func() bool { return s.in(t, "m1", "v1", "ConfigMap", "gone") == nil })
-	eventually(t, "the other is nobody's", func() bool {
+	eventually(t, "the one is removed", func() bool { return s.in(t, "m1", "v1", "ConfigMap", "gone") == nil })
+	eventually(t, "the other has no owner", func() bool {
 		u := s.in(t, "m1", "v1", "ConfigMap", "kept")
 		return u != nil && u.GetLabels()["karmada.io/managed"] == ""
 	})

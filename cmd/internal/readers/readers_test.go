@@ -38,11 +38,11 @@ func TestOnly(t *testing.T) {
 		silent        bool
 		want          int
 	}{
-		{"somebody who may get /metrics", known, true, false, http.StatusOK},
-		{"somebody who may not", known, false, false, http.StatusForbidden},
-		{"nobody who is known", fails(apierror.CodeUnauthenticated), true, false, http.StatusUnauthorized},
-		{"nobody says who it is", fails(apierror.CodeTimeout), true, false, http.StatusServiceUnavailable},
-		{"nobody says who may", known, true, true, http.StatusServiceUnavailable},
+		{"a user who may get /metrics", known, true, false, http.StatusOK},
+		{"a user who may not", known, false, false, http.StatusForbidden},
+		{"an unknown user", fails(apierror.CodeUnauthenticated), true, false, http.StatusUnauthorized},
+		{"the token review fails", fails(apierror.CodeTimeout), true, false, http.StatusServiceUnavailable},
+		{"the access review fails", known, true, true, http.StatusServiceUnavailable},
 	} {
 		kube := fake.NewClientset()
 		kube.PrependReactor("create", "subjectaccessreviews", func(action clienttesting.Action) (bool, runtime.Object, error) {

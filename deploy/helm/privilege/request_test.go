@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 			want:    refused,
 		},
 		"SomebodyElsesRight": {
-			reason:  "The role of another account helps nobody else.",
+			reason:  "The role of another account helps no other account.",
 			request: object("list", "", "pods", "default", ""),
 			want:    refused,
 		},
@@ -97,7 +97,7 @@ func TestJudge(t *testing.T) {
 			want:    refused,
 		},
 		"NamespaceEnding": {
-			reason: "Nothing can be made in a namespace that is going, whoever asks.",
+			reason: "Nothing can be made in a namespace that is going, regardless of the user.",
 			request: forbidden(func(r *Request) {
 				r.ResponseStatus.Message = `unable to create new content in namespace x because it is being terminated`
 			}),

@@ -63,7 +63,7 @@ func TestAlertsAndDashboardAskForWhatExists(t *testing.T) {
 			name = strings.TrimSuffix(name, suffix)
 		}
 		if !foreign[name] && !strings.Contains(string(guide), "| `"+name+"` |") {
-			t.Errorf("somebody asks for %s, which docs/observability.md does not have", name)
+			t.Errorf("a page asks for %s, which docs/observability.md does not have", name)
 		}
 	}
 }

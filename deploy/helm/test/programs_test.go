@@ -158,7 +158,7 @@ func mounted(t *testing.T, dir string, v corev1.Volume, maps map[string]map[stri
 			files = own
 		}
 		if len(files) == 0 {
-			t.Fatalf("nobody makes the ConfigMap %s", v.ConfigMap.Name)
+			t.Fatalf("no program makes the ConfigMap %s", v.ConfigMap.Name)
 		}
 	}
 	for name, content := range files {

@@ -19,7 +19,7 @@ func roles(t *testing.T, values string) []privilege.Role {
 	for _, r := range found {
 		// That one is for readers of metrics.
 		if r.Account == "" && r.Name != "kairship-metrics-reader" {
-			t.Errorf("nobody is bound to %s %s/%s", r.Kind, r.Namespace, r.Name)
+			t.Errorf("no account is bound to %s %s/%s", r.Kind, r.Namespace, r.Name)
 		}
 	}
 	return found

@@ -73,7 +73,7 @@ func TestRefusals(t *testing.T) {
 		{"an address that is none", "apiserver.externalURL=kairship.example.com", "/apiserver/externalURL"},
 		{"a port that is none", "apiserver.service.port=70000", "/apiserver/service/port"},
 		{"a Lease without namespace", "index.collectorLease.namespace=", "/index/collectorLease/namespace"},
-		{"a certificate from nobody", "apiserver.tls.certManager.enabled=true", "/apiserver/tls/certManager/issuerRef/name"},
+		{"a certificate without an issuer", "apiserver.tls.certManager.enabled=true", "/apiserver/tls/certManager/issuerRef/name"},
 		{"a group without a name", "impersonatedGroups[0]=", "/impersonatedGroups/0"},
 		{"extra attributes by a pattern", "impersonatedExtras[0]=*", "/impersonatedExtras/0"},
 		{"a reader without namespace", "metrics.readers[0].name=prometheus", "missing property 'namespace'"},

@@ -86,10 +86,10 @@ func (w *world) auditTells() {
 		w.Fatal(err)
 	}
 	if err := idle.List(w.Context(), &corev1.NodeList{}); !apierrors.IsForbidden(err) {
-		w.Errorf("somebody without roles lists nodes: %v", err)
+		w.Errorf("a user without roles lists nodes: %v", err)
 	}
 	w.indexCredentialsAreClosed()
-	eventually(w.T, "the audit log tells of a refusal", func() error {
+	eventually(w.T, "the audit log has a refusal", func() error {
 		for request := range record(w.T).Refused {
 			if strings.HasPrefix(request, "kairship-idle list /api/v1/nodes") {
 				return nil

@@ -27,7 +27,7 @@ func operation(t *testing.T, text string) *ast.OperationDefinition {
 
 func TestOperation(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
-		{"literals are gone", `{ things(first: 3, filter: {name: "hunter2", tags: ["hunter2"]}) { name(prefix: """hunter2""") } }`, `query{things(first,filter){name(prefix)}}`},
+		{"literals are removed", `{ things(first: 3, filter: {name: "hunter2", tags: ["hunter2"]}) { name(prefix: """hunter2""") } }`, `query{things(first,filter){name(prefix)}}`},
 		{"so are defaults", `query Q($n: String = "hunter2") { things(filter: {name: $n}) { name } }`, `query($n:String){things(filter){name}}`},
 		{"aliases", `{ hunter2: things { hunter2: name } }`, `query{things{name}}`},
 		{"comments", "{ # hunter2\n things { name } }", `query{things{name}}`},

@@ -59,14 +59,14 @@ func TestCompare(t *testing.T) {
 		{reason: "any value", old: ", enum: [A, B]", with: ""},
 		{reason: "wider bounds", old: "minimum: 1, maximum: 5", with: "minimum: 0, maximum: 6"},
 		{reason: "a longer text", old: "maxLength: 10", with: "maxLength: 20"},
-		{reason: "a rule that is gone", old: "            x-kubernetes-validations:\n            - {rule: \"self.name != ''\", message: is needed}\n", with: ""},
+		{reason: "a removed rule", old: "            x-kubernetes-validations:\n            - {rule: \"self.name != ''\", message: is needed}\n", with: ""},
 		{reason: "other words about the same rule", old: "is needed", with: "must be given"},
 		{reason: "a required field that has a default", old: "required: [name]", with: "required: [name, count]"},
 		{reason: "one more version", old: "  versions:\n", with: "  versions:\n  - {name: v2, served: true, storage: false}\n"},
 
-		{reason: "a field that is gone", old: "              mode: {type: string, enum: [A, B]}\n", with: "", want: []string{"things.example.com v1 .spec.mode: the field is gone: what is stored in it would be dropped"}},
+		{reason: "a removed field", old: "              mode: {type: string, enum: [A, B]}\n", with: "", want: []string{"things.example.com v1 .spec.mode: the field is gone: what is stored in it would be dropped"}},
 		{reason: "another type", old: "labels: {type: object, additionalProperties: {type: string}}", with: "labels: {type: object, additionalProperties: {type: integer}}", want: []string{"things.example.com v1 .spec.labels.*: the type was string and is integer"}},
-		{reason: "a value that is gone", old: "[A, B]", with: "[A]", want: []string{`things.example.com v1 .spec.mode: the value "B" is no longer allowed`}},
+		{reason: "a removed value", old: "[A, B]", with: "[A]", want: []string{`things.example.com v1 .spec.mode: the value "B" is no longer allowed`}},
 		{reason: "values where there were none", old: "maxLength: 10", with: "maxLength: 10, enum: [a]", want: []string{"things.example.com v1 .spec.name: only some values are allowed now, and all were"}},
 		{reason: "one more required field", old: "required: [name]", with: "required: [name, mode]", want: []string{"things.example.com v1 .spec.mode: is required now, and was not"}},
 		{reason: "narrower bounds", old: "minimum: 1, maximum: 5", with: "minimum: 2, maximum: 4", want: []string{"things.example.com v1 .spec.count: the minimum was 1 and is 2", "things.example.com v1 .spec.count: the maximum was 5 and is 4"}},
@@ -77,11 +77,11 @@ func TestCompare(t *testing.T) {
 		{reason: "unknown fields that are dropped", old: ", x-kubernetes-preserve-unknown-fields: true", with: "", want: []string{"things.example.com v1 .spec.free: unknown fields were kept, and are dropped"}},
 		{reason: "keys that are dropped", old: "labels: {type: object, additionalProperties: {type: string}}", with: "labels: {type: object}", want: []string{"things.example.com v1 .spec.labels: other keys were allowed, and are not"}},
 		{reason: "a new rule", old: "- {rule", with: "- {rule: self.count < 9}\n            - {rule", want: []string{"things.example.com v1 .spec: there is a new rule, which may refuse what is stored: self.count < 9"}},
-		{reason: "a version that is gone", old: "name: v1", with: "name: v2", want: []string{"things.example.com v1: the version is gone, and objects may be stored in it"}},
+		{reason: "a removed version", old: "name: v1", with: "name: v2", want: []string{"things.example.com v1: the version is gone, and objects may be stored in it"}},
 		{reason: "one that is not served", old: "served: true", with: "served: false", want: []string{"things.example.com v1: the version is no longer served"}},
 		{reason: "no status", old: "    subresources: {status: {}}\n", with: "", want: []string{"things.example.com v1: the status subresource was there: true, and is: false"}},
 		{reason: "another scope", old: "scope: Cluster", with: "scope: Namespaced", want: []string{"things.example.com: the scope was Cluster and is Namespaced"}},
-		{reason: "a short name that is gone", old: "[th]", with: "[]", want: []string{`things.example.com: the short name "th" is gone`}},
+		{reason: "a removed short name", old: "[th]", with: "[]", want: []string{`things.example.com: the short name "th" is gone`}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			after := strings.Replace(before, c.old, c.with, 1)

@@ -110,7 +110,7 @@ func TestWhoHoldsGrantableMayGiveEveryRole(t *testing.T) {
 			for _, r := range Global(role, "alpha", namespaces) {
 				for _, verb := range r.Verbs {
 					if !Allow(held, verb, "kairship.io", r.Resources[0]) {
-						t.Errorf("%s in %v: nobody holds %s on %s", role, namespaces, verb, r.Resources[0])
+						t.Errorf("%s in %v: no role holds %s on %s", role, namespaces, verb, r.Resources[0])
 					}
 				}
 			}

@@ -86,7 +86,7 @@ func TestWhatStaysBusyIsAskedSeldom(t *testing.T) {
 				return err
 			})
 		}, `Joining: The instance is busy: secrets "m1" is forbidden`, " Joined "},
-		{"somebody is always faster", func(w *world) func() {
+		{"another client is always faster", func(w *world) func() {
 			return w.refusing(func(o client.Object) error {
 				if _, is := o.(*clusterv1alpha1.Cluster); !is {
 					return nil

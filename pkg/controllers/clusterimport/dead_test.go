@@ -90,7 +90,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 	former := &corev1.ServiceAccount{}
 	key := client.ObjectKey{Namespace: joinNamespace, Name: "karmada-m1"}
 	if err := alive.Get(t.Context(), key, former); err != nil {
-		t.Fatalf("the account went, though nobody reached the cluster: %v", err)
+		t.Fatalf("the account went, though the cluster was not reached: %v", err)
 	}
 	if err := w.global.Create(t.Context(), again); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestLeavingALostInstance(t *testing.T) {
 				t.Errorf("given up on: %v, told: %v; and the instance's access to the cluster is there: %v", gone, left, accounts)
 			}
 			if diff := cmp.Diff(true, strings.Contains(text, "alpha *v1alpha1.Cluster /m1 uid-1 alpha")); diff != "" {
-				t.Errorf("Karmada's object is touched though nobody reached the instance:\n%s", text)
+				t.Errorf("Karmada's object is touched though the instance was not reached:\n%s", text)
 			}
 		})
 	}

@@ -108,7 +108,7 @@ func TestKarmadasObjectIsKnownWithoutItsLabels(t *testing.T) {
 		want   bool
 	}{
 		{"by its labels", metav1.ObjectMeta{UID: "other", Labels: marked(mine)}, true},
-		{"by the record, when somebody took the labels off", metav1.ObjectMeta{UID: "member-1"}, true},
+		{"by the record, when the labels were removed", metav1.ObjectMeta{UID: "member-1"}, true},
 		{"another one that took its name", metav1.ObjectMeta{UID: "other"}, false},
 	} {
 		if got := s.isOurs(&clusterv1alpha1.Cluster{ObjectMeta: c.meta}); got != c.want {
@@ -120,7 +120,7 @@ func TestKarmadasObjectIsKnownWithoutItsLabels(t *testing.T) {
 func TestPlaceIsGivenOnlyWhenTheInventorysChanges(t *testing.T) {
 	karmada := &clusterv1alpha1.Cluster{}
 	where{Provider: "kwok", Region: "north", Zone: "north-1"}.put(karmada)
-	karmada.Spec.Region = "set by somebody"
+	karmada.Spec.Region = "set by a user"
 	before := karmada.DeepCopy()
 	where{Provider: "kwok", Region: "north", Zone: "north-1"}.put(karmada)
 	if diff := cmp.Diff(before, karmada); diff != "" {
@@ -184,7 +184,7 @@ func TestFaultsInWords(t *testing.T) {
 		{"the credentials are over", inMember, apierrors.NewUnauthorized("no"), v1alpha1.ReasonUnreachable, "does not accept the credentials", false},
 		{"they may not do it", inMember, apierrors.NewForbidden(resource, "x", errors.New("no")), v1alpha1.ReasonNotAllowed, "cluster-admin", false},
 		{"admission does not want it", inInstance, apierrors.NewBadRequest("no"), v1alpha1.ReasonRejected, "make it", false},
-		{"somebody was faster", inInstance, apierrors.NewConflict(resource, "x", errors.New("moved")), v1alpha1.ReasonJoining, "busy", true},
+		{"another client was faster", inInstance, apierrors.NewConflict(resource, "x", errors.New("moved")), v1alpha1.ReasonJoining, "busy", true},
 		{"the namespace is on its way out", inMember, terminating, v1alpha1.ReasonJoining, "busy", true},
 		{"it has troubles of its own", inInstance, apierrors.NewInternalError(errors.New("etcd")), v1alpha1.ReasonInstanceUnreachable, "HTTP 500", false},
 	} {

@@ -23,7 +23,7 @@ func TestADeletedClusterThatIsHeldIsKeptTrue(t *testing.T) {
 		reachable *metav1.Condition
 		told      bool
 	}{
-		{"nobody has looked at it since it is being deleted", new(v1alpha1.ReachableUnknown(v1alpha1.ReasonDeleting, "")), true},
+		{"it was not looked at since it is being deleted", new(v1alpha1.ReachableUnknown(v1alpha1.ReasonDeleting, "")), true},
 		{"it answers", new(v1alpha1.Reachable("")), true},
 		{"nothing is known of it", nil, true},
 		{"it is known not to answer", new(v1alpha1.Unreachable(v1alpha1.ReasonNotAnswering, "")), false},

@@ -27,7 +27,7 @@ func TestWhoJoinedACluster(t *testing.T) {
 		wants    string
 		want     string
 	}{
-		{"its own membership is nobody else's", mine, "m1", "id-1", "", ""},
+		{"its own membership is no other's", mine, "m1", "id-1", "", ""},
 		{"another entry for the same cluster", marks{cluster: "twin", uid: "uid-7", global: "here"}, "twin", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
 		{"joined by hand, and free here", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "", v1alpha1.ReasonForeign},
 		{"joined by hand where it wants to be", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "alpha", v1alpha1.ReasonForeign},
@@ -92,7 +92,7 @@ func TestRosterIsCompleteOnceAllWereTried(t *testing.T) {
 	r := &roster{}
 	r.put("alpha", time.Now(), nil)
 	if r.knows([]string{"alpha", "beta"}) {
-		t.Error("nobody looked at beta")
+		t.Error("beta was not looked at")
 	}
 	r.tried("beta")
 	if !r.knows([]string{"alpha", "beta"}) {

@@ -185,7 +185,7 @@ func TestOrphanedSpaceOfOthers(t *testing.T) {
 		t.Errorf("it did not leave:\n%s", text)
 	}
 	if w.emptied() {
-		t.Error("the Work of somebody else's member was finished")
+		t.Error("the Work of another owner's member was finished")
 	}
 }
 
@@ -220,7 +220,7 @@ func TestSpaceIsMarked(t *testing.T) {
 		t.Errorf("the labels (-want +got):\n%s", diff)
 	}
 	if space.DeletionTimestamp.IsZero() {
-		t.Error("nobody removes the namespace")
+		t.Error("the namespace is not removed")
 	}
 }
 
@@ -237,12 +237,12 @@ func TestOrphansOfAnInstance(t *testing.T) {
 		awaits    bool // The Cluster of the inventory is still leaving.
 		finished  bool
 	}{
-		{name: "given up on", why: "nobody else will finish it", finished: true},
-		{name: "of somebody else", why: "it was not joined by Kairship", unmarked: true},
+		{name: "given up on", why: "no other will finish it", finished: true},
+		{name: "of another owner", why: "it was not joined by Kairship", unmarked: true},
 		{name: "of another Kairship", why: "that one finishes it", marks: func(m *marks) { m.global = "another" }},
 		{name: "of another cluster", why: "a label does not make a namespace an execution space", marks: func(m *marks) { m.cluster = "m2" }},
 		{name: "in use", why: "it is not being deleted", present: true},
-		{name: "of a member", why: "Karmada finishes Works of a member that it knows, whoever joined it", member: true},
+		{name: "of a member", why: "Karmada finishes Works of a member that it knows, regardless of who joined it", member: true},
 		{name: "awaited", why: "the Cluster finishes it, and what is in the member", marks: func(m *marks) { m.uid = "uid-1" }, awaits: true},
 		{name: "of a former Cluster of the name", why: "the one that is there knows nothing of it", awaits: true, finished: true},
 	} {

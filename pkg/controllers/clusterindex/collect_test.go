@@ -62,7 +62,7 @@ func TestCollectTellsOfWhatIsNew(t *testing.T) {
 	}{
 		{"of a real cluster", clusterOf(v1alpha1.ClusterTypePhysical), 1},
 		{"of a new virtual one", clusterOf(v1alpha1.ClusterTypeVirtual), 0},
-		{"of a virtual one whose PediaCluster somebody deleted", clusterOf(v1alpha1.ClusterTypeVirtual, indexed), 1},
+		{"of a virtual one whose PediaCluster a user deleted", clusterOf(v1alpha1.ClusterTypeVirtual, indexed), 1},
 	} {
 		w := newWorld(t, c.cluster, nil, nil)
 		if err := w.collect(t.Context(), w.scope); err != nil {

@@ -41,7 +41,7 @@ func TestCollection(t *testing.T) {
 		want   string
 		says   string
 	}{
-		{"nobody has taken it up", pediav1alpha2.ClusterStatus{}, "Unknown/Pending", "clustersynchro-manager"},
+		{"it was not taken up", pediav1alpha2.ClusterStatus{}, "Unknown/Pending", "clustersynchro-manager"},
 		{
 			"the spec is refused", pediav1alpha2.ClusterStatus{Conditions: conditions(says("Validated", "False", "InvalidConfig", "no good"))},
 			"False/RejectedByIndex", "no good",

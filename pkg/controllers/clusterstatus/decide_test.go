@@ -93,7 +93,7 @@ func TestAVirtualClusterRepeatsItsInstance(t *testing.T) {
 		conditions []metav1.Condition
 		want       string // Reachable Ready
 	}{
-		{"nobody has looked yet", nil, "Unknown/Pending, Unknown/Pending"},
+		{"it was not checked yet", nil, "Unknown/Pending, Unknown/Pending"},
 		{"all is well", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerHealthy("")}, "True/Answering, True/Available"},
 		{"it is reached and not ready", []metav1.Condition{v1alpha1.Reachable(""), v1alpha1.APIServerUnhealthy("Unhealthy", "")}, "True/Answering, False/Unhealthy"},
 		{"it is not reached", []metav1.Condition{v1alpha1.Unreachable("Refused", ""), v1alpha1.APIServerUnknown("Unreachable", "")}, "False/Refused, False/Unreachable"},

@@ -83,7 +83,7 @@ func TestADeletingClusterIsLookedAtWhileItIsAMember(t *testing.T) {
 	}{
 		{"its instance still has it", func(*v1alpha1.Cluster) {}, "True/Answering, True/Identified, False/Deleting", true},
 		{"and may be told when it answers again", func(c *v1alpha1.Cluster) { c.Spec.APIEndpoint = "https://127.0.0.1:1" }, "False/NotAnswering, Unknown/Pending, False/Deleting", true},
-		{"nobody has it any more", func(c *v1alpha1.Cluster) { c.Status.Membership = nil }, "Unknown/Deleting, Unknown/Pending, False/Deleting", false},
+		{"no instance has it any more", func(c *v1alpha1.Cluster) { c.Status.Membership = nil }, "Unknown/Deleting, Unknown/Pending, False/Deleting", false},
 	} {
 		for _, write := range []func(cluster *v1alpha1.Cluster) error{
 			func(cluster *v1alpha1.Cluster) error { return kube.Update(t.Context(), cluster) },
@@ -114,9 +114,9 @@ func TestADeletingClusterIsLookedAtWhileItIsAMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: key}); err != nil {
-		t.Errorf("it is gone: %v", err)
+		t.Errorf("it was deleted: %v", err)
 	}
 	if err := kube.Get(t.Context(), key, free); client.IgnoreNotFound(err) != nil || err == nil {
-		t.Errorf("somebody brought it back: %v", err)
+		t.Errorf("it was brought back: %v", err)
 	}
 }

@@ -115,7 +115,7 @@ func TestDecideEvent(t *testing.T) {
 		{"a binding cannot get another user", is(), binding(6, bob), gm.Changed, "e-6", six, want{code: gm.BindingConflict}},
 		{"nor become a group's", is(), binding(6, group), gm.Changed, "e-6", six, want{code: gm.BindingConflict}},
 		{"nor move", is(), binding(6, beta), gm.Changed, "e-6", six, want{code: gm.BindingConflict}},
-		{"an end of somebody else's binding", is(), binding(6, bob), unbound, "e-6", six, want{code: gm.BindingConflict}},
+		{"an end of another binding", is(), binding(6, bob), unbound, "e-6", six, want{code: gm.BindingConflict}},
 		{"an object that a person made in its place", is(byAPerson), binding(6), bound, "e-6", six, want{code: gm.BindingConflict}},
 		{"an object that was made for another binding", is(ofAnother), binding(6), bound, "e-6", six, want{code: gm.BindingConflict}},
 		{"one that is being deleted is waited for", is(deleting), binding(6), bound, "e-6", six, want{code: gm.Unavailable}},

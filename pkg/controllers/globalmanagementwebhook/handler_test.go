@@ -248,8 +248,8 @@ func TestTroubleWithTheAPIServer(t *testing.T) {
 		{"a writing that fails", "create", errors.New("gone"), 1, 503, "1"},
 		{"a busy apiserver says when", "create", apierrors.NewTooManyRequests("busy", 9), 1, 503, "9"},
 		{"one that does not let us", "create", apierrors.NewForbidden(gr, "gm", errors.New("no")), 1, 503, "1"},
-		{"somebody was faster", "create", apierrors.NewAlreadyExists(gr, "gm"), 3, 200, ""},
-		{"somebody changes it all the time", "create", conflict, 1_000_000, 503, "1"},
+		{"another client was faster", "create", apierrors.NewAlreadyExists(gr, "gm"), 3, 200, ""},
+		{"another client changes it all the time", "create", conflict, 1_000_000, 503, "1"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			failures := 0

@@ -183,7 +183,7 @@ func TestKeyring(t *testing.T) {
 	step("an empty one is none", secretAge, 1, two)
 	from.data = map[string][]byte{PrimaryKey: second, SecondaryKey: []byte("short"), "third": first}
 	step("a short one and other keys are none", secretAge, 1, two)
-	from.err = errors.New("the apiserver is gone")
+	from.err = errors.New("the apiserver is removed")
 	step("what cannot be read is as it was", secretAge, 1, two)
 	step("and is not asked for at every request", time.Second-1, 0, two)
 	step("for a while", secretPatience-secretAge-time.Second, 1, two)

@@ -154,7 +154,7 @@ func TestATakenPortIsAnError(t *testing.T) {
 	defer func() { _ = listener.Close() }()
 	s := &server{options: Options{Address: listener.Addr().String()}, log: logr.Discard(), listening: make(chan struct{})}
 	if err := s.Start(t.Context()); err == nil {
-		t.Error("it says that it serves")
+		t.Error("it reports that it serves")
 	}
 }
 

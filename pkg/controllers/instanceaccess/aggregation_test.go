@@ -46,8 +46,8 @@ func TestRemnants(t *testing.T) {
 		{"a person made it", rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{ManagedFields: by("kubectl")}}, false},
 		{"a person changed it", rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{ManagedFields: by(aggregator, "kubectl")}}, false},
 		{"nothing says who made it", rbacv1.ClusterRole{}, false},
-		{"it has labels, so somebody gave it these", rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{ManagedFields: by(aggregator), Labels: map[string]string{"team": "a"}}}, false},
-		{"it is put together, so somebody said from what", rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{ManagedFields: by(aggregator)}, AggregationRule: &rbacv1.AggregationRule{}}, false},
+		{"it has labels, so a user gave it these", rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{ManagedFields: by(aggregator), Labels: map[string]string{"team": "a"}}}, false},
+		{"it is put together, so a user said from what", rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{ManagedFields: by(aggregator)}, AggregationRule: &rbacv1.AggregationRule{}}, false},
 	} {
 		if got := remnant(&c.role); got != c.want {
 			t.Errorf("%s: %v, want %v", c.reason, got, c.want)
@@ -72,7 +72,7 @@ func TestCreateRole(t *testing.T) {
 	}{
 		{"nothing is in the way", nil, true},
 		{"what the cluster brought back is made whole", []*rbacv1.ClusterRole{left(aggregator)}, true},
-		{"what somebody made is left alone", []*rbacv1.ClusterRole{left("kubectl")}, false},
+		{"what a user made is left alone", []*rbacv1.ClusterRole{left("kubectl")}, false},
 	} {
 		kube := fake.NewClientset()
 		for _, there := range c.there {

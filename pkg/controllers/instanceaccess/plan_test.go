@@ -116,7 +116,7 @@ func TestPlanGrants(t *testing.T) {
 		{"nothing is wanted and nothing is there", nil, nil, plan{}},
 		{"what is missing is created", []*binding{named("b", v1alpha1.RoleViewer)}, nil, plan{Create: []string{"/kairship:binding:b"}}},
 		{"what is there is left alone", []*binding{named("b", v1alpha1.RoleViewer, "shop")}, stored(same, named("b", v1alpha1.RoleViewer, "shop")), plan{}},
-		{"what nobody wants is removed", nil, stored(same, named("b", v1alpha1.RoleViewer, "shop")), plan{Remove: []string{"shop/kairship:binding:b"}}},
+		{"what no binding wants is removed", nil, stored(same, named("b", v1alpha1.RoleViewer, "shop")), plan{Remove: []string{"shop/kairship:binding:b"}}},
 		{
 			"fewer namespaces", []*binding{named("b", v1alpha1.RoleViewer, "shop")}, stored(same, named("b", v1alpha1.RoleViewer, "ops", "shop")),
 			plan{Remove: []string{"ops/kairship:binding:b"}},
@@ -205,7 +205,7 @@ func TestPlanRoles(t *testing.T) {
 	}{
 		{"an instance that knows none gets all", roles.ClusterRoles(), nil, plan{Create: all}},
 		{"what an instance has put together is left to it", roles.ClusterRoles(), stored(func(string, *rbacv1.ClusterRole) {}), plan{}},
-		{"where nobody is bound any more they all go", nil, stored(func(string, *rbacv1.ClusterRole) {}), plan{Remove: all}},
+		{"where no subject is bound any more they all go", nil, stored(func(string, *rbacv1.ClusterRole) {}), plan{Remove: all}},
 		{"other rules are put right", roles.ClusterRoles(), stored(only("kairship:karmada-viewer", func(r *rbacv1.ClusterRole) { r.Rules[0].Verbs = []string{"*"} })), plan{Update: 1}},
 		{"rules that are put together from too much are put right", roles.ClusterRoles(), stored(only("kairship:editor", func(r *rbacv1.ClusterRole) {
 			r.AggregationRule.ClusterRoleSelectors = r.AggregationRule.ClusterRoleSelectors[:1]

@@ -52,7 +52,7 @@ func TestInstallation(t *testing.T) {
 	w.settle("fresh")
 	w.judge("fresh", metav1.ConditionFalse, "Progressing", "karmada init job is in progressing")
 	if result := w.settle("fresh"); result.RequeueAfter == 0 {
-		t.Error("nobody looks how far the operator has got")
+		t.Error("it is not checked how far the operator has got")
 	}
 	w.installed("fresh", "False/Installing", "karmada init job is in progressing")
 
@@ -103,7 +103,7 @@ func TestChange(t *testing.T) {
 		t.Fatalf("the scheduler has %d replicas", got)
 	}
 
-	t.Run("an alias is nobody else's business", func(*testing.T) {
+	t.Run("an alias concerns no other", func(*testing.T) {
 		before := w.karmada("changed").ResourceVersion
 		w.edit("changed", func(i *v1alpha1.Instance) { i.Spec.Alias = "Changed" })
 		w.settle("changed")
@@ -121,7 +121,7 @@ func TestChange(t *testing.T) {
 		w.settle("changed")
 		w.installed("changed", "False/Updating", "not taken up the last change")
 		if w.instance("changed").CredentialsRef() == nil {
-			t.Error("the credentials of what serves are gone")
+			t.Error("the credentials of what serves are removed")
 		}
 		karmada := w.karmada("changed")
 		if got := karmada.Spec.Components.KarmadaScheduler.ImageTag; got != "v1.18.2" {
@@ -218,7 +218,7 @@ func TestHost(t *testing.T) {
 		}
 		w.reconciler.Credentials.ProvenOnly = false
 	})
-	t.Run("a copy that somebody changed is put right", func(t *testing.T) {
+	t.Run("a copy that a user changed is put right", func(t *testing.T) {
 		secret := get(w, hostSecretOf("hosted"), &corev1.Secret{})
 		secret.Data["kubeconfig"] = []byte("nonsense")
 		w.must(w.kube.Update(t.Context(), secret))
@@ -253,7 +253,7 @@ func TestHost(t *testing.T) {
 			t.Errorf("the Karmada was changed: %+v", got.Spec.HostCluster)
 		}
 		if w.instance("hosted").CredentialsRef() == nil {
-			t.Error("the credentials of what serves are gone")
+			t.Error("the credentials of what serves are removed")
 		}
 	})
 }
@@ -285,7 +285,7 @@ func TestNamesOfOthers(t *testing.T) {
 		name   string
 		theirs client.Object
 	}{
-		{"a namespace that nobody marked", "taken-ns", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "k-taken-ns"}}},
+		{"a namespace without owner labels", "taken-ns", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "k-taken-ns"}}},
 		{"a namespace of an earlier Instance", "taken-old", &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "k-taken-old", Labels: map[string]string{
 			v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue, v1alpha1.InstanceLabel: "taken-old", v1alpha1.OwnerUIDLabel: "of-before",
 		}}}},

@@ -86,7 +86,7 @@ func TestJudge(t *testing.T) {
 			reason: "and its update may fail", ready: ready("False", "Failed", "no"), serving: true,
 			want: "False/UpdateFailed", says: []string{"try again: no."}, atWork: true,
 		},
-		{reason: "a reason that nobody knows is told as it is", ready: ready("Unknown", "Dreaming", "of electric sheep"), want: "False/Installing", says: []string{"electric sheep"}, atWork: true},
+		{reason: "a reason that is not known is told as it is", ready: ready("Unknown", "Dreaming", "of electric sheep"), want: "False/Installing", says: []string{"electric sheep"}, atWork: true},
 		{reason: "a long story is cut", ready: ready("False", "Failed", strings.Repeat("word ", 1000)), want: "False/InstallationFailed", says: []string{"word…"}, atWork: true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

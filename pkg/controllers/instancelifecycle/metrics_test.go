@@ -18,8 +18,8 @@ func TestCensus(t *testing.T) {
 		{"looking again changes nothing", "a", installing, 1, 0},
 		{"another one", "b", installing, 2, 0},
 		{"one is done", "a", installed, 1, 1},
-		{"one that was never counted is gone", "c", "", 1, 1},
-		{"one is gone", "b", "", 0, 1},
+		{"one that was never counted is left out", "c", "", 1, 1},
+		{"one is removed", "b", "", 0, 1},
 		{"the other too", "a", "", 0, 0},
 	} {
 		c.count(step.instance, step.now)

@@ -51,7 +51,7 @@ func TestDelete(t *testing.T) {
 
 	w.edit("removed", func(i *v1alpha1.Instance) { controllerutil.RemoveFinalizer(i, v1alpha1.InstanceAccessFinalizer) })
 	if result := w.settle("removed"); result.RequeueAfter == 0 {
-		t.Error("nobody notices when it takes too long")
+		t.Error("it is not reported when it takes too long")
 	}
 	w.removable("removed", "True/Removable")
 	w.installed("removed", "False/Uninstalling", `from cluster "d1"`)
@@ -123,7 +123,7 @@ func TestDeleteLeavesOthersAlone(t *testing.T) {
 	w.instanceGone("crowded")
 	get(w, client.ObjectKeyFromObject(theirs), theirs)
 	if namespace := get(w, client.ObjectKey{Name: "k-crowded"}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
-		t.Error("the namespace is deleted, and somebody else's Karmada with it")
+		t.Error("the namespace is deleted, and another owner's Karmada with it")
 	}
 }
 
@@ -166,7 +166,7 @@ func TestDeleteLeavesSecretsAlone(t *testing.T) {
 				t.Errorf("the namespace is not let go: %+v", namespace.ObjectMeta)
 			}
 			if strings.Count(told, "Warning NamespaceLeft") != 1 || !strings.Contains(told, "Secret theirs") {
-				t.Errorf("nobody is told:\n%s", told)
+				t.Errorf("no event is sent:\n%s", told)
 			}
 		})
 	}
@@ -208,7 +208,7 @@ func TestDeleteLeavesWhatItMayNotSee(t *testing.T) {
 				t.Error("the namespace is deleted")
 			}
 			if told := w.told(); !strings.Contains(told, "Warning NamespaceLeft") {
-				t.Errorf("nobody is told:\n%s", told)
+				t.Errorf("no event is sent:\n%s", told)
 			}
 			if asked == known {
 				t.Errorf("asked: %t", asked)
@@ -289,7 +289,7 @@ func TestRetain(t *testing.T) {
 			t.Errorf("it is not taken over: %+v", now.ObjectMeta)
 		}
 		if told := w.told(); !strings.Contains(told, "KarmadaTakenOver") {
-			t.Errorf("nobody is told:\n%s", told)
+			t.Errorf("no event is sent:\n%s", told)
 		}
 		if w.instance("kept").CredentialsRef() == nil {
 			t.Error("its credentials are not picked up")
@@ -368,7 +368,7 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 		w.reconcile("joined-of-old")
 		w.instanceGone("joined-of-old")
 	})
-	t.Run("or somebody says otherwise", func(t *testing.T) {
+	t.Run("or the spec says otherwise", func(t *testing.T) {
 		external("forced")
 		cluster := join("j4", "forced")
 		before := cluster.ResourceVersion
@@ -417,7 +417,7 @@ func TestForcedDeletionWaitsForNobody(t *testing.T) {
 	}
 	get(w, hostSecretOf("hurried"), &corev1.Secret{})
 	if told := w.told(); !strings.Contains(told, "Warning NotWaitedFor") || !strings.Contains(told, "k-hurried-host") {
-		t.Errorf("nobody is told what stays:\n%s", told)
+		t.Errorf("no event says what stays:\n%s", told)
 	}
 }
 

@@ -32,7 +32,7 @@ func TestSummary(t *testing.T) {
 		want, says     string
 	}{
 		{reason: "both are there", global: now(bound), inside: now(inside), want: "True/Bound"},
-		{reason: "nobody has looked yet", want: "False/Pending", says: "not been looked at"},
+		{reason: "it was not checked yet", want: "False/Pending", says: "not been looked at"},
 		{reason: "the instance is still to come", global: now(bound), want: "False/Pending"},
 		{reason: "what was said of an earlier form does not count", global: now(bound), inside: earlier(inside), want: "False/Pending"},
 		{reason: "nor in the global cluster", global: earlier(bound), inside: now(inside), want: "False/Pending"},

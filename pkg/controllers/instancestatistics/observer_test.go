@@ -274,7 +274,7 @@ func TestNoWatchIsLeftBehind(t *testing.T) {
 
 	s.observers.forget("alpha")
 	eventually(t, "when it was forgotten, the other instance's run", func() bool { return watches.Load()-before == int64(all) })
-	open("the instance is gone", k, 0)
+	open("the instance is deleted", k, 0)
 	open("the other is not", other, all)
 
 	s.pool.Forget(connections.Instance("beta"))
@@ -305,7 +305,7 @@ func TestABrokenConnectionIsTold(t *testing.T) {
 			t.Errorf("told of %q", told.Object.GetName())
 		}
 	case <-time.After(30 * time.Second):
-		t.Error("nobody was told")
+		t.Error("no event was sent")
 	}
 	s.observers.forget("alpha")
 }

@@ -42,13 +42,13 @@ func TestReadWorkloads(t *testing.T) {
 		{"duplicated, there are more of them", "Deployment", `{"metadata":{"generation":1},"spec":{"replicas":2},"status":{"observedGeneration":1,"replicas":4,"readyReplicas":3}}`, false},
 		{"the status is about an older spec", "Deployment", `{"metadata":{"generation":3},"spec":{"replicas":4},"status":{"observedGeneration":2,"replicas":4,"readyReplicas":4}}`, false},
 		{"without a number it is one", "Deployment", `{"metadata":{"generation":1},"status":{"observedGeneration":1}}`, false},
-		{"nobody has propagated it", "Deployment", `{"metadata":{"generation":1},"spec":{"replicas":0}}`, false},
+		{"it is not propagated", "Deployment", `{"metadata":{"generation":1},"spec":{"replicas":0}}`, false},
 		{"scaled to nothing, nothing is missing", "Deployment", `{"metadata":{"generation":1},"spec":{"replicas":0},"status":{"observedGeneration":1}}`, true},
-		{"of a StatefulSet nobody tells what was observed", "StatefulSet", `{"metadata":{"generation":1},"spec":{"replicas":2},"status":{"replicas":4,"readyReplicas":4}}`, true},
+		{"of a StatefulSet it is not known what was observed", "StatefulSet", `{"metadata":{"generation":1},"spec":{"replicas":2},"status":{"replicas":4,"readyReplicas":4}}`, true},
 		{"a StatefulSet with a replica missing", "StatefulSet", `{"metadata":{"generation":1},"spec":{"replicas":2},"status":{"replicas":4,"readyReplicas":3}}`, false},
 		{"a DaemonSet runs wherever it should", "DaemonSet", `{"metadata":{"generation":1},"status":{"observedGeneration":1,"desiredNumberScheduled":6,"numberReady":6}}`, true},
 		{"a DaemonSet is missing on a node", "DaemonSet", `{"metadata":{"generation":1},"status":{"observedGeneration":1,"desiredNumberScheduled":6,"numberReady":5}}`, false},
-		{"a DaemonSet that nobody has propagated", "DaemonSet", `{"metadata":{"generation":1}}`, false},
+		{"a DaemonSet that is not propagated", "DaemonSet", `{"metadata":{"generation":1}}`, false},
 		{"a Job that is done", "Job", `{"status":{"conditions":[{"type":"Complete","status":"True"}]}}`, true},
 		{"a Job that is not done", "Job", `{"status":{"active":1}}`, false},
 		{"a CronJob's own status does not say it, and its list of jobs does no harm", "CronJob", `{"status":{"active":[{"name":"x"}]}}`, false},
@@ -185,7 +185,7 @@ func TestFiguresOf(t *testing.T) {
 		found            bool
 	}{
 		{"the member of its name", "m1", "1", true},
-		{"as long as nobody knows which cluster it is, the name counts", "m1", "", true},
+		{"as long as it is unknown which cluster it is, the name counts", "m1", "", true},
 		{"another cluster has its name", "m1", "7", false},
 		{"it is not joined", "m2", "1", false},
 	} {

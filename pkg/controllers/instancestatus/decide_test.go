@@ -167,14 +167,14 @@ func TestState(t *testing.T) {
 		conditions []metav1.Condition
 		want       v1alpha1.InstanceState
 	}{
-		{"nobody has looked yet", external, false, false, nil, v1alpha1.InstanceStateUnknown},
+		{"it was not checked yet", external, false, false, nil, v1alpha1.InstanceStateUnknown},
 		{"it cannot be read", external, false, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateUnknown},
 		{"all is well", external, false, false, []metav1.Condition{ready}, v1alpha1.InstanceStateRunning},
 		{"all is well, and it is collected badly", external, false, false, []metav1.Condition{v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, ""), ready}, v1alpha1.InstanceStateRunning},
 		{"something is not well", external, false, false, []metav1.Condition{notReady}, v1alpha1.InstanceStateUnavailable},
 		{"it is being deleted, whatever else", external, false, true, []metav1.Condition{ready}, v1alpha1.InstanceStateTerminating},
 		{"an External instance is not installed by us", external, false, false, []metav1.Condition{installing, ready}, v1alpha1.InstanceStateRunning},
-		{"nobody has begun to install it", managed, false, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateInProcess},
+		{"its installation has not begun", managed, false, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateInProcess},
 		{"it is being installed", managed, false, false, []metav1.Condition{installing, nobody}, v1alpha1.InstanceStateInProcess},
 		{"it answers, and is still being installed", managed, false, false, []metav1.Condition{installing, ready}, v1alpha1.InstanceStateInProcess},
 		{"it is installed and works", managed, true, false, []metav1.Condition{installed, ready}, v1alpha1.InstanceStateRunning},
@@ -188,12 +188,12 @@ func TestState(t *testing.T) {
 		{"the operator tries a failed installation again", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonInstallationFailed), nobody}, v1alpha1.InstanceStateInProcess},
 		{"the operator has not begun with what it serves from", managed, true, false, []metav1.Condition{pending, ready}, v1alpha1.InstanceStateInProcess},
 		{"the operator has not begun", managed, false, false, []metav1.Condition{pending, nobody}, v1alpha1.InstanceStateInProcess},
-		{"nobody can install it yet", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonOperatorMissing), nobody}, v1alpha1.InstanceStateInProcess},
-		{"it works, and nobody can change it", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonOperatorMissing), ready}, v1alpha1.InstanceStateRunning},
-		{"it works, and somebody else has its name", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonNameTaken), ready}, v1alpha1.InstanceStateRunning},
-		{"somebody uninstalls it, and it works still", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUninstalling), ready}, v1alpha1.InstanceStateRunning},
-		{"somebody uninstalled it", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUninstalling), notReady}, v1alpha1.InstanceStateUnavailable},
-		{"it is gone, and its host as well", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonHostClusterMissing), notReady}, v1alpha1.InstanceStateUnavailable},
+		{"it cannot be installed yet", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonOperatorMissing), nobody}, v1alpha1.InstanceStateInProcess},
+		{"it works, and cannot be changed", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonOperatorMissing), ready}, v1alpha1.InstanceStateRunning},
+		{"it works, and another object has its name", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonNameTaken), ready}, v1alpha1.InstanceStateRunning},
+		{"a user uninstalls it, and it works still", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUninstalling), ready}, v1alpha1.InstanceStateRunning},
+		{"a user uninstalled it", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUninstalling), notReady}, v1alpha1.InstanceStateUnavailable},
+		{"it is deleted, and its host as well", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonHostClusterMissing), notReady}, v1alpha1.InstanceStateUnavailable},
 		{"it is being removed", managed, true, true, []metav1.Condition{installing, notReady}, v1alpha1.InstanceStateTerminating},
 	} {
 		if got := State(c.mode, c.served, c.deleting, c.conditions); got != c.want {

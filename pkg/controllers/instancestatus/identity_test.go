@@ -65,7 +65,7 @@ func TestIdentified(t *testing.T) {
 		{"it has it", cp(v1alpha1.ClaimHeld), nil, asked{id: "a"}, yes, "True/Identified"},
 		{"another has it", cp(v1alpha1.ClaimDuplicate), nil, asked{id: "a"}, yes, "False/Duplicate"},
 		{"another has it, and neither answers", cp(v1alpha1.ClaimDuplicate), &twice, asked{}, no, "False/Duplicate"},
-		{"the other is gone", cp(v1alpha1.ClaimHeld), &twice, asked{}, no, "True/Identified"},
+		{"the other is deleted", cp(v1alpha1.ClaimHeld), &twice, asked{}, no, "True/Identified"},
 		{"the credentials lead elsewhere", cp(v1alpha1.ClaimHeld), &fine, asked{id: "b"}, yes, "False/OtherControlPlane"},
 		{"they did, and nothing was asked since", cp(v1alpha1.ClaimHeld), &other, asked{}, no, "False/OtherControlPlane"},
 		{"they did, and lead back", cp(v1alpha1.ClaimHeld), &other, asked{id: "a"}, yes, "True/Identified"},

@@ -41,7 +41,7 @@ func TestKarmada(t *testing.T) {
 		says    []string
 	}{
 		{
-			reason: "everything works, and no Lease tells of the rest", want: "True/Serving",
+			reason: "everything works, and no Lease shows the rest", want: "True/Serving",
 			says: []string{"policies are admitted", "Not visible, because without a Lease that can be read: karmada-controller-manager, karmada-scheduler."},
 		},
 		{
@@ -50,7 +50,7 @@ func TestKarmada(t *testing.T) {
 			says:    []string{"Running by their Leases: karmada-controller-manager, karmada-scheduler."},
 		},
 		{
-			reason: "a Lease that is not renewed tells that a component is down", date: true, want: "False/ComponentDown",
+			reason: "a Lease that is not renewed shows that a component is down", date: true, want: "False/ComponentDown",
 			answers: map[string]answer{kept: {200, leases(lease("karmada-scheduler", time.Minute))}},
 			says:    []string{"karmada-scheduler has not renewed its Lease since 2031-02-03T04:04:06Z"},
 		},

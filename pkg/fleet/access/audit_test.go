@@ -104,6 +104,6 @@ func TestChecksOfNobody(t *testing.T) {
 		}
 	}
 	if visible, err := a.Visible(as(t, "admin"), "OTHER", "alpha"); visible || err != nil {
-		t.Errorf("a check that nobody knows lets the administrator in: %v, %v", visible, err)
+		t.Errorf("a check that is not known lets the administrator in: %v, %v", visible, err)
 	}
 }

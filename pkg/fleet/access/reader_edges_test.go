@@ -177,13 +177,13 @@ func TestObjectsWithoutKind(t *testing.T) {
 		{"its namespace", []index.Type{{Version: "v1", Resource: "namespaces"}}, namespace("shop"), "", "it is a Namespace, because that was asked for"},
 		{"another namespace", []index.Type{{Version: "v1", Resource: "namespaces"}}, namespace("ops"), apierror.CodeInternal, "it was not asked for"},
 		{"an object", []index.Type{{Version: "v1", Resource: "configmaps"}}, inShop, "", "it is in the namespace"},
-		{"one of several kinds", []index.Type{configMaps, index.Deployments}, inShop, apierror.CodeInternal, "nobody can tell what it is"},
+		{"one of several kinds", []index.Type{configMaps, index.Deployments}, inShop, apierror.CodeInternal, "it is unknown what it is"},
 		{
 			"another kind", []index.Type{configMaps}, func() *index.Object {
 				o := &index.Object{Cluster: "k-alpha", APIVersion: "v1", Kind: "Secret"}
 				o.Meta.Namespace = "shop"
 				return o
-			}(), apierror.CodeInternal, "what an object says of itself goes before what was asked for",
+			}(), apierror.CodeInternal, "what an object states about itself goes before what was asked for",
 		},
 	} {
 		r := access.NewReader(fixed{items: []*index.Object{tt.item}}, resolver, joined)

@@ -149,7 +149,7 @@ func checkPage(t *testing.T, person string, below *recorder, q index.ListQuery, 
 		t.Errorf("%+v: count %v, want %d", q, page.Count, len(want))
 	}
 	if len(want) == 0 && len(page.Items) == 0 && len(mayRead[person]) == 0 && below.requested > 0 {
-		t.Errorf("a list for somebody who sees nothing cost %d requests", below.requested)
+		t.Errorf("a list for a user who sees nothing cost %d requests", below.requested)
 	}
 }
 
@@ -278,7 +278,7 @@ func testPrefetch(t *testing.T, person string, r *access.Reader, below *recorder
 		r.Prefetch(as(t, person), keys, detail, nil)
 	}
 	if len(mayRead[person]) == 0 && below.requested > 0 {
-		t.Errorf("reading ahead for somebody who sees nothing cost %d requests", below.requested)
+		t.Errorf("reading ahead for a user who sees nothing cost %d requests", below.requested)
 	}
 }
 

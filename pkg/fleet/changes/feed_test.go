@@ -235,7 +235,7 @@ func TestFeedFollows(t *testing.T) {
 		}
 		synctest.Wait()
 		if len(signal.listeners) != 0 {
-			t.Error("somebody still listens")
+			t.Error("a listener is left")
 		}
 	})
 }

@@ -62,7 +62,7 @@ func TestSummary(t *testing.T) {
 	since := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	object := &v1alpha1.Cluster{}
 	if got := cluster.New(object, freshness.Freshness{}).Summary(); got != nil {
-		t.Errorf("a cluster that nobody counts has %+v", got)
+		t.Errorf("a cluster that is not counted has %+v", got)
 	}
 	object.Status.Summary = &v1alpha1.ClusterSummary{
 		StaleSince: &since, Nodes: v1alpha1.ReadyCount{Total: 3, Ready: 2},

@@ -50,13 +50,13 @@ func TestByOthers(t *testing.T) {
 		{"a member", "m", []client.Object{cluster("m", "2", ""), pedia("m", "2")}, false, "people make Clusters, Kairship makes the PediaCluster"},
 		{"nothing yet", "k-a", []client.Object{instance("a", "1"), cluster("k-a", "2", "1")}, false, "nothing is collected"},
 		{"nothing at all", "k-a", nil, false, "nothing is collected"},
-		{"a PediaCluster made by hand", "k-a", []client.Object{instance("a", "1"), cluster("k-a", "2", "1"), pedia("k-a", "")}, true, "nobody knows where it points to"},
+		{"a PediaCluster made by hand", "k-a", []client.Object{instance("a", "1"), cluster("k-a", "2", "1"), pedia("k-a", "")}, true, "it is unknown where it points to"},
 		{"one that was there first", "k-a", []client.Object{instance("a", "1"), pedia("k-a", "")}, true, "there is no Cluster that it was made for"},
-		{"one without an Instance", "k-a", []client.Object{cluster("k-a", "2", "1"), pedia("k-a", "2")}, true, "the Instance that it was made for is gone"},
+		{"one without an Instance", "k-a", []client.Object{cluster("k-a", "2", "1"), pedia("k-a", "2")}, true, "the Instance that it was made for is deleted"},
 		{"one of an earlier Instance", "k-a", []client.Object{instance("a", "9"), cluster("k-a", "2", "1"), pedia("k-a", "2")}, true, "another one had the name before"},
 		{"one of an earlier Cluster", "k-a", []client.Object{instance("a", "1"), cluster("k-a", "9", "1"), pedia("k-a", "2")}, true, "another one had the name before"},
 		{"a Cluster made by hand", "k-a", []client.Object{instance("a", "1"), cluster("k-a", "2", ""), pedia("k-a", "2")}, true, "it leads where its maker wants"},
-		{"a member's, made by hand", "m", []client.Object{cluster("m", "2", ""), pedia("m", "")}, true, "nobody knows where it points to"},
+		{"a member's, made by hand", "m", []client.Object{cluster("m", "2", ""), pedia("m", "")}, true, "it is unknown where it points to"},
 		{"a member's without a Cluster", "m", []client.Object{pedia("m", "2")}, true, "it is not in the inventory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

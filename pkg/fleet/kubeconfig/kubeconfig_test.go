@@ -59,7 +59,7 @@ func TestWhoGetsOne(t *testing.T) {
 		why              string
 	}{
 		{"editor", "alpha", "", "editors may use the native API"},
-		{"editor", "beta", apierror.CodeNotFound, "whoever may not see it, or there is none"},
+		{"editor", "beta", apierror.CodeNotFound, "the user may not see it, or there is none"},
 		{"viewer", "alpha", apierror.CodeForbidden, "viewers read through GraphQL"},
 		{"writer", "alpha", apierror.CodeForbidden, "who may not read through it has no use for kubectl"},
 		{"blind", "alpha", apierror.CodeNotFound, "nothing is permitted on what may not be seen"},

@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 		{"a part", func(r *listing.Request) { r.Part = &index.FieldEquals{Path: []string{"uid"}, Value: "v"} }, func(q *index.ListQuery) { q.PartField = []string{"uid"} }, "its value is that of the part"},
 		{"an empty selector", func(r *listing.Request) { r.Filter.LabelSelector = new("") }, func(q *index.ListQuery) { q.Selector = nil }, "it selects everything"},
 		{"no instances", func(r *listing.Request) { r.Instances = nil }, func(q *index.ListQuery) { q.Clusters = nil }, "no cluster is nothing"},
-		{"no names", func(r *listing.Request) { r.Filter.Name = []string{} }, func(q *index.ListQuery) { q.Names, q.Clusters = []string{}, nil }, "a list of no names lists nothing, whoever sends the query"},
+		{"no names", func(r *listing.Request) { r.Filter.Name = []string{} }, func(q *index.ListQuery) { q.Names, q.Clusters = []string{}, nil }, "a list of no names lists nothing, regardless of the user"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, want := request(), full

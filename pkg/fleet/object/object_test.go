@@ -69,7 +69,7 @@ func TestOrder(t *testing.T) {
 		want  index.Order
 		why   string
 	}{
-		{nil, byDefault, "nobody said"},
+		{nil, byDefault, "it is not stated"},
 		{&object.Order{Field: object.OrderFieldName, Direction: object.Ascending}, index.Order{Field: index.OrderByName}, "by name"},
 		{&object.Order{Field: object.OrderFieldName, Direction: object.Descending}, index.Order{Field: index.OrderByName, Desc: true}, "backwards"},
 		{&object.Order{Field: object.OrderFieldNamespace, Direction: object.Ascending}, index.Order{Field: index.OrderByNamespace}, "by namespace"},

@@ -44,7 +44,7 @@ func TestJoining(t *testing.T) {
 		trouble string
 		final   bool
 	}{
-		{"nobody has looked yet", asked("alpha", nil), nil, steps{StepWritten: StepDone, StepCredentials: StepRunning, StepRegistered: StepPending, StepReady: StepPending}, "", false},
+		{"it was not checked yet", asked("alpha", nil), nil, steps{StepWritten: StepDone, StepCredentials: StepRunning, StepRegistered: StepPending, StepReady: StepPending}, "", false},
 		{
 			"what was said before it was asked for", asked("alpha", is(v1alpha1.NotJoined(v1alpha1.ReasonFree, "free"))), nil,
 			steps{StepWritten: StepDone, StepCredentials: StepRunning, StepRegistered: StepPending, StepReady: StepPending}, "", false,
@@ -58,7 +58,7 @@ func TestJoining(t *testing.T) {
 			steps{StepWritten: StepDone, StepCredentials: StepDone, StepRegistered: StepRunning, StepReady: StepPending}, "", false,
 		},
 		{
-			"somebody else has it", asked("alpha", is(v1alpha1.NotJoined(v1alpha1.ReasonForeign, "foreign"))), nil,
+			"another owner has it", asked("alpha", is(v1alpha1.NotJoined(v1alpha1.ReasonForeign, "foreign"))), nil,
 			steps{StepWritten: StepDone, StepCredentials: StepDone, StepRegistered: StepRunning, StepReady: StepPending}, v1alpha1.ReasonForeign, false,
 		},
 		{
@@ -168,7 +168,7 @@ func TestCreating(t *testing.T) {
 		{"it was ready before it changed", changed, steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepRunning, StepIndexed: StepPending}, "", false},
 		{"it is not ready", made(v1alpha1.InstanceModeExternal, v1alpha1.Reachable("yes"), v1alpha1.NotReady(v1alpha1.ReasonKarmadaMissing, "no")), steps{StepWritten: StepDone, StepReachable: StepDone, StepReady: StepRunning, StepIndexed: StepPending}, v1alpha1.ReasonKarmadaMissing, false},
 		{"it is being deleted", gone, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending, StepIndexed: StepPending}, ReasonDeleted, true},
-		{"it is gone", nil, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending, StepIndexed: StepPending}, ReasonDeleted, true},
+		{"it is deleted", nil, steps{StepWritten: StepRunning, StepInstalled: StepPending, StepReachable: StepPending, StepReady: StepPending, StepIndexed: StepPending}, ReasonDeleted, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) { found(t, creating(op, tt.instance), tt.want, tt.trouble, tt.final) })
 	}

@@ -83,7 +83,7 @@ func TestRollout(t *testing.T) {
 			waits:   "no policy has claimed Deployment shop/web yet",
 		},
 		{
-			name:    "a workload that nobody claims",
+			name:    "a workload that no policy claims",
 			objects: []propagated{{object: web, status: running(workload.HealthUnpropagated, "")}},
 			steps:   map[StepName]StepState{StepWritten: StepDone, StepScheduled: StepRunning, StepApplied: StepPending, StepHealthy: StepPending},
 			trouble: ReasonUnpropagated, waits: "no policy has claimed Deployment shop/web yet",

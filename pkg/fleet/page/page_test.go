@@ -17,7 +17,7 @@ func TestLimit(t *testing.T) {
 		want  int
 		why   string
 	}{
-		{nil, page.DefaultSize, "nobody said"},
+		{nil, page.DefaultSize, "it is not stated"},
 		{new(1), 1, "the least"},
 		{new(50), 50, "as asked"},
 		{new(page.MaxSize), page.MaxSize, "the most"},
@@ -63,7 +63,7 @@ func TestBuild(t *testing.T) {
 			&page.Connection[string]{
 				Edges: []*page.Edge[string]{{Node: "a", Cursor: "at a"}, {Node: "b", Cursor: "at b"}}, Nodes: []string{"a", "b"}, TotalCount: new(7), Freshness: fresh,
 				PageInfo: page.Info{HasNextPage: true, HasPreviousPage: true, StartCursor: new("at a"), EndCursor: new("at b")},
-			}, "a position says that something was before it",
+			}, "a position means that something was before it",
 		},
 		{
 			"past the end", page.Args{After: &after}, []string{}, false, nil,

@@ -48,7 +48,7 @@ func TestRevisionsOf(t *testing.T) {
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b` + owned + `}, data: {spec: {template: {$patch: replace, metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:2"}]}}}}}`,
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 1, metadata: {name: a` + owned + `}, data: {spec: {template: {$patch: replace, metadata: {labels: {app: web}}, spec: {containers: [{name: web, image: "web:1"}]}}}}}`,
 		}, []Revision{{"m1", 1, template("web:1")}, {"m1", 2, template("web:2")}}},
-		{"those of others, and of nobody", controllerRevisions, []string{
+		{"those of others, and without an owner", controllerRevisions, []string{
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b}, data: {spec: {template: {spec: {}}}}}`,
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b, ownerReferences: [{apiVersion: apps/v1, kind: Any, name: web, uid: other, controller: true}]}, data: {spec: {template: {spec: {}}}}}`,
 			`{apiVersion: apps/v1, kind: ControllerRevision, revision: 2, metadata: {name: b, ownerReferences: [{apiVersion: apps/v1, kind: Any, name: web, uid: w}]}, data: {spec: {template: {spec: {}}}}}`,

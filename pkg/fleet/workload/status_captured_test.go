@@ -296,7 +296,7 @@ func TestCaptured(t *testing.T) {
 
 		// Comings and goings.
 		{
-			name: "deleting", reason: "a finalizer of somebody's keeps the template",
+			name: "deleting", reason: "another owner's finalizer keeps the template",
 			counts: ReplicaCounts{2, 2, 2, 2}, health: HealthProgressing,
 			message:    "is being deleted since 2026-11-21T01:54:09Z, waiting for the finalizers facts.example.com/hold",
 			placements: []string{"m1 2/2/2/2 HEALTHY"},
@@ -307,7 +307,7 @@ func TestCaptured(t *testing.T) {
 			placements: []string{"m1 2/2/2/2 HEALTHY", "m2 stale 2/2/2/2 UNKNOWN"},
 		},
 		{
-			name: "member-down-changed", reason: "scaled to three while m2 was down, of which Karmada says that all is applied",
+			name: "member-down-changed", reason: "scaled to three while m2 was down, of which Karmada reports that all is applied",
 			counts: ReplicaCounts{6, 5, 5, 5}, health: HealthDegraded, message: down,
 			placements: []string{"m1 3/3/3/3 HEALTHY", "m2 stale 3/2/2/2 UNKNOWN"},
 		},

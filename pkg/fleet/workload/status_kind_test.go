@@ -36,7 +36,7 @@ func TestKinds(t *testing.T) {
 
 func TestNoKind(t *testing.T) {
 	for reason, gvk := range map[string]schema.GroupVersionKind{
-		"a ReplicaSet is nobody's template":     {Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+		"a ReplicaSet is no template":           {Group: "apps", Version: "v1", Kind: "ReplicaSet"},
 		"the same kind of another group":        {Group: "example.com", Version: "v1", Kind: "Deployment"},
 		"an object that does not say its kind":  {},
 		"a kind of the core group named alike":  {Version: "v1", Kind: "Job"},

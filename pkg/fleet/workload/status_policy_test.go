@@ -18,7 +18,7 @@ func TestPolicyRefOf(t *testing.T) {
 		text   string
 	}{
 		{
-			reason: "nobody claimed it",
+			reason: "no policy claimed it",
 			meta:   metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}},
 		},
 		{
@@ -57,7 +57,7 @@ func TestPolicyRefOf(t *testing.T) {
 			meta:   metav1.ObjectMeta{Annotations: map[string]string{"propagationpolicy.karmada.io/name": "web"}},
 		},
 		{
-			reason: "a label alone is left over from a claim that is gone",
+			reason: "a label alone is left over from an old claim",
 			meta:   metav1.ObjectMeta{Labels: map[string]string{"propagationpolicy.karmada.io/permanent-id": "id-1"}},
 		},
 	}

@@ -92,7 +92,7 @@ func TestRollout(t *testing.T) {
 			counts: ReplicaCounts{Desired: 4}, health: HealthDegraded, message: "m1: replicas can't be created: FailedCreate: exceeded quota",
 		},
 		{
-			reason: "a paused rollout says that it is paused",
+			reason: "a paused rollout reports that it is paused",
 			in: func(t *testing.T) Facts {
 				in := on(status(4, 4, 1, 4, `{"type":"Progressing","status":"Unknown","reason":"DeploymentPaused"}`))(t)
 				in.Template.Spec.Paused, in.Objects["m1"].Spec.Paused = true, true

@@ -340,7 +340,7 @@ func TestSuspendedDispatching(t *testing.T) {
 			counts:    ReplicaCounts{4, 2, 2, 2}, health: HealthProgressing, message: "m2: " + nothing,
 		},
 		{
-			reason: "suspended later: what runs is as well as it was, and the message says that it is an earlier version",
+			reason: "suspended later: what runs is as well as it was, and the message reports that it is an earlier version",
 			in: func(*testing.T) Facts {
 				in := facts(KindDeployment, "m1").report("m1", early)
 				in.Binding.Spec.Suspension = everywhere

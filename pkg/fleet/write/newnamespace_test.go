@@ -36,7 +36,7 @@ func TestRightsInANewNamespace(t *testing.T) {
 		{"the rights come", "shop", now, 2, false, 2, 3, ""},
 		{"the namespace is not new", "shop", now.Add(-2 * time.Minute), 0, false, 1, 0, apierror.CodeForbidden},
 		{"there is no such namespace", "shop", time.Time{}, 0, false, 1, 0, apierror.CodeNotFound},
-		{"what somebody else made is deleted", "shop", now, 2, true, 2, 3, ""},
+		{"what another client made is deleted", "shop", now, 2, true, 2, 3, ""},
 		{"nothing is deleted in a namespace that is not new", "shop", now.Add(-2 * time.Minute), 0, true, 1, 0, apierror.CodeForbidden},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {

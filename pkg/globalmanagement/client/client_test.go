@@ -127,8 +127,8 @@ func TestAnswers(t *testing.T) {
 		{"an unknown instance", []answer{refuse(404, gm.UnknownInstance)}, client.ErrUnknownInstance, false, 1},
 		{"another event with that sequence", []answer{refuse(409, gm.SequenceConflict)}, client.ErrSequenceConflict, false, 1},
 		{"too large", []answer{refuse(413, gm.TooLarge)}, client.ErrTooLarge, false, 1},
-		{"a 404 of somebody else says nothing of an instance", []answer{{status: 404, body: "404 page not found"}}, nil, false, 1},
-		{"a success of somebody else is none", []answer{{status: 200, body: "<html>"}}, nil, false, 1},
+		{"a 404 of another server means nothing for an instance", []answer{{status: 404, body: "404 page not found"}}, nil, false, 1},
+		{"a success of another server is none", []answer{{status: 200, body: "<html>"}}, nil, false, 1},
 		{"redirects are not followed", []answer{{status: 307, header: map[string]string{"Location": "/elsewhere"}}}, nil, false, 1},
 	} {
 		t.Run(c.reason, func(t *testing.T) {

@@ -22,8 +22,8 @@ func TestRedirects(t *testing.T) {
 		{"/graphql", below + "/graphql", "nothing else of Kairship's"},
 		{"/../../../instances/beta/proxy/", below + "/instances/beta/proxy/", "nor from above"},
 		{"/%2e%2e/%2e%2e/beta/proxy/", "", "nor in disguise"},
-		{"https://evil.example.com/api/v1", "", "nobody else: client-go would send its token there"},
-		{"//evil.example.com/api/v1", "", "nobody else without a scheme"},
+		{"https://evil.example.com/api/v1", "", "no other server: client-go would send its token there"},
+		{"//evil.example.com/api/v1", "", "no other server without a scheme"},
 		{"https://SELFHOST/api", "", "nor another server there"},
 		{"mailto:alice@example.com", "", "no address at all"},
 		{"https://[", "", "none that can be read"},
@@ -59,7 +59,7 @@ func TestLocationOfWhatWasCreated(t *testing.T) {
 	}, nil)
 	response, _ := s.do(t, "t-alice", http.MethodPost, "/instances/alpha/proxy/api/v1/pods", nil) //nolint:bodyclose // do closes it.
 	if response.StatusCode != http.StatusCreated {
-		t.Errorf("nobody follows the Location of an answer that is no redirect; got status %d", response.StatusCode)
+		t.Errorf("no client follows the Location of an answer that is no redirect; got status %d", response.StatusCode)
 	}
 }
 

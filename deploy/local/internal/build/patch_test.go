@@ -15,7 +15,7 @@ func TestEdit(t *testing.T) {
 	}{
 		{"behind the anchor", "a\nb\n", edit{anchor: "a\n", after: "new\n"}, "a\nnew\nb\n"},
 		{"in front of the anchor", "a\nb\n", edit{anchor: "b\n", before: "new\n"}, "a\nnew\nb\n"},
-		{"the anchor is gone", "a\n", edit{anchor: "b", after: "x"}, "error: occurs 0 times"},
+		{"the anchor is missing", "a\n", edit{anchor: "b", after: "x"}, "error: occurs 0 times"},
 		{"the anchor is ambiguous", "b b", edit{anchor: "b", after: "x"}, "error: occurs 2 times"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -126,7 +126,7 @@ func TestClosedFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := closedFolder(open); got == open {
-		t.Errorf("a folder that anybody may enter is reported as closed")
+		t.Errorf("a folder that any user may enter is reported as closed")
 	}
 	base := closedFolder(open) // the test's own folder may be below a closed one
 	if base == "" {

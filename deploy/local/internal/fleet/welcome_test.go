@@ -40,6 +40,6 @@ func TestPeople(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if got := people(true); got != "admin, alice, bob, mallory" {
-		t.Errorf("without Kairship nobody has a role, and yet: %s", got)
+		t.Errorf("without Kairship no user has a role, and yet: %s", got)
 	}
 }

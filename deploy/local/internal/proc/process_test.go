@@ -191,6 +191,6 @@ func TestOutdated(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !outdated(p.Record) {
-		t.Error("the link leads to another build, and nobody is told")
+		t.Error("the link leads to another build, and no message says so")
 	}
 }

@@ -85,14 +85,14 @@ func TestListeningInodes(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := listeningInodes(table, 80); got != nil {
-		t.Errorf("nobody listens on 80, yet there are %v", got)
+		t.Errorf("no process listens on 80, yet there are %v", got)
 	}
 }
 
 func TestPortHolderIsFound(t *testing.T) {
 	port, release := listen(t)
 	if free, err := PortFree(port); err != nil || free {
-		t.Fatalf("PortFree = %t, %v while somebody listens", free, err)
+		t.Fatalf("PortFree = %t, %v while a process listens", free, err)
 	}
 	holder := PortHolder(port)
 	if len(holder.Args) == 0 || !strings.Contains(holder.String(), holder.Args[0]) {

@@ -60,7 +60,7 @@ func TestManifestsAndSamplesAgree(t *testing.T) {
 		for _, o := range objects {
 			s := Sample{Instance: instance, GVK: o.GroupVersionKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
 			if workloads[o.GetKind()] && !listed[s.String()] {
-				t.Errorf("%s has a manifest and is not listed: nobody waits for it", s)
+				t.Errorf("%s has a manifest and is not listed: no step waits for it", s)
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func TestReleasedDefinitions(t *testing.T) {
 		for name, before := range definitions(t, filepath.Join(release, "crds")) {
 			after, there := now[name]
 			if !there {
-				t.Errorf("%s: %s is gone", filepath.Base(release), name)
+				t.Errorf("%s: %s was removed", filepath.Base(release), name)
 				continue
 			}
 			for _, problem := range crdcompat.Compare(before, after) {

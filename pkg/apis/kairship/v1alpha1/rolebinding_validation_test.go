@@ -69,7 +69,7 @@ revoked: true`},
 			want: []string{"spec.subject.kind", `supported values: "User", "Group"`},
 		},
 		{
-			name: "alice-alpha", reason: "nobody is given a role without having said who they are", spec: subject("User", "'system:anonymous'"),
+			name: "alice-alpha", reason: "no unauthenticated user is given a role", spec: subject("User", "'system:anonymous'"),
 			want: []string{"spec.subject.name", "cannot be given a role"},
 		},
 		{

@@ -81,7 +81,7 @@ func TestASecretWakesItsUsersOnly(t *testing.T) {
 		{"everybody who refers to it, and nobody with the same name elsewhere", "a", "shared", []string{"alpha", "beta"}, []string{"m1"}},
 		{"the namespace counts", "b", "shared", []string{"gamma"}, nil},
 		{"a managed instance's reference is in its status", "a", "managed", []string{"managed"}, nil},
-		{"a Secret that concerns nobody", "a", "other", nil, nil},
+		{"a Secret that concerns no instance", "a", "other", nil, nil},
 	} {
 		changed := Metadata()
 		changed.Namespace, changed.Name = c.namespace, c.name

@@ -74,7 +74,7 @@ func TestAVersionOfASecretIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := read("https://a"); !errors.Is(err, connection.ErrMissing) {
-		t.Errorf("got %v for a Secret that is gone", err)
+		t.Errorf("got %v for a deleted Secret", err)
 	}
 	if left := len(reader.Memory.secrets); left != 0 {
 		t.Errorf("%d Secrets are remembered, want none", left)
@@ -109,7 +109,7 @@ func TestReadTogether(t *testing.T) {
 		{reason: "it is read once", reads: 1},
 		{reason: "so it is when it is too large to be remembered", large: true, reads: 1},
 		{reason: "a version that the cache does not know may be another one each time", unknown: true, reads: 2},
-		{reason: "who leaves takes nobody along", leaves: true, reads: 2},
+		{reason: "who leaves ends no other wait", leaves: true, reads: 2},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			ca := authority(t)

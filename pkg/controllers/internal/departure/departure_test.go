@@ -26,10 +26,10 @@ func TestBegun(t *testing.T) {
 	}{
 		{reason: "it is not deleted", alive: true, finalizers: both},
 		{reason: "clusters are joined", finalizers: both, removable: []metav1.Condition{joined}},
-		{reason: "nobody has looked yet whether they are", finalizers: both},
-		{reason: "nobody will look", finalizers: []string{mine}, want: true},
-		{reason: "they are, and somebody said not to wait", finalizers: both, removable: []metav1.Condition{joined}, forced: "true", want: true},
-		{reason: "they are, and somebody said to wait", finalizers: both, removable: []metav1.Condition{joined}, forced: "false"},
+		{reason: "it was not checked yet whether they are", finalizers: both},
+		{reason: "it will not be checked", finalizers: []string{mine}, want: true},
+		{reason: "they are, and a user said not to wait", finalizers: both, removable: []metav1.Condition{joined}, forced: "true", want: true},
+		{reason: "they are, and a user said to wait", finalizers: both, removable: []metav1.Condition{joined}, forced: "false"},
 		{reason: "it waits for us", finalizers: both, removable: []metav1.Condition{v1alpha1.NotRemovable(v1alpha1.ReasonCleaningUpFirst, mine)}, want: true},
 		{reason: "none is joined", finalizers: both, removable: []metav1.Condition{v1alpha1.Removable(v1alpha1.ReasonRemovable, "")}, want: true},
 		{reason: "the last one has left, and it is held by us alone", finalizers: []string{mine}, removable: []metav1.Condition{joined}, want: true},
@@ -48,7 +48,7 @@ func TestBegun(t *testing.T) {
 				t.Errorf("it has begun: %v", got)
 			}
 			if got := departure.Turned(mine).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: instance}); got != c.want {
-				t.Errorf("whoever waits for it hears of it: %v", got)
+				t.Errorf("a caller that waits for it gets it: %v", got)
 			}
 		})
 	}

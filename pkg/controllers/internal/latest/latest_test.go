@@ -160,7 +160,7 @@ func TestGet(t *testing.T) {
 			},
 		},
 		{
-			reason: "nor does one with what somebody else wrote, which the cache does not have yet",
+			reason: "nor does one with what another client wrote, which the cache does not have yet",
 			do: func(t *testing.T, b *behind, kube client.Client, instance *v1alpha1.Instance) {
 				label(t, b.Client, instance.DeepCopy(), "theirs")
 				label(t, kube, instance.DeepCopy(), "new", client.DryRunAll)
@@ -177,7 +177,7 @@ func TestGet(t *testing.T) {
 			},
 		},
 		{
-			reason: "somebody else's later change counts as soon as the cache has it", want: "theirs",
+			reason: "another client's later change counts as soon as the cache has it", want: "theirs",
 			do: func(t *testing.T, b *behind, kube client.Client, instance *v1alpha1.Instance) {
 				label(t, kube, instance, "new")
 				theirs := instance.DeepCopy()

@@ -44,7 +44,7 @@ func TestWhatTheCacheDoesNotHave(t *testing.T) {
 			},
 		},
 		{
-			reason: "the cache has heard of its being made, and does not have it: somebody took it away",
+			reason: "the cache has heard of its being made, and does not have it: another client took it away",
 			do: func(_ *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
 				made := b.made(kube)
 				b.remove(made, made.ResourceVersion)
@@ -88,7 +88,7 @@ func TestWhatTheCacheDoesNotHave(t *testing.T) {
 			},
 		},
 		{
-			reason: "somebody else made it, and it was written here",
+			reason: "another client made it, and it was written here",
 			do: func(t *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
 				made := b.made(b.Client)
 				label(t, kube, made, "new")
@@ -96,7 +96,7 @@ func TestWhatTheCacheDoesNotHave(t *testing.T) {
 			},
 		},
 		{
-			reason: "nobody knows what the cache has heard of",
+			reason: "it is unknown what the cache has heard of",
 			do: func(_ *testing.T, b *behind, kube client.Client) *v1alpha1.Instance {
 				made := b.made(kube)
 				b.upTo = ""

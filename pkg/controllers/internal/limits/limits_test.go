@@ -25,7 +25,7 @@ func TestOptions(t *testing.T) {
 		workers int
 		pauses  []time.Duration
 	}{
-		{"nobody chose anything", limits.Options(nil, "named", 16), 16, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}},
+		{"nothing was chosen", limits.Options(nil, "named", 16), 16, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}},
 		{"a controller that was named", limits.Options(chosen, "named", 16), 3, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}},
 		{"one that was not", limits.Options(chosen, "other", 16), 16, []time.Duration{time.Second}},
 	} {

@@ -70,7 +70,7 @@ func TestBrief(t *testing.T) {
 				}
 				return got != "", err
 			}); err != nil {
-				t.Fatalf("nobody reads of it: %v", err)
+				t.Fatalf("it is not shown: %v", err)
 			}
 			if got != c.want || !utf8.ValidString(got) {
 				t.Errorf("it says %q, want %q", got, c.want)

@@ -114,7 +114,7 @@ func TestLook(t *testing.T) {
 			want: unreachable(v1alpha1.ReasonNotTrusted), says: "is not for the host kube.invalid",
 		},
 		{
-			reason: "nobody listens", handler: cluster(nil), change: func(c *connection.Connection) { c.Endpoint = "https://" + closedPort(t) },
+			reason: "there is no listener", handler: cluster(nil), change: func(c *connection.Connection) { c.Endpoint = "https://" + closedPort(t) },
 			want: unreachable(v1alpha1.ReasonNotAnswering), says: "does not answer within",
 		},
 		{

@@ -76,7 +76,7 @@ func TestSettle(t *testing.T) {
 		},
 		{"another cause takes two looks", []metav1.Condition{failing}, []step{{second, refused, isFailing, false}, {second, refused, "False/Refused", false}}},
 		{"causes that alternate are not told", []metav1.Condition{failing}, []step{{second, refused, isFailing, false}, {second, failing, isFailing, false}, {second, refused, isFailing, false}}},
-		{"that nobody can look is told at once", []metav1.Condition{well}, []step{{second, unknown, "Unknown/CredentialsMissing", false}, {second, failing, isFailing, false}}},
+		{"that it cannot be checked is told at once", []metav1.Condition{well}, []step{{second, unknown, "Unknown/CredentialsMissing", false}, {second, failing, isFailing, false}}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			s := newScene(c.stored...)

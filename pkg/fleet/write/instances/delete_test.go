@@ -43,7 +43,7 @@ func TestDeletion(t *testing.T) {
 		{reason: "nothing comes between", versioned: true, in: DeleteInput{Force: true}, deletions: 1},
 		{reason: "nothing is written before", versioned: true, deletions: 1},
 		{
-			reason: "somebody changes the version that is meant", versioned: true, in: DeleteInput{Force: true, DeletionPolicy: &retain},
+			reason: "a user changes the version that is meant", versioned: true, in: DeleteInput{Force: true, DeletionPolicy: &retain},
 			meanwhile: func(ctx context.Context, kube client.WithWatch, _ int) error { return bump(ctx, kube) },
 			deletions: 1, code: apierror.CodeConflict, says: "has changed meanwhile",
 		},

@@ -50,7 +50,7 @@ func TestTheSameControlPlane(t *testing.T) {
 		{reason: "one that is seen has it", sees: admin{"alpha", "gamma"}, claim: v1alpha1.ClaimHeld, code: apierror.CodeAlreadyExists, says: `as instance "gamma"`},
 		{reason: "one that is seen is about to have it", sees: admin{"alpha", "gamma"}, claim: v1alpha1.ClaimPending, code: apierror.CodeAlreadyExists, says: `as instance "gamma"`},
 		{reason: "one that is not seen has it", sees: admin{"alpha"}, claim: v1alpha1.ClaimHeld, code: apierror.CodeAlreadyExists, says: "under another name"},
-		{reason: "another one is a duplicate, whose first is gone", sees: admin{"alpha", "gamma"}, claim: v1alpha1.ClaimDuplicate},
+		{reason: "another one is a duplicate, whose first was deleted", sees: admin{"alpha", "gamma"}, claim: v1alpha1.ClaimDuplicate},
 		{
 			reason: "it does not answer, which the conditions tell later", sees: admin{"alpha", "gamma"}, claim: v1alpha1.ClaimHeld,
 			asked: func() (string, error) { return "", errors.New("connection refused") },

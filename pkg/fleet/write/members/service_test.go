@@ -49,7 +49,7 @@ func TestConflicts(t *testing.T) {
 		version  *string
 		conflict bool
 	}{
-		{"nobody else writes", 0, nil, false},
+		{"no other client writes", 0, nil, false},
 		{"others write meanwhile", attempts - 1, nil, false},
 		{"it never ends", attempts, nil, true},
 		{"another version is meant", 0, &version, true},

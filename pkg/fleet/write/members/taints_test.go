@@ -46,7 +46,7 @@ func TestTaintsAreReplaced(t *testing.T) {
 			"what was seen may be sent back, Karmada's too", []corev1.Taint{notReady, dedicated},
 			[]TaintInput{{"dedicated", "batch", "NoSchedule"}, {notReady.Key, "", "NoExecute"}}, []corev1.Taint{dedicated, notReady}, "",
 		},
-		{"nobody else calls a cluster not ready", nil, []TaintInput{{"a", "", "NoExecute"}, {notReady.Key, "", "NoExecute"}}, nil, "input.taints[1].key"},
+		{"no other state calls a cluster not ready", nil, []TaintInput{{"a", "", "NoExecute"}, {notReady.Key, "", "NoExecute"}}, nil, "input.taints[1].key"},
 		{"nor with another value", []corev1.Taint{notReady}, []TaintInput{{notReady.Key, "x", "NoExecute"}}, nil, "input.taints[0].key"},
 		{"nor cordons it so", nil, []TaintInput{{unschedulable.Key, "", "NoSchedule"}}, nil, "input.taints[0].key"},
 		{"a key that begins alike is one's own", nil, []TaintInput{{"cluster.karmada.io.example.com/a", "", "NoSchedule"}}, []corev1.Taint{{Key: "cluster.karmada.io.example.com/a", Effect: "NoSchedule"}}, ""},

@@ -155,6 +155,6 @@ func TestPolicyOfAPromotion(t *testing.T) {
 		}
 	}
 	if deps, _ := got["propagateDeps"].(bool); deps {
-		t.Error("dependencies are propagated, and nobody wants them")
+		t.Error("dependencies are propagated, and not wanted")
 	}
 }

@@ -85,7 +85,7 @@ func TestUndo(t *testing.T) {
 			"fresh CREATED DELETED, old CONFIGURED RESTORED, last FAILED", map[string]string{"old": "was"},
 		},
 		{
-			"somebody deletes what was created", func(i *writetest.Instance, r *http.Request, path string) error {
+			"another client deletes what was created", func(i *writetest.Instance, r *http.Request, path string) error {
 				if writing(r, path, http.MethodDelete, "fresh") {
 					delete(i.Objects, configMapsPath+"fresh")
 				}
@@ -94,7 +94,7 @@ func TestUndo(t *testing.T) {
 			"fresh CREATED KEPT, old CONFIGURED RESTORED, last FAILED", map[string]string{"old": "was"},
 		},
 		{
-			"somebody makes another one of the name", func(i *writetest.Instance, r *http.Request, path string) error {
+			"another client makes another one of the name", func(i *writetest.Instance, r *http.Request, path string) error {
 				if writing(r, path, http.MethodDelete, "fresh") {
 					i.Put(configMapsPath+"fresh", configMap("fresh", "theirs"))
 				}
@@ -103,7 +103,7 @@ func TestUndo(t *testing.T) {
 			"fresh CREATED KEPT, old CONFIGURED RESTORED, last FAILED", map[string]string{"fresh": "theirs", "old": "was"},
 		},
 		{
-			"somebody changes what was changed", func(i *writetest.Instance, r *http.Request, path string) error {
+			"another client changes what was changed", func(i *writetest.Instance, r *http.Request, path string) error {
 				if writing(r, path, http.MethodPatch, "last") {
 					changed(i, "old", "theirs")
 				}
@@ -112,7 +112,7 @@ func TestUndo(t *testing.T) {
 			"fresh CREATED DELETED, old CONFIGURED KEPT, last FAILED", map[string]string{"old": "theirs"},
 		},
 		{
-			"somebody deletes what was changed", func(i *writetest.Instance, r *http.Request, path string) error {
+			"another client deletes what was changed", func(i *writetest.Instance, r *http.Request, path string) error {
 				if writing(r, path, http.MethodPatch, "last") {
 					delete(i.Objects, configMapsPath+"old")
 				}
@@ -121,7 +121,7 @@ func TestUndo(t *testing.T) {
 			"fresh CREATED DELETED, old CONFIGURED KEPT, last FAILED", nil,
 		},
 		{
-			"somebody puts another one in the place of what was changed", func(i *writetest.Instance, r *http.Request, path string) error {
+			"another client puts another one in the place of what was changed", func(i *writetest.Instance, r *http.Request, path string) error {
 				if writing(r, path, http.MethodPatch, "last") {
 					i.Put(configMapsPath+"old", configMap("old", "new"))
 				}
@@ -130,7 +130,7 @@ func TestUndo(t *testing.T) {
 			"fresh CREATED DELETED, old CONFIGURED KEPT, last FAILED", map[string]string{"old": "new"},
 		},
 		{
-			"Karmada notes something in the meantime, which is nobody's change", func(i *writetest.Instance, r *http.Request, path string) error {
+			"Karmada notes something in the meantime, which does not count as a change", func(i *writetest.Instance, r *http.Request, path string) error {
 				if writing(r, path, http.MethodPatch, "last") {
 					u := (&unstructured.Unstructured{Object: i.Objects[configMapsPath+"old"]}).DeepCopy()
 					u.SetAnnotations(map[string]string{"propagationpolicy.karmada.io/name": "p"})
@@ -281,7 +281,7 @@ func TestNothingToUndo(t *testing.T) {
 		sent   []string
 	}{
 		{"all goes well", Terms{Rollback: true}, false, "a CREATED, b CREATED", []string{"PATCH " + configMapsPath + "a", "PATCH " + configMapsPath + "b"}},
-		{"nobody asked for it", Terms{}, true, "a CREATED, b FAILED", []string{"PATCH " + configMapsPath + "a"}},
+		{"it was not asked for", Terms{}, true, "a CREATED, b FAILED", []string{"PATCH " + configMapsPath + "a"}},
 		{"a dry run", Terms{Rollback: true, DryRun: true}, false, "a CREATED, b CREATED", nil},
 		{"creations too", Terms{Rollback: true, Create: true}, true, "a CREATED DELETED, b FAILED", []string{"POST " + configMapsPath + "a", "DELETE " + configMapsPath + "a"}},
 	} {

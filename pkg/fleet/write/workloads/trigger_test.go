@@ -61,10 +61,10 @@ func TestTriggerIsTakenBack(t *testing.T) {
 	}{
 		{"a dry run", true, nil, nil, "", nil, false},
 		{"the Job goes", false, nil, nil, "", []string{"POST " + jobPath, "DELETE " + jobPath}, false},
-		{"whoever asked has gone", false, func(_ *writetest.Instance, cancel func()) { cancel() }, nil, "", []string{"POST " + jobPath, "DELETE " + jobPath}, false},
-		{"somebody else deleted it", false, func(i *writetest.Instance, _ func()) { delete(i.Objects, jobPath) }, nil, "", []string{"POST " + jobPath}, false},
+		{"the caller has left", false, func(_ *writetest.Instance, cancel func()) { cancel() }, nil, "", []string{"POST " + jobPath, "DELETE " + jobPath}, false},
+		{"another client deleted it", false, func(i *writetest.Instance, _ func()) { delete(i.Objects, jobPath) }, nil, "", []string{"POST " + jobPath}, false},
 		{
-			"somebody else made another of the name", false, func(i *writetest.Instance, _ func()) {
+			"another client made another of the name", false, func(i *writetest.Instance, _ func()) {
 				i.Put(jobPath, map[string]any{"apiVersion": "batch/v1", "kind": "Job", "metadata": map[string]any{"name": "now", "namespace": "shop"}})
 			}, nil, "delete it", []string{"POST " + jobPath}, true,
 		},
@@ -105,7 +105,7 @@ func TestTriggerNeedsAPolicy(t *testing.T) {
 	in := TriggerInput{Instance: writetest.Name, Namespace: "shop", Name: "nightly"}
 	delete(i.Objects, policiesPath+"jobs")
 	if _, err := s.Trigger(writetest.As(t.Context()), in); !apierror.Is(err, apierror.CodeNotFound) {
-		t.Errorf("its policy is gone: got %v", err)
+		t.Errorf("its policy was deleted: got %v", err)
 	}
 	c := i.Get(cronJobPath)
 	c.SetAnnotations(nil)
