@@ -52,7 +52,7 @@ func Prices() map[string]Price {
 		"Instance.overridePolicies":           {Requests: 1},
 		"Instance.clusterOverridePolicy":      {Requests: 1},
 		"Instance.clusterOverridePolicies":    {Requests: 1},
-		// What the index does not collect is asked of each instance by itself.
+		// What the index does not collect is read from each instance separately.
 		"Instance.resource":  {Requests: 1, Value: RequestCost},
 		"Instance.resources": {Requests: 1, Value: RequestCost},
 		"Instance.events":    {Requests: 1},

@@ -48,7 +48,7 @@ var finders = map[string]struct {
 		}
 		object, err := r.Fleet.Resources.Get(ctx, p[0], kindOf(p[1], p[2], p[3]), ns, p[5])
 		if errors.Is(err, uncollected.ErrNotServed) {
-			return nil, nil // Its kind is gone, and so is the object.
+			return nil, nil // Its kind was deleted, and the object with it.
 		}
 		return found(object, err)
 	})},

@@ -119,7 +119,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	}}
 }
 
-// allCollected says that the index has everything.
+// allCollected reports that the index has everything.
 type allCollected struct{ resource.Uncollected }
 
 func (allCollected) Collected(context.Context, string, schema.GroupVersionResource) (collected.State, error) {

@@ -147,7 +147,7 @@ func TestSecretsAreReadFromTheInstance(t *testing.T) {
 	}
 }
 
-// bindingIn gives somebody a role in one namespace, and waits until it has taken effect.
+// bindingIn gives a user a role in one namespace, and waits until it has taken effect.
 func bindingIn(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, instance, namespace string) {
 	t.Helper()
 	b := bindingOf(t, on, p, role, instance, namespace)
@@ -214,7 +214,7 @@ func TestAKindThatComesAndGoes(t *testing.T) {
 	t.Cleanup(w.remove)
 	alpha, group := on.fleet.Client(t, "alpha"), "suite-"+w.id+".example.com"
 	query := fmt.Sprintf(`{ instance(name: "alpha") { resources(group: %q, version: "v1", resource: "widgets") { totalCount nodes { id namespace name } freshness { source } } } }`, group)
-	// now is what the API says of the kind: "" that it is not served, else its objects.
+	// now is what the API reports about the kind: "" that it is not served, else its objects.
 	ask := func(ctx context.Context) (served bool, names string, err error) {
 		r, err := on.kairship.Do(ctx, gql.Request{Query: query})
 		switch {

@@ -53,7 +53,7 @@ func (r *reader) readSecrets(ctx context.Context, l *list, page *index.Page) err
 	return nil
 }
 
-// secret reads a whole Secret; nil when it is gone.
+// secret reads a whole Secret; nil when it does not exist.
 func (l *list) secret(ctx context.Context, values bool, o *index.Object) (*index.Object, error) {
 	if values {
 		whole, err := l.get(ctx, o)
@@ -68,7 +68,7 @@ func (l *list) secret(ctx context.Context, values bool, o *index.Object) (*index
 	return access.Concealed(whole)
 }
 
-// get reads one object as the user of ctx; nil when it is gone.
+// get reads one object as the user of ctx; nil when it does not exist.
 func (l *list) get(ctx context.Context, o *index.Object) (*index.Object, error) {
 	done, err := quota.Turn(ctx, quota.ToInstance)
 	if err != nil {

@@ -78,7 +78,7 @@ func served(instance string, d *instanceproxy.Discovery, of schema.GroupVersionR
 	return write.Kind{}, unanswered(err)
 }
 
-// wrong is the argument that is wrong by itself: a group or a version that is not served.
+// wrong is the argument that alone is wrong: a group or a version that is not served.
 // It is empty where both are.
 func wrong(d *instanceproxy.Discovery, of schema.GroupVersionResource) string {
 	at := slices.IndexFunc(d.Groups, func(g *metav1.APIGroup) bool { return g.Name == of.Group })
