@@ -46,7 +46,11 @@ var finders = map[string]struct {
 		if p[4] == "" {
 			ns = nil
 		}
-		object, err := r.Fleet.Resources.Get(ctx, p[0], kindOf(p[1], p[2], p[3]), ns, p[5])
+		of := kindOf(p[1], p[2], p[3])
+		if err := of.Validate(); err != nil {
+			return nil, err
+		}
+		object, err := r.Fleet.Resources.Get(ctx, p[0], of, ns, p[5])
 		if errors.Is(err, uncollected.ErrNotServed) {
 			return nil, nil // Its kind was deleted, and the object with it.
 		}

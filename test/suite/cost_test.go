@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -57,8 +58,9 @@ func planOf(result *gql.Result) string {
 }
 
 // warmCost is the number of requests of an operation that finds everything remembered
-// that can be, however long it takes itself.
-func warmCost(t testing.TB, c *gql.Client, query string, variables map[string]any) int {
+// that can be, however long it takes itself. Errors of a code that is named may be in its
+// answer.
+func warmCost(t testing.TB, c *gql.Client, query string, variables map[string]any, partly ...string) int {
 	t.Helper()
 	// Of every instance that has members, the health of one workload takes these.
 	const remember = `{ instances(filter: {name: ["alpha", "beta"]}) { nodes { workloads(first: 1) { nodes { health } } } } }`
@@ -67,7 +69,12 @@ func warmCost(t testing.TB, c *gql.Client, query string, variables map[string]an
 	var result *gql.Result
 	for range attempts {
 		gql.MustQuery[any](t, c, remember, nil)
-		_, result = gql.MustQuery[any](t, c, query, variables)
+		result = c.Must(t, gql.Request{Query: query, Variables: variables})
+		for _, e := range result.Errors {
+			if !slices.Contains(partly, e.Extensions.Code) {
+				t.Fatalf("%v\n%s\nvariables: %v", e, query, variables)
+			}
+		}
 		if !foundMembers(t, result) {
 			continue // They were forgotten between the two.
 		}
@@ -340,8 +347,13 @@ func TestListsBelowListsCostTheSameAtTwoObjectsAndAtFifty(t *testing.T) {
 						below.Field.Name, required(below.Field), naming(below.Node), counting))
 				}
 				two, many := with(variables, "first", 2), with(variables, "first", fifty)
-				belowTwo, belowFifty := warmCost(t, on.kairship, ask(""), two), warmCost(t, on.kairship, ask(""), many)
-				counting := warmCost(t, on.kairship, ask("totalCount"), many)
+				var partly []string
+				if list.Key()+"."+below.Field.Name == "Query.instances.resources" {
+					// Of most of these instances nothing was ever collected, and they do not answer.
+					partly = []string{"INSTANCE_UNAVAILABLE"}
+				}
+				belowTwo, belowFifty := warmCost(t, on.kairship, ask(""), two, partly...), warmCost(t, on.kairship, ask(""), many, partly...)
+				counting := warmCost(t, on.kairship, ask("totalCount"), many, partly...)
 				t.Logf("%d requests below two objects, %d below fifty, %d with the count of each", belowTwo, belowFifty, counting)
 				if belowFifty > belowTwo {
 					t.Errorf("they cost %d requests below two objects and %d below fifty", belowTwo, belowFifty)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -253,7 +255,12 @@ func TestAKindThatComesAndGoes(t *testing.T) {
 			"versions": []any{map[string]any{"name": "v1", "served": true, "storage": true, "schema": map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}}},
 		},
 	}}
-	w.create(t, created{"alpha", definition})
+	// The admins of instances get what is aggregated to Kubernetes' role admin, as this is.
+	rights := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "widgets-" + w.id, Labels: map[string]string{"suite": w.id, "rbac.authorization.k8s.io/aggregate-to-admin": "true"}},
+		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{group}, Resources: []string{"widgets"}, Verbs: []string{"get", "list", "watch"}}},
+	}
+	w.create(t, created{"alpha", definition}, created{"alpha", rights})
 	within("the kind is listed", true, "")
 	one := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": group + "/v1", "kind": "Widget", "metadata": map[string]any{"namespace": "default", "name": "one"},
