@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -85,15 +86,25 @@ func TestIndexSource(t *testing.T) {
 		}
 	}
 	// What it does not collect it does not answer with an empty list.
-	const secrets = "/instances/alpha/proxy/api/v1/secrets"
-	if status, body, err := w.get(t.Context(), token, secrets+"?"+asked); err != nil || status != http.StatusBadRequest || !strings.Contains(body, "does not collect") {
+	const secrets = "/api/v1/namespaces/shop/secrets"
+	if status, body, err := w.get(t.Context(), token, "/instances/alpha/proxy"+secrets+"?"+asked); err != nil || status != http.StatusBadRequest || !strings.Contains(body, "does not collect") {
 		t.Errorf("Secrets from the index: HTTP %d %v %s", status, err, body)
 	}
-	own, _, err := read(t.Context(), "/api/v1/secrets")
+	one := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", GenerateName: "index-source-"}}
+	alpha := w.Client(t, "alpha")
+	if err := alpha.Create(t.Context(), one); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := alpha.Delete(context.Background(), one); err != nil {
+			t.Error(err)
+		}
+	})
+	own, _, err := read(t.Context(), secrets)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if same, _, err := read(t.Context(), "/api/v1/secrets", header, "index"); err != nil || len(own.Items) == 0 || !slices.Equal(names(own), names(same)) {
+	if same, _, err := read(t.Context(), secrets, header, "index"); err != nil || len(own.Items) == 0 || !slices.Equal(names(own), names(same)) {
 		t.Errorf("Secrets with the header on everything: %v", err)
 	}
 	if status, _, err := w.get(t.Context(), w.Token(t, "mallory"), "/instances/alpha/proxy/api/v1/namespaces?"+asked); err != nil || status != http.StatusNotFound {
