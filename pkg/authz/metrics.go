@@ -26,7 +26,7 @@ const (
 var (
 	checks = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: "checks_total",
-		Help: "Checks of tokens and permissions, by what was checked, by where the answer came from (memory, the global cluster's review, or a limit that had nobody asked), and by the answer.",
+		Help: "Checks of tokens and permissions, by what was checked, by where the answer came from (memory, the global cluster's review, or a limit that prevented the review), and by the answer.",
 	}, []string{"of", "from", "answer"})
 	reviews = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: metricsNamespace, Subsystem: metricsSubsystem, Name: "review_duration_seconds",

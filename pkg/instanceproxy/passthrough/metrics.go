@@ -24,7 +24,7 @@ func newMetrics(registerer prometheus.Registerer) *metrics {
 		}, []string{"verb", "code"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Subsystem: subsystem, Name: "request_duration_seconds",
-			Help:    "Time from a request to the end of its answer, of those that end by themselves.",
+			Help:    "Time from a request to the end of its answer, of those that the client does not cancel.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"verb"}),
 	}
