@@ -4,7 +4,8 @@
 # clients of subscriptions (test/live/clients), claims held against the clusters (test/truth), and faults
 # (test/faults). The last two come last and alone, because they break the fleet on purpose.
 # KAIRSHIP_TRUTH=0 leaves test/truth out, KAIRSHIP_TRUTH=5m has it last so long; `make truth` runs it alone.
-# KAIRSHIP_FAULTS=0 leaves the faults out, KAIRSHIP_FAULTS=only everything else.
+# KAIRSHIP_FAULTS=0 leaves the faults out, KAIRSHIP_FAULTS=only everything else. A suite that cannot run
+# because npm or Chromium is not installed fails the tests.
 # KAIRSHIP_FLEET names the fleet's folder; `make test-fleet` starts one and runs this. Arguments go to
 # `go test`.
 set -euo pipefail
@@ -22,8 +23,13 @@ part() { # name command...
   summary+=("$(printf '%-8s %-32s %4ds' "$result" "$name" $((SECONDS - begun)))")
 }
 
-skip() { # name reason
+skip() { # name reason: a setting leaves it out
   summary+=("$(printf 'skipped  %-32s %s' "$1" "$2")")
+}
+
+missing() { # name reason: it belongs to the tests and cannot run here
+  summary+=("$(printf 'MISSING  %-32s %s' "$1" "$2")")
+  failed=1
 }
 
 browser() {
@@ -77,10 +83,10 @@ if [ "$faults" = only ]; then
   skip "$page" "KAIRSHIP_FAULTS=only"
   skip "$official" "KAIRSHIP_FAULTS=only"
 elif ! command -v npm >/dev/null; then
-  skip "$over_http" "npm is missing"
-  skip "$supergraph" "npm is missing"
-  skip "$page" "npm is missing"
-  skip "$official" "npm is missing"
+  missing "$over_http" "npm is not installed"
+  missing "$supergraph" "npm is not installed"
+  missing "$page" "npm is not installed"
+  missing "$official" "npm is not installed"
 else
   part "$over_http" audit
   part "$supergraph" federation
@@ -90,16 +96,16 @@ else
       echo "chromium could not be installed"
   fi
   if ! browser >/dev/null; then
-    skip "$page" "no Chromium (on Debian: apt-get install chromium)"
+    missing "$page" "no Chromium (on Debian: apt-get install chromium)"
   elif [ ! -d ui/graphiql/node_modules ]; then
-    skip "$page" "it is not built (make ui)"
+    missing "$page" "it is not built (make ui)"
   else
     part "$page" graphiql
   fi
   if browser >/dev/null; then
     part "$official" clients
   else
-    skip "$official" "no Chromium (on Debian: apt-get install chromium)"
+    missing "$official" "no Chromium (on Debian: apt-get install chromium)"
   fi
 fi
 
