@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kairship-io/kairship/graph/server/workerpool"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -112,7 +113,7 @@ type streams struct {
 	sentry    *authz.Sentry
 	metrics   *streamMetrics
 	results   results
-	crew      *crew
+	workers   *workerpool.Pool
 
 	mu       sync.Mutex
 	users    map[string]*usage
@@ -138,7 +139,7 @@ type connection struct {
 func newStreams(cfg Config) *streams {
 	return &streams{
 		limits: cfg.Streams, newcomers: newNewcomers(cfg.Streams.MaxNewcomers), sentry: cfg.Sentry, metrics: newStreamMetrics(cfg.Registerer),
-		users: map[string]*usage{}, open: map[*connection]struct{}{}, crew: newCrew(),
+		users: map[string]*usage{}, open: map[*connection]struct{}{}, workers: workerpool.New(),
 	}
 }
 

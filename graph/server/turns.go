@@ -61,7 +61,7 @@ func (r *running) Wake() {
 	for {
 		switch {
 		case r.turn.CompareAndSwap(resting, working):
-			r.streams.crew.add(r)
+			r.streams.workers.Add(r)
 			return
 		case r.turn.Load() == wanted, r.turn.CompareAndSwap(working, wanted):
 			return
@@ -75,8 +75,8 @@ func (r *running) Drive(_ context.Context, t changes.Turns) { r.turns = t }
 // Untold implements stream.Driver.
 func (r *running) Untold() { r.untold = true }
 
-// work sends what is pending, and rests until there is more.
-func (r *running) work() {
+// Work sends what is pending, and rests until there is more.
+func (r *running) Work() {
 	defer func() {
 		if v := recover(); v != nil && !r.ended {
 			r.end(&endError{reason: reasonFailed, err: recoverPanic(r.ctx, v)})
@@ -288,10 +288,10 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 		r.stop = append(r.stop, func() { forget() })
 	}
 	if r.turns == nil {
-		go r.work() //nolint:contextcheck // It waits for its resolver, and has its own.
+		go r.Work() //nolint:contextcheck // It waits for its resolver, and has its own.
 		return
 	}
-	s.crew.add(r)
+	s.workers.Add(r)
 }
 
 // run is start that waits.
