@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"github.com/kairship-io/kairship/graph/server/normal"
+	"github.com/kairship-io/kairship/graph/server/signature"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
@@ -206,7 +206,7 @@ func (r *request) noteRootField(value bool) {
 const maxSlowDocument = 2 << 10
 
 // logSlow writes a line about an operation that took long. It holds the operation's
-// shape, without a value of the caller's (package normal).
+// shape, without a value of the caller's (package signature).
 func (r *request) logSlow(ctx context.Context, duration time.Duration, outcome string) {
 	if r.journal.slow <= 0 || duration < r.journal.slow || r.stream != nil || r.definition == nil {
 		return
@@ -214,11 +214,11 @@ func (r *request) logSlow(ctx context.Context, duration time.Duration, outcome s
 	if r.journal.metrics != nil {
 		r.journal.metrics.slow.Inc()
 	}
-	shape := normal.Operation(r.definition, maxSlowDocument)
+	shape := signature.Of(r.definition, maxSlowDocument)
 	attrs := []slog.Attr{
 		slog.String("user", r.user), slog.String("operation", r.operation), slog.String("type", r.operationType), slog.String("outcome", outcome),
 		slog.Float64("durationMs", float64(duration.Microseconds())/1000),
-		slog.String("document", shape), slog.String("documentHash", normal.Hash(shape)),
+		slog.String("document", shape), slog.String("documentHash", signature.Hash(shape)),
 	}
 	if r.journal.cost != nil && r.operationContext != nil {
 		attrs = append(attrs, r.journal.cost(r.operationContext)...) //nolint:contextcheck // What it cost is written down there.

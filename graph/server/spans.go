@@ -6,7 +6,7 @@ import (
 
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"github.com/kairship-io/kairship/graph/server/normal"
+	"github.com/kairship-io/kairship/graph/server/signature"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
@@ -68,7 +68,7 @@ func (r *request) describeSpan(op *ast.OperationDefinition) {
 		r.span.Text(tracing.OperationName, r.operation)
 	}
 	if r.journal != nil && r.journal.documents {
-		r.span.Text(tracing.Document, normal.Operation(op, maxTracedDocument))
+		r.span.Text(tracing.Document, signature.Of(op, maxTracedDocument))
 	}
 }
 

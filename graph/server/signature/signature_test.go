@@ -1,4 +1,4 @@
-package normal_test
+package signature_test
 
 import (
 	"strings"
@@ -8,7 +8,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
-	"github.com/kairship-io/kairship/graph/server/normal"
+	"github.com/kairship-io/kairship/graph/server/signature"
 )
 
 var schema = gqlparser.MustLoadSchema(&ast.Source{Input: `
@@ -25,7 +25,7 @@ func operation(t *testing.T, text string) *ast.OperationDefinition {
 	return document.Operations[0]
 }
 
-func TestOperation(t *testing.T) {
+func TestOf(t *testing.T) {
 	for _, tt := range []struct{ name, text, want string }{
 		{"literals are removed", `{ things(first: 3, filter: {name: "hunter2", tags: ["hunter2"]}) { name(prefix: """hunter2""") } }`, `query{things(first,filter){name(prefix)}}`},
 		{"so are defaults", `query Q($n: String = "hunter2") { things(filter: {name: $n}) { name } }`, `query($n:String){things(filter){name}}`},
@@ -38,7 +38,7 @@ func TestOperation(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got := normal.Operation(operation(t, tt.text), 1000)
+			got := signature.Of(operation(t, tt.text), 1000)
 			if got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
@@ -49,20 +49,20 @@ func TestOperation(t *testing.T) {
 	}
 }
 
-func TestOfTheSameShapeIsTheSame(t *testing.T) {
-	a := normal.Operation(operation(t, `query A { x: things(first: 1) { name } }`), 1000)
-	b := normal.Operation(operation(t, `query B { things(first: 2) { y: name } }`), 1000)
-	if a != b || normal.Hash(a) != normal.Hash(b) {
+func TestOfSameShapeIsSame(t *testing.T) {
+	a := signature.Of(operation(t, `query A { x: things(first: 1) { name } }`), 1000)
+	b := signature.Of(operation(t, `query B { things(first: 2) { y: name } }`), 1000)
+	if a != b || signature.Hash(a) != signature.Hash(b) {
 		t.Errorf("%s and %s", a, b)
 	}
-	if c := normal.Operation(operation(t, `{ things { name } }`), 1000); normal.Hash(c) == normal.Hash(a) {
+	if c := signature.Of(operation(t, `{ things { name } }`), 1000); signature.Hash(c) == signature.Hash(a) {
 		t.Error("another operation has the same hash")
 	}
 }
 
 // TestBounded: fragments that spread each other do not multiply, and the text ends.
 func TestBounded(t *testing.T) {
-	if got := normal.Operation(operation(t, `{ `+strings.Repeat("things { name } ", 100)+`}`), 64); len(got) > 64+len("…") {
+	if got := signature.Of(operation(t, `{ `+strings.Repeat("things { name } ", 100)+`}`), 64); len(got) > 64+len("…") {
 		t.Errorf("%d bytes", len(got))
 	}
 }

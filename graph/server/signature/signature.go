@@ -1,9 +1,8 @@
-// Package normal writes GraphQL operations without anything that only one request
-// has, so that two requests of the same shape read the same and a log that holds
-// them holds no secrets: values are removed, variables and literals alike, and so
-// are aliases and comments. What is left are names of the schema, and those of
-// variables and fragments.
-package normal
+// Package signature writes GraphQL operations without what only one request has: values,
+// variables and literals alike, aliases and comments. Requests of one shape have the same
+// signature, and a log that holds it holds no secrets. Names of the schema, of variables
+// and of fragments remain.
+package signature
 
 import (
 	"crypto/sha256"
@@ -13,9 +12,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Operation is the text of an operation, with the fragments that it uses behind
-// it. It never grows beyond so many bytes.
-func Operation(op *ast.OperationDefinition, most int) string {
+// Of returns the signature of an operation, with the fragments that it uses behind it.
+// It never grows beyond so many bytes.
+func Of(op *ast.OperationDefinition, most int) string {
 	w := &writer{most: most, seen: map[string]bool{}}
 	w.text(string(op.Operation))
 	for i, v := range op.VariableDefinitions {
@@ -38,7 +37,7 @@ func Operation(op *ast.OperationDefinition, most int) string {
 	return w.b.String()
 }
 
-// Hash names an operation by what Operation makes of it.
+// Hash returns a short name of a signature.
 func Hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:8])
