@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/quota"
@@ -126,7 +127,7 @@ type Config struct {
 	Introspection bool
 
 	// Checks are what /readyz asks.
-	Checks []Check
+	Checks []readiness.Check
 
 	// Logger gets one line per operation, which is the audit line where the caller is
 	// known, and one per failure whose cause callers do not see. nil means slog.Default().

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/readiness"
 )
 
 func TestOneLinePerRequest(t *testing.T) {
@@ -219,7 +220,7 @@ func TestReadiness(t *testing.T) {
 	runs := 0
 	s := start(t, nil, func(c *server.Config) {
 		c.Now = func() time.Time { return now }
-		c.Checks = []server.Check{
+		c.Checks = []readiness.Check{
 			{Name: "global-cluster", Required: true, Run: func(context.Context) error { return globalErr }},
 			{Name: "index", Run: func(context.Context) error { runs++; return indexErr }},
 		}
@@ -283,7 +284,7 @@ func TestReadinessRequiredOnce(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := start(t, nil, func(c *server.Config) {
 		c.Now = func() time.Time { return now }
-		c.Checks = []server.Check{{Name: "index", RequiredOnce: true, Run: func(context.Context) error { return indexErr }}}
+		c.Checks = []readiness.Check{{Name: "index", RequiredOnce: true, Run: func(context.Context) error { return indexErr }}}
 	})
 	for i, step := range []struct {
 		err    error

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
+	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/warning"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
@@ -57,7 +58,7 @@ func New(cfg Config) (*Handler, error) {
 	h.mux.Handle("/graphql", api.origins.handler(api))
 	h.mux.Handle(SessionPath, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
-	h.mux.Handle("GET /readyz", newReadiness(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
+	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
 	if cfg.GraphiQL {
 		page := graphiql.Handler()
 		h.mux.Handle("GET "+graphiql.Path, page)

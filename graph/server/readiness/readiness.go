@@ -1,4 +1,5 @@
-package server
+// Package readiness answers /readyz.
+package readiness
 
 import (
 	"context"
@@ -48,12 +49,13 @@ type checkResult struct {
 	Message string `json:"message,omitempty"`
 }
 
-type readinessReport struct {
+type report struct {
 	Status string        `json:"status"`
 	Checks []checkResult `json:"checks"`
 }
 
-type readiness struct {
+// handler implements http.Handler.
+type handler struct {
 	checks []Check
 	// draining reports whether the process is about to stop.
 	draining func() bool
@@ -61,17 +63,20 @@ type readiness struct {
 	now      func() time.Time
 
 	mu     sync.Mutex
-	report readinessReport
+	report report
 	until  time.Time
 	failed map[string]bool
 	passed map[string]bool
 }
 
-func newReadiness(checks []Check, draining func() bool, logger *slog.Logger, now func() time.Time) *readiness {
-	return &readiness{checks: checks, draining: draining, logger: logger, now: now, failed: map[string]bool{}, passed: map[string]bool{}}
+// Handler returns the handler that runs the checks, at most once a second. While draining
+// returns true, the answer is 503.
+func Handler(checks []Check, draining func() bool, logger *slog.Logger, now func() time.Time) http.Handler {
+	return &handler{checks: checks, draining: draining, logger: logger, now: now, failed: map[string]bool{}, passed: map[string]bool{}}
 }
 
-func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP implements http.Handler.
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The lock is held while the checks run: concurrent probes wait for one report.
 	h.mu.Lock()
 	if h.until.IsZero() || !h.now().Before(h.until) {
@@ -94,7 +99,7 @@ func (h *readiness) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(report) //nolint:errcheck,errchkjson // The prober went away.
 }
 
-func (h *readiness) run(ctx context.Context) readinessReport {
+func (h *handler) run(ctx context.Context) report {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	errs := make([]error, len(h.checks))
@@ -104,7 +109,7 @@ func (h *readiness) run(ctx context.Context) readinessReport {
 	}
 	wg.Wait()
 
-	report := readinessReport{Status: statusOK, Checks: []checkResult{}}
+	report := report{Status: statusOK, Checks: []checkResult{}}
 	for i, c := range h.checks {
 		result := checkResult{Name: c.Name, Status: statusOK}
 		if errs[i] == nil {
@@ -127,7 +132,7 @@ func (h *readiness) run(ctx context.Context) readinessReport {
 }
 
 // logChange writes a line when a check begins or stops to fail, not at every probe.
-func (h *readiness) logChange(ctx context.Context, c Check, err error) {
+func (h *handler) logChange(ctx context.Context, c Check, err error) {
 	switch {
 	case err != nil && !h.failed[c.Name]:
 		h.logger.WarnContext(ctx, "readiness check fails", "check", c.Name, "required", c.Required, "cause", causeText(err))
