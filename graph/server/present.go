@@ -80,7 +80,7 @@ func classify(ctx context.Context, err error) *apierror.Error {
 		return e
 	}
 	if errors.Is(err, context.DeadlineExceeded) || (errors.Is(err, context.Canceled) && ctx.Err() != nil) {
-		if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Object == mutationType {
+		if fc := graphql.GetFieldContext(ctx); fc != nil && fc.Object == "Mutation" {
 			return apierror.New(apierror.CodeTimeout, "the deadline of the request passed before this mutation was answered: read the object to see whether it was changed")
 		}
 		return apierror.New(apierror.CodeTimeout, "the deadline of the request passed before this part was done")

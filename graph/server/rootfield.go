@@ -11,9 +11,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
-// mutationType is the type whose fields are the mutations.
-const mutationType = "Mutation"
-
 // aroundRootField notes which fields of queries and mutations have a value, makes
 // their spans, and counts mutations by their outcome.
 func aroundRootField(metrics *operationMetrics) graphql.RootFieldMiddleware {

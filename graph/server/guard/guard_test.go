@@ -1,4 +1,4 @@
-package server_test
+package guard_test
 
 import (
 	"cmp"
@@ -8,7 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
-	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/guard"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
 )
@@ -63,7 +63,7 @@ func TestGuard(t *testing.T) {
 				Field: graphql.CollectedField{Field: &ast.Field{Name: "f", Definition: &ast.FieldDefinition{Type: &ast.Type{NamedType: "T", NonNull: tt.nonNull}}}},
 			})
 			resolved := false
-			value, err := server.Guard(c)(ctx, nil, func(context.Context) (any, error) {
+			value, err := guard.New(c)(ctx, nil, func(context.Context) (any, error) {
 				resolved = true
 				return "value", nil
 			}, tt.by, tt.argument)

@@ -1,4 +1,5 @@
-package server
+// Package guard implements the schema's directive guard.
+package guard
 
 import (
 	"cmp"
@@ -47,13 +48,13 @@ func textAt(ctx context.Context, fc *graphql.FieldContext, path string) (string,
 	return text, ok
 }
 
-// Guard implements the schema's directive guard: it makes the check that a field
+// New returns the directive guard: it makes the check that a field
 // names, and has the field resolved only after it.
 //
 // A field whose instance the caller may not see is answered as for one that does
 // not exist: null, or NOT_FOUND where the field is never null and for mutations, of
 // which null alone would not say that nothing was done.
-func Guard(checks Checker) func(context.Context, any, graphql.Resolver, access.Check, *string) (any, error) {
+func New(checks Checker) func(context.Context, any, graphql.Resolver, access.Check, *string) (any, error) {
 	return func(ctx context.Context, _ any, next graphql.Resolver, by access.Check, argument *string) (any, error) {
 		fc := graphql.GetFieldContext(ctx)
 		var instance string
@@ -72,7 +73,7 @@ func Guard(checks Checker) func(context.Context, any, graphql.Resolver, access.C
 			return nil, err
 		case visible:
 			return next(ctx)
-		case fc.Field.Definition.Type.NonNull || fc.Object == mutationType:
+		case fc.Field.Definition.Type.NonNull || fc.Object == "Mutation":
 			return nil, hidden(instance, *cmp.Or(argument, new(string)))
 		}
 		return nil, nil //nolint:nilnil // Null in the answer.
