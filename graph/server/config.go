@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/quota"
@@ -174,7 +173,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Quotas = quota.New(quota.Limits{}, c.Now)
 	}
 	if c.NewTraceID == nil {
-		c.NewTraceID = randomTraceID
+		c.NewTraceID = trace.NewID
 	}
 	return c, nil
 }
@@ -183,10 +182,4 @@ func setDefault[T int | int64 | time.Duration](v *T, d T) {
 	if *v <= 0 {
 		*v = d
 	}
-}
-
-func randomTraceID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -32,17 +33,17 @@ type endpoint struct {
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, span, traceID := beginHTTP(r, routeOf(r), e.newTraceID, e.who.authenticator)
-	w.Header().Set(TraceHeader, traceID)
-	req := e.journal.request(traceID, r.RemoteAddr)
+	ctx, span, traceID := trace.Begin(r, routeOf(r), e.newTraceID, e.who.authenticator)
+	w.Header().Set(trace.Header, traceID)
+	req := e.journal.request()
 	req.http = span
-	r = r.WithContext(withRequest(ctx, req)) //nolint:contextcheck // beginHTTP makes it of the request's.
+	r = r.WithContext(withRequest(trace.With(ctx, trace.Request{ID: traceID, From: r.RemoteAddr}), req)) //nolint:contextcheck // trace.Begin makes it of the request's.
 
-	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	recorder := trace.NewStatusRecorder(w)
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.
-		req.log(r.Context(), recorder.status)
-		endHTTP(span, recorder.status)
+		req.log(r.Context(), recorder.Status)
+		trace.End(span, recorder.Status)
 	}()
 	if err := refusedImpersonation(r.Header); err != nil {
 		e.refuse(recorder, r, http.StatusBadRequest, err)
@@ -157,21 +158,3 @@ func statusOfIdentity(err error) int {
 	}
 	return http.StatusServiceUnavailable
 }
-
-// statusRecorder remembers the status for the log.
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-	wrote  bool
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (s *statusRecorder) WriteHeader(status int) {
-	if !s.wrote {
-		s.status, s.wrote = status, true
-	}
-	s.ResponseWriter.WriteHeader(status)
-}
-
-// Unwrap gives http.ResponseController the connection.
-func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

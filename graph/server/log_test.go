@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/trace"
 )
 
 func TestOneLinePerRequest(t *testing.T) {
@@ -161,7 +161,7 @@ func TestTraceID(t *testing.T) {
 		got := extensions(decode(t, r.body)["errors"].([]any)[0])["traceId"]
 		lines := s.log.lines(t)
 		logged := lines[len(lines)-1]["traceId"]
-		if header := r.header.Get(server.TraceHeader); header != tt.want || got != tt.want || logged != tt.want {
+		if header := r.header.Get(trace.Header); header != tt.want || got != tt.want || logged != tt.want {
 			t.Errorf("%q: header %s, error %v, log %v; want %s: %s", tt.traceparent, header, got, logged, tt.want, tt.why)
 		}
 	}
@@ -171,7 +171,7 @@ func TestRandomTraceIDs(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) { c.NewTraceID = nil })
 	seen := map[string]bool{}
 	for range 3 {
-		id := s.do(t, call{body: `{"query":"{hello}"}`}).header.Get(server.TraceHeader)
+		id := s.do(t, call{body: `{"query":"{hello}"}`}).header.Get(trace.Header)
 		if len(id) != 32 || seen[id] {
 			t.Errorf("trace id %q is not 32 digits of its own", id)
 		}
@@ -181,7 +181,7 @@ func TestRandomTraceIDs(t *testing.T) {
 
 func TestLogHandlerAddsTheTraceOnce(t *testing.T) {
 	var out bytes.Buffer
-	logger := slog.New(server.LogHandler(server.LogHandler(slog.NewTextHandler(&out, nil)))).With("a", 1).WithGroup("g")
+	logger := slog.New(trace.LogHandler(trace.LogHandler(slog.NewTextHandler(&out, nil)))).With("a", 1).WithGroup("g")
 	s := start(t, nil, func(c *server.Config) {
 		c.RequestScope = func(ctx context.Context) context.Context {
 			logger.InfoContext(ctx, "inside")
@@ -193,24 +193,6 @@ func TestLogHandlerAddsTheTraceOnce(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if len(lines) != 2 || strings.Count(lines[0], traceID) != 1 || strings.Contains(lines[1], "traceId") {
 		t.Errorf("want the trace id once inside of a request, and not outside:\n%s", out.String())
-	}
-}
-
-// TestAddressOfOtherHandlers says where a request to a handler beside the API comes from,
-// whatever address its client claims.
-func TestAddressOfOtherHandlers(t *testing.T) {
-	var out bytes.Buffer
-	logger := slog.New(server.LogHandler(slog.NewTextHandler(&out, nil)))
-	handler := server.Traced(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		logger.InfoContext(r.Context(), "inside")
-	}), "/things", func(*http.Request) bool { return false }, fakeAuth{})
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/things", http.NoBody)
-	r.RemoteAddr = "192.0.2.7:51334"
-	r.Header.Set("X-Forwarded-For", "198.51.100.1")
-	r.Header.Set("Forwarded", "for=198.51.100.1")
-	handler.ServeHTTP(httptest.NewRecorder(), r)
-	if line := out.String(); !strings.Contains(line, "from=192.0.2.7:51334 ") || strings.Contains(line, "198.51.100.1") {
-		t.Errorf("want the address of the peer: %s", line)
 	}
 }
 

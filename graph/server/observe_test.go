@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
@@ -136,30 +137,30 @@ func TestSpansOfRequests(t *testing.T) {
 		t.Fatalf("spans %+v", spans)
 	}
 	id := spans[0].SpanContext.TraceID().String()
-	if r.header.Get(server.TraceHeader) != id || !strings.Contains(r.body, `"traceId":"`+id+`"`) {
-		t.Errorf("the trace %s is not that of the header, %s, or of the error, %s", id, r.header.Get(server.TraceHeader), r.body)
+	if r.header.Get(trace.Header) != id || !strings.Contains(r.body, `"traceId":"`+id+`"`) {
+		t.Errorf("the trace %s is not that of the header, %s, or of the error, %s", id, r.header.Get(trace.Header), r.body)
 	}
 	if line := s.log.lines(t)[0]; line["traceId"] != id || line["spanId"] != spans[1].SpanContext.SpanID().String() {
 		t.Errorf("the line of the log is about another span: %v", line)
 	}
 }
 
-// TestStrangersKeepNoTraces sends a traceparent that wants its trace kept to a server that
+// TestUnknownCallersKeepNoTraces sends a traceparent that wants its trace kept to a server that
 // keeps none of its own.
-func TestStrangersKeepNoTraces(t *testing.T) {
+func TestUnknownCallersKeepNoTraces(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing.Use(sdktrace.NewTracerProvider(sdktrace.WithSyncer(memory), sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample()))))
 	t.Cleanup(func() { tracing.Use(nil) })
 	const parent, callers = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "4bf92f3577b34da6a3ce929d0e0e4736"
 	s := start(t, nil, nil)
-	traced := server.Traced(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), "/things", func(*http.Request) bool { return false }, fakeAuth{})
+	traced := trace.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), "/things", func(*http.Request) bool { return false }, fakeAuth{})
 	for token, kept := range map[string]bool{"admin": true, "mallory": true, "wrong": false, "undecided": false, "none": false} {
 		memory.Reset()
 		r := s.do(t, call{token: token, header: http.Header{"Traceparent": {parent}}, body: `{"query":"{hello}"}`})
 		if got := len(memory.GetSpans()) > 0; got != kept {
 			t.Errorf("/graphql: the trace of the token %q is kept: %t, want %t", token, got, kept)
 		}
-		if got := r.header.Get(server.TraceHeader) == callers; got != kept {
+		if got := r.header.Get(trace.Header) == callers; got != kept {
 			t.Errorf("/graphql: the trace of the token %q is continued: %t, want %t", token, got, kept)
 		}
 		memory.Reset()
@@ -171,27 +172,6 @@ func TestStrangersKeepNoTraces(t *testing.T) {
 		traced.ServeHTTP(httptest.NewRecorder(), native)
 		if got := len(memory.GetSpans()) > 0; got != kept {
 			t.Errorf("beside it: the trace of the token %q is kept: %t, want %t", token, got, kept)
-		}
-	}
-}
-
-// TestTracedHandlers ends the span of what lasts when its answer begins.
-func TestTracedHandlers(t *testing.T) {
-	memory := tracetest.NewInMemoryExporter()
-	tracing.Use(sdktrace.NewTracerProvider(sdktrace.WithSyncer(memory)))
-	t.Cleanup(func() { tracing.Use(nil) })
-	for _, lasts := range []bool{true, false} {
-		memory.Reset()
-		ended := false
-		handler := server.Traced(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.WriteHeader(http.StatusAccepted)
-			ended = len(memory.GetSpans()) == 1
-		}), "/things/{thing}", func(*http.Request) bool { return lasts }, fakeAuth{})
-		w := httptest.NewRecorder()
-		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/things/hunter2?x=hunter2", http.NoBody))
-		spans := memory.GetSpans()
-		if ended != lasts || len(spans) != 1 || spans[0].Name != "GET /things/{thing}" || w.Header().Get(server.TraceHeader) != spans[0].SpanContext.TraceID().String() {
-			t.Errorf("lasts %t: ended when the answer began: %t, %+v", lasts, ended, spans)
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -87,10 +88,11 @@ func (c *socket) subscribe(m message) {
 // the audit log.
 func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 	c := o.socket
-	connection := requestFrom(ctx)
+	connection := trace.From(ctx)
 	// It has a trace of its own: that of the WebSocket ended when it was open.
 	ctx, span := tracing.Root(ctx, unknownOperationSpan, tracing.Server)
-	req := c.journal.request(cmp.Or(span.TraceID(), c.newTraceID()), connection.from)
+	ctx = trace.With(ctx, trace.Request{ID: cmp.Or(span.TraceID(), c.newTraceID()), From: connection.From})
+	req := c.journal.request()
 	req.span = span
 	ctx, record := audit.With(graphql.StartOperationTrace(withRequest(ctx, req)))
 	req.setUser(requestFrom(c.ctx).userName(), c.credentials, record) //nolint:contextcheck // That of the connection.
@@ -123,7 +125,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)
 		return
 	}
-	req.noteVia(viaWebSocket, connection.traceID)
+	req.noteVia(viaWebSocket, connection.ID)
 	if opCtx.Operation.Operation != ast.Subscription {
 		o.single(ctx, entered, opCtx)
 		return

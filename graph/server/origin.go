@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/cors"
 
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -45,7 +46,7 @@ func newOrigins(allowed []string) *origins {
 				"Apollo-Require-Preflight", "X-Apollo-Operation-Name", "Apollographql-Client-Name", "Apollographql-Client-Version",
 				"Kairship-Consistency-Token", PlanHeader,
 			},
-			ExposedHeaders: []string{TraceHeader, "Retry-After", "WWW-Authenticate"},
+			ExposedHeaders: []string{trace.Header, "Retry-After", "WWW-Authenticate"},
 			MaxAge:         int(corsMaxAge.Seconds()),
 			// Tokens travel in a header: no cookie and no certificate of another page counts.
 			AllowCredentials: false,

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -67,7 +68,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if e.Cost != nil {
 		out.Extensions["cost"] = e.Cost
 	}
-	if id := TraceIDFrom(ctx); id != "" {
+	if id := trace.From(ctx).ID; id != "" {
 		out.Extensions["traceId"] = id
 	}
 	p.log(ctx, e, out.Path)

@@ -19,10 +19,6 @@ import (
 // request is what the server remembers of one request for its log line.
 // Resolvers run at once and report their errors here, so it has a lock.
 type request struct {
-	traceID string
-	// from is the address of the peer: that of the client, or of the proxy that is last
-	// before Kairship. No header says it, because any client can send one.
-	from string
 	// credentials are those that the user was found by; streams check them again.
 	credentials authz.Credentials
 	// journal is where its lines go.
@@ -67,10 +63,8 @@ type journal struct {
 }
 
 // request begins a request.
-func (j *journal) request(traceID, from string) *request {
-	r := newRequest(traceID, from)
-	r.journal, r.started = j, j.now()
-	return r
+func (j *journal) request() *request {
+	return &request{journal: j, started: j.now(), codes: map[apierror.Code]int{}, logged: map[failure]bool{}}
 }
 
 // failure tells apart what is worth a log line of its own: fifty fields that
@@ -90,10 +84,6 @@ func withRequest(ctx context.Context, req *request) context.Context {
 func requestFrom(ctx context.Context) *request {
 	req, _ := ctx.Value(requestKey{}).(*request)
 	return req
-}
-
-func newRequest(traceID, from string) *request {
-	return &request{traceID: traceID, from: from, codes: map[apierror.Code]int{}, logged: map[failure]bool{}}
 }
 
 // failed reports whether the response has an error by now.

@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/warning"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
@@ -51,7 +52,7 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	logger := slog.New(LogHandler(cfg.Logger.Handler()))
+	logger := slog.New(trace.LogHandler(cfg.Logger.Handler()))
 
 	h := &Handler{mux: http.NewServeMux(), streams: newStreams(cfg)}
 	api := newEndpoint(cfg, h.streams, logger)

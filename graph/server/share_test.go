@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
@@ -155,7 +156,7 @@ func TestSharedAnswersAreAccounted(t *testing.T) {
 	var got []string
 	for range 2 {
 		r := s.do(t, call{token: "alice", body: `{"query":"query Mine{scope hello}"}`})
-		got = append(got, r.header.Get(server.TraceHeader), r.header.Get("Cache-Control"), r.body)
+		got = append(got, r.header.Get(trace.Header), r.header.Get("Cache-Control"), r.body)
 	}
 	body := `{"data":{"scope":"alpha","hello":"hello 1"}}`
 	if d := cmp.Diff([]string{traces[0], "no-store", body, traces[1], "no-store", body}, got); d != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -77,7 +78,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		s.over(outcome{endError: end})
 		return
 	}
-	endHTTP(s.request.http, http.StatusOK)
+	trace.End(s.request.http, http.StatusOK)
 	sub := subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, take: t.beginStream, out: s.out}
 	if !s.out.detach(r) {
 		s.over(t.streams.run(ctx, sub))

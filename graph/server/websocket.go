@@ -16,6 +16,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"golang.org/x/time/rate"
 
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -136,7 +137,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 			fail(status, apierror.Invalid("", "%s", err))
 		},
 	}
-	conn, err := upgrader.Upgrade(w, r, http.Header{TraceHeader: w.Header()[TraceHeader]})
+	conn, err := upgrader.Upgrade(w, r, http.Header{trace.Header: w.Header()[trace.Header]})
 	if err != nil {
 		leave()
 		c.giveUp()
