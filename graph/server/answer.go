@@ -11,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -77,7 +78,7 @@ const (
 func (a *answer) encode(record *audit.Record) {
 	var b bytes.Buffer
 	b.Grow(len(a.resp.Data) + 64)
-	appendResult(&b, a.resp)
+	response.AppendResult(&b, a.resp)
 	a.body, a.record = b.Bytes(), record
 	if n := len(a.resp.Data); n > 0 {
 		// The data is in the body: there is no need to keep it twice.
@@ -95,7 +96,7 @@ func (a *answer) size() int64 {
 // write answers a request with it.
 func (a *answer) write(w http.ResponseWriter, r *http.Request, mediaType string) {
 	if a.body == nil {
-		writeResult(w, r, mediaType, a.resp)
+		response.WriteResult(w, r, mediaType, a.resp)
 		return
 	}
 	encoded := a.encoded(r)
@@ -104,7 +105,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request, mediaType string)
 			w.Header().Add(name, value)
 		}
 	}
-	writeBody(w, mediaType, http.StatusOK, encoded.body)
+	response.WriteBody(w, mediaType, http.StatusOK, encoded.body)
 }
 
 // encoded compresses the body once for all clients that accept the same.
@@ -116,7 +117,7 @@ func (a *answer) encoded(r *http.Request) encoding {
 		return e
 	}
 	out := headerOnly{header: http.Header{}}
-	e := encoding{header: out.header, body: compress(out, r, a.body)}
+	e := encoding{header: out.header, body: response.Compress(out, r, a.body)}
 	if out.header.Get("Content-Encoding") == "" {
 		e.body = a.body
 	}

@@ -1,11 +1,12 @@
 package server
 
 import (
-	"bytes"
 	"net"
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/kairship-io/kairship/graph/server/response"
 )
 
 // What http.Server keeps for a request, two buffers of 4 KiB and two goroutines with
@@ -51,8 +52,8 @@ func (e *eventWriter) attend(conn net.Conn) {
 
 // sendChunk sends a chunk of the response; an empty one is the last.
 func (e *eventWriter) sendChunk(p []byte) error {
-	b := buffers.Get().(*bytes.Buffer)
-	defer giveBack(b)
+	b := response.Buffer()
+	defer response.Release(b)
 	b.Write(strconv.AppendInt(b.AvailableBuffer(), int64(len(p)), 16))
 	b.WriteString("\r\n")
 	b.Write(p)

@@ -9,6 +9,8 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
@@ -136,8 +138,8 @@ func (i who) identify(ctx context.Context, credentials authz.Credentials) (conte
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
-	mediaType, _ := negotiate(r)
-	writeErrors(w, mediaType, status, gqlerror.List{e.presenter.present(r.Context(), err)})
+	mediaType, _ := mediatype.Negotiate(r)
+	response.WriteErrors(w, mediaType, status, gqlerror.List{e.presenter.present(r.Context(), err)})
 }
 
 // challenge is the WWW-Authenticate header of RFC 6750: it names an error only

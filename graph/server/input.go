@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -104,8 +105,8 @@ func contentRefusal(r *http.Request) *refusal {
 	switch {
 	case r.Method != http.MethodPost:
 		return nil
-	case !isJSON(r.Header):
-		return refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a POST must be %s in UTF-8", mediaJSON)
+	case !mediatype.IsJSON(r.Header):
+		return refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a POST must be %s in UTF-8", mediatype.JSON)
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		// A few bytes of one may be gigabytes of text.
 		return refuse(http.StatusUnsupportedMediaType, "", "compressed bodies are not taken")

@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
@@ -196,8 +197,8 @@ func (o *operation) next(resp *graphql.Response, _ string) *endError {
 		return errClientDone
 	}
 	b := o.begin("next")
-	defer giveBack(b)
-	appendResult(b, resp)
+	defer response.Release(b)
+	response.AppendResult(b, resp)
 	b.WriteByte('}')
 	return o.socket.write(b.Bytes())
 }
@@ -209,8 +210,8 @@ func (o *operation) fail(errs gqlerror.List) {
 		return
 	}
 	b := o.begin("error")
-	defer giveBack(b)
-	writeValue(b, errs)
+	defer response.Release(b)
+	response.AppendValue(b, errs)
 	b.WriteByte('}')
 	o.over()
 	_ = o.socket.write(b.Bytes()) // Who can't be written to is let go by write.
@@ -228,7 +229,7 @@ func (o *operation) complete() {
 func (o *operation) over() { o.socket.forget(o) }
 
 func (o *operation) begin(kind string) *bytes.Buffer {
-	b := buffers.Get().(*bytes.Buffer)
+	b := response.Buffer()
 	b.WriteString(`{"type":"` + kind + `","id":`)
 	b.WriteString(o.id)
 	b.WriteString(`,"payload":`)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rs/cors"
 
+	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
@@ -85,7 +86,7 @@ func simple(r *http.Request) bool {
 		return false
 	}
 	if r.Method == http.MethodPost || r.Header.Get("Content-Type") != "" {
-		return !isJSON(r.Header)
+		return !mediatype.IsJSON(r.Header)
 	}
 	// A browser says so itself, and no page can change it.
 	return r.Header.Get("Sec-Fetch-Site") != "same-origin"

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 
@@ -23,16 +21,6 @@ type refusal struct {
 
 func refuse(status int, argument, format string, args ...any) *refusal {
 	return &refusal{status: status, err: apierror.Invalid(argument, format, args...)}
-}
-
-// isJSON reports whether the body declares itself JSON in UTF-8, the only encoding that JSON has.
-func isJSON(header http.Header) bool {
-	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
-	if err != nil || mediaType != mediaJSON {
-		return false
-	}
-	charset, ok := params["charset"]
-	return !ok || strings.EqualFold(charset, "utf-8")
 }
 
 // postParams reads the parameters of a POST. What it refuses is described

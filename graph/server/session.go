@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
@@ -122,7 +123,7 @@ func (s *session) open(ctx context.Context, text string) (string, error) {
 // credentials are those of the cookie of a request; empty where it has none that
 // may be taken.
 func (s *session) credentials(r *http.Request) authz.Credentials {
-	if s.keys == nil || r.Method != http.MethodGet || !ownPage(r) || !negotiateEvents(r).accepted {
+	if s.keys == nil || r.Method != http.MethodGet || !ownPage(r) || !mediatype.NegotiateEvents(r).Accepted {
 		return authz.Credentials{}
 	}
 	cookie, err := r.Cookie(emptyCookie(r).Name)

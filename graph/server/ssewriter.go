@@ -12,20 +12,10 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+
+	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/response"
 )
-
-// buffers are for messages on their way: a stream that is silent has none.
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// maxPooledBuffer is the size of the largest buffer that is used again.
-const maxPooledBuffer = 64 << 10
-
-func giveBack(b *bytes.Buffer) {
-	if b.Cap() <= maxPooledBuffer {
-		b.Reset()
-		buffers.Put(b)
-	}
-}
 
 // eventWriter writes server-sent events, and a comment now and then when there
 // are none. A timer does that and no goroutine, because most streams are silent
@@ -58,7 +48,7 @@ func newEventWriter(w http.ResponseWriter, limits *StreamLimits, cancel context.
 // long to wait before it connects again.
 func (e *eventWriter) begin(r *http.Request) *endError {
 	h := e.w.Header()
-	h.Set("Content-Type", mediaEvents+"; charset=utf-8")
+	h.Set("Content-Type", mediatype.Events+"; charset=utf-8")
 	// A cache or a proxy that collects or compresses a response would hold events back.
 	h.Set("Cache-Control", "no-store, no-transform")
 	h.Set("X-Accel-Buffering", "no")
@@ -80,8 +70,8 @@ func (e *eventWriter) retry() string {
 
 // next implements sink.
 func (e *eventWriter) next(resp *graphql.Response, id string) *endError {
-	b := buffers.Get().(*bytes.Buffer)
-	defer giveBack(b)
+	b := response.Buffer()
+	defer response.Release(b)
 	if id != "" {
 		b.WriteString("id: ")
 		b.WriteString(id)
@@ -89,7 +79,7 @@ func (e *eventWriter) next(resp *graphql.Response, id string) *endError {
 	}
 	b.WriteString("event: next\ndata: ")
 	from := b.Len()
-	appendResult(b, resp)
+	response.AppendResult(b, resp)
 	return e.finish(b, from)
 }
 
@@ -118,11 +108,11 @@ func (e *eventWriter) end(out outcome) {
 		return
 	}
 	if len(out.errors) > 0 {
-		b := buffers.Get().(*bytes.Buffer)
-		defer giveBack(b)
+		b := response.Buffer()
+		defer response.Release(b)
 		b.WriteString("event: next\ndata: ")
 		from := b.Len()
-		appendErrors(b, out.errors)
+		response.AppendErrors(b, out.errors)
 		if e.finish(b, from) != nil {
 			return
 		}

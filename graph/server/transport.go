@@ -11,6 +11,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/quota"
@@ -40,16 +42,16 @@ func (httpTransport) Supports(*http.Request) bool { return true }
 
 // Do implements graphql.Transport.
 func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
-	mediaType, acceptable := negotiate(r)
+	mediaType, acceptable := mediatype.Negotiate(r)
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
 	defer func() { //nolint:contextcheck // The request carries it.
 		if v := recover(); v != nil {
 			t.fail(r.Context(), w, mediaType, http.StatusInternalServerError, recoverPanic(r.Context(), v))
 		}
 	}()
-	events := negotiateEvents(r)
-	if !acceptable && !events.accepted {
-		t.refuse(w, r, mediaType, refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediaGraphQL, mediaJSON, mediaEvents))
+	events := mediatype.NegotiateEvents(r)
+	if !acceptable && !events.Accepted {
+		t.refuse(w, r, mediaType, refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediatype.GraphQL, mediatype.JSON, mediatype.Events))
 		return
 	}
 	if simple(r) && !requestFrom(r.Context()).credentials.Session() {
@@ -74,8 +76,8 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	params.Headers = r.Header
-	if events.accepted && !acceptable {
-		events.preferred = true
+	if events.Accepted && !acceptable {
+		events.Preferred = true
 	}
 	t.execute(w, r, exec, accepted{mediaType: mediaType, events: events, entered: entered}, params)
 }
@@ -83,7 +85,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 // accepted is what the client accepts.
 type accepted struct {
 	mediaType string
-	events    eventsWanted
+	events    mediatype.EventsWanted
 	// entered is the operation among those of its user.
 	entered *quota.Operation
 }
@@ -108,14 +110,14 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		return
 	}
 	switch kind := opCtx.Operation.Operation; {
-	case kind == ast.Subscription && as.events.accepted:
+	case kind == ast.Subscription && as.events.Accepted:
 		as.entered.Settle(billOf(opCtx).Cost)
 		as.entered.Leave() // It lasts, and is counted among the subscriptions.
 		t.serveEvents(w, r, exec, as.mediaType, opCtx)
 		return
 	case kind == ast.Subscription:
 		t.refuse(w, r, as.mediaType, refuse(http.StatusBadRequest, "",
-			"a subscription has many responses, and this request can have one: accept %s, or use a WebSocket", mediaEvents))
+			"a subscription has many responses, and this request can have one: accept %s, or use a WebSocket", mediatype.Events))
 		return
 	case kind != ast.Query && r.Method == http.MethodGet:
 		w.Header().Set("Allow", http.MethodPost)
@@ -132,7 +134,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		t.limited(w, r, as.mediaType, limited)
 	case err != nil:
 		t.fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
-	case as.events.preferred:
+	case as.events.Preferred:
 		t.writeEvents(w, r, given.resp)
 	default:
 		given.write(w, r, as.mediaType)
@@ -146,13 +148,13 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, opCtx *graphql.OperationContext, errs gqlerror.List) {
 	resp := t.refused(r.Context(), exec, opCtx, errs)
 	switch {
-	case as.events.preferred:
+	case as.events.Preferred:
 		t.writeEvents(w, r, resp)
-	case as.mediaType == mediaJSON:
-		writeErrors(w, as.mediaType, http.StatusOK, resp.Errors)
+	case as.mediaType == mediatype.JSON:
+		response.WriteErrors(w, as.mediaType, http.StatusOK, resp.Errors)
 	default:
 		code, _ := resp.Errors[0].Extensions["code"].(string)
-		writeErrors(w, as.mediaType, apierror.Code(code).HTTPStatus(), resp.Errors)
+		response.WriteErrors(w, as.mediaType, apierror.Code(code).HTTPStatus(), resp.Errors)
 	}
 }
 
@@ -180,7 +182,7 @@ func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType 
 }
 
 func (t httpTransport) fail(ctx context.Context, w http.ResponseWriter, mediaType string, status int, err error) {
-	writeErrors(w, mediaType, status, gqlerror.List{t.present(ctx, err)})
+	response.WriteErrors(w, mediaType, status, gqlerror.List{t.present(ctx, err)})
 }
 
 // limited tells a user who asks for too much when to try again.

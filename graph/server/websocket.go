@@ -16,6 +16,8 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"golang.org/x/time/rate"
 
+	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -99,7 +101,7 @@ func (*socketTransport) Supports(r *http.Request) bool { return isUpgrade(r) }
 func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	fail := func(status int, err error) { //nolint:contextcheck // The request carries it.
 		w.Header().Set("Sec-WebSocket-Version", "13")
-		writeErrors(w, mediaJSON, status, gqlerror.List{t.present(r.Context(), err)})
+		response.WriteErrors(w, mediatype.JSON, status, gqlerror.List{t.present(r.Context(), err)})
 	}
 	if !t.origins.permits(r) {
 		t.metrics.refuse("origin")

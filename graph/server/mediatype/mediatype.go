@@ -1,4 +1,5 @@
-package server
+// Package mediatype chooses the media type of a response.
+package mediatype
 
 import (
 	"mime"
@@ -9,9 +10,9 @@ import (
 
 // The media types of a response.
 const (
-	mediaJSON    = "application/json"
-	mediaGraphQL = "application/graphql-response+json"
-	mediaEvents  = "text/event-stream"
+	JSON    = "application/json"
+	GraphQL = "application/graphql-response+json"
+	Events  = "text/event-stream"
 )
 
 // How exactly a range of the Accept header names a media type.
@@ -32,10 +33,10 @@ type preference struct { //nolint:recvcheck // It is compared as a value and fil
 // negotiate chooses the media type of the response; false when the client
 // accepts none that there is. A client that does not care gets application/json,
 // which every client of the time before graphql-response+json understands.
-func negotiate(r *http.Request) (string, bool) {
+func Negotiate(r *http.Request) (string, bool) {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if strings.TrimSpace(accept) == "" {
-		return mediaJSON, true
+		return JSON, true
 	}
 	var plain, graphQL preference
 	for i, part := range strings.Split(accept, ",") {
@@ -56,32 +57,32 @@ func negotiate(r *http.Request) (string, bool) {
 		case "application/*":
 			plain.offer(matchApplication, quality, i)
 			graphQL.offer(matchApplication, quality, i)
-		case mediaJSON:
+		case JSON:
 			plain.offer(matchExact, quality, i)
-		case mediaGraphQL:
+		case GraphQL:
 			graphQL.offer(matchExact, quality, i)
 		}
 	}
 	switch {
 	case graphQL.betterThan(plain):
-		return mediaGraphQL, true
+		return GraphQL, true
 	case plain.quality > 0:
-		return mediaJSON, true
+		return JSON, true
 	default:
-		return mediaJSON, false
+		return JSON, false
 	}
 }
 
-// eventsWanted reports whether a client takes server-sent events.
-type eventsWanted struct {
-	// accepted: it names them. preferred: it would rather have them than JSON, also
+// EventsWanted reports whether a client takes server-sent events.
+type EventsWanted struct {
+	// Accepted: it names them. Preferred: it would rather have them than JSON, also
 	// for an operation with one response.
-	accepted, preferred bool
+	Accepted, Preferred bool
 }
 
-// negotiateEvents reports whether the response may be a stream of server-sent events.
+// NegotiateEvents reports whether the response may be a stream of server-sent events.
 // A client has to name them: one that accepts anything expects a response that ends.
-func negotiateEvents(r *http.Request) eventsWanted {
+func NegotiateEvents(r *http.Request) EventsWanted {
 	var events, other preference
 	for i, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
 		mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
@@ -95,16 +96,16 @@ func negotiateEvents(r *http.Request) eventsWanted {
 			}
 		}
 		switch mediaType {
-		case mediaEvents:
+		case Events:
 			events.offer(matchExact, quality, i)
-		case mediaJSON, mediaGraphQL:
+		case JSON, GraphQL:
 			if !other.betterThan(preference{match: matchExact, quality: quality, order: i}) {
 				other = preference{match: matchExact, quality: quality, order: i}
 			}
 		}
 	}
 	accepted := events.quality > 0
-	return eventsWanted{accepted: accepted, preferred: accepted && events.betterThan(other)}
+	return EventsWanted{Accepted: accepted, Preferred: accepted && events.betterThan(other)}
 }
 
 // offer keeps the most exact range that names the media type, as RFC 9110 section 12.5.1 asks.
@@ -123,4 +124,14 @@ func (p preference) betterThan(other preference) bool {
 	default:
 		return p.order < other.order
 	}
+}
+
+// IsJSON reports whether the body declares itself JSON in UTF-8, the only encoding that JSON has.
+func IsJSON(header http.Header) bool {
+	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	if err != nil || mediaType != JSON {
+		return false
+	}
+	charset, ok := params["charset"]
+	return !ok || strings.EqualFold(charset, "utf-8")
 }

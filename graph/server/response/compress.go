@@ -1,4 +1,4 @@
-package server
+package response
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func newCompressed() func(http.Handler) http.HandlerFunc {
 //
 // Only results come here, which are complete before the first byte is sent. So a stream is
 // never compressed, and no compressor with its megabyte of memory waits for a slow client.
-func compress(w http.ResponseWriter, r *http.Request, body []byte) []byte {
+func Compress(w http.ResponseWriter, r *http.Request, body []byte) []byte {
 	out := &encoded{ResponseWriter: w}
 	compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Write(body) //nolint:errcheck,gosec // It goes to memory.

@@ -1,4 +1,5 @@
-package server
+// Package response writes GraphQL responses.
+package response
 
 import (
 	"bytes"
@@ -14,31 +15,31 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 )
 
-// writeErrors answers a request that was refused before execution: such a
+// WriteErrors answers a request that was refused before execution: such a
 // response has no data entry at all.
-func writeErrors(w http.ResponseWriter, mediaType string, status int, errs gqlerror.List) {
+func WriteErrors(w http.ResponseWriter, mediaType string, status int, errs gqlerror.List) {
 	var b bytes.Buffer
-	appendErrors(&b, errs)
-	writeBody(w, mediaType, status, b.Bytes())
+	AppendErrors(&b, errs)
+	WriteBody(w, mediaType, status, b.Bytes())
 }
 
-// writeResult answers a request that was executed.
-func writeResult(w http.ResponseWriter, r *http.Request, mediaType string, resp *graphql.Response) {
+// WriteResult answers a request that was executed.
+func WriteResult(w http.ResponseWriter, r *http.Request, mediaType string, resp *graphql.Response) {
 	var b bytes.Buffer
 	b.Grow(len(resp.Data) + 64)
-	appendResult(&b, resp)
-	writeBody(w, mediaType, http.StatusOK, compress(w, r, b.Bytes()))
+	AppendResult(&b, resp)
+	WriteBody(w, mediaType, http.StatusOK, Compress(w, r, b.Bytes()))
 }
 
-// appendResult writes a result as JSON. The data is written as gqlgen made it:
+// AppendResult writes a result as JSON. The data is written as gqlgen made it:
 // passing it through json.Marshal again would check and copy every byte once more.
-func appendResult(b *bytes.Buffer, resp *graphql.Response) {
+func AppendResult(b *bytes.Buffer, resp *graphql.Response) {
 	b.WriteByte('{')
 	// Errors come first, so that a person who reads a long response sees them.
 	if len(resp.Errors) > 0 {
 		// Resolvers fail in any order; the same failures read the same each time.
 		slices.SortStableFunc(resp.Errors, func(a, b *gqlerror.Error) int { return comparePaths(a.Path, b.Path) })
-		writeEntry(b, "errors", resp.Errors)
+		appendEntry(b, "errors", resp.Errors)
 		b.WriteByte(',')
 	}
 	b.WriteString(`"data":`)
@@ -49,15 +50,15 @@ func appendResult(b *bytes.Buffer, resp *graphql.Response) {
 	}
 	if len(resp.Extensions) > 0 {
 		b.WriteByte(',')
-		writeEntry(b, "extensions", resp.Extensions)
+		appendEntry(b, "extensions", resp.Extensions)
 	}
 	b.WriteByte('}')
 }
 
-// appendErrors writes the result of what was not executed, which has no data entry.
-func appendErrors(b *bytes.Buffer, errs gqlerror.List) {
+// AppendErrors writes the result of what was not executed, which has no data entry.
+func AppendErrors(b *bytes.Buffer, errs gqlerror.List) {
 	b.WriteByte('{')
-	writeEntry(b, "errors", errs)
+	appendEntry(b, "errors", errs)
 	b.WriteByte('}')
 }
 
@@ -73,13 +74,14 @@ func comparePaths(a, b ast.Path) int {
 	})
 }
 
-func writeEntry(b *bytes.Buffer, name string, value any) {
+func appendEntry(b *bytes.Buffer, name string, value any) {
 	b.WriteString(strconv.Quote(name))
 	b.WriteByte(':')
-	writeValue(b, value)
+	AppendValue(b, value)
 }
 
-func writeValue(b *bytes.Buffer, value any) {
+// AppendValue writes a value as JSON.
+func AppendValue(b *bytes.Buffer, value any) {
 	// A body that no browser takes for HTML needs no \u003c for <.
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
@@ -90,7 +92,8 @@ func writeValue(b *bytes.Buffer, value any) {
 	b.Truncate(b.Len() - 1) // The newline that Encode ends with.
 }
 
-func writeBody(w http.ResponseWriter, mediaType string, status int, body []byte) {
+// WriteBody answers a request with a body that is encoded already.
+func WriteBody(w http.ResponseWriter, mediaType string, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType+"; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))
