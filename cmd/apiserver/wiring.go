@@ -23,6 +23,7 @@ import (
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/guard"
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/sharing"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -137,7 +138,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		RequestScope:       scope,
 		Begin:              withTokens(tokens.Begin),
 		BeginStream:        withTokens(tokens.BeginStream),
-		ResponseExtensions: server.PlanOf,
+		ResponseExtensions: plan.Of,
 		Shared:             server.SharedAnswers{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
 		Streams:            o.streams.limits,

@@ -8,6 +8,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/parser"
+
+	"github.com/kairship-io/kairship/graph/server/redact"
 )
 
 // nameArguments sets the argument extension of errors of validation, where the
@@ -32,7 +34,7 @@ func nameArguments(opCtx *graphql.OperationContext, tokenLimit int, errs gqlerro
 			if err.Extensions == nil {
 				err.Extensions = map[string]any{}
 			}
-			err.Extensions[argumentKey] = withoutSecrets(name)
+			err.Extensions[argumentKey] = redact.Path(name)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/upstream"
@@ -35,7 +36,7 @@ type beginning func(ctx context.Context, headers http.Header, extensions map[str
 // single answers an operation that has one response, within the deadline and what was let
 // in of its user. Without a response, the error says why.
 func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext, headers http.Header) (*answer, error) {
-	if limited := entered.Reserve(billOf(opCtx).Cost); limited != nil {
+	if limited := entered.Reserve(plan.BillOf(opCtx).Cost); limited != nil {
 		entered.Settle(0)
 		return nil, limited
 	}

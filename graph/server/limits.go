@@ -11,6 +11,8 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/plan"
+	"github.com/kairship-io/kairship/graph/server/redact"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -52,7 +54,7 @@ func (l limits) MutateOperationParameters(ctx context.Context, params *graphql.R
 	m := newMeasurer(doc)
 	if name := m.spreadsItself(); name != "" {
 		// Validation finds every circle there is, which may be many.
-		return gqlerror.Wrap(apierror.Invalid("", "the fragment %q spreads itself", name[:min(len(name), maxQuoted)]))
+		return gqlerror.Wrap(apierror.Invalid("", "the fragment %q spreads itself", name[:min(len(name), redact.MaxName)]))
 	}
 	pairs := 0
 	for _, set := range roots(doc) {
@@ -129,7 +131,7 @@ func (l limits) check(opCtx *graphql.OperationContext) *gqlerror.Error {
 			"introspection is switched off on this server; the schema is published with each release"))
 	}
 	billed := l.costs.Of(opCtx.Operation, opCtx.Variables)
-	setBill(opCtx, bill{billed, l.MaxCost})
+	plan.SetBill(opCtx, plan.Bill{Bill: billed, Limit: l.MaxCost})
 	if billed.Cost > l.MaxCost {
 		return l.tooDear(opCtx, billed)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -131,7 +132,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 		o.single(ctx, entered, opCtx)
 		return
 	}
-	entered.Settle(billOf(opCtx).Cost)
+	entered.Settle(plan.BillOf(opCtx).Cost)
 	entered.Leave() // It lasts, and is counted among the subscriptions.
 	o.settle()      // It can be resumed elsewhere, so no client waits for its end.
 	req.noteStream()

@@ -11,6 +11,7 @@ import (
 	"github.com/rs/cors"
 
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
@@ -45,7 +46,7 @@ func newOrigins(allowed []string) *origins {
 			AllowedHeaders: []string{
 				"Authorization", "Content-Type", "Accept", "Last-Event-ID", "traceparent", "tracestate",
 				"Apollo-Require-Preflight", "X-Apollo-Operation-Name", "Apollographql-Client-Name", "Apollographql-Client-Version",
-				"Kairship-Consistency-Token", PlanHeader,
+				"Kairship-Consistency-Token", plan.Header,
 			},
 			ExposedHeaders: []string{trace.Header, "Retry-After", "WWW-Authenticate"},
 			MaxAge:         int(corsMaxAge.Seconds()),
@@ -77,7 +78,7 @@ func (o *origins) mayStream(r *http.Request) bool {
 
 // preflightHeaders are headers that a page can't send to another origin before the
 // browser has asked whether it may, and that clients send for this reason.
-var preflightHeaders = []string{"Authorization", "Apollo-Require-Preflight", "X-Apollo-Operation-Name", "GraphQL-Require-Preflight", "Kairship-Consistency-Token", PlanHeader}
+var preflightHeaders = []string{"Authorization", "Apollo-Require-Preflight", "X-Apollo-Operation-Name", "GraphQL-Require-Preflight", "Kairship-Consistency-Token", plan.Header}
 
 // simple reports whether a page of any origin may have sent the request without being
 // asked: a link, a form or an image.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -13,6 +14,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/redact"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
@@ -102,13 +104,13 @@ func classify(ctx context.Context, err error) *apierror.Error {
 		if strings.HasPrefix(g.Message, "exceeded ") {
 			return apierror.New(apierror.CodeQueryTooComplex, "the document %s", g.Message)
 		}
-		return apierror.Invalid(argument, "%s", withoutValues(g.Message))
+		return apierror.Invalid(argument, "%s", redact.Message(g.Message))
 	}
 	if _, ok := errors.AsType[*panicError](err); ok {
 		return internal(cause)
 	}
 	if argument := argumentOf(ctx, g.Path); argument != "" {
-		return apierror.Invalid(withoutSecrets(argument), "%s", withoutValues(g.Message))
+		return apierror.Invalid(redact.Path(argument), "%s", redact.Message(g.Message))
 	}
 	return internal(cause)
 }
@@ -195,4 +197,24 @@ func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {
 		attrs = append(attrs, slog.String("stack", panicked.stack))
 	}
 	p.logger.LogAttrs(ctx, level, "part of a request failed", attrs...)
+}
+
+// placeOf is a path of the response as the log has it: with the names that the schema
+// gives to fields, because an alias may be anything.
+func placeOf(ctx context.Context, path ast.Path) string {
+	fc := graphql.GetFieldContext(ctx)
+	if fc == nil {
+		return path.String()
+	}
+	var place ast.Path
+	for ; fc != nil; fc = fc.Parent {
+		switch {
+		case fc.Index != nil:
+			place = append(place, ast.PathIndex(*fc.Index))
+		case fc.Field.Field != nil:
+			place = append(place, ast.PathName(fc.Field.Name))
+		}
+	}
+	slices.Reverse(place)
+	return place.String()
 }

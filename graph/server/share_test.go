@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -64,7 +65,7 @@ func TestSharedAnswers(t *testing.T) {
 		{"the other operation of two", named("A"), named("B"), 0, 2},
 		{"a document by its hash", persisted("{hello}"), persisted("{hello}"), 0, 1},
 		{"a document by its hash, and written out", persisted("{hello}"), hello("alice"), 0, 1},
-		{"a plan is about the request", hello("alice"), header(hello("alice"), server.PlanHeader, "1"), 0, 2},
+		{"a plan is about the request", hello("alice"), header(hello("alice"), plan.Header, "1"), 0, 2},
 		{"a plan, by an extension", hello("alice"), with(hello("alice"), "extensions", map[string]any{"queryPlan": true}), 0, 2},
 		{"a consistency token", hello("alice"), header(hello("alice"), "Kairship-Consistency-Token", "x"), 0, 2},
 		{"a consistency token, by an extension", hello("alice"), with(hello("alice"), "extensions", map[string]any{"consistencyToken": "x"}), 0, 2},

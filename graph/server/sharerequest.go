@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 )
@@ -24,7 +25,7 @@ const clientExtension = "clientLibrary"
 // bringsMore reports whether a request brings something beside its operation that may
 // change the answer.
 func bringsMore(op *graphql.OperationContext, headers http.Header) bool {
-	if headers.Get(PlanHeader) != "" || len(headers.Values(consistency.Header)) > 0 {
+	if headers.Get(plan.Header) != "" || len(headers.Values(consistency.Header)) > 0 {
 		return true
 	}
 	for name := range op.Extensions {

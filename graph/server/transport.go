@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -111,7 +112,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	}
 	switch kind := opCtx.Operation.Operation; {
 	case kind == ast.Subscription && as.events.Accepted:
-		as.entered.Settle(billOf(opCtx).Cost)
+		as.entered.Settle(plan.BillOf(opCtx).Cost)
 		as.entered.Leave() // It lasts, and is counted among the subscriptions.
 		t.serveEvents(w, r, exec, as.mediaType, opCtx)
 		return

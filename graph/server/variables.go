@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 
 	"github.com/kairship-io/kairship/graph/scalar"
+	"github.com/kairship-io/kairship/graph/server/redact"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -61,7 +62,7 @@ func (v variables) MutateOperationParameters(ctx context.Context, params *graphq
 		return nil // A document that is not valid is refused first, by gqlgen.
 	}
 	opCtx.RawQuery, opCtx.Doc, opCtx.Operation = params.Query, doc, op // For the log.
-	return gqlerror.Wrap(apierror.Invalid(withoutSecrets(inputsOf(doc).argumentOf(wrong)), "the variable %s %s", withoutSecrets("$"+wrong.variable+wrong.path), wrong.message))
+	return gqlerror.Wrap(apierror.Invalid(redact.Path(inputsOf(doc).argumentOf(wrong)), "the variable %s %s", redact.Path("$"+wrong.variable+wrong.path), wrong.message))
 }
 
 // MutateOperationContext implements graphql.OperationContextMutator. A variable that may
@@ -73,7 +74,7 @@ func (variables) MutateOperationContext(_ context.Context, opCtx *graphql.Operat
 			continue
 		}
 		if argument, required := inputsOf(opCtx.Doc).required[def.Variable]; required {
-			return gqlerror.Wrap(apierror.Invalid(withoutSecrets(argument), "the variable %s is null, which is not allowed here: leave it out for the default", withoutSecrets("$"+def.Variable)))
+			return gqlerror.Wrap(apierror.Invalid(redact.Path(argument), "the variable %s is null, which is not allowed here: leave it out for the default", redact.Path("$"+def.Variable)))
 		}
 	}
 	return nil

@@ -1,20 +1,16 @@
-package server
+// Package redact removes what the author of a request wrote from messages about it.
+//
+// gqlgen and gqlparser quote the request: "String cannot represent a non string value:
+// hunter2". Users sometimes paste a secret into the wrong place, and errors are kept in
+// logs and shown in pages; so values are removed from messages, and the place is in
+// locations and argument. Names stay, because a message about a field that does not exist
+// is of no use without it.
+package redact
 
 import (
-	"context"
 	"regexp"
-	"slices"
 	"strings"
-
-	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 )
-
-// What gqlgen and gqlparser say about a request quotes it: "String cannot represent
-// a non string value: hunter2". What people paste into the wrong place is a secret
-// now and then, and errors are kept in logs and shown in pages; so values are taken
-// out of messages, and the place is in locations and argument. Names stay, because
-// a message about a field that does not exist is of no use without it.
 
 // valueTexts find where a message quotes a value, with what takes its place.
 var valueTexts = []struct {
@@ -35,60 +31,40 @@ var valueTexts = []struct {
 	{regexp.MustCompile(`(?s)^(parsing time) .*`), "is not a time"},
 }
 
-// maxQuoted is the length of the longest name that is shown.
-const maxQuoted = 64
+// MaxName is the length of the longest name that is shown.
+const MaxName = 64
 
 var quoted = regexp.MustCompile(`(?s)"((?:[^"\\]|\\.)*)"`)
 
 // plainName is what a name of GraphQL, a type or a field of one looks like.
 var plainName = regexp.MustCompile(`^[@$]?[\[\]!\w.]+$`)
 
-// withoutValues takes what the request's author wrote out of a message, names excepted.
-func withoutValues(message string) string {
+// Message removes what the request's author wrote from a message, except names.
+func Message(message string) string {
 	for _, v := range valueTexts {
 		message = v.find.ReplaceAllString(message, v.put)
 	}
 	return quoted.ReplaceAllStringFunc(message, func(text string) string {
 		name := text[1 : len(text)-1]
-		if len(name) > maxQuoted || !plainName.MatchString(name) && !punctuation(name) {
+		if len(name) > MaxName || !plainName.MatchString(name) && !punctuation(name) {
 			return `"…"`
 		}
 		return text
 	})
 }
 
-// punctuation tells the characters of the grammar, which the parser names.
+// punctuation reports whether a text is one of the grammar's, which the parser names.
 func punctuation(text string) bool {
 	return len(text) <= 3 && strings.Trim(text, "{}()[]:=!|&$@.,#;?^%*+/<>~`'-") == ""
 }
 
-// withoutSecrets takes the names of inputs out of a path that should not be given an
-// input: what is in their place may be anything.
-func withoutSecrets(path string) string {
-	if len(path) <= maxQuoted*4 && argumentPath.MatchString(path) {
+// Path returns the path of an input if it consists of names and positions, and "…" else:
+// a client may send anything in the place of a name.
+func Path(path string) string {
+	if len(path) <= MaxName*4 && argumentPath.MatchString(path) {
 		return path
 	}
 	return "…"
 }
 
 var argumentPath = regexp.MustCompile(`^\$?\w{1,64}(?:\.\w{1,64}|\[\d{1,6}\])*$`)
-
-// placeOf is a path of the response as the log has it: with the names that the schema
-// gives to fields, because an alias may be anything.
-func placeOf(ctx context.Context, path ast.Path) string {
-	fc := graphql.GetFieldContext(ctx)
-	if fc == nil {
-		return path.String()
-	}
-	var place ast.Path
-	for ; fc != nil; fc = fc.Parent {
-		switch {
-		case fc.Index != nil:
-			place = append(place, ast.PathIndex(*fc.Index))
-		case fc.Field.Field != nil:
-			place = append(place, ast.PathName(fc.Field.Name))
-		}
-	}
-	slices.Reverse(place)
-	return place.String()
-}

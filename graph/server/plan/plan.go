@@ -1,4 +1,5 @@
-package server
+// Package plan reports what an operation cost, as extensions.plan.
+package plan
 
 import (
 	"context"
@@ -10,29 +11,29 @@ import (
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
-// PlanHeader asks for extensions.plan when it has any value.
-const PlanHeader = "Kairship-Query-Plan"
+// Header asks for extensions.plan when it has any value.
+const Header = "Kairship-Query-Plan"
 
-// planExtension asks for the same in the extensions of a request, when it is true:
+// extension asks for the same in the extensions of a request, when it is true:
 // over a WebSocket, each operation separately.
-const planExtension = "queryPlan"
+const extension = "queryPlan"
 
 // Plan is extensions.plan: what an operation cost.
 type Plan struct {
 	// Cost is what it might have cost, as limits count it.
-	Cost PlanCost `json:"cost"`
+	Cost Cost `json:"cost"`
 	// IndexRequests is the number of requests to the index.
 	IndexRequests int `json:"indexRequests"`
 	// DurationMillis is how long it took until the answer was there.
 	DurationMillis float64 `json:"durationMillis"`
 	// Upstreams are those that were asked, by kind and name.
-	Upstreams []PlanUpstream `json:"upstreams"`
+	Upstreams []Upstream `json:"upstreams"`
 	// Caches are those that were looked into.
-	Caches []PlanCache `json:"caches"`
+	Caches []Cache `json:"caches"`
 }
 
-// PlanCost is what was known before the operation began.
-type PlanCost struct {
+// Cost is what was known before the operation began.
+type Cost struct {
 	// Value and Limit are in values of the answer.
 	Value int `json:"value"`
 	Limit int `json:"limit"`
@@ -40,8 +41,8 @@ type PlanCost struct {
 	Requests int `json:"requests"`
 }
 
-// PlanUpstream is what was asked of the index, of one instance or of the global cluster.
-type PlanUpstream struct {
+// Upstream is what was asked of the index, of one instance or of the global cluster.
+type Upstream struct {
 	Kind     upstream.Kind `json:"kind"`
 	Instance string        `json:"instance,omitempty"`
 	Requests int           `json:"requests"`
@@ -51,58 +52,61 @@ type PlanUpstream struct {
 	LongestMillis float64 `json:"longestMillis"`
 }
 
-// PlanCache is how often a cache had what was looked for.
-type PlanCache struct {
+// Cache is how often a cache had what was looked for.
+type Cache struct {
 	Name   upstream.Cache `json:"cache"`
 	Hits   int            `json:"hits"`
 	Misses int            `json:"misses"`
 }
 
-// PlanOf returns the extension plan where the operation of the context asks for it;
+// Of returns the extension plan where the operation of the context asks for it;
 // nil elsewhere. Every user may: it shows nothing but their own operation.
-func PlanOf(ctx context.Context) map[string]any {
+func Of(ctx context.Context) map[string]any {
 	if !graphql.HasOperationContext(ctx) {
 		return nil
 	}
 	op := graphql.GetOperationContext(ctx)
-	if wanted, _ := op.Extensions[planExtension].(bool); !wanted && op.Headers.Get(PlanHeader) == "" {
+	if wanted, _ := op.Extensions[extension].(bool); !wanted && op.Headers.Get(Header) == "" {
 		return nil
 	}
 	used := upstream.From(ctx)
-	billed := billOf(op)
+	billed := BillOf(op)
 	plan := Plan{
-		Cost:           PlanCost{Value: billed.Cost, Limit: billed.limit, Requests: billed.Requests},
+		Cost:           Cost{Value: billed.Cost, Limit: billed.Limit, Requests: billed.Requests},
 		IndexRequests:  used.Requests(upstream.Index),
 		DurationMillis: millis(time.Since(op.Stats.OperationStart)),
-		Upstreams:      []PlanUpstream{},
-		Caches:         []PlanCache{},
+		Upstreams:      []Upstream{},
+		Caches:         []Cache{},
 	}
 	for _, use := range used.Uses() {
-		plan.Upstreams = append(plan.Upstreams, PlanUpstream{
+		plan.Upstreams = append(plan.Upstreams, Upstream{
 			Kind: use.Kind, Instance: use.Name, Requests: use.Requests, Failed: use.Failed,
 			TotalMillis: millis(use.Total), LongestMillis: millis(use.Longest),
 		})
 	}
 	for _, l := range used.Caches() {
-		plan.Caches = append(plan.Caches, PlanCache{Name: l.Cache, Hits: l.Hits, Misses: l.Misses})
+		plan.Caches = append(plan.Caches, Cache{Name: l.Cache, Hits: l.Hits, Misses: l.Misses})
 	}
 	return map[string]any{"plan": plan}
 }
 
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// bill is what an operation was found to cost, and what it may.
-type bill struct {
+// Bill is what an operation was found to cost, and what it may cost.
+type Bill struct {
 	cost.Bill
-	limit int
+
+	Limit int
 }
 
 // billKey is where the operation keeps its bill.
 const billKey = "cost"
 
-func setBill(op *graphql.OperationContext, b bill) { op.Stats.SetExtension(billKey, b) }
+// SetBill notes what an operation may cost.
+func SetBill(op *graphql.OperationContext, b Bill) { op.Stats.SetExtension(billKey, b) }
 
-func billOf(op *graphql.OperationContext) bill {
-	b, _ := op.Stats.GetExtension(billKey).(bill)
+// BillOf returns the bill of an operation; the zero value before it was measured.
+func BillOf(op *graphql.OperationContext) Bill {
+	b, _ := op.Stats.GetExtension(billKey).(Bill)
 	return b
 }
