@@ -8,6 +8,7 @@ import (
 
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -53,7 +54,7 @@ func (o *limitOptions) define(f *pflag.FlagSet) {
 	f.Int64Var(&o.quotas.Memory, "operations-memory-bytes", 0, "memory that all operations together may hold, of which one user holds half at most; 0 for a quarter of --memory-limit-bytes")
 	f.Int64Var(&o.quotas.OperationMemory, "max-operation-memory-bytes", 0, "memory that one operation may hold; 0 for a quarter of --operations-memory-bytes")
 	f.Int64Var(&o.sharedBytes, "shared-answers-bytes", server.DefaultSharedBytes, "memory for the answers of the last second, which equal queries of users with equal permissions share; 0 for executing each query")
-	f.IntVar(&o.persistedDocuments, "persisted-documents", server.DefaultPersistedDocuments, "documents to remember that clients name by their hash (automatic persisted queries); 0 for none")
+	f.IntVar(&o.persistedDocuments, "persisted-documents", document.DefaultPersisted, "documents to remember that clients name by their hash (automatic persisted queries); 0 for none")
 	f.StringVar(&o.trustedFile, "trusted-documents-file", "", "`file` with the only documents that are executed, by their hashes; read again when it changes; when empty, all are")
 	f.StringSliceVar(&o.allowedOrigins, "cors-allowed-origins", nil, "`origins` whose pages may call the API, such as https://console.example.com, separated by commas; only the server's own when empty")
 	f.DurationVar(&o.hsts, "hsts-max-age", server.DefaultHSTS, "how long browsers that came over TLS are told to come over TLS alone; 0 for not telling them")

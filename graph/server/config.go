@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -85,10 +86,10 @@ type Config struct {
 	Shared SharedAnswers
 
 	// PersistedDocuments is how many documents are remembered that clients name by
-	// their hash; zero for DefaultPersistedDocuments, less for none.
+	// their hash; zero for document.DefaultPersisted, less for none.
 	PersistedDocuments int
 	// TrustedDocuments are the only documents that are executed; nil where all are.
-	TrustedDocuments func() TrustedDocuments
+	TrustedDocuments func() document.Trusted
 	// AllowedOrigins are those whose pages may call the API beside the server's own, as
 	// ParseOrigin returns them.
 	AllowedOrigins []string
@@ -154,7 +155,7 @@ func (c Config) withDefaults() (Config, error) {
 	setDefault(&c.MaxRootFields, DefaultMaxRootFields)
 	setDefault(&c.MaxCost, DefaultMaxCost)
 	if c.PersistedDocuments == 0 {
-		c.PersistedDocuments = DefaultPersistedDocuments
+		c.PersistedDocuments = document.DefaultPersisted
 	}
 	if c.HSTS == 0 {
 		c.HSTS = DefaultHSTS

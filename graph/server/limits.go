@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/redact"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -22,7 +23,7 @@ type limits struct {
 	Config
 
 	costs   *cost.Table
-	cache   *documentCache
+	cache   *document.Cache
 	metrics *limitMetrics
 }
 
@@ -41,7 +42,7 @@ func (limits) Validate(graphql.ExecutableSchema) error { return nil }
 // MutateOperationParameters implements graphql.OperationParameterMutator. It refuses
 // what would cost validation too much; a document that is known was validated.
 func (l limits) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
-	if _, known := l.cache.peek(params.Query); known {
+	if _, known := l.cache.Peek(params.Query); known {
 		return nil
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, l.TokenLimit)
@@ -106,7 +107,7 @@ func (l limits) MutateOperationContext(_ context.Context, opCtx *graphql.Operati
 	refused := l.check(opCtx)
 	if refused != nil {
 		// gqlgen keeps what is valid, before it is known to be too large.
-		l.cache.drop(opCtx.RawQuery)
+		l.cache.Drop(opCtx.RawQuery)
 	}
 	return refused
 }

@@ -65,7 +65,6 @@ type operationMetrics struct {
 	duration   *prometheus.HistogramVec
 	errors     *prometheus.CounterVec
 	mutations  *prometheus.CounterVec
-	documents  *prometheus.CounterVec
 	slow       prometheus.Counter
 }
 
@@ -85,14 +84,13 @@ func newOperationMetrics(registerer prometheus.Registerer, names []string) *oper
 		}, []string{"type", "operation"}),
 		errors:    prometheus.NewCounterVec(opts("errors_total", "Errors in answers, by code."), []string{"code"}),
 		mutations: prometheus.NewCounterVec(opts("mutations_total", "Mutations that were executed, by name and outcome."), []string{"mutation", "outcome"}),
-		documents: prometheus.NewCounterVec(opts("documents_total", "Documents that were looked for among those parsed before, by whether they were there."), []string{"result"}),
 		slow:      prometheus.NewCounter(opts("slow_operations_total", "Operations that took longer than the threshold of the slow operation log.")),
 	}
 	for _, name := range names {
 		m.known[name] = true
 	}
 	if registerer != nil {
-		registerer.MustRegister(m.operations, m.duration, m.errors, m.mutations, m.documents, m.slow)
+		registerer.MustRegister(m.operations, m.duration, m.errors, m.mutations, m.slow)
 	}
 	for _, kind := range []ast.Operation{ast.Query, ast.Mutation} {
 		m.operations.WithLabelValues(string(kind), otherWord, outcomeOK, noCode)
@@ -100,17 +98,8 @@ func newOperationMetrics(registerer prometheus.Registerer, names []string) *oper
 	for _, code := range apierror.Codes() {
 		m.errors.WithLabelValues(string(code))
 	}
-	for _, result := range []string{hit, miss} {
-		m.documents.WithLabelValues(result)
-	}
 	return m
 }
-
-// The results of looking into a cache.
-const (
-	hit  = "hit"
-	miss = "miss"
-)
 
 // nameOf is the label of an operation's name.
 func (m *operationMetrics) nameOf(name string) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -101,9 +102,9 @@ func paramsOf(fields map[string]json.RawMessage) (*graphql.RawParams, *refusal) 
 		return nil, refuse(http.StatusBadRequest, "extensions", "must be a JSON object or null")
 	}
 	if documentID != "" {
-		nameDocument(&p, documentID)
+		document.NameByID(&p, documentID)
 	}
-	if p.Query == "" && p.Extensions[persistedExtension] == nil {
+	if p.Query == "" && p.Extensions[document.PersistedExtension] == nil {
 		return nil, refuse(http.StatusBadRequest, "query", "must be a string with a GraphQL document")
 	}
 	return &p, nil

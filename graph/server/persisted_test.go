@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/document"
 )
 
 func sha(document string) string {
@@ -112,15 +113,15 @@ func TestPersistedDocumentsSwitchedOff(t *testing.T) {
 
 func TestTrustedDocuments(t *testing.T) {
 	const first, second = `query First{hello}`, `query Second{hello(name:"again")}`
-	parse := func(text string) server.TrustedDocuments {
-		list, err := server.ParseTrusted([]byte(text))
+	parse := func(text string) document.Trusted {
+		list, err := document.ParseTrusted([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
 		return list
 	}
 	current := parse(`{"` + sha(first) + `":` + marshal(t, first) + `}`)
-	s := start(t, nil, func(c *server.Config) { c.TrustedDocuments = func() server.TrustedDocuments { return current } })
+	s := start(t, nil, func(c *server.Config) { c.TrustedDocuments = func() document.Trusted { return current } })
 	ask := func(body string) string {
 		r := s.do(t, call{body: body, accept: graphQLJSON})
 		if r.status == http.StatusOK {
@@ -153,26 +154,6 @@ func TestTrustedDocuments(t *testing.T) {
 	} {
 		if got := ask(body); got != want {
 			t.Errorf("with another list, %s: %s, want %s", body, got, want)
-		}
-	}
-}
-
-func TestTrustedDocumentsThatAreWrong(t *testing.T) {
-	const format = `"format":"apollo-persisted-query-manifest","version":1`
-	for _, tt := range []struct{ name, text, says string }{
-		{"nothing", ``, "no JSON object"},
-		{"no documents", `{}`, "has no documents"},
-		{"no operations", `{` + format + `,"operations":[]}`, "has no documents"},
-		{"another format", `{"format":"x","version":1,"operations":[]}`, "not of the format"},
-		{"another hash", `{"` + sha("{a}") + `":"{b}"}`, "has another hash: " + sha("{b}")},
-		{"no text", `{"a":""}`, "without a text"},
-		{"no string", `{"a":{}}`, "is not a string"},
-		{"no document", `{"a":"{hunter2"}`, `under "a" does not parse`},
-		{"an id twice", `{` + format + `,"operations":[{"id":"a","body":"{x}"},{"id":"a","body":"{y}"}]}`, `have the id "a"`},
-	} {
-		_, err := server.ParseTrusted([]byte(tt.text))
-		if err == nil || !strings.Contains(err.Error(), tt.says) || strings.Contains(err.Error(), "hunter2") {
-			t.Errorf("%s: %v, want %q and nothing of a document", tt.name, err, tt.says)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -109,18 +110,18 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(recoverPanic)
-	cache := newDocumentCache(e.journal.metrics.documents)
+	cache := document.NewCache(cfg.Registerer)
 	srv.SetQueryCache(cache)
 	srv.SetParserTokenLimit(cfg.TokenLimit)
 	srv.SetDisableSuggestion(!cfg.Introspection)
 	srv.SetValidationRulesFn(func() *rules.Rules { return validationRules(cfg.Introspection) })
 	// The order matters: a hash becomes a document, then documents are measured, their
 	// variables read, and those remembered that were found small enough.
-	named := newPersisted(cfg, e.limits)
-	srv.Use(named)
+	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.limits.refuse("trusted") }, cfg.Registerer)
+	srv.Use(persisted)
 	srv.Use(limits{Config: cfg, costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), cache: cache, metrics: e.limits})
 	srv.Use(variables{schema: cfg.Schema.Schema(), cache: cache, suggest: cfg.Introspection})
-	srv.Use(remember{named.remembered})
+	srv.Use(persisted.Remember())
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		if isSubscription(ctx) {
 			return next(ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -30,7 +31,7 @@ func bringsMore(op *graphql.OperationContext, headers http.Header) bool {
 	}
 	for name := range op.Extensions {
 		switch name {
-		case persistedExtension, noCacheExtension, clientExtension:
+		case document.PersistedExtension, noCacheExtension, clientExtension:
 		default:
 			return true
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator"
 
 	"github.com/kairship-io/kairship/graph/scalar"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/redact"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
@@ -22,7 +23,7 @@ import (
 // takes "2" for an Int, 5 for a String inside of inputs, and enum values in any case.
 type variables struct {
 	schema  *ast.Schema
-	cache   *documentCache
+	cache   *document.Cache
 	suggest bool
 }
 
@@ -42,7 +43,7 @@ func (variables) Validate(graphql.ExecutableSchema) error { return nil }
 // after limits, which parses documents that are not known.
 func (v variables) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
 	opCtx := graphql.GetOperationContext(ctx)
-	doc, known := v.cache.peek(params.Query)
+	doc, known := v.cache.Peek(params.Query)
 	if !known {
 		doc = opCtx.Doc
 	}

@@ -1,4 +1,4 @@
-package server
+package document
 
 import (
 	"encoding/json"
@@ -10,9 +10,9 @@ import (
 	"github.com/vektah/gqlparser/v2/parser"
 )
 
-// TrustedDocuments are documents under their hashes, and under their names in the
+// Trusted are documents under their hashes, and under their names in the
 // file that they came from.
-type TrustedDocuments map[string]string
+type Trusted map[string]string
 
 // manifest is the file in the format that Apollo's generate-persisted-query-manifest writes.
 type manifest struct {
@@ -31,12 +31,12 @@ const manifestFormat = "apollo-persisted-query-manifest"
 // Relay and GraphQL Code Generator write it. A name of 64 hexadecimal digits must be
 // the document's SHA-256. A file without documents, such as one that is being
 // written, is an error.
-func ParseTrusted(text []byte) (TrustedDocuments, error) {
+func ParseTrusted(text []byte) (Trusted, error) {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(text, &members) != nil {
 		return nil, errors.New("is no JSON object")
 	}
-	list := TrustedDocuments{}
+	list := Trusted{}
 	if _, apollo := members["operations"]; apollo {
 		var m manifest
 		if json.Unmarshal(text, &m) != nil || m.Format != manifestFormat || m.Version != 1 {
@@ -67,19 +67,19 @@ func ParseTrusted(text []byte) (TrustedDocuments, error) {
 // sha256Text is what a hash looks like.
 var sha256Text = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-func (l TrustedDocuments) add(id, body string) error {
-	hash := hashOf(body)
+func (l Trusted) add(id, body string) error {
+	sum := hash(body)
 	switch _, known := l[id]; {
 	case id == "" || body == "":
 		return errors.New("has a document without an id or without a text")
-	case sha256Text.MatchString(id) && id != hash:
-		return fmt.Errorf("the document under %s has another hash: %s", id, hash)
+	case sha256Text.MatchString(id) && id != sum:
+		return fmt.Errorf("the document under %s has another hash: %s", id, sum)
 	case known && l[id] != body:
 		return fmt.Errorf("two documents have the id %q", id)
 	}
 	if _, err := parser.ParseQuery(&ast.Source{Input: body}); err != nil {
 		return fmt.Errorf("the document under %q does not parse", id)
 	}
-	l[id], l[hash] = body, body
+	l[id], l[sum] = body, body
 	return nil
 }
