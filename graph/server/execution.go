@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/server/plan"
+	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/upstream"
@@ -98,6 +99,6 @@ func (e execution) refused(ctx context.Context, exec graphql.GraphExecutor, opCt
 	}
 	errs = distinct(errs)
 	errs = errs[:min(len(errs), maxRequestErrors)]
-	nameArguments(opCtx, e.tokenLimit, errs)
+	validation.NameArguments(opCtx, e.tokenLimit, errs)
 	return exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs)
 }

@@ -16,12 +16,10 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server/redact"
 	"github.com/kairship-io/kairship/graph/server/trace"
+	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
-
-// argumentKey is the extension that names the input at fault.
-const argumentKey = "argument"
 
 // panicError is a panic of a resolver on its way to the presenter.
 type panicError struct {
@@ -53,7 +51,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	out := &gqlerror.Error{Message: e.Message, Path: responsePath(ctx, err), Locations: locations(ctx, err)}
 	out.Extensions = map[string]any{"code": string(e.Code)}
 	if e.Argument != "" {
-		out.Extensions[argumentKey] = e.Argument
+		out.Extensions[validation.ArgumentKey] = e.Argument
 	}
 	if len(e.Fields) > 0 {
 		out.Extensions["fields"] = e.Fields
@@ -97,7 +95,7 @@ func classify(ctx context.Context, err error) *apierror.Error {
 	if g.Err != nil {
 		cause = g.Err
 	}
-	argument, _ := g.Extensions[argumentKey].(string)
+	argument, _ := g.Extensions[validation.ArgumentKey].(string)
 	switch g.Extensions["code"] {
 	case errcode.ParseFailed, errcode.ValidationFailed:
 		// gqlparser's limits have no code of their own: "exceeded token limit of 3000".

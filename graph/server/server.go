@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/trace"
+	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/graph/warning"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
@@ -114,13 +115,13 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	srv.SetQueryCache(cache)
 	srv.SetParserTokenLimit(cfg.TokenLimit)
 	srv.SetDisableSuggestion(!cfg.Introspection)
-	srv.SetValidationRulesFn(func() *rules.Rules { return validationRules(cfg.Introspection) })
+	srv.SetValidationRulesFn(func() *rules.Rules { return validation.Rules(cfg.Introspection) })
 	// The order matters: a hash becomes a document, then documents are measured, their
 	// variables read, and those remembered that were found small enough.
 	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.limits.refuse("trusted") }, cfg.Registerer)
 	srv.Use(persisted)
 	srv.Use(limits{Config: cfg, costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), cache: cache, metrics: e.limits})
-	srv.Use(variables{schema: cfg.Schema.Schema(), cache: cache, suggest: cfg.Introspection})
+	srv.Use(validation.Variables{Schema: cfg.Schema.Schema(), Cache: cache, Suggest: cfg.Introspection})
 	srv.Use(persisted.Remember())
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		if isSubscription(ctx) {

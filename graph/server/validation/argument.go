@@ -1,4 +1,4 @@
-package server
+package validation
 
 import (
 	"regexp"
@@ -12,10 +12,13 @@ import (
 	"github.com/kairship-io/kairship/graph/server/redact"
 )
 
-// nameArguments sets the argument extension of errors of validation, where the
+// ArgumentKey is the extension that names the input at fault.
+const ArgumentKey = "argument"
+
+// NameArguments sets the argument extension of errors of validation, where the
 // input at fault can be known: their place in the document is turned into the
 // name that resolvers use too, "filter.kinds[0]".
-func nameArguments(opCtx *graphql.OperationContext, tokenLimit int, errs gqlerror.List) {
+func NameArguments(opCtx *graphql.OperationContext, tokenLimit int, errs gqlerror.List) {
 	if opCtx == nil || opCtx.RawQuery == "" {
 		return
 	}
@@ -34,7 +37,7 @@ func nameArguments(opCtx *graphql.OperationContext, tokenLimit int, errs gqlerro
 			if err.Extensions == nil {
 				err.Extensions = map[string]any{}
 			}
-			err.Extensions[argumentKey] = redact.Path(name)
+			err.Extensions[ArgumentKey] = redact.Path(name)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package server
+package validation
 
 import (
 	"context"
@@ -18,32 +18,33 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// variables coerces the variables of operations by the rules of the GraphQL
+// Variables coerces the variables of operations by the rules of the GraphQL
 // specification, before anything is executed. gqlparser, which is given what comes out,
 // takes "2" for an Int, 5 for a String inside of inputs, and enum values in any case.
-type variables struct {
-	schema  *ast.Schema
-	cache   *document.Cache
-	suggest bool
+type Variables struct {
+	Schema *ast.Schema
+	Cache  *document.Cache
+	// Suggest lets errors suggest names of the schema.
+	Suggest bool
 }
 
 var _ interface {
 	graphql.HandlerExtension
 	graphql.OperationParameterMutator
 	graphql.OperationContextMutator
-} = variables{}
+} = Variables{}
 
 // ExtensionName implements graphql.HandlerExtension.
-func (variables) ExtensionName() string { return "Variables" }
+func (Variables) ExtensionName() string { return "Variables" }
 
 // Validate implements graphql.HandlerExtension.
-func (variables) Validate(graphql.ExecutableSchema) error { return nil }
+func (Variables) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationParameters implements graphql.OperationParameterMutator. It is used
 // after limits, which parses documents that are not known.
-func (v variables) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
+func (v Variables) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
 	opCtx := graphql.GetOperationContext(ctx)
-	doc, known := v.cache.Peek(params.Query)
+	doc, known := v.Cache.Peek(params.Query)
 	if !known {
 		doc = opCtx.Doc
 	}
@@ -54,12 +55,12 @@ func (v variables) MutateOperationParameters(ctx context.Context, params *graphq
 	if op == nil {
 		return nil // gqlgen reports that there is none.
 	}
-	coerced, wrong := coerce(v.schema, op, params.Variables)
+	coerced, wrong := coerce(v.Schema, op, params.Variables)
 	if wrong == nil {
 		params.Variables = coerced
 		return nil
 	}
-	if !known && len(validator.ValidateWithRules(v.schema, doc, validationRules(v.suggest))) > 0 {
+	if !known && len(validator.ValidateWithRules(v.Schema, doc, Rules(v.Suggest))) > 0 {
 		return nil // A document that is not valid is refused first, by gqlgen.
 	}
 	opCtx.RawQuery, opCtx.Doc, opCtx.Operation = params.Query, doc, op // For the log.
@@ -69,7 +70,7 @@ func (v variables) MutateOperationParameters(ctx context.Context, params *graphq
 // MutateOperationContext implements graphql.OperationContextMutator. A variable that may
 // be null may be used where null is not allowed and there is a default; gqlgen would take
 // the null for false, or empty text.
-func (variables) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
+func (Variables) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
 	for _, def := range opCtx.Operation.VariableDefinitions {
 		if value, given := opCtx.Variables[def.Variable]; !given || value != nil {
 			continue

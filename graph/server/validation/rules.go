@@ -1,4 +1,6 @@
-package server
+// Package validation refuses documents and variables that do not fit the schema, and names
+// the input at fault.
+package validation
 
 import (
 	"github.com/vektah/gqlparser/v2/ast"
@@ -8,10 +10,10 @@ import (
 	"github.com/kairship-io/kairship/graph/scalar"
 )
 
-// validationRules are gqlparser's, with one that it lacks. Where they do not suggest,
+// Rules returns gqlparser's rules, with one that it lacks. Where they do not suggest,
 // none of them names anything of a schema that clients may not read; gqlgen's own
 // switch covers fields alone.
-func validationRules(suggest bool) *rules.Rules {
+func Rules(suggest bool) *rules.Rules {
 	r := rules.NewDefaultRules()
 	r.AddRule("ScalarValues", scalarValues)
 	if suggest {
