@@ -9,6 +9,7 @@ import (
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/document"
+	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -36,12 +37,12 @@ type limitOptions struct {
 }
 
 func (o *limitOptions) define(f *pflag.FlagSet) {
-	f.IntVar(&o.maxDepth, "max-query-depth", server.DefaultMaxDepth, "how deep the fields of an operation may nest, fragments written out")
-	f.IntVar(&o.maxFields, "max-query-fields", server.DefaultMaxFields, "fields that an operation may have, fragments written out")
-	f.IntVar(&o.maxTokens, "max-query-tokens", server.DefaultTokenLimit, "lexical tokens that a document may have")
-	f.IntVar(&o.maxAliases, "max-query-aliases", server.DefaultMaxAliases, "fields of an operation that may have an alias")
-	f.IntVar(&o.maxRootFields, "max-query-root-fields", server.DefaultMaxRootFields, "fields of Query, Mutation or Subscription itself that an operation may have")
-	f.IntVar(&o.maxCost, "max-query-cost", server.DefaultMaxCost, "what an operation may cost: a value of its answer costs 1, a request to the index or to an instance 100, and a list as many times its items as it has at most")
+	f.IntVar(&o.maxDepth, "max-query-depth", limit.DefaultMaxDepth, "how deep the fields of an operation may nest, fragments written out")
+	f.IntVar(&o.maxFields, "max-query-fields", limit.DefaultMaxFields, "fields that an operation may have, fragments written out")
+	f.IntVar(&o.maxTokens, "max-query-tokens", limit.DefaultTokenLimit, "lexical tokens that a document may have")
+	f.IntVar(&o.maxAliases, "max-query-aliases", limit.DefaultMaxAliases, "fields of an operation that may have an alias")
+	f.IntVar(&o.maxRootFields, "max-query-root-fields", limit.DefaultMaxRootFields, "fields of Query, Mutation or Subscription itself that an operation may have")
+	f.IntVar(&o.maxCost, "max-query-cost", limit.DefaultMaxCost, "what an operation may cost: a value of its answer costs 1, a request to the index or to an instance 100, and a list as many times its items as it has at most")
 	f.IntVar(&o.quotas.MaxConcurrent, "max-operations-per-user", quota.DefaultMaxConcurrent, "queries, mutations and native requests of one user that may be under way")
 	f.IntVar(&o.quotas.MaxStreams, "max-native-streams-per-user", quota.DefaultMaxStreams, "watches, followed logs and sessions of one user through the native APIs that may be open")
 	f.IntVar(&o.quotas.MaxIndexRequests, "max-index-requests-per-user", quota.DefaultMaxIndexRequests, "requests to the index of one user that may be under way, and as many statements to its database and reads of instances; others wait, up to --index-timeout")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/document"
+	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -19,20 +20,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// Limits of a request when Config leaves them at zero. Validation compares fields
-// of the same name in pairs: a document of DefaultTokenLimit costs it at most
-// half a second, twice as many tokens four times that.
+// Defaults of Config, which has none for shared answers.
 const (
 	DefaultRequestTimeout = 10 * time.Second
 	DefaultMaxBodyBytes   = 1 << 20
-	DefaultTokenLimit     = 3_000
-	DefaultMaxDepth       = 20
-	DefaultMaxFields      = 5_000
-	DefaultMaxAliases     = 250
-	DefaultMaxRootFields  = 50
-	DefaultMaxCost        = 1_000_000
-	// DefaultSharedBytes is enough for a thousand different pages a second. Config has no
-	// default for it.
+	// DefaultSharedBytes is enough for a thousand different pages a second.
 	DefaultSharedBytes = 64 << 20
 )
 
@@ -64,18 +56,8 @@ type Config struct {
 	RequestTimeout time.Duration
 	// MaxBodyBytes is the size of the largest body that is read, and of the longest query string.
 	MaxBodyBytes int64
-	// TokenLimit is the number of lexical tokens that a document may have.
-	TokenLimit int
-	// MaxDepth is how deep fields may nest, fragments included.
-	MaxDepth int
-	// MaxFields is how many fields an operation may have once its fragments are written out, aliases counted each.
-	MaxFields int
-	// MaxAliases is how many of its fields may have an alias.
-	MaxAliases int
-	// MaxRootFields is how many fields of Query, Mutation or Subscription itself it may have.
-	MaxRootFields int
-	// MaxCost is what an operation may cost, in values of its answer; see package cost.
-	MaxCost int
+	// Limits limit single operations.
+	limit.Limits
 	// Prices is what the schema's fields cost beyond 1 for each object they are on; see
 	// cost.Prices.
 	Prices map[string]cost.Price
@@ -146,14 +128,9 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Schema == nil || c.Authenticator == nil || c.Authorizer == nil {
 		return c, errors.New("server: Config needs a Schema, an Authenticator and an Authorizer")
 	}
-	setDefault(&c.RequestTimeout, DefaultRequestTimeout)
-	setDefault(&c.MaxBodyBytes, DefaultMaxBodyBytes)
-	setDefault(&c.TokenLimit, DefaultTokenLimit)
-	setDefault(&c.MaxDepth, DefaultMaxDepth)
-	setDefault(&c.MaxFields, DefaultMaxFields)
-	setDefault(&c.MaxAliases, DefaultMaxAliases)
-	setDefault(&c.MaxRootFields, DefaultMaxRootFields)
-	setDefault(&c.MaxCost, DefaultMaxCost)
+	limit.SetDefault(&c.RequestTimeout, DefaultRequestTimeout)
+	limit.SetDefault(&c.MaxBodyBytes, DefaultMaxBodyBytes)
+	c.Limits.SetDefaults()
 	if c.PersistedDocuments == 0 {
 		c.PersistedDocuments = document.DefaultPersisted
 	}
@@ -177,10 +154,4 @@ func (c Config) withDefaults() (Config, error) {
 		c.NewTraceID = trace.NewID
 	}
 	return c, nil
-}
-
-func setDefault[T int | int64 | time.Duration](v *T, d T) {
-	if *v <= 0 {
-		*v = d
-	}
 }

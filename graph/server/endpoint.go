@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -29,7 +30,7 @@ type endpoint struct {
 	journal    *journal
 	newTraceID func() string
 	session    *session
-	limits     *limitMetrics
+	limits     *limit.Metrics
 	origins    *origins
 }
 
@@ -104,7 +105,7 @@ func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials 
 		w.Header().Set("WWW-Authenticate", challenge(credentials))
 	}
 	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
+		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
 	}
 	e.refuse(w, r, statusOfIdentity(err), err)
 	return nil, false

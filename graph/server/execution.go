@@ -8,6 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -24,7 +25,7 @@ type execution struct {
 	timeout     time.Duration
 	tokenLimit  int
 	quotas      *quota.Users
-	metrics     *limitMetrics
+	metrics     *limit.Metrics
 	origins     *origins
 	// answers are shared among equal queries; nil where none are.
 	answers *answers
@@ -61,7 +62,7 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, enter
 		return nil, err
 	}
 	if shared {
-		entered.Settle(spent(len(given.resp.Data), nil))
+		entered.Settle(limit.Spent(len(given.resp.Data), nil))
 		// A slow client keeps it in memory, also when it is no longer shared.
 		if entered.Hold(int64(len(given.body))) != nil {
 			return nil, entered.Refusal()
@@ -80,7 +81,7 @@ func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *q
 		answered = len(resp.Data)
 	}
 	used := upstream.From(ctx)
-	entered.Settle(spent(answered, used))
+	entered.Settle(limit.Spent(answered, used))
 	if refusal := entered.Refusal(); refusal != nil && isQuery(ctx) {
 		// Most of the answer is missing: the refusal alone says what to do.
 		return nil, refusal

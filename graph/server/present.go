@@ -14,7 +14,9 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/redact"
+	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -42,7 +44,7 @@ type presenter struct {
 // is passed on but what classify takes out of it.
 func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 	if held := quota.From(ctx); held != nil {
-		_ = held.Hold(errorMemory) // A refusal is met by the next field.
+		_ = held.Hold(limit.ErrorMemory) // A refusal is met by the next field.
 		if held.Refusal() != nil && isQuery(ctx) {
 			return nil // The refusal will be the whole answer.
 		}
@@ -63,7 +65,7 @@ func (p presenter) present(ctx context.Context, err error) *gqlerror.Error {
 		out.Extensions["instance"] = e.Instance
 	}
 	if e.RetryAfter > 0 {
-		out.Extensions["retryAfter"] = retryAfter(e.RetryAfter)
+		out.Extensions["retryAfter"] = response.RetryAfter(e.RetryAfter)
 	}
 	if e.Cost != nil {
 		out.Extensions["cost"] = e.Cost

@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
+	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
@@ -90,11 +91,11 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 			slow: cfg.SlowOperation, cost: cfg.OperationCost, documents: cfg.TraceDocuments,
 		},
 		newTraceID: cfg.NewTraceID,
-		limits:     newLimitMetrics(cfg.Registerer),
+		limits:     limit.NewMetrics(cfg.Registerer),
 		origins:    newOrigins(cfg.AllowedOrigins),
 		session:    &session{keys: cfg.SessionKeys, now: cfg.Now},
 	}
-	cfg.Quotas.OnRefusal(e.limits.refuse)
+	cfg.Quotas.OnRefusal(e.limits.Refuse)
 	e.graphql = newExecutor(cfg, e, streams)
 	return e
 }
@@ -118,9 +119,9 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	srv.SetValidationRulesFn(func() *rules.Rules { return validation.Rules(cfg.Introspection) })
 	// The order matters: a hash becomes a document, then documents are measured, their
 	// variables read, and those remembered that were found small enough.
-	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.limits.refuse("trusted") }, cfg.Registerer)
+	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.limits.Refuse("trusted") }, cfg.Registerer)
 	srv.Use(persisted)
-	srv.Use(limits{Config: cfg, costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), cache: cache, metrics: e.limits})
+	srv.Use(limit.Extension{Limits: cfg.Limits, Introspection: cfg.Introspection, Costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), Cache: cache, Metrics: e.limits})
 	srv.Use(validation.Variables{Schema: cfg.Schema.Schema(), Cache: cache, Suggest: cfg.Introspection})
 	srv.Use(persisted.Remember())
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
@@ -133,7 +134,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		}
 		return next(scoped)
 	})
-	srv.AroundFields(holdFields)
+	srv.AroundFields(limit.HoldFields)
 	srv.AroundFields(noteFreshness)
 	srv.AroundRootFields(aroundRootField(e.journal.metrics))
 	srv.AroundResponses(aroundResponses(cfg))

@@ -28,7 +28,7 @@ const lastEventID = "Last-Event-ID"
 // and a browser's EventSource tells its page nothing about it.
 func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
 	if !t.origins.mayStream(r) {
-		t.metrics.refuse("origin")
+		t.metrics.Refuse("origin")
 		t.fail(r.Context(), w, mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open streams"))
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/workerpool"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -79,19 +80,19 @@ type StreamLimits struct {
 }
 
 func (l *StreamLimits) setDefaults() {
-	setDefault(&l.MaxConnections, DefaultMaxConnections)
-	setDefault(&l.MaxConnectionsPerUser, DefaultMaxConnectionsPerUser)
-	setDefault(&l.MaxSubscriptions, DefaultMaxSubscriptions)
-	setDefault(&l.MaxSubscriptionsPerUser, DefaultMaxSubscriptionsPerUser)
-	setDefault(&l.MaxOperationsPerSocket, DefaultMaxOperationsPerSocket)
-	setDefault(&l.MaxMessageBytes, DefaultMaxMessageBytes)
-	setDefault(&l.MessagesPerSecond, DefaultMessagesPerSecond)
-	setDefault(&l.KeepAlive, DefaultStreamKeepAlive)
-	setDefault(&l.MaxNewcomers, DefaultMaxNewcomers)
-	setDefault(&l.InitTimeout, DefaultInitTimeout)
-	setDefault(&l.WriteTimeout, DefaultWriteTimeout)
-	setDefault(&l.MaxLife, DefaultMaxLife)
-	setDefault(&l.ReconnectAfter, DefaultReconnectAfter)
+	limit.SetDefault(&l.MaxConnections, DefaultMaxConnections)
+	limit.SetDefault(&l.MaxConnectionsPerUser, DefaultMaxConnectionsPerUser)
+	limit.SetDefault(&l.MaxSubscriptions, DefaultMaxSubscriptions)
+	limit.SetDefault(&l.MaxSubscriptionsPerUser, DefaultMaxSubscriptionsPerUser)
+	limit.SetDefault(&l.MaxOperationsPerSocket, DefaultMaxOperationsPerSocket)
+	limit.SetDefault(&l.MaxMessageBytes, DefaultMaxMessageBytes)
+	limit.SetDefault(&l.MessagesPerSecond, DefaultMessagesPerSecond)
+	limit.SetDefault(&l.KeepAlive, DefaultStreamKeepAlive)
+	limit.SetDefault(&l.MaxNewcomers, DefaultMaxNewcomers)
+	limit.SetDefault(&l.InitTimeout, DefaultInitTimeout)
+	limit.SetDefault(&l.WriteTimeout, DefaultWriteTimeout)
+	limit.SetDefault(&l.MaxLife, DefaultMaxLife)
+	limit.SetDefault(&l.ReconnectAfter, DefaultReconnectAfter)
 }
 
 // life is how long one connection may last.

@@ -56,7 +56,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	if simple(r) && !requestFrom(r.Context()).credentials.Session() {
-		t.metrics.refuse("preflight")
+		t.metrics.Refuse("preflight")
 		if refused := contentRefusal(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
 			return
@@ -188,6 +188,6 @@ func (t httpTransport) fail(ctx context.Context, w http.ResponseWriter, mediaTyp
 
 // limited tells a user who asks for too much when to try again.
 func (t httpTransport) limited(w http.ResponseWriter, r *http.Request, mediaType string, limited *apierror.Error) {
-	w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
+	w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
 	t.fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 }

@@ -104,7 +104,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		response.WriteErrors(w, mediatype.JSON, status, gqlerror.List{t.present(r.Context(), err)})
 	}
 	if !t.origins.permits(r) {
-		t.metrics.refuse("origin")
+		t.metrics.Refuse("origin")
 		fail(http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open WebSockets"))
 		return
 	}
@@ -118,7 +118,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 	// Nothing of the request but its values is kept, and not its end.
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(r.Context()))
 	if limited := c.admit(r.RemoteAddr); limited != nil { //nolint:contextcheck // The connection has its own, made of the request's.
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
+		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
 		fail(http.StatusTooManyRequests, limited)
 		return
 	}

@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -104,3 +106,6 @@ func WriteBody(w http.ResponseWriter, mediaType string, status int, body []byte)
 	w.WriteHeader(status)
 	w.Write(body) //nolint:errcheck // The client went away.
 }
+
+// RetryAfter returns the whole seconds of the header Retry-After.
+func RetryAfter(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }

@@ -1,10 +1,8 @@
-package server
+package limit
 
 import (
 	"context"
 	"encoding/json"
-	"math"
-	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -18,15 +16,15 @@ const (
 	// bytesPerValue is how long a value of an answer is, with its name, on average.
 	bytesPerValue = 16
 	// fieldMemory is what the executor keeps for each field of each object until the
-	// answer is written, and errorMemory for each error.
-	fieldMemory, errorMemory = 192, 1024
+	// answer is written, and ErrorMemory for each error.
+	fieldMemory, ErrorMemory = 192, 1024
 	// textCopies is how many copies of a text there are at most while an answer is
 	// written: in a buffer that doubles, and in what it grew from.
 	textCopies = 3
 )
 
-// spent is what an operation cost whose answer has so many bytes.
-func spent(bytes int, used *upstream.Recorder) int {
+// Spent returns what an operation cost whose answer has so many bytes.
+func Spent(bytes int, used *upstream.Recorder) int {
 	requests := 0
 	for _, use := range used.Uses() {
 		requests += use.Requests
@@ -34,12 +32,9 @@ func spent(bytes int, used *upstream.Recorder) int {
 	return bytes/bytesPerValue + requests*cost.RequestCost
 }
 
-// retryAfter is the number of whole seconds of the header Retry-After.
-func retryAfter(d time.Duration) int { return max(1, int(math.Ceil(d.Seconds()))) }
-
-// holdFields counts the memory of an answer while it is made: what was read once may be
+// HoldFields counts the memory of an answer while it is made: what was read once may be
 // in it as often as an operation has aliases.
-func holdFields(ctx context.Context, next graphql.Resolver) (any, error) {
+func HoldFields(ctx context.Context, next graphql.Resolver) (any, error) {
 	operation := quota.From(ctx)
 	if operation == nil {
 		return next(ctx)

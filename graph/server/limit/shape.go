@@ -1,4 +1,4 @@
-package server
+package limit
 
 import (
 	"github.com/vektah/gqlparser/v2/ast"

@@ -1,14 +1,15 @@
-package server
+package limit
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// limitMetrics count what limits refused. The labels are the limits' names alone.
-type limitMetrics struct {
+// Metrics count what limits refused. The labels are the limits' names alone.
+type Metrics struct {
 	refused *prometheus.CounterVec
 }
 
-func newLimitMetrics(registerer prometheus.Registerer) *limitMetrics {
-	m := &limitMetrics{
+// NewMetrics returns metrics with a series for each limit.
+func NewMetrics(registerer prometheus.Registerer) *Metrics {
+	m := &Metrics{
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: "kairship", Subsystem: "limit", Name: "refused_total",
 			Help: "Requests that a limit refused, by the limit.",
@@ -23,4 +24,5 @@ func newLimitMetrics(registerer prometheus.Registerer) *limitMetrics {
 	return m
 }
 
-func (m *limitMetrics) refuse(limit string) { m.refused.WithLabelValues(limit).Inc() }
+// Refuse counts a request that a limit refused.
+func (m *Metrics) Refuse(limit string) { m.refused.WithLabelValues(limit).Inc() }

@@ -1,9 +1,12 @@
-package server
+// Package limit refuses operations that are too large or cost too much, and counts the
+// memory of answers.
+package limit
 
 import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -17,32 +20,77 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// limits refuses operations that are too large, or that would cost too much, before
-// anything is executed for them.
-type limits struct {
-	Config
+// Limits of one operation.
+type Limits struct {
+	// TokenLimit is the number of lexical tokens that a document may have.
+	TokenLimit int
+	// MaxDepth is how deep fields may nest, fragments included.
+	MaxDepth int
+	// MaxFields is how many fields an operation may have once its fragments are written out, aliases counted each.
+	MaxFields int
+	// MaxAliases is how many of its fields may have an alias.
+	MaxAliases int
+	// MaxRootFields is how many fields of Query, Mutation or Subscription itself it may have.
+	MaxRootFields int
+	// MaxCost is what an operation may cost, in values of its answer; see package cost.
+	MaxCost int
+}
 
-	costs   *cost.Table
-	cache   *document.Cache
-	metrics *limitMetrics
+// Defaults of Limits. Validation compares fields of the same name in pairs: a document of
+// DefaultTokenLimit costs it at most half a second, twice as many tokens four times that.
+const (
+	DefaultTokenLimit    = 3_000
+	DefaultMaxDepth      = 20
+	DefaultMaxFields     = 5_000
+	DefaultMaxAliases    = 250
+	DefaultMaxRootFields = 50
+	DefaultMaxCost       = 1_000_000
+)
+
+// SetDefaults sets the limits that are zero or less.
+func (l *Limits) SetDefaults() {
+	SetDefault(&l.TokenLimit, DefaultTokenLimit)
+	SetDefault(&l.MaxDepth, DefaultMaxDepth)
+	SetDefault(&l.MaxFields, DefaultMaxFields)
+	SetDefault(&l.MaxAliases, DefaultMaxAliases)
+	SetDefault(&l.MaxRootFields, DefaultMaxRootFields)
+	SetDefault(&l.MaxCost, DefaultMaxCost)
+}
+
+// SetDefault sets a limit that is zero or less.
+func SetDefault[T int | int64 | time.Duration](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+// Extension refuses operations that are too large, or that would cost too much, before
+// anything is executed for them.
+type Extension struct {
+	Limits
+
+	Introspection bool
+	Costs         *cost.Table
+	Cache         *document.Cache
+	Metrics       *Metrics
 }
 
 var _ interface {
 	graphql.HandlerExtension
 	graphql.OperationParameterMutator
 	graphql.OperationContextMutator
-} = limits{}
+} = Extension{}
 
 // ExtensionName implements graphql.HandlerExtension.
-func (limits) ExtensionName() string { return "Limits" }
+func (Extension) ExtensionName() string { return "Limits" }
 
 // Validate implements graphql.HandlerExtension.
-func (limits) Validate(graphql.ExecutableSchema) error { return nil }
+func (Extension) Validate(graphql.ExecutableSchema) error { return nil }
 
 // MutateOperationParameters implements graphql.OperationParameterMutator. It refuses
 // what would cost validation too much; a document that is known was validated.
-func (l limits) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
-	if _, known := l.cache.Peek(params.Query); known {
+func (l Extension) MutateOperationParameters(ctx context.Context, params *graphql.RawParams) *gqlerror.Error {
+	if _, known := l.Cache.Peek(params.Query); known {
 		return nil
 	}
 	doc, err := parser.ParseQueryWithTokenLimit(&ast.Source{Input: params.Query}, l.TokenLimit)
@@ -103,17 +151,17 @@ func roots(doc *ast.QueryDocument) []ast.SelectionSet {
 }
 
 // MutateOperationContext implements graphql.OperationContextMutator.
-func (l limits) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
+func (l Extension) MutateOperationContext(_ context.Context, opCtx *graphql.OperationContext) *gqlerror.Error {
 	refused := l.check(opCtx)
 	if refused != nil {
 		// gqlgen keeps what is valid, before it is known to be too large.
-		l.cache.Drop(opCtx.RawQuery)
+		l.Cache.Drop(opCtx.RawQuery)
 	}
 	return refused
 }
 
 // check measures an operation, and finds out what it costs.
-func (l limits) check(opCtx *graphql.OperationContext) *gqlerror.Error {
+func (l Extension) check(opCtx *graphql.OperationContext) *gqlerror.Error {
 	opCtx.DisableIntrospection = !l.Introspection
 	set := opCtx.Operation.SelectionSet
 	m := newMeasurer(opCtx.Doc)
@@ -131,31 +179,31 @@ func (l limits) check(opCtx *graphql.OperationContext) *gqlerror.Error {
 		return gqlerror.Wrap(apierror.New(apierror.CodeInvalid,
 			"introspection is switched off on this server; the schema is published with each release"))
 	}
-	billed := l.costs.Of(opCtx.Operation, opCtx.Variables)
+	billed := l.Costs.Of(opCtx.Operation, opCtx.Variables)
 	plan.SetBill(opCtx, plan.Bill{Bill: billed, Limit: l.MaxCost})
 	if billed.Cost > l.MaxCost {
-		return l.tooDear(opCtx, billed)
+		return l.tooExpensive(opCtx, billed)
 	}
 	return nil
 }
 
-func (l limits) refuse(limit, format string, args ...any) *gqlerror.Error {
-	l.metrics.refuse(limit)
+func (l Extension) refuse(limit, format string, args ...any) *gqlerror.Error {
+	l.Metrics.Refuse(limit)
 	return gqlerror.Wrap(apierror.New(apierror.CodeQueryTooComplex, format, args...))
 }
 
-// namedDearest is how many fields the refusal of an operation names that costs too much.
-const namedDearest = 3
+// namedFields is how many fields the refusal of an operation names that costs too much.
+const namedFields = 3
 
-func (l limits) tooDear(opCtx *graphql.OperationContext, billed cost.Bill) *gqlerror.Error {
-	l.metrics.refuse("complexity")
-	var dearest []string
-	for _, line := range l.costs.Dearest(opCtx.Operation, opCtx.Variables, namedDearest) {
-		dearest = append(dearest, fmt.Sprintf("%s (%d)", line.Field, line.Cost))
+func (l Extension) tooExpensive(opCtx *graphql.OperationContext, billed cost.Bill) *gqlerror.Error {
+	l.Metrics.Refuse("complexity")
+	var named []string
+	for _, line := range l.Costs.Dearest(opCtx.Operation, opCtx.Variables, namedFields) {
+		named = append(named, fmt.Sprintf("%s (%d)", line.Field, line.Cost))
 	}
 	err := apierror.New(apierror.CodeQueryTooComplex,
 		"the operation costs %d, and %d is the limit; ask for less at a time, with first: most of it is %s",
-		billed.Cost, l.MaxCost, strings.Join(dearest, ", "))
-	err.Cost = &apierror.Cost{Value: billed.Cost, Limit: l.MaxCost, Dearest: dearest}
+		billed.Cost, l.MaxCost, strings.Join(named, ", "))
+	err.Cost = &apierror.Cost{Value: billed.Cost, Limit: l.MaxCost, Dearest: named}
 	return gqlerror.Wrap(err)
 }
