@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -46,17 +47,17 @@ func (c *socket) subscribe(m message) {
 		c.shut(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", errProtocol)
 		return
 	}
-	fields, refused := readObject(m.Payload)
+	fields, refused := params.ReadObject(m.Payload)
 	if refused != nil {
 		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object, of the size and kind of a request's body", errProtocol)
 		return
 	}
-	params, refused := paramsOf(fields)
+	read, refused := params.FromObject(fields)
 	if refused != nil {
-		c.shut(closeBadRequest, "INVALID: "+refused.err.Error(), errProtocol)
+		c.shut(closeBadRequest, "INVALID: "+refused.Err.Error(), errProtocol)
 		return
 	}
-	params.Headers = c.headers
+	read.Headers = c.headers
 	id, _ := json.Marshal(m.ID) //nolint:errchkjson // A string always marshals.
 	op := &operation{socket: c, key: m.ID, id: string(id)}
 	c.mu.Lock()
@@ -82,13 +83,13 @@ func (c *socket) subscribe(m message) {
 		op.fail(gqlerror.List{c.present(ctx, limited)})
 	case stopping:
 	default:
-		c.running.Go(func() { op.run(ctx, params) })
+		c.running.Go(func() { op.run(ctx, read) })
 	}
 }
 
 // run executes an operation as a request of its own, with a trace id and a line in
 // the audit log.
-func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
+func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	c := o.socket
 	connection := trace.From(ctx)
 	// It has a trace of its own: that of the WebSocket ended when it was open.
@@ -121,7 +122,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 		return
 	}
 	defer entered.Leave()
-	opCtx, errs := c.exec.CreateOperationContext(ctx, params)
+	opCtx, errs := c.exec.CreateOperationContext(ctx, read)
 	req.setOperation(opCtx)
 	if len(errs) > 0 {
 		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -52,12 +53,12 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	}()
 	events := mediatype.NegotiateEvents(r)
 	if !acceptable && !events.Accepted {
-		t.refuse(w, r, mediaType, refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediatype.GraphQL, mediatype.JSON, mediatype.Events))
+		t.refuse(w, r, mediaType, params.Refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediatype.GraphQL, mediatype.JSON, mediatype.Events))
 		return
 	}
 	if simple(r) && !requestFrom(r.Context()).credentials.Session() {
 		t.metrics.Refuse("preflight")
-		if refused := contentRefusal(r); refused != nil {
+		if refused := params.CheckContent(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
 			return
 		}
@@ -71,16 +72,16 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	defer entered.Leave()
-	params, refused := t.params(w, r)
+	read, refused := params.FromRequest(w, r, t.maxBodyBytes)
 	if refused != nil {
 		t.refuse(w, r, mediaType, refused)
 		return
 	}
-	params.Headers = r.Header
+	read.Headers = r.Header
 	if events.Accepted && !acceptable {
 		events.Preferred = true
 	}
-	t.execute(w, r, exec, accepted{mediaType: mediaType, events: events, entered: entered}, params)
+	t.execute(w, r, exec, accepted{mediaType: mediaType, events: events, entered: entered}, read)
 }
 
 // accepted is what the client accepts.
@@ -91,20 +92,10 @@ type accepted struct {
 	entered *quota.Operation
 }
 
-func (t httpTransport) params(w http.ResponseWriter, r *http.Request) (*graphql.RawParams, *refusal) {
-	if r.Method == http.MethodGet {
-		return getParams(r, t.maxBodyBytes)
-	}
-	if refused := contentRefusal(r); refused != nil {
-		return nil, refused
-	}
-	return postParams(w, r, t.maxBodyBytes)
-}
-
-func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, params *graphql.RawParams) {
+func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, read *graphql.RawParams) {
 	ctx := requestFrom(r.Context()).beginSpan(r.Context())
 	r = r.WithContext(ctx)
-	opCtx, errs := exec.CreateOperationContext(ctx, params)
+	opCtx, errs := exec.CreateOperationContext(ctx, read)
 	requestFrom(ctx).setOperation(opCtx)
 	if len(errs) > 0 {
 		t.refuseOperation(w, r, exec, as, opCtx, errs)
@@ -117,12 +108,12 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		t.serveEvents(w, r, exec, as.mediaType, opCtx)
 		return
 	case kind == ast.Subscription:
-		t.refuse(w, r, as.mediaType, refuse(http.StatusBadRequest, "",
+		t.refuse(w, r, as.mediaType, params.Refuse(http.StatusBadRequest, "",
 			"a subscription has many responses, and this request can have one: accept %s, or use a WebSocket", mediatype.Events))
 		return
 	case kind != ast.Query && r.Method == http.MethodGet:
 		w.Header().Set("Allow", http.MethodPost)
-		t.refuse(w, r, as.mediaType, refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
+		t.refuse(w, r, as.mediaType, params.Refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
 		return
 	case requestFrom(ctx).credentials.Session():
 		t.fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
@@ -178,8 +169,8 @@ func unknownOperation(name string) *apierror.Error {
 	return apierror.Invalid("operationName", "the document has no operation of this name")
 }
 
-func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *refusal) {
-	t.fail(r.Context(), w, mediaType, refused.status, refused.err)
+func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *params.Refusal) {
+	t.fail(r.Context(), w, mediaType, refused.Status, refused.Err)
 }
 
 func (t httpTransport) fail(ctx context.Context, w http.ResponseWriter, mediaType string, status int, err error) {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -218,7 +219,7 @@ func bearer(payload []byte) (token string, ok bool) {
 		return "", true
 	}
 	var fields map[string]any
-	if !decodeParam(payload, &fields) {
+	if !params.Decode(payload, &fields) {
 		return "", false
 	}
 	for name, value := range fields {

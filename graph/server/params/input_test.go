@@ -1,4 +1,4 @@
-package server
+package params
 
 import (
 	"bytes"
@@ -17,13 +17,13 @@ func FuzzReadObject(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		fields, refused := readObject(text)
+		fields, refused := ReadObject(text)
 		names, ok := namesOf(text)
 		if refused == nil && (!ok || len(names) != len(fields)) {
 			t.Errorf("%q: accepted with %d members, and it has %v", text, len(fields), names)
 		}
 		if refused != nil && ok && isText(text) && !twice(names) && len(text) < maxInputDepth {
-			t.Errorf("%q: refused: %v", text, refused.err)
+			t.Errorf("%q: refused: %v", text, refused.Err)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package server
+package params
 
 import (
 	"bytes"
@@ -19,11 +19,11 @@ const (
 	maxInputDepth  = 100
 )
 
-// readObject reads the members of a JSON object. Names that come twice are refused:
+// ReadObject reads the members of a JSON object. Names that come twice are refused:
 // what is between may have read another one than we do.
-func readObject(text []byte) (map[string]json.RawMessage, *refusal) {
+func ReadObject(text []byte) (map[string]json.RawMessage, *Refusal) {
 	if !utf8.Valid(text) {
-		return nil, refuse(http.StatusBadRequest, "", "the body is not UTF-8")
+		return nil, Refuse(http.StatusBadRequest, "", "the body is not UTF-8")
 	}
 	members, refused := checkSize(text)
 	if refused != nil {
@@ -31,17 +31,17 @@ func readObject(text []byte) (map[string]json.RawMessage, *refusal) {
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(text, &fields) != nil || fields == nil {
-		return nil, refuse(http.StatusBadRequest, "", "the body is not a JSON object")
+		return nil, Refuse(http.StatusBadRequest, "", "the body is not a JSON object")
 	}
 	if members > len(fields) {
-		return nil, refuse(http.StatusBadRequest, "", "the body has a parameter twice")
+		return nil, Refuse(http.StatusBadRequest, "", "the body has a parameter twice")
 	}
 	return fields, nil
 }
 
 // checkSize counts the values of a text of JSON, and how deep they nest, without
 // making any of them. It returns how many members the outermost object has.
-func checkSize(text []byte) (members int, refused *refusal) {
+func checkSize(text []byte) (members int, refused *Refusal) {
 	values, depth, quoted := 1, 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -82,8 +82,8 @@ func readBody(w http.ResponseWriter, r *http.Request, maxBytes int64) ([]byte, e
 	return b.Bytes(), err
 }
 
-func tooMuch(format string, args ...any) *refusal {
-	return &refusal{status: http.StatusBadRequest, err: apierror.New(apierror.CodeQueryTooComplex, format, args...)}
+func tooMuch(format string, args ...any) *Refusal {
+	return &Refusal{Status: http.StatusBadRequest, Err: apierror.New(apierror.CodeQueryTooComplex, format, args...)}
 }
 
 // allUTF8 reports whether the values of a query string are text.
@@ -98,18 +98,17 @@ func allUTF8(values url.Values) bool {
 	return true
 }
 
-// contentRefusal says what is wrong with the kind of body that a POST has; nil when
-// nothing is.
-func contentRefusal(r *http.Request) *refusal {
+// CheckContent refuses the kind of body that a POST has; nil where it is right.
+func CheckContent(r *http.Request) *Refusal {
 	encoding := r.Header.Get("Content-Encoding")
 	switch {
 	case r.Method != http.MethodPost:
 		return nil
 	case !mediatype.IsJSON(r.Header):
-		return refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a POST must be %s in UTF-8", mediatype.JSON)
+		return Refuse(http.StatusUnsupportedMediaType, "", "the Content-Type of a POST must be %s in UTF-8", mediatype.JSON)
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		// A few bytes of one may be gigabytes of text.
-		return refuse(http.StatusUnsupportedMediaType, "", "compressed bodies are not taken")
+		return Refuse(http.StatusUnsupportedMediaType, "", "compressed bodies are not taken")
 	}
 	return nil
 }
