@@ -10,6 +10,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/limit"
+	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -110,8 +111,8 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 	problems.Checkf(o.sharedBytes >= 0 && o.sharedBytes <= o.memoryLimit/4, "--shared-answers-bytes: must not be more than a quarter of --memory-limit-bytes, %d, nor less than 0, and is %d", o.memoryLimit, o.sharedBytes)
 	problems.Checkf(o.persistedDocuments >= 0, "--persisted-documents: must not be less than 0, and is %d", o.persistedDocuments)
 	problems.File("--trusted-documents-file", o.trustedFile)
-	for _, origin := range o.allowedOrigins {
-		_, err := server.ParseOrigin(origin)
+	for _, text := range o.allowedOrigins {
+		_, err := origin.Parse(text)
 		problems.Checkf(err == nil, "--cors-allowed-origins: %v", err)
 	}
 	problems.Checkf(o.hsts >= 0, "--hsts-max-age: must not be less than 0, and is %s", o.hsts)
@@ -122,12 +123,12 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 func (o *options) origins() []string {
 	var all []string
 	for _, text := range o.limits.allowedOrigins {
-		if origin, err := server.ParseOrigin(text); err == nil { // Checked by validate.
+		if origin, err := origin.Parse(text); err == nil { // Checked by validate.
 			all = append(all, origin)
 		}
 	}
 	if u, err := url.Parse(o.externalURL); err == nil && u.Host != "" {
-		if origin, err := server.ParseOrigin(u.Scheme + "://" + u.Host); err == nil {
+		if origin, err := origin.Parse(u.Scheme + "://" + u.Host); err == nil {
 			all = append(all, origin)
 		}
 	}

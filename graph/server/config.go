@@ -73,7 +73,7 @@ type Config struct {
 	// TrustedDocuments are the only documents that are executed; nil where all are.
 	TrustedDocuments func() document.Trusted
 	// AllowedOrigins are those whose pages may call the API beside the server's own, as
-	// ParseOrigin returns them.
+	// origin.Parse returns them.
 	AllowedOrigins []string
 	// HSTS is how long browsers are told to reach the server over TLS alone, where they
 	// reach it over TLS; zero for DefaultHSTS, less for not telling them.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -31,7 +32,7 @@ type endpoint struct {
 	newTraceID func() string
 	session    *session
 	limits     *limit.Metrics
-	origins    *origins
+	origins    *origin.Policy
 }
 
 // ServeHTTP implements http.Handler.

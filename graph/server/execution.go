@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/server/limit"
+	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -26,7 +27,7 @@ type execution struct {
 	tokenLimit  int
 	quotas      *quota.Users
 	metrics     *limit.Metrics
-	origins     *origins
+	origins     *origin.Policy
 	// answers are shared among equal queries; nil where none are.
 	answers *answers
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/graph/server/limit"
+	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
@@ -59,7 +60,7 @@ func New(cfg Config) (*Handler, error) {
 
 	h := &Handler{mux: http.NewServeMux(), streams: newStreams(cfg)}
 	api := newEndpoint(cfg, h.streams, logger)
-	h.mux.Handle("/graphql", api.origins.handler(api))
+	h.mux.Handle("/graphql", api.origins.Handler(api))
 	h.mux.Handle(SessionPath, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
 	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
@@ -92,7 +93,7 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 		},
 		newTraceID: cfg.NewTraceID,
 		limits:     limit.NewMetrics(cfg.Registerer),
-		origins:    newOrigins(cfg.AllowedOrigins),
+		origins:    origin.NewPolicy(cfg.AllowedOrigins),
 		session:    &session{keys: cfg.SessionKeys, now: cfg.Now},
 	}
 	cfg.Quotas.OnRefusal(e.limits.Refuse)

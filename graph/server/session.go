@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
@@ -123,7 +124,7 @@ func (s *session) open(ctx context.Context, text string) (string, error) {
 // credentials are those of the cookie of a request; empty where it has none that
 // may be taken.
 func (s *session) credentials(r *http.Request) authz.Credentials {
-	if s.keys == nil || r.Method != http.MethodGet || !ownPage(r) || !mediatype.NegotiateEvents(r).Accepted {
+	if s.keys == nil || r.Method != http.MethodGet || !origin.OwnPage(r) || !mediatype.NegotiateEvents(r).Accepted {
 		return authz.Credentials{}
 	}
 	cookie, err := r.Cookie(emptyCookie(r).Name)
@@ -146,13 +147,6 @@ func emptyCookie(r *http.Request) *http.Cookie {
 		cookie.Name, cookie.Path, cookie.Secure = hostPrefix+sessionCookie, "/", true
 	}
 	return cookie
-}
-
-// ownPage reports whether no page of another site sends the request. What browsers
-// too old to say send is decided by the cookie's SameSite alone.
-func ownPage(r *http.Request) bool {
-	site := r.Header.Get("Sec-Fetch-Site")
-	return (site == "" || site == "same-origin") && sameOrigin(r)
 }
 
 // serveSession gives out the cookie, and takes it back.

@@ -27,7 +27,7 @@ const lastEventID = "Last-Event-ID"
 // errors of the operation are events: clients try again after any other status,
 // and a browser's EventSource tells its page nothing about it.
 func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
-	if !t.origins.mayStream(r) {
+	if !t.origins.PermitsStream(r) {
 		t.metrics.Refuse("origin")
 		t.fail(r.Context(), w, mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open streams"))
 		return

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/response"
@@ -56,13 +57,13 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		t.refuse(w, r, mediaType, params.Refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediatype.GraphQL, mediatype.JSON, mediatype.Events))
 		return
 	}
-	if simple(r) && !requestFrom(r.Context()).credentials.Session() {
+	if origin.Simple(r) && !requestFrom(r.Context()).credentials.Session() {
 		t.metrics.Refuse("preflight")
 		if refused := params.CheckContent(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
 			return
 		}
-		t.fail(r.Context(), w, mediaType, http.StatusForbidden, errSimple())
+		t.fail(r.Context(), w, mediaType, http.StatusForbidden, origin.ErrSimple())
 		return
 	}
 	user, _ := authz.UserFrom(r.Context())

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,16 +67,6 @@ func isUpgrade(r *http.Request) bool {
 	})
 }
 
-// sameOrigin reports whether a request does not say that a page of another site sends it.
-func sameOrigin(r *http.Request) bool {
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		return true
-	}
-	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
-}
-
 // socketTransport serves operations of every kind over WebSockets. gqlgen's own
 // transport has no write deadlines, so that one client that does not read holds a
 // goroutine for ever, keeps a reader waiting after an init timeout, closes with
@@ -104,7 +93,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		w.Header().Set("Sec-WebSocket-Version", "13")
 		response.WriteErrors(w, mediatype.JSON, status, gqlerror.List{t.present(r.Context(), err)})
 	}
-	if !t.origins.permits(r) {
+	if !t.origins.Permits(r) {
 		t.metrics.Refuse("origin")
 		fail(http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open WebSockets"))
 		return

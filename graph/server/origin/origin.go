@@ -1,4 +1,5 @@
-package server
+// Package origin decides which pages may call the API.
+package origin
 
 import (
 	"fmt"
@@ -19,14 +20,14 @@ import (
 // corsMaxAge is how long a browser may keep what a preflight said.
 const corsMaxAge = 10 * time.Minute
 
-// origins are those whose pages may call the API, beside the server's own.
-type origins struct {
+// Policy lets pages of some origins call the API, beside the server's own.
+type Policy struct {
 	allowed []string
 	cors    *cors.Cors
 }
 
-// ParseOrigin checks that a text is an origin as browsers send it.
-func ParseOrigin(text string) (string, error) {
+// Parse checks that a text is an origin as browsers send it.
+func Parse(text string) (string, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
@@ -37,10 +38,11 @@ func ParseOrigin(text string) (string, error) {
 	return strings.ToLower(u.Scheme + "://" + u.Host), nil
 }
 
-func newOrigins(allowed []string) *origins {
-	o := &origins{allowed: allowed}
+// NewPolicy returns the policy for origins as Parse returns them.
+func NewPolicy(allowed []string) *Policy {
+	p := &Policy{allowed: allowed}
 	if len(allowed) > 0 {
-		o.cors = cors.New(cors.Options{
+		p.cors = cors.New(cors.Options{
 			AllowedOrigins: allowed,
 			AllowedMethods: []string{http.MethodGet, http.MethodPost},
 			AllowedHeaders: []string{
@@ -54,35 +56,35 @@ func newOrigins(allowed []string) *origins {
 			AllowCredentials: false,
 		})
 	}
-	return o
+	return p
 }
 
-// handler lets pages of the allowed origins read what is answered.
-func (o *origins) handler(next http.Handler) http.Handler {
-	if o.cors == nil {
+// Handler lets pages of the allowed origins read what is answered.
+func (p *Policy) Handler(next http.Handler) http.Handler {
+	if p.cors == nil {
 		return next
 	}
-	return o.cors.Handler(next)
+	return p.cors.Handler(next)
 }
 
-// permits reports whether no page sends the request, or one of an origin that may.
-func (o *origins) permits(r *http.Request) bool {
-	return sameOrigin(r) || slices.Contains(o.allowed, strings.ToLower(r.Header.Get("Origin")))
+// Permits reports whether no page sends the request, or one of an origin that may.
+func (p *Policy) Permits(r *http.Request) bool {
+	return sameOrigin(r) || slices.Contains(p.allowed, strings.ToLower(r.Header.Get("Origin")))
 }
 
-// mayStream tells the same of what opens a stream. Browsers say where a page comes
+// PermitsStream reports the same for a request that opens a stream. Browsers say where a page comes
 // from also where they send no Origin.
-func (o *origins) mayStream(r *http.Request) bool {
-	return ownPage(r) || r.Header.Get("Origin") != "" && o.permits(r)
+func (p *Policy) PermitsStream(r *http.Request) bool {
+	return OwnPage(r) || r.Header.Get("Origin") != "" && p.Permits(r)
 }
 
 // preflightHeaders are headers that a page can't send to another origin before the
 // browser has asked whether it may, and that clients send for this reason.
 var preflightHeaders = []string{"Authorization", "Apollo-Require-Preflight", "X-Apollo-Operation-Name", "GraphQL-Require-Preflight", "Kairship-Consistency-Token", plan.Header}
 
-// simple reports whether a page of any origin may have sent the request without being
+// Simple reports whether a page of any origin may have sent the request without being
 // asked: a link, a form or an image.
-func simple(r *http.Request) bool {
+func Simple(r *http.Request) bool {
 	if slices.ContainsFunc(preflightHeaders, func(name string) bool { return r.Header.Get(name) != "" }) {
 		return false
 	}
@@ -93,9 +95,26 @@ func simple(r *http.Request) bool {
 	return r.Header.Get("Sec-Fetch-Site") != "same-origin"
 }
 
-// errSimple refuses what might be sent by any page with the certificate or the
+// ErrSimple returns the error of a request that may be sent by any page with the certificate or the
 // cookie that the browser adds automatically.
-func errSimple() *apierror.Error {
+func ErrSimple() *apierror.Error {
 	return apierror.New(apierror.CodeForbidden,
 		"a page of any site may send such a request without asking: send it as a POST with Content-Type: application/json, or with the header Apollo-Require-Preflight: 1")
+}
+
+// sameOrigin reports whether a request does not say that a page of another site sends it.
+func sameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+}
+
+// OwnPage reports whether no page of another site sends the request. What browsers
+// too old to say send is decided by the cookie's SameSite alone.
+func OwnPage(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return (site == "" || site == "same-origin") && sameOrigin(r)
 }
