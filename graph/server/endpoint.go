@@ -13,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
@@ -28,7 +29,7 @@ type endpoint struct {
 	graphql    *handler.Server
 	who        who
 	presenter  presenter
-	journal    *journal
+	recorder   *telemetry.Recorder
 	newTraceID func() string
 	session    *session
 	limits     *limit.Metrics
@@ -39,14 +40,13 @@ type endpoint struct {
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, span, traceID := trace.Begin(r, routeOf(r), e.newTraceID, e.who.authenticator)
 	w.Header().Set(trace.Header, traceID)
-	req := e.journal.request()
-	req.http = span
-	r = r.WithContext(withRequest(trace.With(ctx, trace.Request{ID: traceID, From: r.RemoteAddr}), req)) //nolint:contextcheck // trace.Begin makes it of the request's.
+	rec := e.recorder.Begin()
+	r = r.WithContext(telemetry.With(trace.With(ctx, trace.Request{ID: traceID, From: r.RemoteAddr, Span: span}), rec)) //nolint:contextcheck // trace.Begin makes it of the request's.
 
 	recorder := trace.NewStatusRecorder(w)
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.
-		req.log(r.Context(), recorder.Status)
+		rec.Write(r.Context(), recorder.Status)
 		trace.End(span, recorder.Status)
 	}()
 	if err := refusedImpersonation(r.Header); err != nil {
@@ -119,15 +119,15 @@ type who struct {
 }
 
 // identify finds out whose credentials these are and whether that user is served,
-// and notes it in the request of the context. The context that it returns has the
-// user and a record for the audit.
+// and notes it in the record of the request. The context that it returns has the
+// user, the credentials and a record for the audit.
 func (i who) identify(ctx context.Context, credentials authz.Credentials) (context.Context, error) {
 	user, err := i.authenticator.Authenticate(ctx, credentials)
 	if err != nil {
 		return nil, err
 	}
-	ctx, record := audit.With(authz.WithUser(ctx, user))
-	requestFrom(ctx).setUser(user.Name, credentials, record)
+	ctx, record := audit.With(withCredentials(authz.WithUser(ctx, user), credentials))
+	telemetry.From(ctx).SetUser(user.Name, record)
 	if err := i.authorizer.CanServe(ctx, user); err != nil {
 		if apierror.Is(err, apierror.CodeForbidden) {
 			record.Refuse("")
@@ -137,6 +137,19 @@ func (i who) identify(ctx context.Context, credentials authz.Credentials) (conte
 		return nil, err
 	}
 	return ctx, nil
+}
+
+type credentialsKey struct{}
+
+func withCredentials(ctx context.Context, c authz.Credentials) context.Context {
+	return context.WithValue(ctx, credentialsKey{}, c)
+}
+
+// credentialsFrom returns the credentials that the user of a context was identified by.
+// Streams check them again.
+func credentialsFrom(ctx context.Context) authz.Credentials {
+	c, _ := ctx.Value(credentialsKey{}).(authz.Credentials)
+	return c
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {

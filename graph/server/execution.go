@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/plan"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
@@ -69,7 +70,7 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, enter
 			return nil, entered.Refusal()
 		}
 	}
-	requestFrom(ctx).noteResult(given.resp.Data)
+	telemetry.From(ctx).SetResult(given.resp.Data)
 	return given, nil
 }
 

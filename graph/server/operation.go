@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
@@ -93,19 +94,20 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	c := o.socket
 	connection := trace.From(ctx)
 	// It has a trace of its own: that of the WebSocket ended when it was open.
-	ctx, span := tracing.Root(ctx, unknownOperationSpan, tracing.Server)
+	ctx, span := tracing.Root(ctx, telemetry.UnknownOperation, tracing.Server)
 	ctx = trace.With(ctx, trace.Request{ID: cmp.Or(span.TraceID(), c.newTraceID()), From: connection.From})
-	req := c.journal.request()
-	req.span = span
-	ctx, record := audit.With(graphql.StartOperationTrace(withRequest(ctx, req)))
-	req.setUser(requestFrom(c.ctx).userName(), c.credentials, record) //nolint:contextcheck // That of the connection.
+	rec := c.recorder.Begin()
+	rec.SetSpan(span)
+	ctx, record := audit.With(graphql.StartOperationTrace(telemetry.With(withCredentials(ctx, c.credentials), rec)))
+	user, _ := authz.UserFrom(ctx)
+	rec.SetUser(user.Name, record)
 	// A subscription goes on when this has returned.
 	goesOn := false
 	over := func() {
 		o.cancel(context.Canceled)
 		c.forget(o)
 		o.settle()
-		req.log(ctx, http.StatusSwitchingProtocols)
+		rec.Write(ctx, http.StatusSwitchingProtocols)
 	}
 	defer func() {
 		if v := recover(); v != nil {
@@ -115,7 +117,6 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 			over()
 		}
 	}()
-	user, _ := authz.UserFrom(ctx)
 	entered, limited := c.quotas.Enter(user.Name)
 	if limited != nil {
 		o.fail(gqlerror.List{c.present(ctx, limited)})
@@ -123,12 +124,12 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	}
 	defer entered.Leave()
 	opCtx, errs := c.exec.CreateOperationContext(ctx, read)
-	req.setOperation(opCtx)
+	rec.SetOperation(opCtx)
 	if len(errs) > 0 {
 		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)
 		return
 	}
-	req.noteVia(viaWebSocket, connection.ID)
+	rec.SetVia(viaWebSocket, connection.ID)
 	if opCtx.Operation.Operation != ast.Subscription {
 		o.single(ctx, entered, opCtx)
 		return
@@ -136,14 +137,14 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	entered.Settle(plan.BillOf(opCtx).Cost)
 	entered.Leave() // It lasts, and is counted among the subscriptions.
 	o.settle()      // It can be resumed elsewhere, so no client waits for its end.
-	req.noteStream()
+	rec.SetStream()
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
 	goesOn = true
 	c.streams.start(ctx, subscription{via: viaWebSocket, exec: c.exec, op: opCtx, present: c.present, take: c.beginStream, out: o}, func(out outcome) {
 		defer c.running.Done()
 		defer over()
-		req.noteOutcome(out)
+		rec.SetEnd(out.reason, out.events)
 		switch {
 		case c.ends(out):
 		case len(out.errors) > 0:

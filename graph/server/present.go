@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/redact"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -164,31 +165,31 @@ func locations(ctx context.Context, err error) []gqlerror.Location {
 }
 
 func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {
-	req := requestFrom(ctx)
-	f := failure{code: e.Code, instance: e.Instance}
+	rec := telemetry.From(ctx)
+	f := telemetry.Failure{Code: e.Code, Instance: e.Instance}
 	level := slog.LevelWarn
 	switch e.Code {
 	case apierror.CodeInternal:
 		level = slog.LevelError
-		f.cause = e.Message
+		f.Cause = e.Message
 		if e.Cause != nil {
-			f.cause = e.Cause.Error()
+			f.Cause = e.Cause.Error()
 		}
 	case apierror.CodeInstanceUnavailable, apierror.CodeIndexUnavailable, apierror.CodeTimeout:
 		if e.Cause != nil {
-			f.cause = e.Cause.Error()
+			f.Cause = e.Cause.Error()
 		}
 	default:
 		// The caller's own mistakes are counted in the line of the request, and their cause is in the caller's hands.
 	}
-	if !req.note(f) {
+	if !rec.AddFailure(f) {
 		return
 	}
 	attrs := []slog.Attr{
 		slog.String("code", string(e.Code)),
 		slog.String("path", placeOf(ctx, path)),
-		slog.String("operation", req.operationName()),
-		slog.String("cause", f.cause),
+		slog.String("operation", rec.OperationName()),
+		slog.String("cause", f.Cause),
 	}
 	if e.Instance != "" {
 		attrs = append(attrs, slog.String("instance", e.Instance))

@@ -7,13 +7,14 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
 // aroundRootField notes which fields of queries and mutations have a value, makes
 // their spans, and counts mutations by their outcome.
-func aroundRootField(metrics *operationMetrics) graphql.RootFieldMiddleware {
+func aroundRootField(metrics *telemetry.Metrics) graphql.RootFieldMiddleware {
 	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 		op := graphql.GetOperationContext(ctx).Operation
 		if op == nil || op.Operation == ast.Subscription {
@@ -24,13 +25,13 @@ func aroundRootField(metrics *operationMetrics) graphql.RootFieldMiddleware {
 		defer span.End()
 		if op.Operation != ast.Mutation {
 			result := next(ctx)
-			requestFrom(ctx).noteRootField(result != graphql.Null)
+			telemetry.From(ctx).SetRootField(result != graphql.Null)
 			return result
 		}
 		result := mutate(ctx, field, next)
 		done := result != graphql.Null
-		requestFrom(ctx).noteRootField(done)
-		metrics.mutated(field.Name, !done)
+		telemetry.From(ctx).SetRootField(done)
+		metrics.Mutated(field.Name, !done)
 		if !done {
 			span.Fail("failed")
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/graph/warning"
@@ -85,11 +86,11 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 	e := &endpoint{
 		who:       who{authenticator: cfg.Authenticator, authorizer: cfg.Authorizer},
 		presenter: presenter{logger: logger},
-		journal: &journal{
-			logger: logger,
-			audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
-			now:    cfg.Now, metrics: newOperationMetrics(cfg.Registerer, cfg.OperationNames),
-			slow: cfg.SlowOperation, cost: cfg.OperationCost, documents: cfg.TraceDocuments,
+		recorder: &telemetry.Recorder{
+			Logger: logger,
+			Audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
+			Now:    cfg.Now, Metrics: telemetry.NewMetrics(cfg.Registerer, cfg.OperationNames),
+			Slow: cfg.SlowOperation, Cost: cfg.OperationCost, Documents: cfg.TraceDocuments,
 		},
 		newTraceID: cfg.NewTraceID,
 		limits:     limit.NewMetrics(cfg.Registerer),
@@ -109,7 +110,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: newAnswers(cfg),
 	}
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, journal: e.journal, newTraceID: e.newTraceID})
+	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, recorder: e.recorder, newTraceID: e.newTraceID})
 	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(recoverPanic)
@@ -130,14 +131,12 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 			return next(ctx)
 		}
 		scoped := warning.With(cfg.RequestScope(ctx))
-		if req := requestFrom(ctx); req != nil {
-			req.operationContext = scoped
-		}
+		telemetry.From(ctx).SetExecution(scoped)
 		return next(scoped)
 	})
 	srv.AroundFields(limit.HoldFields)
 	srv.AroundFields(noteFreshness)
-	srv.AroundRootFields(aroundRootField(e.journal.metrics))
+	srv.AroundRootFields(aroundRootField(e.recorder.Metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv
 }

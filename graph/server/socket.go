@@ -269,7 +269,7 @@ func (c *socket) finish() {
 	c.giveUp()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.journal.logger.LogAttrs(c.ctx, slog.LevelInfo, "websocket closed",
+	c.recorder.Logger.LogAttrs(c.ctx, slog.LevelInfo, "websocket closed",
 		slog.Int("code", c.closed.code), slog.String("reason", c.closed.reason), slog.Int("operations", c.served),
 		slog.Float64("durationMs", float64(time.Since(c.begun).Microseconds())/1000))
 }

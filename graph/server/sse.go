@@ -11,6 +11,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -35,7 +36,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	// The stream may outlive the handler: see eventWriter.detach.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	stay := context.AfterFunc(r.Context(), func() { cancel(errClientGone) })
-	s := &eventStream{ctx: ctx, request: requestFrom(ctx)}
+	s := &eventStream{ctx: ctx, record: telemetry.From(ctx)}
 	s.defers(func() { cancel(context.Canceled) })
 	user, _ := authz.UserFrom(ctx)
 	// What is over is written down before the places are given back.
@@ -72,29 +73,29 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	boundSocket(ctx)
 	s.out = newEventWriter(w, &t.streams.limits, cancel)
-	s.request.noteVia(viaSSE, "")
-	s.request.noteStream()
+	s.record.SetVia(viaSSE, "")
+	s.record.SetStream()
 	if end := s.out.begin(r); end != nil {
 		s.over(outcome{endError: end})
 		return
 	}
-	trace.End(s.request.http, http.StatusOK)
+	trace.End(trace.From(ctx).Span, http.StatusOK)
 	sub := subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, take: t.beginStream, out: s.out}
 	if !s.out.detach(r) {
 		s.over(t.streams.run(ctx, sub))
 		return
 	}
 	stay()
-	s.request.takeOver()
+	s.record.Defer()
 	s.detached = true
 	t.streams.start(ctx, sub, s.over)
 }
 
 // eventStream is a subscription on its own connection.
 type eventStream struct {
-	ctx     context.Context //nolint:containedctx // It is the stream's own.
-	request *request
-	out     *eventWriter
+	ctx    context.Context //nolint:containedctx // It is the stream's own.
+	record *telemetry.Record
+	out    *eventWriter
 	// detached: there is no handler any more that writes down what it was.
 	detached bool
 	deferred []func()
@@ -112,9 +113,9 @@ func (s *eventStream) finish() {
 // over ends the stream.
 func (s *eventStream) over(result outcome) {
 	s.out.end(result)
-	s.request.noteOutcome(result)
+	s.record.SetEnd(result.reason, result.events)
 	if s.detached {
-		s.request.logTaken(s.ctx, http.StatusOK)
+		s.record.WriteDeferred(s.ctx, http.StatusOK)
 	}
 	s.finish()
 }

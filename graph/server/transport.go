@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/quota"
@@ -57,7 +58,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		t.refuse(w, r, mediaType, params.Refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediatype.GraphQL, mediatype.JSON, mediatype.Events))
 		return
 	}
-	if origin.Simple(r) && !requestFrom(r.Context()).credentials.Session() {
+	if origin.Simple(r) && !credentialsFrom(r.Context()).Session() {
 		t.metrics.Refuse("preflight")
 		if refused := params.CheckContent(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
@@ -94,10 +95,10 @@ type accepted struct {
 }
 
 func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, read *graphql.RawParams) {
-	ctx := requestFrom(r.Context()).beginSpan(r.Context())
+	ctx := telemetry.From(r.Context()).BeginSpan(r.Context())
 	r = r.WithContext(ctx)
 	opCtx, errs := exec.CreateOperationContext(ctx, read)
-	requestFrom(ctx).setOperation(opCtx)
+	telemetry.From(ctx).SetOperation(opCtx)
 	if len(errs) > 0 {
 		t.refuseOperation(w, r, exec, as, opCtx, errs)
 		return
@@ -116,7 +117,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		w.Header().Set("Allow", http.MethodPost)
 		t.refuse(w, r, as.mediaType, params.Refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
 		return
-	case requestFrom(ctx).credentials.Session():
+	case credentialsFrom(ctx).Session():
 		t.fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
 		return
 	}

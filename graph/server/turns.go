@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/stream"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
@@ -19,7 +20,7 @@ import (
 type running struct {
 	subscription
 	streams  *streams
-	request  *request
+	record   *telemetry.Record
 	standing *authz.Standing
 	// ctx is the stream's, own that of its resolver, and event that of single events.
 	// The events of which everybody is told the same are resolved in the last, which has
@@ -128,8 +129,8 @@ func (r *running) send() *endError {
 		}
 		if r.out.events == 0 {
 			// What goes on from here is for as long as the client likes.
-			r.request.noteResult(resp.Data)
-			r.request.span.End()
+			r.record.SetResult(resp.Data)
+			r.record.EndSpan()
 		}
 		r.out.events++
 		r.counter.Inc()
@@ -237,7 +238,7 @@ func (r *running) begin() bool {
 	responses, inner := r.exec.DispatchOperation(own, r.op)
 	event, stop := eventContext(r.ctx, inner)
 	r.responses, r.event, r.stop = responses, event, append(r.stop, stop)
-	if r.request.failed() {
+	if r.record.HasErrors() {
 		// gqlgen answers with the errors alone then, and once.
 		if resp := responses(event); resp != nil {
 			r.out.errors = resp.Errors
@@ -260,9 +261,9 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 		over(outcome{endError: &endError{reason: reasonRefused}, errors: gqlerror.List{sub.present(ctx, limited)}})
 		return
 	}
-	r := &running{subscription: sub, streams: s, request: requestFrom(ctx), over: over, counter: s.metrics.events.WithLabelValues(sub.via)}
+	r := &running{subscription: sub, streams: s, record: telemetry.From(ctx), over: over, counter: s.metrics.events.WithLabelValues(sub.via)}
 	r.turn.Store(working)
-	r.ctx, r.standing = s.sentry.Stand(ctx, r.request.credentials, user)
+	r.ctx, r.standing = s.sentry.Stand(ctx, credentialsFrom(ctx), user)
 	r.stop = []func(){leave, r.standing.Leave}
 	begun := false
 	var failed *endError
@@ -282,7 +283,7 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 		r.end(&endError{reason: reasonRefused}) //nolint:contextcheck // As above.
 		return
 	}
-	r.request.logBegin(r.ctx) //nolint:contextcheck // As above.
+	r.record.WriteBegin(r.ctx) //nolint:contextcheck // As above.
 	if r.turns != nil {
 		forget := context.AfterFunc(r.own, r.Wake) //nolint:contextcheck // It ends with r.ctx, too.
 		r.stop = append(r.stop, func() { forget() })

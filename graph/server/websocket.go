@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -77,7 +78,7 @@ type socketTransport struct {
 
 	streams    *streams
 	who        who
-	journal    *journal
+	recorder   *telemetry.Recorder
 	newTraceID func() string
 }
 
@@ -138,7 +139,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 	c.mu.Lock()
 	c.conn = conn
 	c.mu.Unlock()
-	requestFrom(r.Context()).takeOver()
+	telemetry.From(r.Context()).Defer()
 	go func() { //nolint:contextcheck // The connection outlives the request.
 		defer leave()
 		c.serve()

@@ -21,6 +21,8 @@ type Request struct {
 	// From is the address of the peer: that of the client, or of the proxy that is last
 	// before Kairship. No header replaces it, because any client can send one.
 	From string
+	// Span is that of an HTTP request; none for an operation of a WebSocket.
+	Span tracing.Span
 }
 
 type requestKey struct{}
