@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -28,7 +29,7 @@ const allowedMethods = "OPTIONS, GET, POST"
 type endpoint struct {
 	graphql    *handler.Server
 	who        who
-	presenter  presenter
+	present    graphql.ErrorPresenterFunc
 	recorder   *telemetry.Recorder
 	newTraceID func() string
 	session    *session
@@ -154,7 +155,7 @@ func credentialsFrom(ctx context.Context) authz.Credentials {
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	mediaType, _ := mediatype.Negotiate(r)
-	response.WriteErrors(w, mediaType, status, gqlerror.List{e.presenter.present(r.Context(), err)})
+	response.WriteErrors(w, mediaType, status, gqlerror.List{e.present(r.Context(), err)})
 }
 
 // challenge is the WWW-Authenticate header of RFC 6750: it names an error only

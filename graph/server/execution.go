@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/server/limit"
@@ -84,7 +85,7 @@ func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *q
 	}
 	used := upstream.From(ctx)
 	entered.Settle(limit.Spent(answered, used))
-	if refusal := entered.Refusal(); refusal != nil && isQuery(ctx) {
+	if refusal := entered.Refusal(); refusal != nil && opCtx.Operation.Operation == ast.Query {
 		// Most of the answer is missing: the refusal alone says what to do.
 		return nil, refusal
 	}

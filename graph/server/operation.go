@@ -17,6 +17,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
+	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -111,7 +112,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			o.fail(gqlerror.List{c.present(ctx, recoverPanic(ctx, v))})
+			o.fail(gqlerror.List{c.present(ctx, presenter.Recover(ctx, v))})
 		}
 		if !goesOn {
 			over()

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/origin"
+	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -84,8 +85,8 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 
 func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 	e := &endpoint{
-		who:       who{authenticator: cfg.Authenticator, authorizer: cfg.Authorizer},
-		presenter: presenter{logger: logger},
+		who:     who{authenticator: cfg.Authenticator, authorizer: cfg.Authorizer},
+		present: presenter.New(logger),
 		recorder: &telemetry.Recorder{
 			Logger: logger,
 			Audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
@@ -104,16 +105,15 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 
 // newExecutor joins gqlgen's executor with our transports, limits and errors.
 func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
-	p := e.presenter
 	shared := execution{
-		present: p.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
+		present: e.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
 		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: newAnswers(cfg),
 	}
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, recorder: e.recorder, newTraceID: e.newTraceID})
 	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
-	srv.SetErrorPresenter(p.present)
-	srv.SetRecoverFunc(recoverPanic)
+	srv.SetErrorPresenter(e.present)
+	srv.SetRecoverFunc(presenter.Recover)
 	cache := document.NewCache(cfg.Registerer)
 	srv.SetQueryCache(cache)
 	srv.SetParserTokenLimit(cfg.TokenLimit)
@@ -141,13 +141,9 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	return srv
 }
 
-func isSubscription(ctx context.Context) bool { return isKind(ctx, ast.Subscription) }
-
-func isQuery(ctx context.Context) bool { return isKind(ctx, ast.Query) }
-
-func isKind(ctx context.Context, kind ast.Operation) bool {
+func isSubscription(ctx context.Context) bool {
 	op := graphql.GetOperationContext(ctx).Operation
-	return op != nil && op.Operation == kind
+	return op != nil && op.Operation == ast.Subscription
 }
 
 // aroundResponses is what goes around every result.

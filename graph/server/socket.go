@@ -17,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 	"golang.org/x/time/rate"
 
+	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -70,7 +71,7 @@ func (c *socket) serve() {
 	defer c.finish()
 	defer func() {
 		if v := recover(); v != nil {
-			_ = c.present(c.ctx, recoverPanic(c.ctx, v)) // It goes to the log.
+			_ = c.present(c.ctx, presenter.Recover(c.ctx, v)) // It goes to the log.
 			c.shut(closeInternal, "INTERNAL: the connection failed", errProtocol)
 		}
 	}()

@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
+	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -50,7 +51,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
 	defer func() { //nolint:contextcheck // The request carries it.
 		if v := recover(); v != nil {
-			t.fail(r.Context(), w, mediaType, http.StatusInternalServerError, recoverPanic(r.Context(), v))
+			t.fail(r.Context(), w, mediaType, http.StatusInternalServerError, presenter.Recover(r.Context(), v))
 		}
 	}()
 	events := mediatype.NegotiateEvents(r)

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/stream"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -80,7 +81,7 @@ func (r *running) Untold() { r.untold = true }
 func (r *running) Work() {
 	defer func() {
 		if v := recover(); v != nil && !r.ended {
-			r.end(&endError{reason: reasonFailed, err: recoverPanic(r.ctx, v)})
+			r.end(&endError{reason: reasonFailed, err: presenter.Recover(r.ctx, v)})
 		}
 	}()
 	for {
@@ -270,7 +271,7 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 	func() { //nolint:contextcheck // The stream's own derives from it.
 		defer func() {
 			if v := recover(); v != nil {
-				failed = &endError{reason: reasonFailed, err: recoverPanic(r.ctx, v)}
+				failed = &endError{reason: reasonFailed, err: presenter.Recover(r.ctx, v)}
 			}
 		}()
 		begun = r.begin()

@@ -1,4 +1,5 @@
-package server
+// Package presenter turns every error into what its caller may see, and logs the rest.
+package presenter
 
 import (
 	"context"
@@ -32,14 +33,18 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-func recoverPanic(_ context.Context, value any) error {
+// Recover implements graphql.RecoverFunc: it turns a panic into an error for the presenter.
+func Recover(_ context.Context, value any) error {
 	return &panicError{value: value, stack: string(debug.Stack())}
 }
 
-// presenter turns every error into what its caller may see, and logs what they may not.
+// presenter logs what callers may not see.
 type presenter struct {
 	logger *slog.Logger
 }
+
+// New returns the presenter.
+func New(logger *slog.Logger) graphql.ErrorPresenterFunc { return presenter{logger}.present }
 
 // present implements graphql.ErrorPresenterFunc. Nothing of the original error
 // is passed on but what classify takes out of it.
@@ -164,6 +169,11 @@ func locations(ctx context.Context, err error) []gqlerror.Location {
 	return nil
 }
 
+func isQuery(ctx context.Context) bool {
+	op := graphql.GetOperationContext(ctx).Operation
+	return op != nil && op.Operation == ast.Query
+}
+
 func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {
 	rec := telemetry.From(ctx)
 	f := telemetry.Failure{Code: e.Code, Instance: e.Instance}
@@ -200,7 +210,7 @@ func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {
 	p.logger.LogAttrs(ctx, level, "part of a request failed", attrs...)
 }
 
-// placeOf is a path of the response as the log has it: with the names that the schema
+// placeOf returns a path of the response as the log has it: with the names that the schema
 // gives to fields, because an alias may be anything.
 func placeOf(ctx context.Context, path ast.Path) string {
 	fc := graphql.GetFieldContext(ctx)
