@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -24,7 +25,7 @@ func (crowd) Authenticate(context.Context, authz.Credentials) (authz.User, error
 // looked at, so it is not challenged.
 func TestWhoHasNoPlaceIsToldWhenToCome(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) { c.Authenticator = crowd{} })
-	for _, c := range []call{{body: `{"query":"{hello}"}`}, {path: server.SessionPath}} {
+	for _, c := range []call{{body: `{"query":"{hello}"}`}, {path: session.Path}} {
 		r := s.do(t, c)
 		if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" || r.header.Get("WWW-Authenticate") != "" {
 			t.Errorf("%s: HTTP %d %v %s", c.path, r.status, r.header, r.body)

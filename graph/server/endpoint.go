@@ -10,14 +10,15 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
@@ -28,18 +29,18 @@ const allowedMethods = "OPTIONS, GET, POST"
 // it and whether they are served, and only then lets GraphQL read it.
 type endpoint struct {
 	graphql    *handler.Server
-	who        who
+	identifier identity.Identifier
 	present    graphql.ErrorPresenterFunc
 	recorder   *telemetry.Recorder
 	newTraceID func() string
-	session    *session
+	session    *session.Cookies
 	limits     *limit.Metrics
 	origins    *origin.Policy
 }
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, span, traceID := trace.Begin(r, routeOf(r), e.newTraceID, e.who.authenticator)
+	ctx, span, traceID := trace.Begin(r, routeOf(r), e.newTraceID, e.identifier.Authenticator)
 	w.Header().Set(trace.Header, traceID)
 	rec := e.recorder.Begin()
 	r = r.WithContext(telemetry.With(trace.With(ctx, trace.Request{ID: traceID, From: r.RemoteAddr, Span: span}), rec)) //nolint:contextcheck // trace.Begin makes it of the request's.
@@ -50,11 +51,11 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		rec.Write(r.Context(), recorder.Status)
 		trace.End(span, recorder.Status)
 	}()
-	if err := refusedImpersonation(r.Header); err != nil {
+	if err := identity.RefuseImpersonation(r.Header); err != nil {
 		e.refuse(recorder, r, http.StatusBadRequest, err)
 		return
 	}
-	if r.URL.Path == SessionPath {
+	if r.URL.Path == session.Path {
 		e.serveSession(recorder, r)
 		return
 	}
@@ -63,8 +64,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // routeOf is the address of a request, as spans have it.
 func routeOf(r *http.Request) string {
-	if r.URL.Path == SessionPath {
-		return SessionPath
+	if r.URL.Path == session.Path {
+		return session.Path
 	}
 	return "/graphql"
 }
@@ -89,7 +90,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	credentials := authz.RequestCredentials(r)
 	if credentials.Empty() {
-		credentials = e.session.credentials(r)
+		credentials = e.session.Credentials(r)
 	}
 	if ctx, ok := e.identify(w, r, credentials); ok {
 		e.graphql.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // It comes from the request's.
@@ -99,58 +100,18 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 // identify finds out who sends a request, and whether they are served; else it
 // answers the request.
 func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials authz.Credentials) (context.Context, bool) {
-	ctx, err := e.who.identify(r.Context(), credentials)
+	ctx, err := e.identifier.Identify(r.Context(), credentials)
 	if err == nil {
 		return ctx, true
 	}
 	if apierror.Is(err, apierror.CodeUnauthenticated) {
-		w.Header().Set("WWW-Authenticate", challenge(credentials))
+		w.Header().Set("WWW-Authenticate", identity.Challenge(credentials))
 	}
 	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
 	}
-	e.refuse(w, r, statusOfIdentity(err), err)
+	e.refuse(w, r, identity.Status(err), err)
 	return nil, false
-}
-
-// who finds out who callers are.
-type who struct {
-	authenticator authz.Authenticator
-	authorizer    authz.Authorizer
-}
-
-// identify finds out whose credentials these are and whether that user is served,
-// and notes it in the record of the request. The context that it returns has the
-// user, the credentials and a record for the audit.
-func (i who) identify(ctx context.Context, credentials authz.Credentials) (context.Context, error) {
-	user, err := i.authenticator.Authenticate(ctx, credentials)
-	if err != nil {
-		return nil, err
-	}
-	ctx, record := audit.With(withCredentials(authz.WithUser(ctx, user), credentials))
-	telemetry.From(ctx).SetUser(user.Name, record)
-	if err := i.authorizer.CanServe(ctx, user); err != nil {
-		if apierror.Is(err, apierror.CodeForbidden) {
-			record.Refuse("")
-		} else {
-			record.Fail()
-		}
-		return nil, err
-	}
-	return ctx, nil
-}
-
-type credentialsKey struct{}
-
-func withCredentials(ctx context.Context, c authz.Credentials) context.Context {
-	return context.WithValue(ctx, credentialsKey{}, c)
-}
-
-// credentialsFrom returns the credentials that the user of a context was identified by.
-// Streams check them again.
-func credentialsFrom(ctx context.Context) authz.Credentials {
-	c, _ := ctx.Value(credentialsKey{}).(authz.Credentials)
-	return c
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
@@ -158,21 +119,32 @@ func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, er
 	response.WriteErrors(w, mediaType, status, gqlerror.List{e.present(r.Context(), err)})
 }
 
-// challenge is the WWW-Authenticate header of RFC 6750: it names an error only
-// when there were credentials to be wrong.
-func challenge(c authz.Credentials) string {
-	if c.Empty() {
-		return `Bearer realm="kairship"`
+// serveSession gives out the cookie, and takes it back.
+func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost, http.MethodDelete:
+	default:
+		w.Header().Set("Allow", "POST, DELETE")
+		e.refuse(w, r, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this address are POST and DELETE"))
+		return
 	}
-	return `Bearer realm="kairship", error="invalid_token"`
-}
-
-// statusOfIdentity is the HTTP status of a request whose caller could not be
-// told. When the global cluster does not answer, the whole API is away for that
-// caller: 503 says so, and clients and load balancers know to come back.
-func statusOfIdentity(err error) int {
-	if code := apierror.CodeOf(err); code != apierror.CodeTimeout {
-		return code.HTTPStatus()
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method == http.MethodDelete {
+		session.Remove(w, r)
+		w.WriteHeader(http.StatusNoContent)
+		return
 	}
-	return http.StatusServiceUnavailable
+	credentials := authz.RequestCredentials(r)
+	ctx, ok := e.identify(w, r, credentials)
+	if !ok {
+		return
+	}
+	// A client certificate comes with every request of the browser automatically.
+	if token := credentials.Token(); token != "" {
+		if refused := e.session.Set(ctx, w, r, token); refused != nil { //nolint:contextcheck // It comes from the request's.
+			e.refuse(w, r, refused.Status, refused.Err)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/presenter"
@@ -99,7 +100,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	ctx = trace.With(ctx, trace.Request{ID: cmp.Or(span.TraceID(), c.newTraceID()), From: connection.From})
 	rec := c.recorder.Begin()
 	rec.SetSpan(span)
-	ctx, record := audit.With(graphql.StartOperationTrace(telemetry.With(withCredentials(ctx, c.credentials), rec)))
+	ctx, record := audit.With(graphql.StartOperationTrace(telemetry.With(identity.WithCredentials(ctx, c.credentials), rec)))
 	user, _ := authz.UserFrom(ctx)
 	rec.SetUser(user.Name, record)
 	// A subscription goes on when this has returned.

@@ -14,10 +14,12 @@ import (
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
+	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
@@ -63,7 +65,7 @@ func New(cfg Config) (*Handler, error) {
 	h := &Handler{mux: http.NewServeMux(), streams: newStreams(cfg)}
 	api := newEndpoint(cfg, h.streams, logger)
 	h.mux.Handle("/graphql", api.origins.Handler(api))
-	h.mux.Handle(SessionPath, api)
+	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
 	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
 	if cfg.GraphiQL {
@@ -85,8 +87,8 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 
 func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 	e := &endpoint{
-		who:     who{authenticator: cfg.Authenticator, authorizer: cfg.Authorizer},
-		present: presenter.New(logger),
+		identifier: identity.Identifier{Authenticator: cfg.Authenticator, Authorizer: cfg.Authorizer},
+		present:    presenter.New(logger),
 		recorder: &telemetry.Recorder{
 			Logger: logger,
 			Audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
@@ -96,7 +98,7 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 		newTraceID: cfg.NewTraceID,
 		limits:     limit.NewMetrics(cfg.Registerer),
 		origins:    origin.NewPolicy(cfg.AllowedOrigins),
-		session:    &session{keys: cfg.SessionKeys, now: cfg.Now},
+		session:    session.New(cfg.SessionKeys, cfg.Now),
 	}
 	cfg.Quotas.OnRefusal(e.limits.Refuse)
 	e.graphql = newExecutor(cfg, e, streams)
@@ -110,7 +112,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: newAnswers(cfg),
 	}
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, recorder: e.recorder, newTraceID: e.newTraceID})
+	srv.AddTransport(&socketTransport{execution: shared, streams: streams, identifier: e.identifier, recorder: e.recorder, newTraceID: e.newTraceID})
 	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(e.present)
 	srv.SetRecoverFunc(presenter.Recover)

@@ -341,7 +341,7 @@ func (c *socket) initialise(payload []byte) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.streams.limits.InitTimeout)
 	defer cancel()
-	known, err := c.who.identify(ctx, c.credentials)
+	known, err := c.identifier.Identify(ctx, c.credentials)
 	if err != nil {
 		c.refuseIdentity(err)
 		return

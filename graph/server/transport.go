@@ -11,6 +11,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/params"
@@ -59,7 +60,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		t.refuse(w, r, mediaType, params.Refuse(http.StatusNotAcceptable, "", "a response is %s, %s or, for subscriptions, %s, and the Accept header has none of them", mediatype.GraphQL, mediatype.JSON, mediatype.Events))
 		return
 	}
-	if origin.Simple(r) && !credentialsFrom(r.Context()).Session() {
+	if origin.Simple(r) && !identity.CredentialsFrom(r.Context()).Session() {
 		t.metrics.Refuse("preflight")
 		if refused := params.CheckContent(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
@@ -118,7 +119,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		w.Header().Set("Allow", http.MethodPost)
 		t.refuse(w, r, as.mediaType, params.Refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
 		return
-	case credentialsFrom(ctx).Session():
+	case identity.CredentialsFrom(ctx).Session():
 		t.fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/stream"
@@ -264,7 +265,7 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 	}
 	r := &running{subscription: sub, streams: s, record: telemetry.From(ctx), over: over, counter: s.metrics.events.WithLabelValues(sub.via)}
 	r.turn.Store(working)
-	r.ctx, r.standing = s.sentry.Stand(ctx, credentialsFrom(ctx), user)
+	r.ctx, r.standing = s.sentry.Stand(ctx, identity.CredentialsFrom(ctx), user)
 	r.stop = []func(){leave, r.standing.Leave}
 	begun := false
 	var failed *endError

@@ -15,6 +15,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"golang.org/x/time/rate"
 
+	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/response"
@@ -77,7 +78,7 @@ type socketTransport struct {
 	execution
 
 	streams    *streams
-	who        who
+	identifier identity.Identifier
 	recorder   *telemetry.Recorder
 	newTraceID func() string
 }
@@ -173,7 +174,7 @@ func (c *socket) knownAtOnce() (authz.User, bool) {
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.streams.limits.InitTimeout)
 	defer cancel()
-	known, err := c.who.identify(ctx, c.credentials)
+	known, err := c.identifier.Identify(ctx, c.credentials)
 	if err != nil {
 		return authz.User{}, false
 	}
@@ -214,7 +215,7 @@ func bearer(payload []byte) (token string, ok bool) {
 	}
 	for name, value := range fields {
 		switch text, isText := value.(string); {
-		case impersonates(name):
+		case identity.Impersonates(name):
 			return "", false
 		case !strings.EqualFold(name, "Authorization"):
 		case !isText:

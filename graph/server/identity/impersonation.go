@@ -1,4 +1,4 @@
-package server
+package identity
 
 import (
 	"net/http"
@@ -10,18 +10,18 @@ import (
 // impersonatePrefix begins the headers by which Kubernetes serves a caller as another user.
 const impersonatePrefix = "Impersonate-"
 
-// impersonates reports whether a name, of a header or of a field of connection_init,
+// Impersonates reports whether a name, of a header or of a field of connection_init,
 // is one that asks for impersonation.
-func impersonates(name string) bool {
+func Impersonates(name string) bool {
 	return len(name) >= len(impersonatePrefix) && strings.EqualFold(name[:len(impersonatePrefix)], impersonatePrefix)
 }
 
-// refusedImpersonation returns the error of a request with Impersonate headers; nil for
+// RefuseImpersonation returns the error of a request with Impersonate headers; nil for
 // one without. GraphQL serves callers as themselves: a caller whose headers were ignored
 // would read and change with rights that they meant to put aside.
-func refusedImpersonation(header http.Header) *apierror.Error {
+func RefuseImpersonation(header http.Header) *apierror.Error {
 	for name := range header {
-		if impersonates(name) {
+		if Impersonates(name) {
 			return apierror.Invalid("", "GraphQL serves you as yourself and takes no Impersonate headers: send the request without them, or use kubectl --as with the instance's native API")
 		}
 	}
