@@ -22,6 +22,7 @@ import (
 	"github.com/kairship-io/kairship/graph/loaders"
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/guard"
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/readiness"
@@ -139,7 +140,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Begin:              withTokens(tokens.Begin),
 		BeginStream:        withTokens(tokens.BeginStream),
 		ResponseExtensions: plan.Of,
-		Shared:             server.SharedAnswers{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
+		Shared:             answercache.Options{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
 		Streams:            o.streams.limits,
 		Sentry:             sentry,

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/readiness"
@@ -65,7 +66,7 @@ type Config struct {
 	Quotas *quota.Users
 
 	// Shared are the answers that equal queries share; the zero value for none.
-	Shared SharedAnswers
+	Shared answercache.Options
 
 	// PersistedDocuments is how many documents are remembered that clients name by
 	// their hash; zero for document.DefaultPersisted, less for none.

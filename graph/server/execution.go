@@ -9,6 +9,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/plan"
@@ -31,7 +32,7 @@ type execution struct {
 	metrics     *limit.Metrics
 	origins     *origin.Policy
 	// answers are shared among equal queries; nil where none are.
-	answers *answers
+	answers *answercache.Cache
 }
 
 // beginning takes what a request brings beside its operation, and returns the context
@@ -40,7 +41,7 @@ type beginning func(ctx context.Context, headers http.Header, extensions map[str
 
 // single answers an operation that has one response, within the deadline and what was let
 // in of its user. Without a response, the error says why.
-func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext, headers http.Header) (*answer, error) {
+func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext, headers http.Header) (*answercache.Answer, error) {
 	if limited := entered.Reserve(plan.BillOf(opCtx).Cost); limited != nil {
 		entered.Settle(0)
 		return nil, limited
@@ -55,28 +56,28 @@ func (e execution) single(ctx context.Context, exec graphql.GraphExecutor, enter
 		}
 		ctx = begun
 	}
-	if isMutation(opCtx) {
-		defer e.answers.forget()
+	if opCtx.Operation.Operation == ast.Mutation {
+		defer e.answers.Forget()
 	}
-	given, shared, err := e.answers.of(ctx, opCtx, headers, func(ctx context.Context) (*answer, error) {
+	given, shared, err := e.answers.Of(ctx, opCtx, headers, func(ctx context.Context) (*answercache.Answer, error) {
 		return e.run(ctx, exec, entered, opCtx)
 	})
 	if err != nil {
 		return nil, err
 	}
 	if shared {
-		entered.Settle(limit.Spent(len(given.resp.Data), nil))
+		entered.Settle(limit.Spent(len(given.Response.Data), nil))
 		// A slow client keeps it in memory, also when it is no longer shared.
-		if entered.Hold(int64(len(given.body))) != nil {
+		if entered.Hold(given.Len()) != nil {
 			return nil, entered.Refusal()
 		}
 	}
-	telemetry.From(ctx).SetResult(given.resp.Data)
+	telemetry.From(ctx).SetResult(given.Response.Data)
 	return given, nil
 }
 
 // run executes an operation.
-func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext) (*answer, error) {
+func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext) (*answercache.Answer, error) {
 	responses, ctx := exec.DispatchOperation(ctx, opCtx)
 	resp := responses(ctx)
 	answered := 0
@@ -93,7 +94,7 @@ func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *q
 		// gqlgen gives no response when the context ended before execution began.
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "the deadline of the request passed before it was begun")
 	}
-	return &answer{resp: resp, live: used.Requests(upstream.Instance) > 0}, nil
+	return &answercache.Answer{Response: resp, Live: used.Requests(upstream.Instance) > 0}, nil
 }
 
 // refused is the answer to a document that cannot be executed.

@@ -175,7 +175,7 @@ func (o *operation) single(ctx context.Context, entered *quota.Operation, opCtx 
 		o.fail(gqlerror.List{c.present(ctx, err)})
 		return
 	}
-	if o.next(given.resp, "") == nil {
+	if o.next(given.Response, "") == nil {
 		o.complete()
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/graph/server/identity"
@@ -109,7 +110,7 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 	shared := execution{
 		present: e.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
-		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: newAnswers(cfg),
+		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
 	}
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(&socketTransport{execution: shared, streams: streams, identifier: e.identifier, recorder: e.recorder, newTraceID: e.newTraceID})
@@ -137,7 +138,7 @@ func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
 		return next(scoped)
 	})
 	srv.AroundFields(limit.HoldFields)
-	srv.AroundFields(noteFreshness)
+	srv.AroundFields(answercache.NoteFreshness)
 	srv.AroundRootFields(aroundRootField(e.recorder.Metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -20,7 +21,7 @@ func BenchmarkShared(b *testing.B) {
 	cfg := server.Config{
 		Schema:        testschema.NewExecutableSchema(testschema.Config{Resolvers: resolvers{}}),
 		Authenticator: people, Authorizer: people,
-		Shared: server.SharedAnswers{Fields: testFields, Permissions: people, Bytes: 64 << 20},
+		Shared: answercache.Options{Fields: testFields, Permissions: people, Bytes: 64 << 20},
 		Logger: slog.New(slog.DiscardHandler),
 		Quotas: quota.New(quota.Limits{OperationsPerSecond: 1e9, OperationsBurst: 1e9, CostPerSecond: 1e12, CostBurst: 1e12}, time.Now),
 	}

@@ -15,6 +15,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
 	"github.com/kairship-io/kairship/graph/sharing"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -240,7 +241,7 @@ func startSharing(t *testing.T, change func(*counting, *server.Config)) sharingS
 	s.testServer = start(t, nil, func(c *server.Config) {
 		c.Authenticator, c.Authorizer, c.Now = people, people, s.clock.Now
 		c.Quotas = nil
-		c.Shared = server.SharedAnswers{Fields: testFields, Permissions: permissions{people, s.looked}, Bytes: 1 << 20}
+		c.Shared = answercache.Options{Fields: testFields, Permissions: permissions{people, s.looked}, Bytes: 1 << 20}
 		if change != nil {
 			change(s.counting, c)
 		}

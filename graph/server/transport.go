@@ -131,9 +131,9 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	case err != nil:
 		t.fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
 	case as.events.Preferred:
-		t.writeEvents(w, r, given.resp)
+		t.writeEvents(w, r, given.Response)
 	default:
-		given.write(w, r, as.mediaType)
+		given.Write(w, r, as.mediaType)
 	}
 }
 

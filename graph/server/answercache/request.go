@@ -1,4 +1,4 @@
-package server
+package answercache
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/plan"
@@ -55,11 +54,6 @@ func noCache(op *graphql.OperationContext, headers http.Header) bool {
 	return false
 }
 
-// isMutation reports whether an operation changes something.
-func isMutation(op *graphql.OperationContext) bool {
-	return op.Operation.Operation == ast.Mutation
-}
-
 // expiry is the earliest moment at which an answer that is being made is no longer true
 // as it is.
 type expiry struct{ nanos atomic.Int64 }
@@ -83,8 +77,8 @@ func (e *expiry) before(at time.Time) {
 	}
 }
 
-// noteFreshness has an answer expire that says `stale: false` when that ends being true.
-func noteFreshness(ctx context.Context, next graphql.Resolver) (any, error) {
+// NoteFreshness has an answer expire that says `stale: false` when that ends being true.
+func NoteFreshness(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)
 	var f *freshness.Freshness
 	switch v := value.(type) {

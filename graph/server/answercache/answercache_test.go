@@ -1,4 +1,4 @@
-package server
+package answercache
 
 import (
 	"context"
@@ -22,23 +22,23 @@ func (p permitted) For(context.Context, ...string) (*authz.Visibility, error) {
 // TestKept makes one answer, and looks for it later.
 func TestKept(t *testing.T) {
 	begun := time.Unix(1000, 0)
-	fresh := func(stale bool, observed time.Duration) func(context.Context) (*answer, error) {
-		return func(ctx context.Context) (*answer, error) {
+	fresh := func(stale bool, observed time.Duration) func(context.Context) (*Answer, error) {
+		return func(ctx context.Context) (*Answer, error) {
 			at := begun.Add(observed)
-			_, _ = noteFreshness(ctx, func(context.Context) (any, error) { return &freshness.Freshness{ObservedAt: &at, Stale: stale}, nil })
-			_, _ = noteFreshness(ctx, func(context.Context) (any, error) { return freshness.Freshness{ObservedAt: &begun}, nil })
-			return &answer{resp: &graphql.Response{Data: []byte(`{}`)}}, nil
+			_, _ = NoteFreshness(ctx, func(context.Context) (any, error) { return &freshness.Freshness{ObservedAt: &at, Stale: stale}, nil })
+			_, _ = NoteFreshness(ctx, func(context.Context) (any, error) { return freshness.Freshness{ObservedAt: &begun}, nil })
+			return &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}, nil
 		}
 	}
-	plain := &answer{resp: &graphql.Response{Data: []byte(`{}`)}}
-	failed := &answer{resp: &graphql.Response{Data: []byte(`{}`), Errors: gqlerror.List{{}}}}
-	live := &answer{resp: &graphql.Response{Data: []byte(`{}`)}, live: true}
-	returns := func(a *answer) func(context.Context) (*answer, error) {
-		return func(context.Context) (*answer, error) { return a, nil }
+	plain := &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}
+	failed := &Answer{Response: &graphql.Response{Data: []byte(`{}`), Errors: gqlerror.List{{}}}}
+	live := &Answer{Response: &graphql.Response{Data: []byte(`{}`)}, Live: true}
+	returns := func(a *Answer) func(context.Context) (*Answer, error) {
+		return func(context.Context) (*Answer, error) { return a, nil }
 	}
 	for _, tt := range []struct {
 		why    string
-		run    func(context.Context) (*answer, error)
+		run    func(context.Context) (*Answer, error)
 		cancel bool
 		later  time.Duration
 		want   bool
@@ -54,12 +54,12 @@ func TestKept(t *testing.T) {
 		{"stale already", fresh(true, -time.Minute), false, 999 * time.Millisecond, true},
 	} {
 		now := begun
-		s := &answers{maxBytes: 1 << 20, now: func() time.Time { return now }, current: map[question]*evaluation{}, permissions: permitted{}}
-		s.forget()
-		other, _ := s.find(question{2}, false)
+		s := &Cache{maxBytes: 1 << 20, now: func() time.Time { return now }, current: map[operationKey]*evaluation{}, permissions: permitted{}}
+		s.Forget()
+		other, _ := s.find(operationKey{2}, false)
 		s.finish(other, plain, time.Time{}) // It is kept before, and longer.
 		ctx, cancel := context.WithCancel(t.Context())
-		e, first := s.find(question{1}, false)
+		e, first := s.find(operationKey{1}, false)
 		if tt.cancel {
 			cancel()
 		}
@@ -68,7 +68,7 @@ func TestKept(t *testing.T) {
 		}
 		cancel()
 		now = now.Add(tt.later)
-		if _, first := s.find(question{1}, false); first == tt.want {
+		if _, first := s.find(operationKey{1}, false); first == tt.want {
 			t.Errorf("%s: found: %t, want %t", tt.why, !first, tt.want)
 		}
 	}
@@ -76,19 +76,19 @@ func TestKept(t *testing.T) {
 
 // TestForgottenIsNotKept: what was under way when everything was forgotten takes no memory.
 func TestForgottenIsNotKept(t *testing.T) {
-	s := &answers{maxBytes: 1 << 20, now: time.Now, current: map[question]*evaluation{}}
-	s.forget()
-	e, _ := s.find(question{1}, false)
-	s.forget()
-	later, first := s.find(question{1}, false)
+	s := &Cache{maxBytes: 1 << 20, now: time.Now, current: map[operationKey]*evaluation{}}
+	s.Forget()
+	e, _ := s.find(operationKey{1}, false)
+	s.Forget()
+	later, first := s.find(operationKey{1}, false)
 	if !first {
 		t.Fatal("what began before is found")
 	}
-	s.finish(e, &answer{body: []byte("{}")}, time.Time{})
-	if s.kept.Len() != 0 || s.bytes != 0 || s.current[question{1}] != later {
+	s.finish(e, &Answer{body: []byte("{}")}, time.Time{})
+	if s.kept.Len() != 0 || s.bytes != 0 || s.current[operationKey{1}] != later {
 		t.Errorf("%d kept, %d bytes", s.kept.Len(), s.bytes)
 	}
-	s.finish(later, &answer{body: []byte("{}")}, time.Time{})
+	s.finish(later, &Answer{body: []byte("{}")}, time.Time{})
 	if s.kept.Len() != 1 || s.bytes == 0 {
 		t.Errorf("%d kept, %d bytes: the later one is", s.kept.Len(), s.bytes)
 	}

@@ -1,4 +1,4 @@
-package server
+package answercache
 
 import (
 	"bytes"
@@ -16,21 +16,21 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// question stands for an operation and for all that its answer depends on: equal ones
+// operationKey stands for an operation and for all that its answer depends on: equal ones
 // have the same answer at the same moment.
-type question [sha256.Size]byte
+type operationKey [sha256.Size]byte
 
-// askedBy returns the question of an operation: its document, its name in it, its
+// keyOf returns the key of an operation: its document, its name in it, its
 // variables in any order, and all that its caller may do. There is none, and false, where
 // users cannot be compared.
-func askedBy(op *graphql.OperationContext, grants *authz.Visibility) (question, bool) {
+func keyOf(op *graphql.OperationContext, grants *authz.Visibility) (operationKey, bool) {
 	key, known := grants.Key()
 	if !known || op.RawQuery == "" {
-		return question{}, false
+		return operationKey{}, false
 	}
 	variables, err := json.Marshal(op.Variables) // It sorts the keys.
 	if err != nil {
-		return question{}, false
+		return operationKey{}, false
 	}
 	h := sha256.New()
 	for _, part := range []string{op.RawQuery, op.Operation.Name, string(variables), key} {
@@ -39,14 +39,14 @@ func askedBy(op *graphql.OperationContext, grants *authz.Visibility) (question, 
 		h.Write(length[:])
 		h.Write([]byte(part))
 	}
-	return question(h.Sum(nil)), true
+	return operationKey(h.Sum(nil)), true
 }
 
-// answer is what an operation was answered.
-type answer struct {
-	resp *graphql.Response
-	// live is set when an instance was asked, as the caller.
-	live bool
+// Answer is what an operation was answered.
+type Answer struct {
+	Response *graphql.Response
+	// Live is set when an instance was asked, as the caller.
+	Live bool
 	// body is the result as JSON, where it may be shared, and record what was decided
 	// about its caller.
 	body   []byte
@@ -75,28 +75,28 @@ const (
 )
 
 // encode writes the result, of which nothing changes afterwards.
-func (a *answer) encode(record *audit.Record) {
+func (a *Answer) encode(record *audit.Record) {
 	var b bytes.Buffer
-	b.Grow(len(a.resp.Data) + 64)
-	response.AppendResult(&b, a.resp)
+	b.Grow(len(a.Response.Data) + 64)
+	response.AppendResult(&b, a.Response)
 	a.body, a.record = b.Bytes(), record
-	if n := len(a.resp.Data); n > 0 {
+	if n := len(a.Response.Data); n > 0 {
 		// The data is in the body: there is no need to keep it twice.
 		from := len(`{"data":`)
-		a.resp.Data = a.body[from : from+n : from+n]
+		a.Response.Data = a.body[from : from+n : from+n]
 	}
 }
 
 // size is how many bytes of memory the answer takes, with what may be encoded later: a
 // compressed body is not longer.
-func (a *answer) size() int64 {
+func (a *Answer) size() int64 {
 	return int64(len(a.body))*(1+maxEncodings) + answerMemory + int64(a.record.Names())*nameMemory
 }
 
-// write answers a request with it.
-func (a *answer) write(w http.ResponseWriter, r *http.Request, mediaType string) {
+// Write answers a request with it.
+func (a *Answer) Write(w http.ResponseWriter, r *http.Request, mediaType string) {
 	if a.body == nil {
-		response.WriteResult(w, r, mediaType, a.resp)
+		response.WriteResult(w, r, mediaType, a.Response)
 		return
 	}
 	encoded := a.encoded(r)
@@ -109,7 +109,7 @@ func (a *answer) write(w http.ResponseWriter, r *http.Request, mediaType string)
 }
 
 // encoded compresses the body once for all clients that accept the same.
-func (a *answer) encoded(r *http.Request) encoding {
+func (a *Answer) encoded(r *http.Request) encoding {
 	accepted := strings.Join(r.Header.Values("Accept-Encoding"), ",")
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,3 +141,6 @@ func (headerOnly) Write(p []byte) (int, error) { return len(p), nil }
 
 // WriteHeader implements http.ResponseWriter.
 func (headerOnly) WriteHeader(int) {}
+
+// Len returns how many bytes of an answer are kept while it is sent.
+func (a *Answer) Len() int64 { return int64(len(a.body)) }
