@@ -15,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
@@ -81,7 +82,7 @@ type Config struct {
 	HSTS time.Duration
 
 	// Streams bounds subscriptions and the connections that carry them.
-	Streams StreamLimits
+	Streams subscription.Limits
 	// Sentry checks the callers of subscriptions for as long as they run; nil means
 	// that they are checked at their beginning alone.
 	Sentry *authz.Sentry
@@ -138,7 +139,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.HSTS == 0 {
 		c.HSTS = DefaultHSTS
 	}
-	c.Streams.setDefaults()
+	c.Streams.SetDefaults()
 	if c.RequestScope == nil {
 		c.RequestScope = func(ctx context.Context) context.Context { return ctx }
 	}

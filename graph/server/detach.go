@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 )
 
 // What http.Server keeps for a request, two buffers of 4 KiB and two goroutines with
@@ -47,7 +48,7 @@ func (e *eventWriter) attend(conn net.Conn) {
 		}
 		read += n
 	}
-	e.cancel(errClientGone)
+	e.cancel(subscription.ErrClientGone)
 }
 
 // sendChunk sends a chunk of the response; an empty one is the last.

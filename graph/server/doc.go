@@ -23,17 +23,4 @@
 // answers (share.go) executes equal queries once. What makes two queries equal is in
 // answer.go, what a request brings that keeps it from sharing in sharerequest.go, and which
 // fields are shared in package sharing.
-//
-// # Subscriptions
-//
-// running does what is the same on every transport: it counts the subscription, has its
-// caller checked for as long as it lasts (authz.Sentry), takes one result after the
-// other from gqlgen, and finds out in the end why there are no more. Where results
-// go is a sink: an eventWriter, which writes server-sent events, or an operation of
-// a socket, which is a WebSocket. Every end is the cause of a context; see endError.
-//
-// An idle connection costs what has to be there: one goroutine with a small stack that
-// finds out when the client goes, no buffers and no tickers; a subscription on it has
-// no goroutine where its resolver lets the transport drive it (stream.Driver). A change that
-// adds to that adds it ten thousand times.
 package server

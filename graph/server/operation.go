@@ -8,7 +8,6 @@ import (
 	"errors"
 	"net/http"
 	"sync"
-	"time"
 	"unique"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -20,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -38,26 +38,26 @@ type operation struct {
 	settled sync.Once
 }
 
-var _ sink = (*operation)(nil)
+var _ subscription.Sink = (*operation)(nil)
 
 // subscribe begins an operation.
 func (c *socket) subscribe(m message) {
 	switch {
 	case !c.isAcked():
-		c.shut(closeUnauthorized, "Unauthorized: send connection_init and wait for connection_ack first", errProtocol)
+		c.shut(closeUnauthorized, "Unauthorized: send connection_init and wait for connection_ack first", subscription.ErrProtocol)
 		return
 	case m.ID == "" || len(m.ID) > maxOperationID:
-		c.shut(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", errProtocol)
+		c.shut(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", subscription.ErrProtocol)
 		return
 	}
 	fields, refused := params.ReadObject(m.Payload)
 	if refused != nil {
-		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object, of the size and kind of a request's body", errProtocol)
+		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object, of the size and kind of a request's body", subscription.ErrProtocol)
 		return
 	}
 	read, refused := params.FromObject(fields)
 	if refused != nil {
-		c.shut(closeBadRequest, "INVALID: "+refused.Err.Error(), errProtocol)
+		c.shut(closeBadRequest, "INVALID: "+refused.Err.Error(), subscription.ErrProtocol)
 		return
 	}
 	read.Headers = c.headers
@@ -65,7 +65,7 @@ func (c *socket) subscribe(m message) {
 	op := &operation{socket: c, key: m.ID, id: string(id)}
 	c.mu.Lock()
 	_, exists := c.operations[m.ID]
-	full := len(c.operations) >= c.streams.limits.MaxOperationsPerSocket
+	full := len(c.operations) >= c.streams.Limits.MaxOperationsPerSocket
 	stopping := c.draining
 	ctx := c.ctx
 	if !exists && !full && !stopping {
@@ -77,12 +77,12 @@ func (c *socket) subscribe(m message) {
 	c.mu.Unlock()
 	switch {
 	case exists:
-		c.shut(closeSubscriberExists, "Subscriber for this id already exists", errProtocol)
+		c.shut(closeSubscriberExists, "Subscriber for this id already exists", subscription.ErrProtocol)
 	case full:
-		c.streams.metrics.refused.WithLabelValues(viaWebSocket, "operations").Inc()
+		c.streams.Refused(subscription.ViaWebSocket, "operations")
 		limited := apierror.New(apierror.CodeRateLimited,
-			"this WebSocket has %d operations under way, which is the limit: complete some first", c.streams.limits.MaxOperationsPerSocket)
-		limited.RetryAfter = retryAfterSeconds * time.Second
+			"this WebSocket has %d operations under way, which is the limit: complete some first", c.streams.Limits.MaxOperationsPerSocket)
+		limited.RetryAfter = subscription.RetryAfter
 		op.fail(gqlerror.List{c.present(ctx, limited)})
 	case stopping:
 	default:
@@ -131,7 +131,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)
 		return
 	}
-	rec.SetVia(viaWebSocket, connection.ID)
+	rec.SetVia(subscription.ViaWebSocket, connection.ID)
 	if opCtx.Operation.Operation != ast.Subscription {
 		o.single(ctx, entered, opCtx)
 		return
@@ -143,15 +143,15 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
 	goesOn = true
-	c.streams.start(ctx, subscription{via: viaWebSocket, exec: c.exec, op: opCtx, present: c.present, take: c.beginStream, out: o}, func(out outcome) {
+	c.streams.Start(ctx, subscription.Subscription{Via: subscription.ViaWebSocket, Exec: c.exec, Op: opCtx, Present: c.present, Begin: c.beginStream, Sink: o}, func(out subscription.Outcome) {
 		defer c.running.Done()
 		defer over()
-		rec.SetEnd(out.reason, out.events)
+		rec.SetEnd(out.Reason, out.Events)
 		switch {
 		case c.ends(out):
-		case len(out.errors) > 0:
-			o.fail(out.errors)
-		case out.endError == errCompleted:
+		case len(out.Errors) > 0:
+			o.fail(out.Errors)
+		case out.EndError == subscription.ErrCompleted:
 			o.complete()
 		}
 	})
@@ -159,8 +159,8 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 
 // ends reports whether the whole connection ends for the reason for which an operation
 // did: its close code says so, and after an error clients would not connect again.
-func (c *socket) ends(out outcome) bool {
-	lapse, ok := errors.AsType[*authz.LapseError](out.cause)
+func (c *socket) ends(out subscription.Outcome) bool {
+	lapse, ok := errors.AsType[*authz.LapseError](out.Cause)
 	return ok && lapse.Caller
 }
 
@@ -175,7 +175,7 @@ func (o *operation) single(ctx context.Context, entered *quota.Operation, opCtx 
 		o.fail(gqlerror.List{c.present(ctx, err)})
 		return
 	}
-	if o.next(given.Response, "") == nil {
+	if o.Next(given.Response, "") == nil {
 		o.complete()
 	}
 }
@@ -196,10 +196,10 @@ func (o *operation) wanted() bool {
 	return o.socket.operations[o.key] == o && !o.socket.closing
 }
 
-// next implements sink.
-func (o *operation) next(resp *graphql.Response, _ string) *endError {
+// Next implements subscription.Sink.
+func (o *operation) Next(resp *graphql.Response, _ string) *subscription.EndError {
 	if !o.wanted() {
-		return errClientDone
+		return subscription.ErrClientDone
 	}
 	b := o.begin("next")
 	defer response.Release(b)

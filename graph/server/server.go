@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/session"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
@@ -32,7 +33,7 @@ import (
 type Handler struct {
 	mux     *http.ServeMux
 	secured http.Handler
-	streams *streams
+	streams *subscription.Manager
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -42,16 +43,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.secured.
 
 // Stopping has /readyz say that the process is about to stop. Everything is served
 // as before.
-func (h *Handler) Stopping() { h.streams.stopping.Store(true) }
+func (h *Handler) Stopping() { h.streams.Stop() }
 
 // IsStopping reports whether the process is about to stop.
-func (h *Handler) IsStopping() bool { return h.streams.isStopping() }
+func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 
 // Drain ends all subscriptions and WebSockets and tells their clients to connect
 // again, elsewhere; /readyz fails from now on. It returns once they have ended, or
 // with the context's error after it has cut off those that were left. http.Server
 // knows nothing of WebSockets, so call it beside Shutdown.
-func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
+func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }
 
 // New makes the handler of the whole API: /graphql, /graphql/session, /healthz,
 // /readyz and, when switched on, /graphiql with a redirect from /. It fails only
@@ -63,12 +64,12 @@ func New(cfg Config) (*Handler, error) {
 	}
 	logger := slog.New(trace.LogHandler(cfg.Logger.Handler()))
 
-	h := &Handler{mux: http.NewServeMux(), streams: newStreams(cfg)}
+	h := &Handler{mux: http.NewServeMux(), streams: subscription.New(cfg.Streams, cfg.Sentry, cfg.Registerer)}
 	api := newEndpoint(cfg, h.streams, logger)
 	h.mux.Handle("/graphql", api.origins.Handler(api))
 	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
-	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
+	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.IsStopping, logger, cfg.Now))
 	if cfg.GraphiQL {
 		page := graphiql.Handler()
 		h.mux.Handle("GET "+graphiql.Path, page)
@@ -86,7 +87,7 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, "ok\n") //nolint:errcheck // The prober went away.
 }
 
-func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
+func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger) *endpoint {
 	e := &endpoint{
 		identifier: identity.Identifier{Authenticator: cfg.Authenticator, Authorizer: cfg.Authorizer},
 		present:    presenter.New(logger),
@@ -107,13 +108,13 @@ func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
 }
 
 // newExecutor joins gqlgen's executor with our transports, limits and errors.
-func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
+func newExecutor(cfg Config, e *endpoint, streams *subscription.Manager) *handler.Server {
 	shared := execution{
 		present: e.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
 		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
 	}
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(&socketTransport{execution: shared, streams: streams, identifier: e.identifier, recorder: e.recorder, newTraceID: e.newTraceID})
+	srv.AddTransport(&socketTransport{execution: shared, newcomers: newNewcomers(cfg.Streams.MaxUnauthenticatedWebSockets), streams: streams, identifier: e.identifier, recorder: e.recorder, newTraceID: e.newTraceID})
 	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(e.present)
 	srv.SetRecoverFunc(presenter.Recover)

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/kairship-io/kairship/graph/server/presenter"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -66,22 +67,22 @@ type closeNote struct {
 
 // serve reads until the connection ends.
 func (c *socket) serve() {
-	limits := c.streams.limits
+	limits := c.streams.Limits
 	// The operations are over before the place of the connection is given back.
 	defer c.finish()
 	defer func() {
 		if v := recover(); v != nil {
 			_ = c.present(c.ctx, presenter.Recover(c.ctx, v)) // It goes to the log.
-			c.shut(closeInternal, "INTERNAL: the connection failed", errProtocol)
+			c.shut(closeInternal, "INTERNAL: the connection failed", subscription.ErrProtocol)
 		}
 	}()
 	if c.isClosing() {
 		return // The process stops already.
 	}
 	c.conn.SetReadLimit(limits.MaxMessageBytes)
-	boundConn(c.conn.NetConn())
+	subscription.LimitConnBuffer(c.conn.NetConn())
 	if c.conn.Subprotocol() != subprotocol {
-		c.shut(closeSubprotocol, "Subprotocol not acceptable: the only one is "+subprotocol, errProtocol)
+		c.shut(closeSubprotocol, "Subprotocol not acceptable: the only one is "+subprotocol, subscription.ErrProtocol)
 	}
 	c.settle(0)
 	c.expectWithin(limits.InitTimeout)
@@ -90,7 +91,7 @@ func (c *socket) serve() {
 	c.pings = time.AfterFunc(limits.KeepAlive, c.ping)
 	c.mu.Unlock()
 	defer c.pings.Stop()
-	life := time.AfterFunc(limits.life(), func() { c.shut(closeMaxLife, "MAX_LIFE: connect again and resume", errMaxLife) })
+	life := time.AfterFunc(limits.Life(), func() { c.shut(closeMaxLife, "MAX_LIFE: connect again and resume", subscription.ErrMaxLife) })
 	defer life.Stop()
 	for {
 		kind, text, err := c.conn.ReadMessage()
@@ -103,7 +104,7 @@ func (c *socket) serve() {
 		}
 		c.heard()
 		if kind != websocket.TextMessage {
-			c.shut(closeBadRequest, "INVALID: a message is text", errProtocol)
+			c.shut(closeBadRequest, "INVALID: a message is text", subscription.ErrProtocol)
 			continue
 		}
 		c.receive(text)
@@ -116,21 +117,21 @@ func (c *socket) serve() {
 // ping finds out whether the client is still there, and keeps what is between from
 // taking the connection for dead.
 func (c *socket) ping() {
-	if c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.streams.limits.WriteTimeout)) != nil {
+	if c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.streams.Limits.WriteTimeout)) != nil {
 		c.abandon()
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closing {
-		c.pings.Reset(c.streams.limits.KeepAlive)
+		c.pings.Reset(c.streams.Limits.KeepAlive)
 	}
 }
 
 // abandon gives up a client that receives nothing.
 func (c *socket) abandon() {
-	c.note(closeNote{code: closeTooSlow, reason: errTooSlow.reason})
-	c.cancel(errTooSlow)
+	c.note(closeNote{code: closeTooSlow, reason: subscription.ErrTooSlow.Reason})
+	c.cancel(subscription.ErrTooSlow)
 	_ = c.conn.Close()
 }
 
@@ -140,7 +141,7 @@ func (c *socket) heard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.acked && !c.closing {
-		c.conn.SetReadDeadline(time.Now().Add(missedPongs*c.streams.limits.KeepAlive + c.streams.limits.WriteTimeout)) //nolint:errcheck // The next read tells.
+		c.conn.SetReadDeadline(time.Now().Add(missedPongs*c.streams.Limits.KeepAlive + c.streams.Limits.WriteTimeout)) //nolint:errcheck // The next read tells.
 	}
 }
 
@@ -164,23 +165,23 @@ func (c *socket) readFailed(err error) {
 	switch silent := errors.As(err, &timeout) && timeout.Timeout(); {
 	case c.isClosing():
 	case silent && !c.isAcked():
-		c.shut(closeInitTimeout, "Connection initialisation timeout", errSilent)
+		c.shut(closeInitTimeout, "Connection initialisation timeout", subscription.ErrSilent)
 		c.linger()
 	case silent:
-		c.note(closeNote{reason: errSilent.reason})
-		c.cancel(errSilent)
+		c.note(closeNote{reason: subscription.ErrSilent.Reason})
+		c.cancel(subscription.ErrSilent)
 	case errors.Is(err, websocket.ErrReadLimit):
 		// The library has sent the close frame.
 		c.note(closeNote{code: websocket.CloseMessageTooBig, reason: "INVALID: the message is too large"})
-		c.cancel(errProtocol)
+		c.cancel(subscription.ErrProtocol)
 		c.linger()
 	default:
-		note := closeNote{reason: errClientGone.reason}
+		note := closeNote{reason: subscription.ErrClientGone.Reason}
 		if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
 			note.code = closed.Code
 		}
 		c.note(note)
-		c.cancel(errClientGone)
+		c.cancel(subscription.ErrClientGone)
 		c.linger()
 	}
 }
@@ -190,7 +191,7 @@ func (c *socket) readFailed(err error) {
 func (c *socket) linger() {
 	conn := c.conn.NetConn()
 	conn.SetReadDeadline(time.Now().Add(closeWait))                               //nolint:errcheck // The copy tells.
-	io.Copy(io.Discard, io.LimitReader(conn, c.streams.limits.MaxMessageBytes*4)) //nolint:errcheck // Either way it is over.
+	io.Copy(io.Discard, io.LimitReader(conn, c.streams.Limits.MaxMessageBytes*4)) //nolint:errcheck // Either way it is over.
 }
 
 func (c *socket) isAcked() bool {
@@ -231,8 +232,8 @@ func (c *socket) shut(code int, reason string, cause error) {
 
 // cut ends the connection without a word.
 func (c *socket) cut() {
-	c.note(closeNote{reason: errDraining.reason})
-	c.cancel(errDraining)
+	c.note(closeNote{reason: subscription.ErrDraining.Reason})
+	c.cancel(subscription.ErrDraining)
 	c.mu.Lock()
 	conn := c.conn
 	c.mu.Unlock()
@@ -258,13 +259,13 @@ func (c *socket) settle(by int) {
 	idle := c.draining && c.finite == 0 && c.conn != nil
 	c.mu.Unlock()
 	if idle {
-		c.shut(websocket.CloseGoingAway, "SERVER_STOPPING: connect again and resume", errDraining)
+		c.shut(websocket.CloseGoingAway, "SERVER_STOPPING: connect again and resume", subscription.ErrDraining)
 	}
 }
 
 // finish waits for the operations to end, and writes down what the connection was.
 func (c *socket) finish() {
-	c.cancel(errClientGone)
+	c.cancel(subscription.ErrClientGone)
 	_ = c.conn.Close()
 	c.running.Wait()
 	c.giveUp()
@@ -289,7 +290,7 @@ const maxOperationID = 128
 func (c *socket) receive(text []byte) {
 	var m message
 	if json.Unmarshal(text, &m) != nil {
-		c.shut(closeBadRequest, "INVALID: the message is no JSON of this protocol", errProtocol)
+		c.shut(closeBadRequest, "INVALID: the message is no JSON of this protocol", subscription.ErrProtocol)
 		return
 	}
 	switch m.Type {
@@ -306,10 +307,10 @@ func (c *socket) receive(text []byte) {
 		c.mu.Unlock()
 		if op != nil {
 			c.forget(op)
-			op.cancel(errClientDone)
+			op.cancel(subscription.ErrClientDone)
 		}
 	default:
-		c.shut(closeBadRequest, "INVALID: unknown type of message", errProtocol)
+		c.shut(closeBadRequest, "INVALID: unknown type of message", subscription.ErrProtocol)
 	}
 }
 
@@ -319,27 +320,27 @@ func (c *socket) initialise(payload []byte) {
 	again := c.acked
 	c.mu.Unlock()
 	if again {
-		c.shut(closeTooManyInits, "Too many initialisation requests", errProtocol)
+		c.shut(closeTooManyInits, "Too many initialisation requests", subscription.ErrProtocol)
 		return
 	}
 	token, ok := bearer(payload)
 	own := authz.TokenCredentials(token)
 	switch {
 	case !ok:
-		c.shut(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string and no Impersonate fields`, errProtocol)
+		c.shut(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string and no Impersonate fields`, subscription.ErrProtocol)
 		return
 	case token != "" && c.credentials.Empty():
 		c.credentials = own
 	case token != "" && !c.credentials.Same(own):
 		// One of them would be ignored, and the client would be another user than it expects.
-		c.shut(closeBadRequest, "INVALID: connection_init has other credentials than the request", errProtocol)
+		c.shut(closeBadRequest, "INVALID: connection_init has other credentials than the request", subscription.ErrProtocol)
 		return
 	}
 	if c.user != nil {
 		c.welcome(*c.user)
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.streams.limits.InitTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx, c.streams.Limits.InitTimeout)
 	defer cancel()
 	known, err := c.identifier.Identify(ctx, c.credentials)
 	if err != nil {
@@ -347,9 +348,9 @@ func (c *socket) initialise(payload []byte) {
 		return
 	}
 	user, _ := authz.UserFrom(known)
-	disconnect, limited := c.streams.connect(viaWebSocket, user.Name)
+	disconnect, limited := c.streams.Connect(subscription.ViaWebSocket, user.Name)
 	if limited != nil {
-		c.shut(websocket.CloseTryAgainLater, string(limited.Code)+": "+limited.Message, errProtocol)
+		c.shut(websocket.CloseTryAgainLater, string(limited.Code)+": "+limited.Message, subscription.ErrProtocol)
 		return
 	}
 	c.disconnect = disconnect
@@ -363,18 +364,18 @@ func (c *socket) refuseIdentity(err error) {
 	text := string(reason) + ": " + shown.Message
 	switch reason {
 	case apierror.CodeUnauthenticated:
-		c.shut(closeUnauthorized, text, errProtocol)
+		c.shut(closeUnauthorized, text, subscription.ErrProtocol)
 	case apierror.CodeForbidden:
-		c.shut(closeForbidden, text, errProtocol)
+		c.shut(closeForbidden, text, subscription.ErrProtocol)
 	default:
 		// The check failed: that is nothing against the client.
-		c.shut(websocket.CloseTryAgainLater, text, errProtocol)
+		c.shut(websocket.CloseTryAgainLater, text, subscription.ErrProtocol)
 	}
 }
 
 // welcome lets the client send operations, and has its credentials checked from now on.
 func (c *socket) welcome(user authz.User) {
-	ctx, standing := c.streams.sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
+	ctx, standing := c.streams.Sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
 	context.AfterFunc(ctx, func() {
 		defer standing.Leave()
 		if lapse, ok := errors.AsType[*authz.LapseError](context.Cause(ctx)); ok {
@@ -414,17 +415,17 @@ func (c *socket) send(kind, id string, payload json.RawMessage) {
 }
 
 // write sends a message. A client that does not receive it in time is let go.
-func (c *socket) write(p []byte) *endError {
+func (c *socket) write(p []byte) *subscription.EndError {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.conn.SetWriteDeadline(time.Now().Add(c.streams.limits.WriteTimeout)) //nolint:errcheck // The write tells.
+	c.conn.SetWriteDeadline(time.Now().Add(c.streams.Limits.WriteTimeout)) //nolint:errcheck // The write tells.
 	err := c.conn.WriteMessage(websocket.TextMessage, p)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		c.abandon()
-		return errTooSlow
+		return subscription.ErrTooSlow
 	}
-	return errClientGone
+	return subscription.ErrClientGone
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -35,12 +37,12 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	}
 	// The stream may outlive the handler: see eventWriter.detach.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
-	stay := context.AfterFunc(r.Context(), func() { cancel(errClientGone) })
+	stay := context.AfterFunc(r.Context(), func() { cancel(subscription.ErrClientGone) })
 	s := &eventStream{ctx: ctx, record: telemetry.From(ctx)}
 	s.defers(func() { cancel(context.Canceled) })
 	user, _ := authz.UserFrom(ctx)
 	// What is over is written down before the places are given back.
-	leave, ok := t.streams.enter(&connection{drain: func() { cancel(errDraining) }, cut: func() { cancel(errDraining) }})
+	leave, ok := t.streams.Enter(&subscription.Connection{Drain: func() { cancel(subscription.ErrDraining) }, Cut: func() { cancel(subscription.ErrDraining) }})
 	if !ok {
 		s.finish()
 		w.Header().Set("Retry-After", "1")
@@ -55,40 +57,40 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 			s.out.close()
 		}
 	})
-	disconnect, limited := t.streams.connect(viaSSE, user.Name)
+	disconnect, limited := t.streams.Connect(subscription.ViaSSE, user.Name)
 	if limited != nil {
 		s.finish()
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
+		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(subscription.RetryAfter)))
 		t.fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 		return
 	}
 	s.defers(disconnect)
-	life := time.AfterFunc(t.streams.limits.life(), func() { cancel(errMaxLife) })
+	life := time.AfterFunc(t.streams.Limits.Life(), func() { cancel(subscription.ErrMaxLife) })
 	s.defers(func() { life.Stop() })
 
 	if id := r.Header.Get(lastEventID); id != "" {
-		resumeAfter(opCtx, id)
+		subscription.ResumeAfter(opCtx, id)
 	}
-	opCtx.Headers = keptHeaders(opCtx.Headers)
+	opCtx.Headers = subscription.KeptHeaders(opCtx.Headers)
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
-	boundSocket(ctx)
-	s.out = newEventWriter(w, &t.streams.limits, cancel)
-	s.record.SetVia(viaSSE, "")
+	subscription.LimitBuffer(ctx)
+	s.out = newEventWriter(w, &t.streams.Limits, cancel)
+	s.record.SetVia(subscription.ViaSSE, "")
 	s.record.SetStream()
 	if end := s.out.begin(r); end != nil {
-		s.over(outcome{endError: end})
+		s.over(subscription.Outcome{EndError: end})
 		return
 	}
 	trace.End(trace.From(ctx).Span, http.StatusOK)
-	sub := subscription{via: viaSSE, exec: exec, op: opCtx, present: t.present, take: t.beginStream, out: s.out}
+	sub := subscription.Subscription{Via: subscription.ViaSSE, Exec: exec, Op: opCtx, Present: t.present, Begin: t.beginStream, Sink: s.out}
 	if !s.out.detach(r) {
-		s.over(t.streams.run(ctx, sub))
+		s.over(t.streams.Run(ctx, sub))
 		return
 	}
 	stay()
 	s.record.Defer()
 	s.detached = true
-	t.streams.start(ctx, sub, s.over)
+	t.streams.Start(ctx, sub, s.over)
 }
 
 // eventStream is a subscription on its own connection.
@@ -111,29 +113,26 @@ func (s *eventStream) finish() {
 }
 
 // over ends the stream.
-func (s *eventStream) over(result outcome) {
+func (s *eventStream) over(result subscription.Outcome) {
 	s.out.end(result)
-	s.record.SetEnd(result.reason, result.events)
+	s.record.SetEnd(result.Reason, result.Events)
 	if s.detached {
 		s.record.WriteDeferred(s.ctx, http.StatusOK)
 	}
 	s.finish()
 }
 
-// retryAfterSeconds is when a user who has too much open may try again.
-const retryAfterSeconds = 5
-
 // writeEvents sends a single result as server-sent events.
 func (t httpTransport) writeEvents(w http.ResponseWriter, r *http.Request, resp *graphql.Response) {
-	out := newEventWriter(w, &t.streams.limits, func(error) {})
+	out := newEventWriter(w, &t.streams.Limits, func(error) {})
 	defer out.close()
 	if out.begin(r) != nil {
 		return
 	}
-	end := outcome{endError: errCompleted, errors: gqlerror.List{}}
+	end := subscription.Outcome{EndError: subscription.ErrCompleted, Errors: gqlerror.List{}}
 	if len(resp.Data) == 0 {
-		end.errors = resp.Errors
-	} else if out.next(resp, "") != nil {
+		end.Errors = resp.Errors
+	} else if out.Next(resp, "") != nil {
 		return
 	}
 	out.end(end)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 )
 
 // eventWriter writes server-sent events, and a comment now and then when there
@@ -25,7 +26,7 @@ type eventWriter struct {
 	conn *http.ResponseController
 	// own is the connection itself, once it was detached.
 	own    net.Conn
-	limits *StreamLimits
+	limits *subscription.Limits
 	// cancel ends the stream when its client is found gone or too slow.
 	cancel context.CancelCauseFunc
 
@@ -38,15 +39,15 @@ type eventWriter struct {
 	alive    *time.Timer
 }
 
-var _ sink = (*eventWriter)(nil)
+var _ subscription.Sink = (*eventWriter)(nil)
 
-func newEventWriter(w http.ResponseWriter, limits *StreamLimits, cancel context.CancelCauseFunc) *eventWriter {
+func newEventWriter(w http.ResponseWriter, limits *subscription.Limits, cancel context.CancelCauseFunc) *eventWriter {
 	return &eventWriter{w: w, conn: http.NewResponseController(w), limits: limits, cancel: cancel}
 }
 
 // begin sends the headers, so that the client knows that it is connected, and how
 // long to wait before it connects again.
-func (e *eventWriter) begin(r *http.Request) *endError {
+func (e *eventWriter) begin(r *http.Request) *subscription.EndError {
 	h := e.w.Header()
 	h.Set("Content-Type", mediatype.Events+"; charset=utf-8")
 	// A cache or a proxy that collects or compresses a response would hold events back.
@@ -65,11 +66,11 @@ func (e *eventWriter) begin(r *http.Request) *endError {
 }
 
 func (e *eventWriter) retry() string {
-	return strconv.FormatInt(e.limits.reconnect().Milliseconds(), 10)
+	return strconv.FormatInt(e.limits.Reconnect().Milliseconds(), 10)
 }
 
-// next implements sink.
-func (e *eventWriter) next(resp *graphql.Response, id string) *endError {
+// Next implements subscription.Sink.
+func (e *eventWriter) Next(resp *graphql.Response, id string) *subscription.EndError {
 	b := response.Buffer()
 	defer response.Release(b)
 	if id != "" {
@@ -85,7 +86,7 @@ func (e *eventWriter) next(resp *graphql.Response, id string) *endError {
 
 // finish writes the event in a buffer whose data begins somewhere. A line break
 // in JSON is a space, and would end the line of the event.
-func (e *eventWriter) finish(b *bytes.Buffer, from int) *endError {
+func (e *eventWriter) finish(b *bytes.Buffer, from int) *subscription.EndError {
 	data := b.Bytes()[from:]
 	for i, c := range data {
 		if c == '\n' || c == '\r' {
@@ -99,20 +100,20 @@ func (e *eventWriter) finish(b *bytes.Buffer, from int) *endError {
 // end says how the stream ended, as far as there is something to say. A stream that
 // is to be resumed ends without the event complete, which would have clients think
 // that there is nothing more to come.
-func (e *eventWriter) end(out outcome) {
-	if out.again {
-		_ = e.write([]byte("retry: " + e.retry() + "\n: " + out.reason + "\n\n"))
+func (e *eventWriter) end(out subscription.Outcome) {
+	if out.Again {
+		_ = e.write([]byte("retry: " + e.retry() + "\n: " + out.Reason + "\n\n"))
 		return
 	}
-	if out.endError == errClientGone {
+	if out.EndError == subscription.ErrClientGone {
 		return
 	}
-	if len(out.errors) > 0 {
+	if len(out.Errors) > 0 {
 		b := response.Buffer()
 		defer response.Release(b)
 		b.WriteString("event: next\ndata: ")
 		from := b.Len()
-		response.AppendErrors(b, out.errors)
+		response.AppendErrors(b, out.Errors)
 		if e.finish(b, from) != nil {
 			return
 		}
@@ -142,11 +143,11 @@ func (e *eventWriter) keepAlive() {
 }
 
 // write sends bytes at once, and gives up on a client that does not receive them.
-func (e *eventWriter) write(p []byte) *endError {
+func (e *eventWriter) write(p []byte) *subscription.EndError {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed || e.broken {
-		return errClientGone
+		return subscription.ErrClientGone
 	}
 	e.last = time.Now()
 	err := e.send(p)
@@ -155,9 +156,9 @@ func (e *eventWriter) write(p []byte) *endError {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errTooSlow
+		return subscription.ErrTooSlow
 	}
-	return errClientGone
+	return subscription.ErrClientGone
 }
 
 // send is called with the lock held.
@@ -206,35 +207,4 @@ func (e *eventWriter) setDeadline(at time.Time) {
 		return
 	}
 	e.conn.SetWriteDeadline(at) //nolint:errcheck // See above.
-}
-
-type socketKey struct{}
-
-// socketBuffer is how much a kernel keeps of what a stream's client does not read.
-// Events are small, and a client that falls behind gets the latest state instead
-// of all of them, so there is no use in a large one.
-const socketBuffer = 64 << 10
-
-// ConnContext is for http.Server.ConnContext: it lets streams bound what the
-// kernel keeps for clients that do not read.
-func ConnContext(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, socketKey{}, conn)
-}
-
-// boundSocket bounds the send buffer of the connection that a request came by.
-func boundSocket(ctx context.Context) {
-	conn, ok := ctx.Value(socketKey{}).(net.Conn)
-	if !ok {
-		return
-	}
-	boundConn(conn)
-}
-
-func boundConn(conn net.Conn) {
-	if wrapped, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = wrapped.NetConn()
-	}
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		tcp.SetWriteBuffer(socketBuffer) //nolint:errcheck // The kernel's own bound holds then.
-	}
 }

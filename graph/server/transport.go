@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -36,7 +37,7 @@ const maxRequestErrors = 10
 type httpTransport struct {
 	execution
 
-	streams      *streams
+	streams      *subscription.Manager
 	maxBodyBytes int64
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/params"
 	"github.com/kairship-io/kairship/graph/server/response"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/apierror"
@@ -77,10 +78,11 @@ func isUpgrade(r *http.Request) bool {
 type socketTransport struct {
 	execution
 
-	streams    *streams
+	streams    *subscription.Manager
 	identifier identity.Identifier
 	recorder   *telemetry.Recorder
 	newTraceID func() string
+	newcomers  *newcomers
 }
 
 var _ graphql.Transport = (*socketTransport)(nil)
@@ -101,8 +103,8 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		return
 	}
 	c := &socket{
-		socketTransport: t, exec: exec, headers: keptHeaders(r.Header),
-		limiter:    rate.NewLimiter(rate.Limit(t.streams.limits.MessagesPerSecond), 4*t.streams.limits.MessagesPerSecond),
+		socketTransport: t, exec: exec, headers: subscription.KeptHeaders(r.Header),
+		limiter:    rate.NewLimiter(rate.Limit(t.streams.Limits.MessagesPerSecond), 4*t.streams.Limits.MessagesPerSecond),
 		operations: map[string]*operation{},
 		begun:      time.Now(),
 	}
@@ -114,7 +116,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		fail(http.StatusTooManyRequests, limited)
 		return
 	}
-	leave, ok := t.streams.enter(&connection{drain: c.drain, cut: c.cut})
+	leave, ok := t.streams.Enter(&subscription.Connection{Drain: c.drain, Cut: c.cut})
 	if !ok {
 		c.giveUp()
 		w.Header().Set("Retry-After", "1")
@@ -122,7 +124,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		return
 	}
 	upgrader := websocket.Upgrader{
-		HandshakeTimeout: t.streams.limits.WriteTimeout,
+		HandshakeTimeout: t.streams.Limits.WriteTimeout,
 		ReadBufferSize:   readBuffer,
 		WriteBufferPool:  writeBuffers,
 		Subprotocols:     []string{subprotocol},
@@ -152,13 +154,13 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 // known. What is wrong with credentials is said after the handshake, as a close code.
 func (c *socket) admit(address string) *apierror.Error {
 	if user, ok := c.knownAtOnce(); ok {
-		disconnect, limited := c.streams.connect(viaWebSocket, user.Name)
+		disconnect, limited := c.streams.Connect(subscription.ViaWebSocket, user.Name)
 		c.disconnect, c.user = disconnect, &user
 		return limited
 	}
-	leave, ok := c.streams.newcomers.enter(address)
+	leave, ok := c.newcomers.enter(address)
 	if !ok {
-		c.streams.metrics.refused.WithLabelValues(viaWebSocket, "newcomers").Inc()
+		c.streams.Refused(subscription.ViaWebSocket, "newcomers")
 		limited := apierror.New(apierror.CodeRateLimited, "too many WebSockets from your address are waiting to say who they are: try again, or send the Authorization header with the request")
 		limited.RetryAfter = time.Second
 		return limited
@@ -172,7 +174,7 @@ func (c *socket) knownAtOnce() (authz.User, bool) {
 	if c.credentials.Empty() {
 		return authz.User{}, false
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.streams.limits.InitTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx, c.streams.Limits.InitTimeout)
 	defer cancel()
 	known, err := c.identifier.Identify(ctx, c.credentials)
 	if err != nil {
@@ -189,17 +191,6 @@ func (c *socket) giveUp() {
 	if c.disconnect != nil {
 		c.disconnect()
 	}
-}
-
-// keptHeaders are those that say something about operations.
-func keptHeaders(h http.Header) http.Header {
-	kept := http.Header{}
-	for name, values := range h {
-		if strings.HasPrefix(name, "Kairship-") {
-			kept[name] = values
-		}
-	}
-	return kept
 }
 
 // bearer finds the token in the payload of connection_init, under the name that

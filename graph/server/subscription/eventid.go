@@ -1,4 +1,4 @@
-package server
+package subscription
 
 import (
 	"encoding/json"
@@ -143,10 +143,10 @@ func skipValue(b []byte, i int) int {
 	return len(b)
 }
 
-// resumeAfter has a subscription begin after an event, whatever its document says:
+// ResumeAfter has a subscription begin after an event, whatever its document says:
 // a browser that connects again sends the same request, and with it only the id of
 // the last event that it got. The document is shared and is not changed.
-func resumeAfter(op *graphql.OperationContext, id string) {
+func ResumeAfter(op *graphql.OperationContext, id string) {
 	resumed := *op.Operation
 	resumed.SelectionSet = selectionsAfter(op.Operation.SelectionSet, id)
 	op.Operation = &resumed

@@ -1,9 +1,9 @@
-package server
+package subscription
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// streamMetrics tell what is open and why it ended. No label is a user's or an instance's name.
-type streamMetrics struct {
+// metrics tell what is open and why it ended. No label is a user's or an instance's name.
+type metrics struct {
 	connections   *prometheus.GaugeVec
 	subscriptions *prometheus.GaugeVec
 	events        *prometheus.CounterVec
@@ -11,12 +11,12 @@ type streamMetrics struct {
 	refused       *prometheus.CounterVec
 }
 
-func newStreamMetrics(registerer prometheus.Registerer) *streamMetrics {
+func newMetrics(registerer prometheus.Registerer) *metrics {
 	const namespace, subsystem, transport, reason = "kairship", "stream", "transport", "reason"
 	opts := func(name, help string) prometheus.Opts {
 		return prometheus.Opts{Namespace: namespace, Subsystem: subsystem, Name: name, Help: help}
 	}
-	m := &streamMetrics{
+	m := &metrics{
 		connections:   prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("connections", "Open connections of known callers.")), []string{transport}),
 		subscriptions: prometheus.NewGaugeVec(prometheus.GaugeOpts(opts("subscriptions", "Open subscriptions.")), []string{transport}),
 		events:        prometheus.NewCounterVec(prometheus.CounterOpts(opts("events_total", "Results of subscriptions that were sent.")), []string{transport}),
@@ -28,11 +28,11 @@ func newStreamMetrics(registerer prometheus.Registerer) *streamMetrics {
 	if registerer != nil {
 		registerer.MustRegister(m.connections, m.subscriptions, m.events, m.ends, m.refused)
 	}
-	for _, via := range []string{viaSSE, viaWebSocket} {
+	for _, via := range []string{ViaSSE, ViaWebSocket} {
 		m.connections.WithLabelValues(via)
 		m.subscriptions.WithLabelValues(via)
 		m.events.WithLabelValues(via)
-		m.ends.WithLabelValues(via, errCompleted.reason)
+		m.ends.WithLabelValues(via, ErrCompleted.Reason)
 		m.refused.WithLabelValues(via, "subscriptions")
 	}
 	return m

@@ -1,4 +1,4 @@
-package server
+package subscription
 
 import (
 	"context"
@@ -20,53 +20,54 @@ import (
 // goroutine only while there is something to send, because most subscriptions are
 // silent nearly always. The events of other resolvers are waited for in one.
 type running struct {
-	subscription
-	streams  *streams
-	record   *telemetry.Record
-	standing *authz.Standing
+	Subscription
+
+	manager *Manager
+	record  *telemetry.Record
+	session *authz.Standing
 	// ctx is the stream's, own that of its resolver, and event that of single events.
-	// The events of which everybody is told the same are resolved in the last, which has
-	// no user.
+	// Events that are the same for all users are resolved in the last, which has no user.
 	ctx, own, event, same context.Context //nolint:containedctx // They live as long as it does.
 	// stop ends the contexts and gives back the place.
 	stop      []func()
 	responses graphql.ResponseHandler
 	ids       eventIDs
-	// choice stands for what is selected; empty where what it is told is no other user's.
-	choice choice
-	out    outcome
-	over   func(outcome)
+	// selection stands for what is selected; empty where what it is told is no other user's.
+	selection selection
+	out       Outcome
+	over      func(Outcome)
 	// counter counts events.
 	counter prometheus.Counter
 	// ended: over was called, or is about to be.
 	ended bool
 
-	// turn is what is going on: see the constants.
-	turn atomic.Int32
+	// state is what it is doing: see the constants.
+	state atomic.Int32
 	// turns is nil for a resolver that has a goroutine of its own. It is set before the
 	// first turn.
-	turns  changes.Turns
-	untold bool
+	turns changes.Turns
+	// skipped is set when the event that was pulled is not sent.
+	skipped bool
 }
 
 var _ stream.Driver = (*running)(nil)
 
 // What a subscription is doing.
 const (
-	resting = iota
+	idle = iota
 	working
-	// wanted: it is working, and was woken since it began.
-	wanted
+	// woken: it is working, and was woken since it began.
+	woken
 )
 
 // Wake implements changes.Driver.
 func (r *running) Wake() {
 	for {
 		switch {
-		case r.turn.CompareAndSwap(resting, working):
-			r.streams.workers.Add(r)
+		case r.state.CompareAndSwap(idle, working):
+			r.manager.workers.Add(r)
 			return
-		case r.turn.Load() == wanted, r.turn.CompareAndSwap(working, wanted):
+		case r.state.Load() == woken, r.state.CompareAndSwap(working, woken):
 			return
 		}
 	}
@@ -76,65 +77,65 @@ func (r *running) Wake() {
 func (r *running) Drive(_ context.Context, t changes.Turns) { r.turns = t }
 
 // Untold implements stream.Driver.
-func (r *running) Untold() { r.untold = true }
+func (r *running) Untold() { r.skipped = true }
 
 // Work sends what is pending, and rests until there is more.
 func (r *running) Work() {
 	defer func() {
 		if v := recover(); v != nil && !r.ended {
-			r.end(&endError{reason: reasonFailed, err: presenter.Recover(r.ctx, v)})
+			r.finish(&EndError{Reason: reasonFailed, Err: presenter.Recover(r.ctx, v)})
 		}
 	}()
 	for {
 		if end := r.send(); end != nil {
-			r.end(end)
+			r.finish(end)
 			return
 		}
-		if r.turn.CompareAndSwap(working, resting) {
+		if r.state.CompareAndSwap(working, idle) {
 			return
 		}
-		r.turn.Store(working)
+		r.state.Store(working)
 	}
 }
 
 // send sends events until there is none, or no more; it returns why then.
-func (r *running) send() *endError {
+func (r *running) send() *EndError {
 	for {
 		if r.ctx.Err() != nil {
-			return endingOf(r.ctx)
+			return endOf(r.ctx)
 		}
 		if r.turns != nil && !r.turns.Pull(r.own) {
 			return nil
 		}
 		resp, id := r.next()
-		if r.untold {
-			r.untold = false
+		if r.skipped {
+			r.skipped = false
 			continue
 		}
 		switch {
 		case r.ctx.Err() != nil:
 			// An event that is ready now may be one that may no longer be seen.
-			return endingOf(r.ctx)
+			return endOf(r.ctx)
 		case resp == nil && r.own.Err() != nil:
-			return endingOf(r.own)
-		case resp == nil && r.streams.isStopping():
+			return endOf(r.own)
+		case resp == nil && r.manager.IsStopping():
 			// What it reads from may have ended before it was told to.
-			return errDraining
+			return ErrDraining
 		case resp == nil:
-			return errCompleted
+			return ErrCompleted
 		}
-		if r.standing.Confirmed(r.ctx) != nil {
-			return endingOf(r.ctx)
+		if r.session.Confirmed(r.ctx) != nil {
+			return endOf(r.ctx)
 		}
-		if end := r.subscription.out.next(resp, id); end != nil {
+		if end := r.Sink.Next(resp, id); end != nil {
 			return end
 		}
-		if r.out.events == 0 {
+		if r.out.Events == 0 {
 			// What goes on from here is for as long as the client likes.
 			r.record.SetResult(resp.Data)
 			r.record.EndSpan()
 		}
-		r.out.events++
+		r.out.Events++
 		r.counter.Inc()
 	}
 }
@@ -142,7 +143,7 @@ func (r *running) send() *endError {
 // next is the next result, with its id; nil when there are no more.
 func (r *running) next() (*graphql.Response, string) {
 	if r.turns != nil {
-		if same, ok := r.turns.Same(); ok && r.choice != (choice{}) {
+		if same, ok := r.turns.Same(); ok && r.selection != (selection{}) {
 			return r.shared(same)
 		}
 		return r.resolve()
@@ -157,7 +158,7 @@ func (r *running) next() (*graphql.Response, string) {
 // resolve is the result of the event that was pulled, for this subscriber alone.
 func (r *running) resolve() (*graphql.Response, string) {
 	if r.turns.Pass(r.own) == changes.LeftOut {
-		r.untold = true
+		r.skipped = true
 		return nil, ""
 	}
 	resp := r.responses(r.event)
@@ -171,35 +172,35 @@ func (r *running) resolve() (*graphql.Response, string) {
 // has it made, without their user and with nothing to read: what needs either fails,
 // and is no result of which everybody is told the same.
 func (r *running) shared(same changes.Same) (*graphql.Response, string) {
-	key := resultKey{r.choice, same}
+	key := resultKey{r.selection, same}
 	cursor := ""
 	if r.ids.cursor != "" {
 		cursor = r.turns.Cursor()
 	}
-	if known, ok := r.streams.results.find(key); ok {
+	if known, ok := r.manager.results.find(key); ok {
 		return &graphql.Response{Data: known.with(cursor)}, cursor
 	}
 	if r.turns.Pass(r.own) == changes.LeftOut {
-		r.untold = true
+		r.skipped = true
 		return nil, ""
 	}
 	resp := r.responses(r.same)
 	if resp != nil && len(resp.Errors) == 0 && len(resp.Extensions) == 0 {
 		if made, ok := r.ids.split(resp.Data); ok {
-			r.streams.results.keep(key, made)
+			r.manager.results.keep(key, made)
 			return resp, cursor
 		}
 	}
-	r.choice = choice{}
+	r.selection = selection{}
 	if resp == nil || r.ctx.Err() != nil {
 		return nil, ""
 	}
 	return r.resolve()
 }
 
-// end ends the subscription. It is called once, by the goroutine that works.
-func (r *running) end(end *endError) {
-	r.ended, r.out.endError = true, end
+// finish ends the subscription. It is called once, by the goroutine that works.
+func (r *running) finish(end *EndError) {
+	r.ended, r.out.EndError = true, end
 	r.conclude()
 	for _, stop := range r.stop {
 		stop()
@@ -212,24 +213,24 @@ func (r *running) end(end *endError) {
 
 // conclude notes how a subscription ended, and what its client is told of it.
 func (r *running) conclude() {
-	r.streams.metrics.ends.WithLabelValues(r.via, r.out.reason).Inc()
-	if r.out.err == nil {
+	r.manager.metrics.ends.WithLabelValues(r.Via, r.out.Reason).Inc()
+	if r.out.Err == nil {
 		return
 	}
 	// The context has ended, but the reason is not that a deadline passed.
-	last := r.present(context.WithoutCancel(r.ctx), r.out.err)
-	last.Extensions["reason"] = r.out.reason
+	last := r.Present(context.WithoutCancel(r.ctx), r.out.Err)
+	last.Extensions["reason"] = r.out.Reason
 	last.Path = nil
-	r.out.errors = append(r.out.errors, last)
+	r.out.Errors = append(r.out.Errors, last)
 }
 
-// begin dispatches the operation; false when it was refused.
-func (r *running) begin() bool {
+// dispatch begins the operation; false when it was refused.
+func (r *running) dispatch() bool {
 	ctx := r.ctx
-	if r.take != nil {
-		begun, err := r.take(ctx, r.op.Headers, r.op.Extensions)
+	if r.Begin != nil {
+		begun, err := r.Begin(ctx, r.Op.Headers, r.Op.Extensions)
 		if err != nil {
-			r.out.errors = gqlerror.List{r.present(ctx, err)}
+			r.out.Errors = gqlerror.List{r.Present(ctx, err)}
 			return false
 		}
 		ctx = begun
@@ -237,52 +238,52 @@ func (r *running) begin() bool {
 	// What the resolver ends does not end the events that it has sent already.
 	own, cancel := stream.With(stream.WithDriver(ctx, r))
 	r.own, r.stop = own, append(r.stop, func() { cancel(context.Canceled) })
-	responses, inner := r.exec.DispatchOperation(own, r.op)
+	responses, inner := r.Exec.DispatchOperation(own, r.Op)
 	event, stop := eventContext(r.ctx, inner)
 	r.responses, r.event, r.stop = responses, event, append(r.stop, stop)
 	if r.record.HasErrors() {
 		// gqlgen answers with the errors alone then, and once.
 		if resp := responses(event); resp != nil {
-			r.out.errors = resp.Errors
+			r.out.Errors = resp.Errors
 		}
 		return false
 	}
 	r.same = authz.WithoutUser(event)
-	r.ids = idsOf(r.op)
-	r.choice = choiceOf(r.op, r.ids)
+	r.ids = idsOf(r.Op)
+	r.selection = selectionOf(r.Op, r.ids)
 	return true
 }
 
-// start runs a subscription until it ends, and then calls over, from any goroutine or
+// Start runs a subscription until it ends, and then calls over, from any goroutine or
 // at once. The context is that of the request, with its user; it carries the reason
 // when the transport ends it.
-func (s *streams) start(ctx context.Context, sub subscription, over func(outcome)) {
+func (m *Manager) Start(ctx context.Context, sub Subscription, over func(Outcome)) {
 	user, _ := authz.UserFrom(ctx)
-	leave, limited := s.subscribe(sub.via, user.Name)
+	leave, limited := m.subscribe(sub.Via, user.Name)
 	if limited != nil {
-		over(outcome{endError: &endError{reason: reasonRefused}, errors: gqlerror.List{sub.present(ctx, limited)}})
+		over(Outcome{EndError: &EndError{Reason: reasonRefused}, Errors: gqlerror.List{sub.Present(ctx, limited)}})
 		return
 	}
-	r := &running{subscription: sub, streams: s, record: telemetry.From(ctx), over: over, counter: s.metrics.events.WithLabelValues(sub.via)}
-	r.turn.Store(working)
-	r.ctx, r.standing = s.sentry.Stand(ctx, identity.CredentialsFrom(ctx), user)
-	r.stop = []func(){leave, r.standing.Leave}
+	r := &running{Subscription: sub, manager: m, record: telemetry.From(ctx), over: over, counter: m.metrics.events.WithLabelValues(sub.Via)}
+	r.state.Store(working)
+	r.ctx, r.session = m.Sentry.Stand(ctx, identity.CredentialsFrom(ctx), user)
+	r.stop = []func(){leave, r.session.Leave}
 	begun := false
-	var failed *endError
+	var failed *EndError
 	func() { //nolint:contextcheck // The stream's own derives from it.
 		defer func() {
 			if v := recover(); v != nil {
-				failed = &endError{reason: reasonFailed, err: presenter.Recover(r.ctx, v)}
+				failed = &EndError{Reason: reasonFailed, Err: presenter.Recover(r.ctx, v)}
 			}
 		}()
-		begun = r.begin()
+		begun = r.dispatch()
 	}()
 	switch {
 	case failed != nil:
-		r.end(failed) //nolint:contextcheck // As above.
+		r.finish(failed) //nolint:contextcheck // As above.
 		return
 	case !begun:
-		r.end(&endError{reason: reasonRefused}) //nolint:contextcheck // As above.
+		r.finish(&EndError{Reason: reasonRefused}) //nolint:contextcheck // As above.
 		return
 	}
 	r.record.WriteBegin(r.ctx) //nolint:contextcheck // As above.
@@ -294,12 +295,12 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 		go r.Work() //nolint:contextcheck // It waits for its resolver, and has its own.
 		return
 	}
-	s.workers.Add(r)
+	m.workers.Add(r)
 }
 
-// run is start that waits.
-func (s *streams) run(ctx context.Context, sub subscription) outcome {
-	over := make(chan outcome, 1)
-	s.start(ctx, sub, func(out outcome) { over <- out })
+// Run is Start that waits.
+func (m *Manager) Run(ctx context.Context, sub Subscription) Outcome {
+	over := make(chan Outcome, 1)
+	m.Start(ctx, sub, func(out Outcome) { over <- out })
 	return <-over
 }

@@ -1,4 +1,4 @@
-package server
+package subscription
 
 import (
 	"crypto/sha256"
@@ -13,19 +13,19 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 )
 
-// A thousand subscribers who select the same are told the same of a change, but for
-// the cursor. So the first has the result made, and the others are sent what was made.
-// It is theirs only where nothing that is selected depends on who asks: see
+// A thousand subscribers who select the same are sent the same of a change, except for
+// the cursor. So the result is made for the first, and sent to the others too. It is
+// theirs only where nothing that is selected depends on who asks: see
 // changes.Turns.Same and running.shared.
 
-// choice stands for what a subscription selects of its events: the document, the
+// selection stands for what a subscription selects of its events: the document, the
 // operation in it, and the values of the variables that it uses below its field.
-type choice [sha256.Size]byte
+type selection [sha256.Size]byte
 
-// choiceOf is zero where results can't be shared.
-func choiceOf(op *graphql.OperationContext, ids eventIDs) choice {
+// selectionOf is zero where results can't be shared.
+func selectionOf(op *graphql.OperationContext, ids eventIDs) selection {
 	if op.RawQuery == "" || ids.several {
-		return choice{}
+		return selection{}
 	}
 	used := map[string]any{}
 	for _, root := range graphql.CollectFields(op, op.Operation.SelectionSet, []string{"Subscription"}) {
@@ -33,13 +33,13 @@ func choiceOf(op *graphql.OperationContext, ids eventIDs) choice {
 	}
 	values, err := json.Marshal(used)
 	if err != nil {
-		return choice{}
+		return selection{}
 	}
 	h := sha256.New()
 	for _, part := range []string{op.RawQuery, op.Operation.Name, string(values)} {
 		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part))
 	}
-	return choice(h.Sum(nil))
+	return selection(h.Sum(nil))
 }
 
 // variablesIn finds the variables that a selection uses. The depth of a document is
@@ -120,8 +120,8 @@ func (ids eventIDs) split(data []byte) (*result, bool) {
 
 // resultKey names a result.
 type resultKey struct {
-	choice choice
-	event  changes.Same
+	selection selection
+	event     changes.Same
 }
 
 const (

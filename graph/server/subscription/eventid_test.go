@@ -1,4 +1,4 @@
-package server
+package subscription
 
 import (
 	"encoding/json"
