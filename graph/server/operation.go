@@ -83,7 +83,7 @@ func (c *socket) subscribe(m message) {
 		limited := apierror.New(apierror.CodeRateLimited,
 			"this WebSocket has %d operations under way, which is the limit: complete some first", c.streams.Limits.MaxOperationsPerSocket)
 		limited.RetryAfter = subscription.RetryAfter
-		op.fail(gqlerror.List{c.present(ctx, limited)})
+		op.fail(gqlerror.List{c.Present(ctx, limited)})
 	case stopping:
 	default:
 		c.running.Go(func() { op.run(ctx, read) })
@@ -113,22 +113,22 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			o.fail(gqlerror.List{c.present(ctx, presenter.Recover(ctx, v))})
+			o.fail(gqlerror.List{c.Present(ctx, presenter.Recover(ctx, v))})
 		}
 		if !goesOn {
 			over()
 		}
 	}()
-	entered, limited := c.quotas.Enter(user.Name)
+	entered, limited := c.Quotas.Enter(user.Name)
 	if limited != nil {
-		o.fail(gqlerror.List{c.present(ctx, limited)})
+		o.fail(gqlerror.List{c.Present(ctx, limited)})
 		return
 	}
 	defer entered.Leave()
 	opCtx, errs := c.exec.CreateOperationContext(ctx, read)
 	rec.SetOperation(opCtx)
 	if len(errs) > 0 {
-		o.fail(c.refused(ctx, c.exec, opCtx, errs).Errors)
+		o.fail(c.Refused(ctx, c.exec, opCtx, errs).Errors)
 		return
 	}
 	rec.SetVia(subscription.ViaWebSocket, connection.ID)
@@ -143,7 +143,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
 	goesOn = true
-	c.streams.Start(ctx, subscription.Subscription{Via: subscription.ViaWebSocket, Exec: c.exec, Op: opCtx, Present: c.present, Begin: c.beginStream, Sink: o}, func(out subscription.Outcome) {
+	c.streams.Start(ctx, subscription.Subscription{Via: subscription.ViaWebSocket, Exec: c.exec, Op: opCtx, Present: c.Present, Begin: c.BeginStream, Sink: o}, func(out subscription.Outcome) {
 		defer c.running.Done()
 		defer over()
 		rec.SetEnd(out.Reason, out.Events)
@@ -170,9 +170,9 @@ func (o *operation) settle() { o.settled.Do(func() { o.socket.settle(-1) }) }
 // single answers a query or a mutation.
 func (o *operation) single(ctx context.Context, entered *quota.Operation, opCtx *graphql.OperationContext) {
 	c := o.socket
-	given, err := c.execution.single(ctx, c.exec, entered, opCtx, c.headers)
+	given, err := c.Executor.Single(ctx, c.exec, entered, opCtx, c.headers)
 	if err != nil {
-		o.fail(gqlerror.List{c.present(ctx, err)})
+		o.fail(gqlerror.List{c.Present(ctx, err)})
 		return
 	}
 	if o.Next(given.Response, "") == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server/answercache"
 	"github.com/kairship-io/kairship/graph/server/document"
+	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
 	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/limit"
@@ -109,13 +110,13 @@ func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger)
 
 // newExecutor joins gqlgen's executor with our transports, limits and errors.
 func newExecutor(cfg Config, e *endpoint, streams *subscription.Manager) *handler.Server {
-	shared := execution{
-		present: e.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
-		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
+	executor := execution.Executor{
+		Present: e.present, Begin: cfg.Begin, BeginStream: cfg.BeginStream, Timeout: cfg.RequestTimeout, TokenLimit: cfg.TokenLimit,
+		Quotas: cfg.Quotas, Limits: e.limits, Origins: e.origins, Answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
 	}
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(&socketTransport{execution: shared, newcomers: newNewcomers(cfg.Streams.MaxUnauthenticatedWebSockets), streams: streams, identifier: e.identifier, recorder: e.recorder, newTraceID: e.newTraceID})
-	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
+	srv.AddTransport(&socketTransport{Executor: executor, newcomers: newNewcomers(cfg.Streams.MaxUnauthenticatedWebSockets), streams: streams, identifier: e.identifier, recorder: e.recorder, newTraceID: e.newTraceID})
+	srv.AddTransport(httpTransport{Executor: executor, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(e.present)
 	srv.SetRecoverFunc(presenter.Recover)
 	cache := document.NewCache(cfg.Registerer)
@@ -140,7 +141,7 @@ func newExecutor(cfg Config, e *endpoint, streams *subscription.Manager) *handle
 	})
 	srv.AroundFields(limit.HoldFields)
 	srv.AroundFields(answercache.NoteFreshness)
-	srv.AroundRootFields(aroundRootField(e.recorder.Metrics))
+	srv.AroundRootFields(execution.AroundRootField(e.recorder.Metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv
 }

@@ -72,7 +72,7 @@ func (c *socket) serve() {
 	defer c.finish()
 	defer func() {
 		if v := recover(); v != nil {
-			_ = c.present(c.ctx, presenter.Recover(c.ctx, v)) // It goes to the log.
+			_ = c.Present(c.ctx, presenter.Recover(c.ctx, v)) // It goes to the log.
 			c.shut(closeInternal, "INTERNAL: the connection failed", subscription.ErrProtocol)
 		}
 	}()
@@ -359,7 +359,7 @@ func (c *socket) initialise(payload []byte) {
 }
 
 func (c *socket) refuseIdentity(err error) {
-	shown := c.present(c.ctx, err)
+	shown := c.Present(c.ctx, err)
 	reason := apierror.CodeOf(err)
 	text := string(reason) + ": " + shown.Message
 	switch reason {

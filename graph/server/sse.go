@@ -30,9 +30,9 @@ const lastEventID = "Last-Event-ID"
 // errors of the operation are events: clients try again after any other status,
 // and a browser's EventSource tells its page nothing about it.
 func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
-	if !t.origins.PermitsStream(r) {
-		t.metrics.Refuse("origin")
-		t.fail(r.Context(), w, mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open streams"))
+	if !t.Origins.PermitsStream(r) {
+		t.Limits.Refuse("origin")
+		t.Fail(r.Context(), w, mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open streams"))
 		return
 	}
 	// The stream may outlive the handler: see eventWriter.detach.
@@ -46,7 +46,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	if !ok {
 		s.finish()
 		w.Header().Set("Retry-After", "1")
-		t.fail(r.Context(), w, mediaType, http.StatusServiceUnavailable, apierror.New(apierror.CodeTimeout, "the server is stopping: connect again, to another replica"))
+		t.Fail(r.Context(), w, mediaType, http.StatusServiceUnavailable, apierror.New(apierror.CodeTimeout, "the server is stopping: connect again, to another replica"))
 		return
 	}
 	s.defers(leave)
@@ -61,7 +61,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	if limited != nil {
 		s.finish()
 		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(subscription.RetryAfter)))
-		t.fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
+		t.Fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 		return
 	}
 	s.defers(disconnect)
@@ -82,7 +82,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		return
 	}
 	trace.End(trace.From(ctx).Span, http.StatusOK)
-	sub := subscription.Subscription{Via: subscription.ViaSSE, Exec: exec, Op: opCtx, Present: t.present, Begin: t.beginStream, Sink: s.out}
+	sub := subscription.Subscription{Via: subscription.ViaSSE, Exec: exec, Op: opCtx, Present: t.Present, Begin: t.BeginStream, Sink: s.out}
 	if !s.out.detach(r) {
 		s.over(t.streams.Run(ctx, sub))
 		return

@@ -1,16 +1,15 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/origin"
@@ -25,17 +24,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// maxRequestErrors is how many errors a document gets at once. No user mends
-// more, and a document of errors alone would have thousands.
-const maxRequestErrors = 10
-
 // httpTransport serves operations over POST and GET: those with one response, and,
 // to clients that accept server-sent events, subscriptions. gqlgen's own transports
 // differ from the GraphQL over HTTP specification in their statuses, repeat a body
 // that they cannot read, and write events that a browser's EventSource does not
 // see or cannot resume after.
 type httpTransport struct {
-	execution
+	execution.Executor
 
 	streams      *subscription.Manager
 	maxBodyBytes int64
@@ -53,7 +48,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
 	defer func() { //nolint:contextcheck // The request carries it.
 		if v := recover(); v != nil {
-			t.fail(r.Context(), w, mediaType, http.StatusInternalServerError, presenter.Recover(r.Context(), v))
+			t.Fail(r.Context(), w, mediaType, http.StatusInternalServerError, presenter.Recover(r.Context(), v))
 		}
 	}()
 	events := mediatype.NegotiateEvents(r)
@@ -62,16 +57,16 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	if origin.Simple(r) && !identity.CredentialsFrom(r.Context()).Session() {
-		t.metrics.Refuse("preflight")
+		t.Limits.Refuse("preflight")
 		if refused := params.CheckContent(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
 			return
 		}
-		t.fail(r.Context(), w, mediaType, http.StatusForbidden, origin.ErrSimple())
+		t.Fail(r.Context(), w, mediaType, http.StatusForbidden, origin.ErrSimple())
 		return
 	}
 	user, _ := authz.UserFrom(r.Context())
-	entered, limited := t.quotas.Enter(user.Name)
+	entered, limited := t.Quotas.Enter(user.Name)
 	if limited != nil {
 		t.limited(w, r, mediaType, limited)
 		return
@@ -121,16 +116,16 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 		t.refuse(w, r, as.mediaType, params.Refuse(http.StatusMethodNotAllowed, "", "GET is for queries: send a %s with POST", kind))
 		return
 	case identity.CredentialsFrom(ctx).Session():
-		t.fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
+		t.Fail(ctx, w, as.mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "the cookie is good for subscriptions alone: send a %s with an Authorization header", kind))
 		return
 	}
-	given, err := t.single(ctx, exec, as.entered, opCtx, r.Header)
+	given, err := t.Single(ctx, exec, as.entered, opCtx, r.Header)
 	limited, _ := errors.AsType[*apierror.Error](err)
 	switch {
 	case limited != nil && limited.RetryAfter > 0:
 		t.limited(w, r, as.mediaType, limited)
 	case err != nil:
-		t.fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
+		t.Fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
 	case as.events.Preferred:
 		t.writeEvents(w, r, given.Response)
 	default:
@@ -143,7 +138,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 // those that accept application/json alone, look for errors in a 200; those of
 // server-sent events for an event, because an EventSource shows its page no other answer.
 func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, opCtx *graphql.OperationContext, errs gqlerror.List) {
-	resp := t.refused(r.Context(), exec, opCtx, errs)
+	resp := t.Refused(r.Context(), exec, opCtx, errs)
 	switch {
 	case as.events.Preferred:
 		t.writeEvents(w, r, resp)
@@ -155,35 +150,12 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, e
 	}
 }
 
-// distinct drops repeated errors: gqlparser checks a fragment alone and once more where it is used.
-func distinct(errs gqlerror.List) gqlerror.List {
-	seen := map[string]bool{}
-	return slices.DeleteFunc(errs, func(err *gqlerror.Error) bool {
-		text := err.Error()
-		repeated := seen[text]
-		seen[text] = true
-		return repeated
-	})
-}
-
-// unknownOperation replaces gqlgen's error, which reads "operation  not found" where no name was given.
-func unknownOperation(name string) *apierror.Error {
-	if name == "" {
-		return apierror.Invalid("operationName", "the document has several operations: name the one to run")
-	}
-	return apierror.Invalid("operationName", "the document has no operation of this name")
-}
-
 func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *params.Refusal) {
-	t.fail(r.Context(), w, mediaType, refused.Status, refused.Err)
-}
-
-func (t httpTransport) fail(ctx context.Context, w http.ResponseWriter, mediaType string, status int, err error) {
-	response.WriteErrors(w, mediaType, status, gqlerror.List{t.present(ctx, err)})
+	t.Fail(r.Context(), w, mediaType, refused.Status, refused.Err)
 }
 
 // limited tells a user who asks for too much when to try again.
 func (t httpTransport) limited(w http.ResponseWriter, r *http.Request, mediaType string, limited *apierror.Error) {
 	w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
-	t.fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
+	t.Fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 }

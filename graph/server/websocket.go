@@ -12,9 +12,9 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/gorilla/websocket"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 	"golang.org/x/time/rate"
 
+	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
 	"github.com/kairship-io/kairship/graph/server/params"
@@ -76,7 +76,7 @@ func isUpgrade(r *http.Request) bool {
 // codes that are not the protocol's, runs any number of operations per socket, and
 // costs three goroutines where one and a timer do.
 type socketTransport struct {
-	execution
+	execution.Executor
 
 	streams    *subscription.Manager
 	identifier identity.Identifier
@@ -95,10 +95,10 @@ func (*socketTransport) Supports(r *http.Request) bool { return isUpgrade(r) }
 func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	fail := func(status int, err error) { //nolint:contextcheck // The request carries it.
 		w.Header().Set("Sec-WebSocket-Version", "13")
-		response.WriteErrors(w, mediatype.JSON, status, gqlerror.List{t.present(r.Context(), err)})
+		t.Fail(r.Context(), w, mediatype.JSON, status, err)
 	}
-	if !t.origins.Permits(r) {
-		t.metrics.Refuse("origin")
+	if !t.Origins.Permits(r) {
+		t.Limits.Refuse("origin")
 		fail(http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open WebSockets"))
 		return
 	}

@@ -1,4 +1,4 @@
-package server
+package execution
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
-// aroundRootField notes which fields of queries and mutations have a value, makes
+// AroundRootField notes which fields of queries and mutations have a value, makes
 // their spans, and counts mutations by their outcome.
-func aroundRootField(metrics *telemetry.Metrics) graphql.RootFieldMiddleware {
+func AroundRootField(metrics *telemetry.Metrics) graphql.RootFieldMiddleware {
 	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 		op := graphql.GetOperationContext(ctx).Operation
 		if op == nil || op.Operation == ast.Subscription {
