@@ -18,6 +18,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
+	"github.com/kairship-io/kairship/graph/server/websocket"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -83,7 +84,7 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		e.refuse(w, r, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this address are %s", allowedMethods))
 		return
 	}
-	if isUpgrade(r) {
+	if websocket.IsUpgrade(r) {
 		// A WebSocket may say later whose it is.
 		e.graphql.ServeHTTP(w, r)
 		return

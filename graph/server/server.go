@@ -26,6 +26,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/graph/server/validation"
+	"github.com/kairship-io/kairship/graph/server/websocket"
 	"github.com/kairship-io/kairship/graph/warning"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
@@ -115,7 +116,7 @@ func newExecutor(cfg Config, e *endpoint, streams *subscription.Manager) *handle
 		Quotas: cfg.Quotas, Limits: e.limits, Origins: e.origins, Answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
 	}
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(&socketTransport{Executor: executor, newcomers: newNewcomers(cfg.Streams.MaxUnauthenticatedWebSockets), streams: streams, identifier: e.identifier, recorder: e.recorder, newTraceID: e.newTraceID})
+	srv.AddTransport(websocket.New(websocket.Transport{Executor: executor, Streams: streams, Identifier: e.identifier, Recorder: e.recorder, NewTraceID: e.newTraceID}))
 	srv.AddTransport(httpTransport{Executor: executor, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(e.present)
 	srv.SetRecoverFunc(presenter.Recover)

@@ -18,6 +18,9 @@ import (
 	"github.com/kairship-io/kairship/graph/server/subscription"
 )
 
+// closeWait is how long a client may take to receive the end of a response.
+const closeWait = 2 * time.Second
+
 // eventWriter writes server-sent events, and a comment now and then when there
 // are none. A timer does that and no goroutine, because most streams are silent
 // nearly always.

@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"net/netip"
@@ -7,10 +7,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/peer"
 )
 
-// newcomers limits the WebSockets whose callers are not known yet. They have places of
+// addressLimiter limits the WebSockets whose callers are not known yet. They have places of
 // their own, so that they cannot take those of callers who are known, and each address
-// has a share, so that one address cannot take the places of all newcomers.
-type newcomers struct {
+// has a share, so that one address cannot take all of them.
+type addressLimiter struct {
 	places int
 
 	mu  sync.Mutex
@@ -18,28 +18,28 @@ type newcomers struct {
 	by  map[netip.Prefix]int
 }
 
-func newNewcomers(places int) *newcomers {
-	return &newcomers{places: places, by: map[netip.Prefix]int{}}
+func newAddressLimiter(places int) *addressLimiter {
+	return &addressLimiter{places: places, by: map[netip.Prefix]int{}}
 }
 
 // enter takes a place for a connection from an address; false if there is none. leave
 // gives it back, at most once.
-func (n *newcomers) enter(address string) (leave func(), ok bool) {
+func (l *addressLimiter) enter(address string) (leave func(), ok bool) {
 	from := peer.Network(address)
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if !mayWait(n.places, n.all, n.by[from]) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !mayWait(l.places, l.all, l.by[from]) {
 		return nil, false
 	}
-	n.all++
-	n.by[from]++
+	l.all++
+	l.by[from]++
 	return sync.OnceFunc(func() {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.all--
-		n.by[from]--
-		if n.by[from] == 0 {
-			delete(n.by, from)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.all--
+		l.by[from]--
+		if l.by[from] == 0 {
+			delete(l.by, from)
 		}
 	}), true
 }

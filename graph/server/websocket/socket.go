@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"context"
@@ -26,7 +26,7 @@ import (
 // socket is one WebSocket. Its goroutine reads; each operation has another one,
 // which writes its own results. Pings are sent by a timer.
 type socket struct {
-	*socketTransport
+	*Transport
 
 	exec        graphql.GraphExecutor
 	headers     http.Header
@@ -67,7 +67,7 @@ type closeNote struct {
 
 // serve reads until the connection ends.
 func (c *socket) serve() {
-	limits := c.streams.Limits
+	limits := c.Streams.Limits
 	// The operations are over before the place of the connection is given back.
 	defer c.finish()
 	defer func() {
@@ -117,14 +117,14 @@ func (c *socket) serve() {
 // ping finds out whether the client is still there, and keeps what is between from
 // taking the connection for dead.
 func (c *socket) ping() {
-	if c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.streams.Limits.WriteTimeout)) != nil {
+	if c.conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(c.Streams.Limits.WriteTimeout)) != nil {
 		c.abandon()
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closing {
-		c.pings.Reset(c.streams.Limits.KeepAlive)
+		c.pings.Reset(c.Streams.Limits.KeepAlive)
 	}
 }
 
@@ -141,7 +141,7 @@ func (c *socket) heard() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.acked && !c.closing {
-		c.conn.SetReadDeadline(time.Now().Add(missedPongs*c.streams.Limits.KeepAlive + c.streams.Limits.WriteTimeout)) //nolint:errcheck // The next read tells.
+		c.conn.SetReadDeadline(time.Now().Add(missedPongs*c.Streams.Limits.KeepAlive + c.Streams.Limits.WriteTimeout)) //nolint:errcheck // The next read tells.
 	}
 }
 
@@ -191,7 +191,7 @@ func (c *socket) readFailed(err error) {
 func (c *socket) linger() {
 	conn := c.conn.NetConn()
 	conn.SetReadDeadline(time.Now().Add(closeWait))                               //nolint:errcheck // The copy tells.
-	io.Copy(io.Discard, io.LimitReader(conn, c.streams.Limits.MaxMessageBytes*4)) //nolint:errcheck // Either way it is over.
+	io.Copy(io.Discard, io.LimitReader(conn, c.Streams.Limits.MaxMessageBytes*4)) //nolint:errcheck // Either way it is over.
 }
 
 func (c *socket) isAcked() bool {
@@ -271,7 +271,7 @@ func (c *socket) finish() {
 	c.giveUp()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.recorder.Logger.LogAttrs(c.ctx, slog.LevelInfo, "websocket closed",
+	c.Recorder.Logger.LogAttrs(c.ctx, slog.LevelInfo, "websocket closed",
 		slog.Int("code", c.closed.code), slog.String("reason", c.closed.reason), slog.Int("operations", c.served),
 		slog.Float64("durationMs", float64(time.Since(c.begun).Microseconds())/1000))
 }
@@ -340,15 +340,15 @@ func (c *socket) initialise(payload []byte) {
 		c.welcome(*c.user)
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.streams.Limits.InitTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx, c.Streams.Limits.InitTimeout)
 	defer cancel()
-	known, err := c.identifier.Identify(ctx, c.credentials)
+	known, err := c.Identifier.Identify(ctx, c.credentials)
 	if err != nil {
 		c.refuseIdentity(err)
 		return
 	}
 	user, _ := authz.UserFrom(known)
-	disconnect, limited := c.streams.Connect(subscription.ViaWebSocket, user.Name)
+	disconnect, limited := c.Streams.Connect(subscription.ViaWebSocket, user.Name)
 	if limited != nil {
 		c.shut(websocket.CloseTryAgainLater, string(limited.Code)+": "+limited.Message, subscription.ErrProtocol)
 		return
@@ -375,7 +375,7 @@ func (c *socket) refuseIdentity(err error) {
 
 // welcome lets the client send operations, and has its credentials checked from now on.
 func (c *socket) welcome(user authz.User) {
-	ctx, standing := c.streams.Sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
+	ctx, standing := c.Streams.Sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
 	context.AfterFunc(ctx, func() {
 		defer standing.Leave()
 		if lapse, ok := errors.AsType[*authz.LapseError](context.Cause(ctx)); ok {
@@ -418,7 +418,7 @@ func (c *socket) send(kind, id string, payload json.RawMessage) {
 func (c *socket) write(p []byte) *subscription.EndError {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.conn.SetWriteDeadline(time.Now().Add(c.streams.Limits.WriteTimeout)) //nolint:errcheck // The write tells.
+	c.conn.SetWriteDeadline(time.Now().Add(c.Streams.Limits.WriteTimeout)) //nolint:errcheck // The write tells.
 	err := c.conn.WriteMessage(websocket.TextMessage, p)
 	switch {
 	case err == nil:

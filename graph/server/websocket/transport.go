@@ -1,4 +1,5 @@
-package server
+// Package websocket serves operations of every kind over WebSockets.
+package websocket
 
 import (
 	"bytes"
@@ -62,37 +63,45 @@ const (
 // writeBuffers are shared by all sockets: one that is silent has none.
 var writeBuffers = &sync.Pool{}
 
-// isUpgrade reports whether a request wants to become a WebSocket. What offers other
+// IsUpgrade reports whether a request wants to become a WebSocket. What offers other
 // protocols, as many clients offer HTTP/2, is answered as if it did not.
-func isUpgrade(r *http.Request) bool {
+func IsUpgrade(r *http.Request) bool {
 	return r.Method == http.MethodGet && slices.ContainsFunc(r.Header.Values("Upgrade"), func(offered string) bool {
 		return strings.Contains(strings.ToLower(offered), "websocket")
 	})
 }
 
-// socketTransport serves operations of every kind over WebSockets. gqlgen's own
+// Transport serves operations of every kind over WebSockets. gqlgen's own
 // transport has no write deadlines, so that one client that does not read holds a
 // goroutine for ever, keeps a reader waiting after an init timeout, closes with
 // codes that are not the protocol's, runs any number of operations per socket, and
 // costs three goroutines where one and a timer do.
-type socketTransport struct {
+type Transport struct {
 	execution.Executor
 
-	streams    *subscription.Manager
-	identifier identity.Identifier
-	recorder   *telemetry.Recorder
-	newTraceID func() string
-	newcomers  *newcomers
+	Streams    *subscription.Manager
+	Identifier identity.Identifier
+	Recorder   *telemetry.Recorder
+	NewTraceID func() string
+
+	// unauthenticated limits the WebSockets whose callers are not known yet.
+	unauthenticated *addressLimiter
 }
 
-var _ graphql.Transport = (*socketTransport)(nil)
+// New returns the transport.
+func New(t Transport) *Transport {
+	t.unauthenticated = newAddressLimiter(t.Streams.Limits.MaxUnauthenticatedWebSockets)
+	return &t
+}
+
+var _ graphql.Transport = (*Transport)(nil)
 
 // Supports implements graphql.Transport.
-func (*socketTransport) Supports(r *http.Request) bool { return isUpgrade(r) }
+func (*Transport) Supports(r *http.Request) bool { return IsUpgrade(r) }
 
 // Do implements graphql.Transport. It returns as soon as the socket is there, so
 // that what HTTP keeps for a request is given back.
-func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	fail := func(status int, err error) { //nolint:contextcheck // The request carries it.
 		w.Header().Set("Sec-WebSocket-Version", "13")
 		t.Fail(r.Context(), w, mediatype.JSON, status, err)
@@ -103,8 +112,8 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		return
 	}
 	c := &socket{
-		socketTransport: t, exec: exec, headers: subscription.KeptHeaders(r.Header),
-		limiter:    rate.NewLimiter(rate.Limit(t.streams.Limits.MessagesPerSecond), 4*t.streams.Limits.MessagesPerSecond),
+		Transport: t, exec: exec, headers: subscription.KeptHeaders(r.Header),
+		limiter:    rate.NewLimiter(rate.Limit(t.Streams.Limits.MessagesPerSecond), 4*t.Streams.Limits.MessagesPerSecond),
 		operations: map[string]*operation{},
 		begun:      time.Now(),
 	}
@@ -116,7 +125,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		fail(http.StatusTooManyRequests, limited)
 		return
 	}
-	leave, ok := t.streams.Enter(&subscription.Connection{Drain: c.drain, Cut: c.cut})
+	leave, ok := t.Streams.Enter(&subscription.Connection{Drain: c.drain, Cut: c.cut})
 	if !ok {
 		c.giveUp()
 		w.Header().Set("Retry-After", "1")
@@ -124,7 +133,7 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 		return
 	}
 	upgrader := websocket.Upgrader{
-		HandshakeTimeout: t.streams.Limits.WriteTimeout,
+		HandshakeTimeout: t.Streams.Limits.WriteTimeout,
 		ReadBufferSize:   readBuffer,
 		WriteBufferPool:  writeBuffers,
 		Subprotocols:     []string{subprotocol},
@@ -154,13 +163,13 @@ func (t *socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphq
 // known. What is wrong with credentials is said after the handshake, as a close code.
 func (c *socket) admit(address string) *apierror.Error {
 	if user, ok := c.knownAtOnce(); ok {
-		disconnect, limited := c.streams.Connect(subscription.ViaWebSocket, user.Name)
+		disconnect, limited := c.Streams.Connect(subscription.ViaWebSocket, user.Name)
 		c.disconnect, c.user = disconnect, &user
 		return limited
 	}
-	leave, ok := c.newcomers.enter(address)
+	leave, ok := c.unauthenticated.enter(address)
 	if !ok {
-		c.streams.Refused(subscription.ViaWebSocket, "newcomers")
+		c.Streams.Refused(subscription.ViaWebSocket, "newcomers")
 		limited := apierror.New(apierror.CodeRateLimited, "too many WebSockets from your address are waiting to say who they are: try again, or send the Authorization header with the request")
 		limited.RetryAfter = time.Second
 		return limited
@@ -174,9 +183,9 @@ func (c *socket) knownAtOnce() (authz.User, bool) {
 	if c.credentials.Empty() {
 		return authz.User{}, false
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.streams.Limits.InitTimeout)
+	ctx, cancel := context.WithTimeout(c.ctx, c.Streams.Limits.InitTimeout)
 	defer cancel()
-	known, err := c.identifier.Identify(ctx, c.credentials)
+	known, err := c.Identifier.Identify(ctx, c.credentials)
 	if err != nil {
 		return authz.User{}, false
 	}

@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import "testing"
 
@@ -25,13 +25,13 @@ func TestMayWait(t *testing.T) {
 	}
 }
 
-func TestNewcomers(t *testing.T) {
-	n := newNewcomers(8)
+func TestAddressLimiter(t *testing.T) {
+	l := newAddressLimiter(8)
 	enter := func(address string) (func(), int) {
 		t.Helper()
 		var last func()
 		for i := 0; ; i++ {
-			leave, ok := n.enter(address)
+			leave, ok := l.enter(address)
 			if !ok {
 				return last, i
 			}

@@ -1,4 +1,4 @@
-package server
+package websocket
 
 import (
 	"bytes"
@@ -65,7 +65,7 @@ func (c *socket) subscribe(m message) {
 	op := &operation{socket: c, key: m.ID, id: string(id)}
 	c.mu.Lock()
 	_, exists := c.operations[m.ID]
-	full := len(c.operations) >= c.streams.Limits.MaxOperationsPerSocket
+	full := len(c.operations) >= c.Streams.Limits.MaxOperationsPerSocket
 	stopping := c.draining
 	ctx := c.ctx
 	if !exists && !full && !stopping {
@@ -79,9 +79,9 @@ func (c *socket) subscribe(m message) {
 	case exists:
 		c.shut(closeSubscriberExists, "Subscriber for this id already exists", subscription.ErrProtocol)
 	case full:
-		c.streams.Refused(subscription.ViaWebSocket, "operations")
+		c.Streams.Refused(subscription.ViaWebSocket, "operations")
 		limited := apierror.New(apierror.CodeRateLimited,
-			"this WebSocket has %d operations under way, which is the limit: complete some first", c.streams.Limits.MaxOperationsPerSocket)
+			"this WebSocket has %d operations under way, which is the limit: complete some first", c.Streams.Limits.MaxOperationsPerSocket)
 		limited.RetryAfter = subscription.RetryAfter
 		op.fail(gqlerror.List{c.Present(ctx, limited)})
 	case stopping:
@@ -97,8 +97,8 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	connection := trace.From(ctx)
 	// It has a trace of its own: that of the WebSocket ended when it was open.
 	ctx, span := tracing.Root(ctx, telemetry.UnknownOperation, tracing.Server)
-	ctx = trace.With(ctx, trace.Request{ID: cmp.Or(span.TraceID(), c.newTraceID()), From: connection.From})
-	rec := c.recorder.Begin()
+	ctx = trace.With(ctx, trace.Request{ID: cmp.Or(span.TraceID(), c.NewTraceID()), From: connection.From})
+	rec := c.Recorder.Begin()
 	rec.SetSpan(span)
 	ctx, record := audit.With(graphql.StartOperationTrace(telemetry.With(identity.WithCredentials(ctx, c.credentials), rec)))
 	user, _ := authz.UserFrom(ctx)
@@ -143,7 +143,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
 	goesOn = true
-	c.streams.Start(ctx, subscription.Subscription{Via: subscription.ViaWebSocket, Exec: c.exec, Op: opCtx, Present: c.Present, Begin: c.BeginStream, Sink: o}, func(out subscription.Outcome) {
+	c.Streams.Start(ctx, subscription.Subscription{Via: subscription.ViaWebSocket, Exec: c.exec, Op: opCtx, Present: c.Present, Begin: c.BeginStream, Sink: o}, func(out subscription.Outcome) {
 		defer c.running.Done()
 		defer over()
 		rec.SetEnd(out.Reason, out.Events)
