@@ -16,12 +16,14 @@ import (
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
+	"github.com/kairship-io/kairship/graph/server/httptransport"
 	"github.com/kairship-io/kairship/graph/server/identity"
 	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/server/session"
+	"github.com/kairship-io/kairship/graph/server/sse"
 	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -117,7 +119,7 @@ func newExecutor(cfg Config, e *endpoint, streams *subscription.Manager) *handle
 	}
 	srv := handler.New(cfg.Schema)
 	srv.AddTransport(websocket.New(websocket.Transport{Executor: executor, Streams: streams, Identifier: e.identifier, Recorder: e.recorder, NewTraceID: e.newTraceID}))
-	srv.AddTransport(httpTransport{Executor: executor, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
+	srv.AddTransport(httptransport.Transport{Executor: executor, Events: sse.Transport{Executor: executor, Streams: streams}, MaxBodyBytes: cfg.MaxBodyBytes})
 	srv.SetErrorPresenter(e.present)
 	srv.SetRecoverFunc(presenter.Recover)
 	cache := document.NewCache(cfg.Registerer)

@@ -1,4 +1,5 @@
-package server
+// Package httptransport serves operations over HTTP.
+package httptransport
 
 import (
 	"errors"
@@ -17,33 +18,33 @@ import (
 	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/graph/server/presenter"
 	"github.com/kairship-io/kairship/graph/server/response"
-	"github.com/kairship-io/kairship/graph/server/subscription"
+	"github.com/kairship-io/kairship/graph/server/sse"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// httpTransport serves operations over POST and GET: those with one response, and,
+// Transport serves operations over POST and GET: those with one response, and,
 // to clients that accept server-sent events, subscriptions. gqlgen's own transports
 // differ from the GraphQL over HTTP specification in their statuses, repeat a body
 // that they cannot read, and write events that a browser's EventSource does not
 // see or cannot resume after.
-type httpTransport struct {
+type Transport struct {
 	execution.Executor
 
-	streams      *subscription.Manager
-	maxBodyBytes int64
+	Events       sse.Transport
+	MaxBodyBytes int64
 }
 
-var _ graphql.Transport = httpTransport{}
+var _ graphql.Transport = Transport{}
 
 // Supports implements graphql.Transport: it is the last transport, so that whatever
 // no other one takes is answered here with what is wrong about it.
-func (httpTransport) Supports(*http.Request) bool { return true }
+func (Transport) Supports(*http.Request) bool { return true }
 
 // Do implements graphql.Transport.
-func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
+func (t Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	mediaType, acceptable := mediatype.Negotiate(r)
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
 	defer func() { //nolint:contextcheck // The request carries it.
@@ -72,7 +73,7 @@ func (t httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 		return
 	}
 	defer entered.Leave()
-	read, refused := params.FromRequest(w, r, t.maxBodyBytes)
+	read, refused := params.FromRequest(w, r, t.MaxBodyBytes)
 	if refused != nil {
 		t.refuse(w, r, mediaType, refused)
 		return
@@ -92,7 +93,7 @@ type accepted struct {
 	entered *quota.Operation
 }
 
-func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, read *graphql.RawParams) {
+func (t Transport) execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, read *graphql.RawParams) {
 	ctx := telemetry.From(r.Context()).BeginSpan(r.Context())
 	r = r.WithContext(ctx)
 	opCtx, errs := exec.CreateOperationContext(ctx, read)
@@ -105,7 +106,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	case kind == ast.Subscription && as.events.Accepted:
 		as.entered.Settle(plan.BillOf(opCtx).Cost)
 		as.entered.Leave() // It lasts, and is counted among the subscriptions.
-		t.serveEvents(w, r, exec, as.mediaType, opCtx)
+		t.Events.Serve(w, r, exec, as.mediaType, opCtx)
 		return
 	case kind == ast.Subscription:
 		t.refuse(w, r, as.mediaType, params.Refuse(http.StatusBadRequest, "",
@@ -127,7 +128,7 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 	case err != nil:
 		t.Fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
 	case as.events.Preferred:
-		t.writeEvents(w, r, given.Response)
+		t.Events.WriteResult(w, r, given.Response)
 	default:
 		given.Write(w, r, as.mediaType)
 	}
@@ -137,11 +138,11 @@ func (t httpTransport) execute(w http.ResponseWriter, r *http.Request, exec grap
 // does not fit its variables or the limits, with the status of its code. Old clients,
 // those that accept application/json alone, look for errors in a 200; those of
 // server-sent events for an event, because an EventSource shows its page no other answer.
-func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, opCtx *graphql.OperationContext, errs gqlerror.List) {
+func (t Transport) refuseOperation(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, as accepted, opCtx *graphql.OperationContext, errs gqlerror.List) {
 	resp := t.Refused(r.Context(), exec, opCtx, errs)
 	switch {
 	case as.events.Preferred:
-		t.writeEvents(w, r, resp)
+		t.Events.WriteResult(w, r, resp)
 	case as.mediaType == mediatype.JSON:
 		response.WriteErrors(w, as.mediaType, http.StatusOK, resp.Errors)
 	default:
@@ -150,12 +151,12 @@ func (t httpTransport) refuseOperation(w http.ResponseWriter, r *http.Request, e
 	}
 }
 
-func (t httpTransport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *params.Refusal) {
+func (t Transport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *params.Refusal) {
 	t.Fail(r.Context(), w, mediaType, refused.Status, refused.Err)
 }
 
 // limited tells a user who asks for too much when to try again.
-func (t httpTransport) limited(w http.ResponseWriter, r *http.Request, mediaType string, limited *apierror.Error) {
+func (t Transport) limited(w http.ResponseWriter, r *http.Request, mediaType string, limited *apierror.Error) {
 	w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
 	t.Fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 }

@@ -1,4 +1,5 @@
-package server
+// Package sse sends results as server-sent events.
+package sse
 
 import (
 	"context"
@@ -11,6 +12,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
@@ -22,14 +24,21 @@ import (
 // lastEventID is the header by which a browser's EventSource says where it stood.
 const lastEventID = "Last-Event-ID"
 
-// serveEvents runs a subscription and sends its results as server-sent events, by
+// Transport sends the results of operations as server-sent events.
+type Transport struct {
+	execution.Executor
+
+	Streams *subscription.Manager
+}
+
+// Serve runs a subscription and sends its results as server-sent events, by
 // the distinct connections mode of the GraphQL over SSE protocol
 // (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md).
 //
 // What HTTP itself refuses has a status. From then on the answer is a 200, and the
 // errors of the operation are events: clients try again after any other status,
 // and a browser's EventSource tells its page nothing about it.
-func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
+func (t Transport) Serve(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
 	if !t.Origins.PermitsStream(r) {
 		t.Limits.Refuse("origin")
 		t.Fail(r.Context(), w, mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open streams"))
@@ -42,7 +51,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	s.defers(func() { cancel(context.Canceled) })
 	user, _ := authz.UserFrom(ctx)
 	// What is over is written down before the places are given back.
-	leave, ok := t.streams.Enter(&subscription.Connection{Drain: func() { cancel(subscription.ErrDraining) }, Cut: func() { cancel(subscription.ErrDraining) }})
+	leave, ok := t.Streams.Enter(&subscription.Connection{Drain: func() { cancel(subscription.ErrDraining) }, Cut: func() { cancel(subscription.ErrDraining) }})
 	if !ok {
 		s.finish()
 		w.Header().Set("Retry-After", "1")
@@ -57,7 +66,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 			s.out.close()
 		}
 	})
-	disconnect, limited := t.streams.Connect(subscription.ViaSSE, user.Name)
+	disconnect, limited := t.Streams.Connect(subscription.ViaSSE, user.Name)
 	if limited != nil {
 		s.finish()
 		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(subscription.RetryAfter)))
@@ -65,7 +74,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 		return
 	}
 	s.defers(disconnect)
-	life := time.AfterFunc(t.streams.Limits.Life(), func() { cancel(subscription.ErrMaxLife) })
+	life := time.AfterFunc(t.Streams.Limits.Life(), func() { cancel(subscription.ErrMaxLife) })
 	s.defers(func() { life.Stop() })
 
 	if id := r.Header.Get(lastEventID); id != "" {
@@ -74,7 +83,7 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	opCtx.Headers = subscription.KeptHeaders(opCtx.Headers)
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	subscription.LimitBuffer(ctx)
-	s.out = newEventWriter(w, &t.streams.Limits, cancel)
+	s.out = newEventWriter(w, &t.Streams.Limits, cancel)
 	s.record.SetVia(subscription.ViaSSE, "")
 	s.record.SetStream()
 	if end := s.out.begin(r); end != nil {
@@ -84,13 +93,13 @@ func (t httpTransport) serveEvents(w http.ResponseWriter, r *http.Request, exec 
 	trace.End(trace.From(ctx).Span, http.StatusOK)
 	sub := subscription.Subscription{Via: subscription.ViaSSE, Exec: exec, Op: opCtx, Present: t.Present, Begin: t.BeginStream, Sink: s.out}
 	if !s.out.detach(r) {
-		s.over(t.streams.Run(ctx, sub))
+		s.over(t.Streams.Run(ctx, sub))
 		return
 	}
 	stay()
 	s.record.Defer()
 	s.detached = true
-	t.streams.Start(ctx, sub, s.over)
+	t.Streams.Start(ctx, sub, s.over)
 }
 
 // eventStream is a subscription on its own connection.
@@ -122,9 +131,9 @@ func (s *eventStream) over(result subscription.Outcome) {
 	s.finish()
 }
 
-// writeEvents sends a single result as server-sent events.
-func (t httpTransport) writeEvents(w http.ResponseWriter, r *http.Request, resp *graphql.Response) {
-	out := newEventWriter(w, &t.streams.Limits, func(error) {})
+// WriteResult sends a single result as server-sent events.
+func (t Transport) WriteResult(w http.ResponseWriter, r *http.Request, resp *graphql.Response) {
+	out := newEventWriter(w, &t.Streams.Limits, func(error) {})
 	defer out.close()
 	if out.begin(r) != nil {
 		return
