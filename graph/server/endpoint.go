@@ -2,19 +2,13 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strconv"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/identity"
-	"github.com/kairship-io/kairship/graph/server/limit"
 	"github.com/kairship-io/kairship/graph/server/mediatype"
-	"github.com/kairship-io/kairship/graph/server/origin"
-	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -29,14 +23,13 @@ const allowedMethods = "OPTIONS, GET, POST"
 // endpoint is /graphql: it gives the request its trace id, finds out who sends
 // it and whether they are served, and only then lets GraphQL read it.
 type endpoint struct {
+	execution.Executor
+
 	graphql    *handler.Server
 	identifier identity.Identifier
-	present    graphql.ErrorPresenterFunc
 	recorder   *telemetry.Recorder
 	newTraceID func() string
 	session    *session.Cookies
-	limits     *limit.Metrics
-	origins    *origin.Policy
 }
 
 // ServeHTTP implements http.Handler.
@@ -108,16 +101,13 @@ func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials 
 	if apierror.Is(err, apierror.CodeUnauthenticated) {
 		w.Header().Set("WWW-Authenticate", identity.Challenge(credentials))
 	}
-	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
-	}
 	e.refuse(w, r, identity.Status(err), err)
 	return nil, false
 }
 
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
 	mediaType, _ := mediatype.Negotiate(r)
-	response.WriteErrors(w, mediaType, status, gqlerror.List{e.present(r.Context(), err)})
+	e.Fail(r.Context(), w, mediaType, status, err)
 }
 
 // serveSession gives out the cookie, and takes it back.

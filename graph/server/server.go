@@ -70,7 +70,7 @@ func New(cfg Config) (*Handler, error) {
 
 	h := &Handler{mux: http.NewServeMux(), streams: subscription.New(cfg.Streams, cfg.Sentry, cfg.Registerer)}
 	api := newEndpoint(cfg, h.streams, logger)
-	h.mux.Handle("/graphql", api.origins.Handler(api))
+	h.mux.Handle("/graphql", api.Origins.Handler(api))
 	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
 	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.IsStopping, logger, cfg.Now))
@@ -93,8 +93,12 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 
 func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger) *endpoint {
 	e := &endpoint{
+		Executor: execution.Executor{
+			Present: presenter.New(logger), Begin: cfg.Begin, BeginStream: cfg.BeginStream, Timeout: cfg.RequestTimeout, TokenLimit: cfg.TokenLimit,
+			Quotas: cfg.Quotas, Limits: limit.NewMetrics(cfg.Registerer), Origins: origin.NewPolicy(cfg.AllowedOrigins),
+			Answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
+		},
 		identifier: identity.Identifier{Authenticator: cfg.Authenticator, Authorizer: cfg.Authorizer},
-		present:    presenter.New(logger),
 		recorder: &telemetry.Recorder{
 			Logger: logger,
 			Audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
@@ -102,25 +106,19 @@ func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger)
 			Slow: cfg.SlowOperation, Cost: cfg.OperationCost, Documents: cfg.TraceDocuments,
 		},
 		newTraceID: cfg.NewTraceID,
-		limits:     limit.NewMetrics(cfg.Registerer),
-		origins:    origin.NewPolicy(cfg.AllowedOrigins),
 		session:    session.New(cfg.SessionKeys, cfg.Now),
 	}
-	cfg.Quotas.OnRefusal(e.limits.Refuse)
-	e.graphql = newExecutor(cfg, e, streams)
+	cfg.Quotas.OnRefusal(e.Limits.Refuse)
+	e.graphql = newServer(cfg, e, streams)
 	return e
 }
 
-// newExecutor joins gqlgen's executor with our transports, limits and errors.
-func newExecutor(cfg Config, e *endpoint, streams *subscription.Manager) *handler.Server {
-	executor := execution.Executor{
-		Present: e.present, Begin: cfg.Begin, BeginStream: cfg.BeginStream, Timeout: cfg.RequestTimeout, TokenLimit: cfg.TokenLimit,
-		Quotas: cfg.Quotas, Limits: e.limits, Origins: e.origins, Answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
-	}
+// newServer joins gqlgen's executor with our transports, limits and errors.
+func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.Server {
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(websocket.New(websocket.Transport{Executor: executor, Streams: streams, Identifier: e.identifier, Recorder: e.recorder, NewTraceID: e.newTraceID}))
-	srv.AddTransport(httptransport.Transport{Executor: executor, Events: sse.Transport{Executor: executor, Streams: streams}, MaxBodyBytes: cfg.MaxBodyBytes})
-	srv.SetErrorPresenter(e.present)
+	srv.AddTransport(websocket.New(websocket.Transport{Executor: e.Executor, Streams: streams, Identifier: e.identifier, Recorder: e.recorder, NewTraceID: e.newTraceID}))
+	srv.AddTransport(httptransport.Transport{Executor: e.Executor, Events: sse.Transport{Executor: e.Executor, Streams: streams}, MaxBodyBytes: cfg.MaxBodyBytes})
+	srv.SetErrorPresenter(e.Present)
 	srv.SetRecoverFunc(presenter.Recover)
 	cache := document.NewCache(cfg.Registerer)
 	srv.SetQueryCache(cache)
@@ -129,9 +127,9 @@ func newExecutor(cfg Config, e *endpoint, streams *subscription.Manager) *handle
 	srv.SetValidationRulesFn(func() *rules.Rules { return validation.Rules(cfg.Introspection) })
 	// The order matters: a hash becomes a document, then documents are measured, their
 	// variables read, and those remembered that were found small enough.
-	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.limits.Refuse("trusted") }, cfg.Registerer)
+	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.Limits.Refuse("trusted") }, cfg.Registerer)
 	srv.Use(persisted)
-	srv.Use(limit.Extension{Limits: cfg.Limits, Introspection: cfg.Introspection, Costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), Cache: cache, Metrics: e.limits})
+	srv.Use(limit.Extension{Limits: cfg.Limits, Introspection: cfg.Introspection, Costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), Cache: cache, Metrics: e.Limits})
 	srv.Use(validation.Variables{Schema: cfg.Schema.Schema(), Cache: cache, Suggest: cfg.Introspection})
 	srv.Use(persisted.Remember())
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {

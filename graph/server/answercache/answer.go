@@ -54,13 +54,7 @@ type Answer struct {
 
 	// mu guards encodings, by what clients accept.
 	mu        sync.Mutex
-	encodings map[string]encoding
-}
-
-// encoding is a body as it is sent, with the headers that say how it is encoded.
-type encoding struct {
-	header http.Header
-	body   []byte
+	encodings map[string]response.Encoded
 }
 
 const (
@@ -99,48 +93,26 @@ func (a *Answer) Write(w http.ResponseWriter, r *http.Request, mediaType string)
 		response.WriteResult(w, r, mediaType, a.Response)
 		return
 	}
-	encoded := a.encoded(r)
-	for name, values := range encoded.header {
-		for _, value := range values {
-			w.Header().Add(name, value)
-		}
-	}
-	response.WriteBody(w, mediaType, http.StatusOK, encoded.body)
+	a.encoded(r).Write(w, mediaType)
 }
 
 // encoded compresses the body once for all clients that accept the same.
-func (a *Answer) encoded(r *http.Request) encoding {
+func (a *Answer) encoded(r *http.Request) response.Encoded {
 	accepted := strings.Join(r.Header.Values("Accept-Encoding"), ",")
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if e, ok := a.encodings[accepted]; ok {
 		return e
 	}
-	out := headerOnly{header: http.Header{}}
-	e := encoding{header: out.header, body: response.Compress(out, r, a.body)}
-	if out.header.Get("Content-Encoding") == "" {
-		e.body = a.body
-	}
+	e := response.Compress(r, a.body)
 	if len(a.encodings) < maxEncodings && len(accepted) <= maxAccepted {
 		if a.encodings == nil {
-			a.encodings = map[string]encoding{}
+			a.encodings = map[string]response.Encoded{}
 		}
 		a.encodings[accepted] = e
 	}
 	return e
 }
-
-// headerOnly takes the headers that an encoder sets.
-type headerOnly struct{ header http.Header }
-
-// Header implements http.ResponseWriter.
-func (h headerOnly) Header() http.Header { return h.header }
-
-// Write implements http.ResponseWriter: nothing is written to it.
-func (headerOnly) Write(p []byte) (int, error) { return len(p), nil }
-
-// WriteHeader implements http.ResponseWriter.
-func (headerOnly) WriteHeader(int) {}
 
 // Len returns how many bytes of an answer are kept while it is sent.
 func (a *Answer) Len() int64 { return int64(len(a.body)) }

@@ -3,8 +3,10 @@ package execution
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -115,8 +117,12 @@ func (e Executor) Refused(ctx context.Context, exec graphql.GraphExecutor, opCtx
 	return exec.DispatchError(graphql.WithOperationContext(ctx, opCtx), errs)
 }
 
-// Fail answers an HTTP request that was not executed with an error.
+// Fail answers an HTTP request that was not executed with an error, and says when to try
+// again where the error does.
 func (e Executor) Fail(ctx context.Context, w http.ResponseWriter, mediaType string, status int, err error) {
+	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
+	}
 	response.WriteErrors(w, mediaType, status, gqlerror.List{e.Present(ctx, err)})
 }
 

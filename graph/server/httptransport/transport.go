@@ -2,9 +2,7 @@
 package httptransport
 
 import (
-	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -69,7 +67,7 @@ func (t Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 	user, _ := authz.UserFrom(r.Context())
 	entered, limited := t.Quotas.Enter(user.Name)
 	if limited != nil {
-		t.limited(w, r, mediaType, limited)
+		t.Fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 		return
 	}
 	defer entered.Leave()
@@ -121,10 +119,7 @@ func (t Transport) execute(w http.ResponseWriter, r *http.Request, exec graphql.
 		return
 	}
 	given, err := t.Single(ctx, exec, as.entered, opCtx, r.Header)
-	limited, _ := errors.AsType[*apierror.Error](err)
 	switch {
-	case limited != nil && limited.RetryAfter > 0:
-		t.limited(w, r, as.mediaType, limited)
 	case err != nil:
 		t.Fail(ctx, w, as.mediaType, apierror.CodeOf(err).HTTPStatus(), err)
 	case as.events.Preferred:
@@ -153,10 +148,4 @@ func (t Transport) refuseOperation(w http.ResponseWriter, r *http.Request, exec 
 
 func (t Transport) refuse(w http.ResponseWriter, r *http.Request, mediaType string, refused *params.Refusal) {
 	t.Fail(r.Context(), w, mediaType, refused.Status, refused.Err)
-}
-
-// limited tells a user who asks for too much when to try again.
-func (t Transport) limited(w http.ResponseWriter, r *http.Request, mediaType string, limited *apierror.Error) {
-	w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(limited.RetryAfter)))
-	t.Fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 }

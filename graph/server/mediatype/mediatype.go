@@ -2,6 +2,7 @@
 package mediatype
 
 import (
+	"iter"
 	"mime"
 	"net/http"
 	"strconv"
@@ -34,33 +35,22 @@ type preference struct { //nolint:recvcheck // It is compared as a value and fil
 // accepts none that there is. A client that does not care gets application/json,
 // which every client of the time before graphql-response+json understands.
 func Negotiate(r *http.Request) (string, bool) {
-	accept := strings.Join(r.Header.Values("Accept"), ",")
-	if strings.TrimSpace(accept) == "" {
+	if strings.TrimSpace(accept(r)) == "" {
 		return JSON, true
 	}
 	var plain, graphQL preference
-	for i, part := range strings.Split(accept, ",") {
-		mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
-		if err != nil {
-			continue
-		}
-		quality := 1.0
-		if q, ok := params["q"]; ok {
-			if quality, err = strconv.ParseFloat(q, 64); err != nil {
-				continue
-			}
-		}
+	for mediaType, p := range preferences(r) {
 		switch mediaType {
 		case "*/*":
-			plain.offer(matchAll, quality, i)
-			graphQL.offer(matchAll, quality, i)
+			plain.offer(matchAll, p)
+			graphQL.offer(matchAll, p)
 		case "application/*":
-			plain.offer(matchApplication, quality, i)
-			graphQL.offer(matchApplication, quality, i)
+			plain.offer(matchApplication, p)
+			graphQL.offer(matchApplication, p)
 		case JSON:
-			plain.offer(matchExact, quality, i)
+			plain.offer(matchExact, p)
 		case GraphQL:
-			graphQL.offer(matchExact, quality, i)
+			graphQL.offer(matchExact, p)
 		}
 	}
 	switch {
@@ -84,23 +74,14 @@ type EventsWanted struct {
 // A client has to name them: one that accepts anything expects a response that ends.
 func NegotiateEvents(r *http.Request) EventsWanted {
 	var events, other preference
-	for i, part := range strings.Split(strings.Join(r.Header.Values("Accept"), ","), ",") {
-		mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
-		if err != nil {
-			continue
-		}
-		quality := 1.0
-		if q, ok := params["q"]; ok {
-			if quality, err = strconv.ParseFloat(q, 64); err != nil {
-				continue
-			}
-		}
+	for mediaType, p := range preferences(r) {
+		p.match = matchExact
 		switch mediaType {
 		case Events:
-			events.offer(matchExact, quality, i)
+			events.offer(matchExact, p)
 		case JSON, GraphQL:
-			if !other.betterThan(preference{match: matchExact, quality: quality, order: i}) {
-				other = preference{match: matchExact, quality: quality, order: i}
+			if !other.betterThan(p) {
+				other = p
 			}
 		}
 	}
@@ -108,10 +89,34 @@ func NegotiateEvents(r *http.Request) EventsWanted {
 	return EventsWanted{Accepted: accepted, Preferred: accepted && events.betterThan(other)}
 }
 
+func accept(r *http.Request) string { return strings.Join(r.Header.Values("Accept"), ",") }
+
+// preferences returns the media ranges that a client accepts. What is malformed is left out.
+func preferences(r *http.Request) iter.Seq2[string, preference] {
+	return func(yield func(string, preference) bool) {
+		for i, part := range strings.Split(accept(r), ",") {
+			mediaType, params, err := mime.ParseMediaType(strings.TrimSpace(part))
+			if err != nil {
+				continue
+			}
+			quality := 1.0
+			if q, ok := params["q"]; ok {
+				if quality, err = strconv.ParseFloat(q, 64); err != nil {
+					continue
+				}
+			}
+			if !yield(mediaType, preference{quality: quality, order: i}) {
+				return
+			}
+		}
+	}
+}
+
 // offer keeps the most exact range that names the media type, as RFC 9110 section 12.5.1 asks.
-func (p *preference) offer(match int, quality float64, order int) {
+func (p *preference) offer(match int, o preference) {
 	if match > p.match {
-		*p = preference{match: match, quality: quality, order: order}
+		*p = o
+		p.match = match
 	}
 }
 

@@ -25,27 +25,49 @@ func newCompressed() func(http.Handler) http.HandlerFunc {
 	return wrap
 }
 
-// compress returns the body as it is to be sent to the client, and sets the headers that
-// say how it is encoded.
+// Compress returns the body as it is to be sent to the client, with the headers that say how
+// it is encoded.
 //
 // Only results come here, which are complete before the first byte is sent. So a stream is
 // never compressed, and no compressor with its megabyte of memory waits for a slow client.
-func Compress(w http.ResponseWriter, r *http.Request, body []byte) []byte {
-	out := &encoded{ResponseWriter: w}
+func Compress(r *http.Request, body []byte) Encoded {
+	out := &encoder{header: http.Header{}}
 	compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Write(body) //nolint:errcheck,gosec // It goes to memory.
-	}))(out, r)
-	return out.body.Bytes()
+	})).ServeHTTP(out, r)
+	if out.header.Get("Content-Encoding") == "" {
+		return Encoded{out.header, body}
+	}
+	return Encoded{out.header, out.body.Bytes()}
 }
 
-// encoded takes the body of an answer, and leaves its status to the caller.
-type encoded struct {
-	http.ResponseWriter
-	body bytes.Buffer
+// Encoded is a body as it is sent.
+type Encoded struct {
+	header http.Header
+	body   []byte
 }
 
-// Write implements io.Writer.
-func (e *encoded) Write(p []byte) (int, error) { return e.body.Write(p) }
+// Write answers a request with the body.
+func (e Encoded) Write(w http.ResponseWriter, mediaType string) {
+	for name, values := range e.header {
+		for _, value := range values {
+			w.Header().Add(name, value)
+		}
+	}
+	writeBody(w, mediaType, http.StatusOK, e.body)
+}
 
-// WriteHeader implements http.ResponseWriter.
-func (e *encoded) WriteHeader(int) {}
+// encoder takes the headers and the body of an answer.
+type encoder struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (e *encoder) Header() http.Header { return e.header }
+
+// Write implements http.ResponseWriter.
+func (e *encoder) Write(p []byte) (int, error) { return e.body.Write(p) }
+
+// WriteHeader implements http.ResponseWriter: the status is the caller's.
+func (*encoder) WriteHeader(int) {}

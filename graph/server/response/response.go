@@ -22,7 +22,7 @@ import (
 func WriteErrors(w http.ResponseWriter, mediaType string, status int, errs gqlerror.List) {
 	var b bytes.Buffer
 	AppendErrors(&b, errs)
-	WriteBody(w, mediaType, status, b.Bytes())
+	writeBody(w, mediaType, status, b.Bytes())
 }
 
 // WriteResult answers a request that was executed.
@@ -30,7 +30,7 @@ func WriteResult(w http.ResponseWriter, r *http.Request, mediaType string, resp 
 	var b bytes.Buffer
 	b.Grow(len(resp.Data) + 64)
 	AppendResult(&b, resp)
-	WriteBody(w, mediaType, http.StatusOK, Compress(w, r, b.Bytes()))
+	Compress(r, b.Bytes()).Write(w, mediaType)
 }
 
 // AppendResult writes a result as JSON. The data is written as gqlgen made it:
@@ -94,8 +94,7 @@ func AppendValue(b *bytes.Buffer, value any) {
 	b.Truncate(b.Len() - 1) // The newline that Encode ends with.
 }
 
-// WriteBody answers a request with a body that is encoded already.
-func WriteBody(w http.ResponseWriter, mediaType string, status int, body []byte) {
+func writeBody(w http.ResponseWriter, mediaType string, status int, body []byte) {
 	h := w.Header()
 	h.Set("Content-Type", mediaType+"; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(body)))

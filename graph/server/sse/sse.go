@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"strconv"
 	"time"
 	"unique"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/graph/server/execution"
-	"github.com/kairship-io/kairship/graph/server/response"
 	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/graph/server/telemetry"
 	"github.com/kairship-io/kairship/graph/server/trace"
@@ -69,7 +67,6 @@ func (t Transport) Serve(w http.ResponseWriter, r *http.Request, exec graphql.Gr
 	disconnect, limited := t.Streams.Connect(subscription.ViaSSE, user.Name)
 	if limited != nil {
 		s.finish()
-		w.Header().Set("Retry-After", strconv.Itoa(response.RetryAfter(subscription.RetryAfter)))
 		t.Fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 		return
 	}
