@@ -45,7 +45,7 @@ func (Transport) Supports(*http.Request) bool { return true }
 func (t Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor) {
 	mediaType, acceptable := mediatype.Negotiate(r)
 	// Panics of resolvers do not come here; this is for gqlgen's own and ours.
-	defer func() { //nolint:contextcheck // The request carries it.
+	defer func() {
 		if v := recover(); v != nil {
 			t.Fail(r.Context(), w, mediaType, http.StatusInternalServerError, presenter.Recover(r.Context(), v))
 		}

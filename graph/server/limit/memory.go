@@ -12,12 +12,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
+// ErrorMemory is what the executor keeps for each error.
+const ErrorMemory = 1024
+
 const (
 	// bytesPerValue is how long a value of an answer is, with its name, on average.
 	bytesPerValue = 16
 	// fieldMemory is what the executor keeps for each field of each object until the
-	// answer is written, and ErrorMemory for each error.
-	fieldMemory, ErrorMemory = 192, 1024
+	// answer is written.
+	fieldMemory = 192
 	// textCopies is how many copies of a text there are at most while an answer is
 	// written: in a buffer that doubles, and in what it grew from.
 	textCopies = 3

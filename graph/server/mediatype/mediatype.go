@@ -31,7 +31,7 @@ type preference struct { //nolint:recvcheck // It is compared as a value and fil
 	order   int
 }
 
-// negotiate chooses the media type of the response; false when the client
+// Negotiate chooses the media type of the response; false when the client
 // accepts none that there is. A client that does not care gets application/json,
 // which every client of the time before graphql-response+json understands.
 func Negotiate(r *http.Request) (string, bool) {

@@ -33,7 +33,7 @@ func newCompressed() func(http.Handler) http.HandlerFunc {
 func Compress(r *http.Request, body []byte) Encoded {
 	out := &encoder{header: http.Header{}}
 	compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Write(body) //nolint:errcheck,gosec // It goes to memory.
+		w.Write(body) //nolint:errcheck // It goes to memory.
 	})).ServeHTTP(out, r)
 	if out.header.Get("Content-Encoding") == "" {
 		return Encoded{out.header, body}

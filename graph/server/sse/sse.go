@@ -84,7 +84,7 @@ func (t Transport) Serve(w http.ResponseWriter, r *http.Request, exec graphql.Gr
 	s.record.SetVia(subscription.ViaSSE, "")
 	s.record.SetStream()
 	if end := s.out.begin(r); end != nil {
-		s.over(subscription.Outcome{EndError: end})
+		s.over(subscription.Outcome{End: end})
 		return
 	}
 	trace.End(trace.From(ctx).Span, http.StatusOK)
@@ -121,7 +121,7 @@ func (s *eventStream) finish() {
 // over ends the stream.
 func (s *eventStream) over(result subscription.Outcome) {
 	s.out.end(result)
-	s.record.SetEnd(result.Reason, result.Events)
+	s.record.SetEnd(result.End.Reason, result.Events)
 	if s.detached {
 		s.record.WriteDeferred(s.ctx, http.StatusOK)
 	}
@@ -135,7 +135,7 @@ func (t Transport) WriteResult(w http.ResponseWriter, r *http.Request, resp *gra
 	if out.begin(r) != nil {
 		return
 	}
-	end := subscription.Outcome{EndError: subscription.ErrCompleted, Errors: gqlerror.List{}}
+	end := subscription.Outcome{End: subscription.ErrCompleted, Errors: gqlerror.List{}}
 	if len(resp.Data) == 0 {
 		end.Errors = resp.Errors
 	} else if out.Next(resp, "") != nil {

@@ -104,11 +104,11 @@ func (e *eventWriter) finish(b *bytes.Buffer, from int) *subscription.EndError {
 // is to be resumed ends without the event complete, which would have clients think
 // that there is nothing more to come.
 func (e *eventWriter) end(out subscription.Outcome) {
-	if out.Again {
-		_ = e.write([]byte("retry: " + e.retry() + "\n: " + out.Reason + "\n\n"))
+	if out.End.Again {
+		_ = e.write([]byte("retry: " + e.retry() + "\n: " + out.End.Reason + "\n\n"))
 		return
 	}
-	if out.EndError == subscription.ErrClientGone {
+	if out.End == subscription.ErrClientGone {
 		return
 	}
 	if len(out.Errors) > 0 {

@@ -200,7 +200,7 @@ func (r *running) shared(same changes.Same) (*graphql.Response, string) {
 
 // finish ends the subscription. It is called once, by the goroutine that works.
 func (r *running) finish(end *EndError) {
-	r.ended, r.out.EndError = true, end
+	r.ended, r.out.End = true, end
 	r.conclude()
 	for _, stop := range r.stop {
 		stop()
@@ -213,13 +213,13 @@ func (r *running) finish(end *EndError) {
 
 // conclude notes how a subscription ended, and what its client is told of it.
 func (r *running) conclude() {
-	r.manager.metrics.ends.WithLabelValues(r.Via, r.out.Reason).Inc()
-	if r.out.Err == nil {
+	r.manager.metrics.ends.WithLabelValues(r.Via, r.out.End.Reason).Inc()
+	if r.out.End.Err == nil {
 		return
 	}
 	// The context has ended, but the reason is not that a deadline passed.
-	last := r.Present(context.WithoutCancel(r.ctx), r.out.Err)
-	last.Extensions["reason"] = r.out.Reason
+	last := r.Present(context.WithoutCancel(r.ctx), r.out.End.Err)
+	last.Extensions["reason"] = r.out.End.Reason
 	last.Path = nil
 	r.out.Errors = append(r.out.Errors, last)
 }
@@ -261,7 +261,7 @@ func (m *Manager) Start(ctx context.Context, sub Subscription, over func(Outcome
 	user, _ := authz.UserFrom(ctx)
 	leave, limited := m.subscribe(sub.Via, user.Name)
 	if limited != nil {
-		over(Outcome{EndError: &EndError{Reason: reasonRefused}, Errors: gqlerror.List{sub.Present(ctx, limited)}})
+		over(Outcome{End: &EndError{Reason: reasonRefused}, Errors: gqlerror.List{sub.Present(ctx, limited)}})
 		return
 	}
 	r := &running{Subscription: sub, manager: m, record: telemetry.From(ctx), over: over, counter: m.metrics.events.WithLabelValues(sub.Via)}

@@ -33,8 +33,7 @@ type Subscription struct {
 // Outcome is how a subscription went. Errors are for the client: those of
 // a subscription that did not begin, or the last of one that did.
 type Outcome struct {
-	*EndError
-
+	End    *EndError
 	Errors gqlerror.List
 	Events int64
 }

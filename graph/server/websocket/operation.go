@@ -146,12 +146,12 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	c.Streams.Start(ctx, subscription.Subscription{Via: subscription.ViaWebSocket, Exec: c.exec, Op: opCtx, Present: c.Present, Begin: c.BeginStream, Sink: o}, func(out subscription.Outcome) {
 		defer c.running.Done()
 		defer over()
-		rec.SetEnd(out.Reason, out.Events)
+		rec.SetEnd(out.End.Reason, out.Events)
 		switch {
 		case c.ends(out):
 		case len(out.Errors) > 0:
 			o.fail(out.Errors)
-		case out.EndError == subscription.ErrCompleted:
+		case out.End == subscription.ErrCompleted:
 			o.complete()
 		}
 	})
@@ -160,7 +160,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 // ends reports whether the whole connection ends for the reason for which an operation
 // did: its close code says so, and after an error clients would not connect again.
 func (c *socket) ends(out subscription.Outcome) bool {
-	lapse, ok := errors.AsType[*authz.LapseError](out.Cause)
+	lapse, ok := errors.AsType[*authz.LapseError](out.End.Cause)
 	return ok && lapse.Caller
 }
 
