@@ -30,7 +30,7 @@ const (
 	DefaultSharedBytes = 64 << 20
 )
 
-// Config says what New serves and how much one request may ask.
+// Config configures what New serves, and limits it.
 type Config struct {
 	// Schema is the executable schema. Required.
 	Schema graphql.ExecutableSchema
@@ -77,8 +77,8 @@ type Config struct {
 	// AllowedOrigins are those whose pages may call the API beside the server's own, as
 	// origin.Parse returns them.
 	AllowedOrigins []string
-	// HSTS is how long browsers are told to reach the server over TLS alone, where they
-	// reach it over TLS; zero for DefaultHSTS, less for not telling them.
+	// HSTS is how long browsers are to reach the server over TLS alone, where they
+	// reach it over TLS; zero for DefaultHSTS, less for no header.
 	HSTS time.Duration
 
 	// Streams bounds subscriptions and the connections that carry them.

@@ -8,7 +8,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/body"
 )
 
-// DefaultHSTS is how long browsers are told to reach the server over TLS alone.
+// DefaultHSTS is how long browsers are to reach the server over TLS alone.
 const DefaultHSTS = 180 * 24 * time.Hour
 
 // apiPolicy lets a browser that shows an answer as a page do nothing with it.

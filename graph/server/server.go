@@ -52,8 +52,8 @@ func (h *Handler) Stopping() { h.streams.Stop() }
 // IsStopping reports whether the process is about to stop.
 func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 
-// Drain ends all subscriptions and WebSockets and tells their clients to connect
-// again, elsewhere; /readyz fails from now on. It returns once they have ended, or
+// Drain ends all subscriptions and WebSockets, so that their clients connect again,
+// elsewhere; /readyz fails from now on. It returns once they have ended, or
 // with the context's error after it has cut off those that were left. http.Server
 // knows nothing of WebSockets, so call it beside Shutdown.
 func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }

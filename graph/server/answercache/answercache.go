@@ -30,7 +30,7 @@ const sharedFor = time.Second
 type Options struct {
 	// Fields may be shared; see sharing.Shared.
 	Fields sharing.Fields
-	// Permissions tells the grants of callers; see authz.Resolver.
+	// Permissions returns the grants of callers; see authz.Resolver.
 	Permissions access.Permissions
 	// Bytes limits what is kept; zero for no sharing.
 	Bytes int64

@@ -40,7 +40,7 @@ func AroundRootField(metrics *telemetry.Metrics) graphql.RootFieldMiddleware {
 }
 
 // mutate runs a mutation, unless the operation has ended while an earlier one ran:
-// its caller is told then that nothing of this one was done.
+// its caller gets an error then, because nothing of this one was done.
 func mutate(ctx context.Context, field graphql.CollectedField, next graphql.RootResolver) graphql.Marshaler {
 	if ctx.Err() == nil {
 		return next(ctx)

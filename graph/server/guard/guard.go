@@ -18,8 +18,8 @@ type Checker interface {
 	Visible(ctx context.Context, check access.Check, instance string) (bool, error)
 }
 
-// hidden is the error of an instance that may not be seen. A mutation says which
-// input names it, and says the same of one that does not exist.
+// hidden is the error of an instance that may not be seen. For a mutation it
+// has the input that names it. It is the same for one that does not exist.
 func hidden(instance, argument string) error {
 	err := apierror.NotFound("Instance", instance)
 	if strings.Contains(argument, ".") {

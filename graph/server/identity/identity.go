@@ -62,7 +62,7 @@ func Challenge(c authz.Credentials) string {
 }
 
 // Status returns the HTTP status of a request whose caller could not be
-// told. When the global cluster does not answer, the whole API is away for that
+// identified. When the global cluster does not answer, the whole API is away for that
 // caller: 503 says so, and clients and load balancers know to come back.
 func Status(err error) int {
 	if code := apierror.CodeOf(err); code != apierror.CodeTimeout {

@@ -38,7 +38,7 @@ func (e *eventWriter) detach(r *http.Request) bool {
 	return true
 }
 
-// attend finds out that the client has gone.
+// attend ends the stream when the client closes the connection.
 func (e *eventWriter) attend(conn net.Conn) {
 	var unasked [64]byte
 	for read := 0; read < maxUnasked; {

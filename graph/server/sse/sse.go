@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// lastEventID is the header by which a browser's EventSource says where it stood.
+// lastEventID is the header by which a browser's EventSource resumes.
 const lastEventID = "Last-Event-ID"
 
 // Transport sends the results of operations as server-sent events.
@@ -35,7 +35,7 @@ type Transport struct {
 //
 // What HTTP itself refuses has a status. From then on the answer is a 200, and the
 // errors of the operation are events: clients try again after any other status,
-// and a browser's EventSource tells its page nothing about it.
+// and a browser's EventSource shows its page nothing of it.
 func (t Transport) Serve(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
 	if !t.Origins.PermitsStream(r) {
 		t.Limits.Refuse("origin")
@@ -57,7 +57,7 @@ func (t Transport) Serve(w http.ResponseWriter, r *http.Request, exec graphql.Gr
 		return
 	}
 	s.defers(leave)
-	// The place is given back before the client hears the end, and may come again; the
+	// The place is given back before the end is sent and the client may come again; the
 	// process may not end before it did.
 	s.defers(func() {
 		if s.out != nil {

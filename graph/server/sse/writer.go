@@ -30,7 +30,7 @@ type eventWriter struct {
 	// own is the connection itself, once it was detached.
 	own    net.Conn
 	limits *subscription.Limits
-	// cancel ends the stream when its client is found gone or too slow.
+	// cancel ends the stream when its client has closed it or is too slow.
 	cancel context.CancelCauseFunc
 
 	mu     sync.Mutex
@@ -100,7 +100,7 @@ func (e *eventWriter) finish(b *bytes.Buffer, from int) *subscription.EndError {
 	return e.write(b.Bytes())
 }
 
-// end says how the stream ended, as far as there is something to say. A stream that
+// end sends how the stream ended, where the client is to know. A stream that
 // is to be resumed ends without the event complete, which would have clients think
 // that there is nothing more to come.
 func (e *eventWriter) end(out subscription.Outcome) {
@@ -145,7 +145,7 @@ func (e *eventWriter) keepAlive() {
 	}
 }
 
-// write sends bytes at once, and gives up on a client that does not receive them.
+// write sends bytes at once, and fails for a client that does not receive them in time.
 func (e *eventWriter) write(p []byte) *subscription.EndError {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -45,10 +45,10 @@ const (
 	// lifeSpread: a connection lives up to a tenth shorter, so that those that began
 	// together do not end together.
 	lifeSpread = 10
-	// drainStep is the pause after drainTogether connections were told to end.
+	// drainStep is the pause after drainTogether connections have begun to end.
 	drainStep     = 5 * time.Millisecond
 	drainTogether = 25
-	// drainPoll is the time between two looks whether they have gone.
+	// drainPoll is the time between two looks whether they have ended.
 	drainPoll = 10 * time.Millisecond
 )
 
@@ -71,15 +71,15 @@ type Limits struct {
 	// MaxUnauthenticatedWebSockets is how many WebSockets may be open whose callers are not
 	// known yet.
 	MaxUnauthenticatedWebSockets int
-	// InitTimeout is how long a WebSocket may take until it says who it is.
+	// InitTimeout is how long a WebSocket may take to authenticate.
 	InitTimeout time.Duration
 	// WriteTimeout is how long a client may take to receive one message.
 	WriteTimeout time.Duration
 	// MaxLife is how long a connection may last. It then ends so that the client
 	// connects again, to another replica perhaps.
 	MaxLife time.Duration
-	// ReconnectAfter is the pause that clients of server-sent events are told to
-	// make before they connect again, on average.
+	// ReconnectAfter is the pause that clients of server-sent events are to make
+	// before they connect again, on average.
 	ReconnectAfter time.Duration
 }
 
@@ -243,7 +243,7 @@ func (m *Manager) IsStopping() bool { return m.stopping.Load() }
 func (m *Manager) Stop() { m.stopping.Store(true) }
 
 // Drain ends all connections, a few at a time, and waits until they have ended;
-// those that are not gone when the context ends are cut off.
+// those that are open when the context ends are cut off.
 func (m *Manager) Drain(ctx context.Context) error {
 	m.stopping.Store(true)
 	m.mu.Lock()
@@ -255,7 +255,7 @@ func (m *Manager) Drain(ctx context.Context) error {
 	m.mu.Unlock()
 	// Clients come back at once to where they can: not all in the same moment.
 	for i, c := range all {
-		go c.Drain() // It may take a moment to say goodbye.
+		go c.Drain() // It sends an end, which may take a moment.
 		if i%drainTogether == drainTogether-1 {
 			time.Sleep(drainStep)
 		}

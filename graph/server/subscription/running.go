@@ -32,7 +32,8 @@ type running struct {
 	stop      []func()
 	responses graphql.ResponseHandler
 	ids       eventIDs
-	// selection stands for what is selected; empty where what it is told is no other user's.
+	// selection stands for what is selected; empty where no other
+	// subscriber gets the same results.
 	selection selection
 	out       Outcome
 	over      func(Outcome)
@@ -119,7 +120,7 @@ func (r *running) send() *EndError {
 		case resp == nil && r.own.Err() != nil:
 			return endOf(r.own)
 		case resp == nil && r.manager.IsStopping():
-			// What it reads from may have ended before it was told to.
+			// What it reads from may have ended before it was to end.
 			return ErrDraining
 		case resp == nil:
 			return ErrCompleted
@@ -168,9 +169,9 @@ func (r *running) resolve() (*graphql.Response, string) {
 	return resp, r.ids.of(resp.Data)
 }
 
-// shared is a result that others are told too, but for the cursor. The first caller
+// shared returns a result that others get too, except for the cursor. The first caller
 // has it made, without their user and with nothing to read: what needs either fails,
-// and is no result of which everybody is told the same.
+// and is no result that is the same for all users.
 func (r *running) shared(same changes.Same) (*graphql.Response, string) {
 	key := resultKey{r.selection, same}
 	cursor := ""
@@ -211,7 +212,7 @@ func (r *running) finish(end *EndError) {
 	r.over(r.out)
 }
 
-// conclude notes how a subscription ended, and what its client is told of it.
+// conclude notes how a subscription ended, and the error that is sent to its client.
 func (r *running) conclude() {
 	r.manager.metrics.ends.WithLabelValues(r.Via, r.out.End.Reason).Inc()
 	if r.out.End.Err == nil {

@@ -24,7 +24,7 @@ func (r *Record) SetSpan(s tracing.Span) { r.span = s }
 // EndSpan ends the span before the line is written.
 func (r *Record) EndSpan() { r.span.End() }
 
-// describeSpan says what the operation is, by the semantic conventions for GraphQL.
+// describeSpan describes the operation, by the semantic conventions for GraphQL.
 func (r *Record) describeSpan(op *ast.OperationDefinition) {
 	if !r.span.Recording() {
 		return

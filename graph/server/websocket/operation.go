@@ -158,7 +158,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 }
 
 // ends reports whether the whole connection ends for the reason for which an operation
-// did: its close code says so, and after an error clients would not connect again.
+// did: its close code shows it, and after an error clients would not connect again.
 func (c *socket) ends(out subscription.Outcome) bool {
 	lapse, ok := errors.AsType[*authz.LapseError](out.End.Cause)
 	return ok && lapse.Caller
@@ -219,7 +219,7 @@ func (o *operation) fail(errs gqlerror.List) {
 	response.AppendValue(b, errs)
 	b.WriteByte('}')
 	o.over()
-	_ = o.socket.write(b.Bytes()) // Who can't be written to is let go by write.
+	_ = o.socket.write(b.Bytes()) // write closes the connection of a client that does not receive.
 }
 
 // complete reports that there is nothing more to come.
@@ -230,7 +230,7 @@ func (o *operation) complete() {
 	}
 }
 
-// over frees the id before the client hears that it is free.
+// over frees the id before the client learns that it is free.
 func (o *operation) over() { o.socket.forget(o) }
 
 func (o *operation) begin(kind string) *bytes.Buffer {

@@ -100,7 +100,7 @@ func (c *socket) serve() {
 			return
 		}
 		if c.isClosing() {
-			continue // What a client sends after it was told to go does not count.
+			continue // What a client sends after the close frame does not count.
 		}
 		c.heard()
 		if kind != websocket.TextMessage {
@@ -128,7 +128,7 @@ func (c *socket) ping() {
 	}
 }
 
-// abandon gives up a client that receives nothing.
+// abandon closes the connection of a client that receives nothing.
 func (c *socket) abandon() {
 	c.note(closeNote{code: closeTooSlow, reason: subscription.ErrTooSlow.Reason})
 	c.cancel(subscription.ErrTooSlow)
@@ -166,7 +166,7 @@ func (c *socket) readFailed(err error) {
 	case c.isClosing():
 	case silent && !c.isAcked():
 		c.shut(closeInitTimeout, "Connection initialisation timeout", subscription.ErrSilent)
-		c.linger()
+		c.drainReads()
 	case silent:
 		c.note(closeNote{reason: subscription.ErrSilent.Reason})
 		c.cancel(subscription.ErrSilent)
@@ -174,7 +174,7 @@ func (c *socket) readFailed(err error) {
 		// The library has sent the close frame.
 		c.note(closeNote{code: websocket.CloseMessageTooBig, reason: "INVALID: the message is too large"})
 		c.cancel(subscription.ErrProtocol)
-		c.linger()
+		c.drainReads()
 	default:
 		note := closeNote{reason: subscription.ErrClientGone.Reason}
 		if closed, ok := errors.AsType[*websocket.CloseError](err); ok {
@@ -182,13 +182,13 @@ func (c *socket) readFailed(err error) {
 		}
 		c.note(note)
 		c.cancel(subscription.ErrClientGone)
-		c.linger()
+		c.drainReads()
 	}
 }
 
-// linger takes what the client has sent already. To close a connection with data
+// drainReads reads what the client has sent already. To close a connection with data
 // unread resets it, and the other side may never see the close frame before that.
-func (c *socket) linger() {
+func (c *socket) drainReads() {
 	conn := c.conn.NetConn()
 	conn.SetReadDeadline(time.Now().Add(closeWait))                               //nolint:errcheck // The copy tells.
 	io.Copy(io.Discard, io.LimitReader(conn, c.Streams.Limits.MaxMessageBytes*4)) //nolint:errcheck // Either way it is over.
@@ -211,7 +211,7 @@ func (c *socket) note(n closeNote) bool {
 	return true
 }
 
-// shut tells the client why the connection ends, and gives it a moment to answer:
+// shut sends the client why the connection ends, and gives it a moment to answer:
 // a connection that is torn down at once may take the last frame with it. The
 // first reason counts.
 func (c *socket) shut(code int, reason string, cause error) {
@@ -411,10 +411,11 @@ func (c *socket) send(kind, id string, payload json.RawMessage) {
 	if len(payload) > 0 {
 		b = append(append(b, `,"payload":`...), payload...)
 	}
-	_ = c.write(append(b, '}')) // Who can't be written to is let go by write.
+	_ = c.write(append(b, '}')) // write closes the connection of a client that does not receive.
 }
 
-// write sends a message. A client that does not receive it in time is let go.
+// write sends a message. It closes the connection of a client that does not receive
+// it in time.
 func (c *socket) write(p []byte) *subscription.EndError {
 	c.writing.Lock()
 	defer c.writing.Unlock()
