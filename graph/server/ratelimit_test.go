@@ -12,19 +12,19 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// crowd is an authenticator that has no time to look at a token.
-type crowd struct{}
+// rateLimited is an authenticator that reviews no token.
+type rateLimited struct{}
 
-func (crowd) Authenticate(context.Context, authz.Credentials) (authz.User, error) {
-	err := apierror.New(apierror.CodeRateLimited, "too many strangers")
+func (rateLimited) Authenticate(context.Context, authz.Credentials) (authz.User, error) {
+	err := apierror.New(apierror.CodeRateLimited, "too many unknown tokens")
 	err.RetryAfter = time.Second
 	return authz.User{}, err
 }
 
-// TestWhoHasNoPlaceIsToldWhenToCome: nothing is said against a token that was not
+// TestRateLimitedCallersGetRetryAfter: nothing is said against a token that was not
 // looked at, so it is not challenged.
-func TestWhoHasNoPlaceIsToldWhenToCome(t *testing.T) {
-	s := start(t, nil, func(c *server.Config) { c.Authenticator = crowd{} })
+func TestRateLimitedCallersGetRetryAfter(t *testing.T) {
+	s := start(t, nil, func(c *server.Config) { c.Authenticator = rateLimited{} })
 	for _, c := range []call{{body: `{"query":"{hello}"}`}, {path: session.Path}} {
 		r := s.do(t, c)
 		if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") != "1" || r.header.Get("WWW-Authenticate") != "" {

@@ -317,7 +317,7 @@ func limited(t *testing.T, c client, message string) {
 }
 
 // Connections without a token take no places of those with one.
-func TestNewcomersTakeNoPlaces(t *testing.T) {
+func TestUnauthenticatedWebSocketsTakeNoPlaces(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) {
 		c.Streams.MaxUnauthenticatedWebSockets = 1
 		c.Streams.MaxConnectionsPerUser = 2

@@ -200,13 +200,13 @@ func TestSharedBytesAreBounded(t *testing.T) {
 		want int
 		why  string
 	}{
-		{"a", 1, 1, "nobody asked before"},
-		{"b", 1, 1, "nobody asked before"},
+		{"a", 1, 1, "the first request"},
+		{"b", 1, 1, "the first request"},
 		{"a", 1, 0, "there is room for both"},
-		{"large", 500, 1, "nobody asked before"},
+		{"large", 500, 1, "the first request"},
 		{"large", 500, 1, "it is larger than all that may be kept"},
 		{"b", 1, 0, "what is too large moves nothing out"},
-		{"c", 1, 1, "nobody asked before"}, {"d", 1, 1, "nobody asked before"}, {"e", 1, 1, "nobody asked before"}, {"f", 1, 1, "nobody asked before"},
+		{"c", 1, 1, "the first request"}, {"d", 1, 1, "nobody asked before"}, {"e", 1, 1, "nobody asked before"}, {"f", 1, 1, "nobody asked before"},
 		{"a", 1, 1, "it is the oldest of six, and had to leave"},
 		{"f", 1, 0, "it is one of the last"},
 	} {

@@ -110,9 +110,9 @@ func numbered(name string) *live.Object {
 	return live.NewObject(live.Source{}, "v1", "Thing", metav1.ObjectMeta{Name: name}, nil)
 }
 
-// TestTellsManyTheSame: what many are told is resolved once, each gets it with their
+// TestSharesResults: what many are sent is resolved once, each gets it with their
 // own cursor, and what depends on who asks is resolved for each.
-func TestTellsManyTheSame(t *testing.T) {
+func TestSharesResults(t *testing.T) {
 	const plain = `{ n text cursor }`
 	for _, tt := range []struct {
 		name string
@@ -144,7 +144,7 @@ func TestTellsManyTheSame(t *testing.T) {
 			second.subscribe(t, "1", `subscription { events(topic: "driven") `+tt.second+` }`)
 			waitFor(t, "the second to be there", func() bool { return s.feed.running.Load() == 2 })
 			s.feed.driven.tell(numbered("unreadable")) // It is not sent.
-			// One after the other: two that are told at once may both be the first.
+			// One after the other: two that are sent it at once may both be the first.
 			seven := numbered("7")
 			s.feed.driven.tell(seven, 0)
 			got, _ := first.next(t)
@@ -166,8 +166,8 @@ func TestTellsManyTheSame(t *testing.T) {
 	}
 }
 
-// TestVariablesTellResultsApart: those that a selection uses, and not those of the filter.
-func TestVariablesTellResultsApart(t *testing.T) {
+// TestVariablesSeparateResults: those that a selection uses, and not those of the filter.
+func TestVariablesSeparateResults(t *testing.T) {
 	s := start(t, nil, nil)
 	const document = `subscription S($text: Boolean!, $after: String) { events(topic: "driven", after: $after) { n text @include(if: $text) } }`
 	var streams []*openStream
@@ -191,8 +191,8 @@ func TestVariablesTellResultsApart(t *testing.T) {
 	}
 }
 
-// TestTurnsOverHTTP2: many streams share a connection, which is not taken over.
-func TestTurnsOverHTTP2(t *testing.T) {
+// TestSharedResultsOverHTTP2: many streams share a connection, which is not taken over.
+func TestSharedResultsOverHTTP2(t *testing.T) {
 	s := start(t, nil, nil)
 	secure := httptest.NewUnstartedServer(s.handler)
 	secure.EnableHTTP2 = true

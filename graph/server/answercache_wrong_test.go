@@ -288,9 +288,9 @@ func TestErrorInFlight(t *testing.T) {
 	}
 }
 
-// TestNobodyGetsMoreThanTheirs has people ask the same at once while their rights change.
+// TestUsersGetTheirOwnAnswers has people ask the same at once while their rights change.
 // Time stands still, so no answer expires: each person always gets what they may see then.
-func TestNobodyGetsMoreThanTheirs(t *testing.T) {
+func TestUsersGetTheirOwnAnswers(t *testing.T) {
 	const rounds = 150
 	s := startSharing(t, func(_ *counting, c *server.Config) {
 		c.Quotas = quota.New(quota.Limits{OperationsBurst: 100_000}, c.Now)
