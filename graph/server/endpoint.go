@@ -56,7 +56,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.serve(recorder, r)
 }
 
-// routeOf is the address of a request, as spans have it.
+// routeOf returns the address of a request, as spans have it.
 func routeOf(r *http.Request) string {
 	if r.URL.Path == session.Path {
 		return session.Path

@@ -95,7 +95,7 @@ func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger)
 	e := &endpoint{
 		Executor: execution.Executor{
 			Present: presenter.New(logger), Begin: cfg.Begin, BeginStream: cfg.BeginStream, Timeout: cfg.RequestTimeout, TokenLimit: cfg.TokenLimit,
-			Quotas: cfg.Quotas, Limits: limit.NewMetrics(cfg.Registerer), Origins: origin.NewPolicy(cfg.AllowedOrigins),
+			Quotas: cfg.Quotas, LimitMetrics: limit.NewMetrics(cfg.Registerer), Origins: origin.NewPolicy(cfg.AllowedOrigins),
 			Answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
 		},
 		identifier: identity.Identifier{Authenticator: cfg.Authenticator, Authorizer: cfg.Authorizer},
@@ -108,7 +108,7 @@ func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger)
 		newTraceID: cfg.NewTraceID,
 		session:    session.New(cfg.SessionKeys, cfg.Now),
 	}
-	cfg.Quotas.OnRefusal(e.Limits.Refuse)
+	cfg.Quotas.OnRefusal(e.LimitMetrics.Refuse)
 	e.graphql = newServer(cfg, e, streams)
 	return e
 }
@@ -127,9 +127,9 @@ func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.
 	srv.SetValidationRulesFn(func() *rules.Rules { return validation.Rules(cfg.Introspection) })
 	// The order matters: a hash becomes a document, then documents are measured, their
 	// variables read, and those remembered that were found small enough.
-	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.Limits.Refuse("trusted") }, cfg.Registerer)
+	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.LimitMetrics.Refuse("trusted") }, cfg.Registerer)
 	srv.Use(persisted)
-	srv.Use(limit.Extension{Limits: cfg.Limits, Introspection: cfg.Introspection, Costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), Cache: cache, Metrics: e.Limits})
+	srv.Use(limit.Extension{Limits: cfg.Limits, Introspection: cfg.Introspection, Costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), Cache: cache, Metrics: e.LimitMetrics})
 	srv.Use(validation.Variables{Schema: cfg.Schema.Schema(), Cache: cache, Suggest: cfg.Introspection})
 	srv.Use(persisted.Remember())
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
@@ -152,7 +152,7 @@ func isSubscription(ctx context.Context) bool {
 	return op != nil && op.Operation == ast.Subscription
 }
 
-// aroundResponses is what goes around every result.
+// aroundResponses returns what goes around every result.
 func aroundResponses(cfg Config) graphql.ResponseMiddleware {
 	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 		if isSubscription(ctx) {

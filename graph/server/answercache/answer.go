@@ -81,7 +81,7 @@ func (a *Answer) encode(record *audit.Record) {
 	}
 }
 
-// size is how many bytes of memory the answer takes, with what may be encoded later: a
+// size returns how many bytes of memory the answer takes, with what may be encoded later: a
 // compressed body is not longer.
 func (a *Answer) size() int64 {
 	return int64(len(a.body))*(1+maxEncodings) + answerMemory + int64(a.record.Names())*nameMemory

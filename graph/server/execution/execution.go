@@ -30,12 +30,12 @@ type Executor struct {
 	Present graphql.ErrorPresenterFunc
 	Begin   BeginFunc
 	// BeginStream is Begin for subscriptions.
-	BeginStream BeginFunc
-	Timeout     time.Duration
-	TokenLimit  int
-	Quotas      *quota.Users
-	Limits      *limit.Metrics
-	Origins     *origin.Policy
+	BeginStream  BeginFunc
+	Timeout      time.Duration
+	TokenLimit   int
+	Quotas       *quota.Users
+	LimitMetrics *limit.Metrics
+	Origins      *origin.Policy
 	// Answers are shared among equal queries; nil where none are.
 	Answers *answercache.Cache
 }

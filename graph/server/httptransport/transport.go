@@ -56,7 +56,7 @@ func (t Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 		return
 	}
 	if origin.Simple(r) && !identity.CredentialsFrom(r.Context()).Session() {
-		t.Limits.Refuse("preflight")
+		t.LimitMetrics.Refuse("preflight")
 		if refused := params.CheckContent(r); refused != nil {
 			t.refuse(w, r, mediaType, refused)
 			return

@@ -118,7 +118,7 @@ func (l Extension) MutateOperationParameters(ctx context.Context, params *graphq
 	return nil
 }
 
-// roots are the selections of a document that no other one spreads.
+// roots returns the selections of a document that no other one spreads.
 func roots(doc *ast.QueryDocument) []ast.SelectionSet {
 	var all []ast.SelectionSet
 	spread := map[string]bool{}

@@ -55,7 +55,7 @@ func HoldFields(ctx context.Context, next graphql.Resolver) (any, error) {
 	return value, nil
 }
 
-// textOf is how many bytes a value will have in the answer, where it may have many. The
+// textOf returns how many bytes a value will have in the answer, where it may have many. The
 // fields of an object are values of their own.
 func textOf(value any) int64 {
 	switch v := value.(type) {
@@ -81,7 +81,7 @@ func textOf(value any) int64 {
 	return 0
 }
 
-// textWithin is the same of generic JSON, of which the values are counted too.
+// textWithin returns the same of generic JSON, of which the values are counted too.
 func textWithin(value any) int64 {
 	const each = 64
 	switch v := value.(type) {
@@ -103,7 +103,7 @@ func textWithin(value any) int64 {
 	return each
 }
 
-// jsonLength is how long a text is in JSON, where a control character has six bytes.
+// jsonLength returns how long a text is in JSON, where a control character has six bytes.
 func jsonLength(s string) int64 {
 	const short = 64
 	n := int64(len(s))

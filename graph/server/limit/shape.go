@@ -83,7 +83,7 @@ func (m measurer) fragment(name string) shape {
 	return size
 }
 
-// rootFields is how many fields an operation has itself: those of one name, in
+// rootFields returns how many fields an operation has itself: those of one name, in
 // whatever fragments, are one.
 func (m measurer) rootFields(set ast.SelectionSet) int {
 	names, spread := map[string]bool{}, map[string]bool{}
@@ -107,7 +107,7 @@ func (m measurer) rootFields(set ast.SelectionSet) int {
 	return len(names)
 }
 
-// comparisons is how many pairs of fields validation compares in some selections that
+// comparisons returns how many pairs of fields validation compares in some selections that
 // are merged into one, and in all below; it stops counting beyond maxComparisons. A
 // fragment that was spread already has nothing new to compare.
 func (m measurer) comparisons(sets ...ast.SelectionSet) int {
@@ -204,7 +204,7 @@ func (m measurer) spreadsItself() string {
 	return ""
 }
 
-// longestName is the length of the longest name in a document that validation looks
+// longestName returns the length of the longest name in a document that validation looks
 // up in the schema.
 func longestName(doc *ast.QueryDocument) int {
 	most := 0

@@ -144,7 +144,7 @@ func argumentOf(ctx context.Context, path ast.Path) string {
 	return argument.String()
 }
 
-// responsePath is the path of the field that failed. Errors before execution
+// responsePath returns the path of the field that failed. Errors before execution
 // have none: the "path" that gqlparser gives them leads into the variables.
 func responsePath(ctx context.Context, err error) ast.Path {
 	fc := graphql.GetFieldContext(ctx)
@@ -157,7 +157,7 @@ func responsePath(ctx context.Context, err error) ast.Path {
 	return fc.Path()
 }
 
-// locations are the places in the document. gqlgen sets them for the errors of
+// locations returns the places in the document. gqlgen sets them for the errors of
 // resolvers, and forgets them for panics and for arguments that it cannot read.
 func locations(ctx context.Context, err error) []gqlerror.Location {
 	if g, ok := errors.AsType[*gqlerror.Error](err); ok && len(g.Locations) > 0 {

@@ -38,7 +38,7 @@ type Transport struct {
 // and a browser's EventSource shows its page nothing of it.
 func (t Transport) Serve(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, mediaType string, opCtx *graphql.OperationContext) {
 	if !t.Origins.PermitsStream(r) {
-		t.Limits.Refuse("origin")
+		t.LimitMetrics.Refuse("origin")
 		t.Fail(r.Context(), w, mediaType, http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open streams"))
 		return
 	}

@@ -44,7 +44,7 @@ func idsOf(op *graphql.OperationContext) eventIDs {
 	return ids
 }
 
-// of is the id of a result; empty where it has none.
+// of returns the id of a result; empty where it has none.
 func (ids eventIDs) of(data []byte) string {
 	if ids.cursor == "" {
 		return ""
@@ -110,7 +110,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// skipValue is where the value that begins at i ends.
+// skipValue returns where the value that begins at i ends.
 func skipValue(b []byte, i int) int {
 	for depth := 0; i < len(b); i++ {
 		switch b[i] {

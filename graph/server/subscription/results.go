@@ -22,7 +22,7 @@ import (
 // operation in it, and the values of the variables that it uses below its field.
 type selection [sha256.Size]byte
 
-// selectionOf is zero where results can't be shared.
+// selectionOf returns the zero value where results can't be shared.
 func selectionOf(op *graphql.OperationContext, ids eventIDs) selection {
 	if op.RawQuery == "" || ids.several {
 		return selection{}
@@ -95,7 +95,7 @@ type result struct {
 	cursor bool
 }
 
-// with is the result with a subscriber's own cursor, which needs no escapes.
+// with returns the result with a subscriber's own cursor, which needs no escapes.
 func (r *result) with(cursor string) []byte {
 	if !r.cursor {
 		return r.before

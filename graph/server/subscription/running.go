@@ -141,7 +141,7 @@ func (r *running) send() *EndError {
 	}
 }
 
-// next is the next result, with its id; nil when there are no more.
+// next returns the next result, with its id; nil when there are no more.
 func (r *running) next() (*graphql.Response, string) {
 	if r.turns != nil {
 		if same, ok := r.turns.Same(); ok && r.selection != (selection{}) {
@@ -156,7 +156,7 @@ func (r *running) next() (*graphql.Response, string) {
 	return resp, r.ids.of(resp.Data)
 }
 
-// resolve is the result of the event that was pulled, for this subscriber alone.
+// resolve returns the result of the event that was pulled, for this subscriber alone.
 func (r *running) resolve() (*graphql.Response, string) {
 	if r.turns.Pass(r.own) == changes.LeftOut {
 		r.skipped = true
@@ -299,7 +299,7 @@ func (m *Manager) Start(ctx context.Context, sub Subscription, over func(Outcome
 	m.workers.Add(r)
 }
 
-// Run is Start that waits.
+// Run runs a subscription, and returns once it has ended.
 func (m *Manager) Run(ctx context.Context, sub Subscription) Outcome {
 	over := make(chan Outcome, 1)
 	m.Start(ctx, sub, func(out Outcome) { over <- out })

@@ -38,7 +38,7 @@ type Outcome struct {
 	Events int64
 }
 
-// eventContext is the context of single events: it has what gqlgen put into the
+// eventContext returns the context of single events: it has what gqlgen put into the
 // context of the operation, but ends when the stream does, and what is read with it
 // need not stay as it is.
 func eventContext(of, operation context.Context) (ctx context.Context, stop func()) {

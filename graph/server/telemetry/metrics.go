@@ -95,7 +95,7 @@ func NewMetrics(registerer prometheus.Registerer, names []string) *Metrics {
 	return m
 }
 
-// nameOf is the label of an operation's name.
+// nameOf returns the label of an operation's name.
 func (m *Metrics) nameOf(name string) string {
 	switch {
 	case m.known[name]:

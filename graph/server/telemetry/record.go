@@ -144,7 +144,7 @@ func (r *Record) WriteBegin(ctx context.Context) {
 	}
 }
 
-// operationLine is the audit line of the request.
+// operationLine returns the audit line of the request.
 func (r *Record) operationLine(status int, duration time.Duration) audit.Operation {
 	op := audit.Operation{User: r.user, Via: "graphql", Name: r.operation, Type: r.operationType, Status: status, Duration: duration}
 	if len(r.codes) > 0 {

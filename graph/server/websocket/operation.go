@@ -44,20 +44,20 @@ var _ subscription.Sink = (*operation)(nil)
 func (c *socket) subscribe(m message) {
 	switch {
 	case !c.isAcked():
-		c.shut(closeUnauthorized, "Unauthorized: send connection_init and wait for connection_ack first", subscription.ErrProtocol)
+		c.closeWith(closeUnauthorized, "Unauthorized: send connection_init and wait for connection_ack first", subscription.ErrProtocol)
 		return
 	case m.ID == "" || len(m.ID) > maxOperationID:
-		c.shut(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", subscription.ErrProtocol)
+		c.closeWith(closeBadRequest, "INVALID: an operation needs an id of at most 128 bytes", subscription.ErrProtocol)
 		return
 	}
 	fields, refused := params.ReadObject(m.Payload)
 	if refused != nil {
-		c.shut(closeBadRequest, "INVALID: the payload of subscribe is an object, of the size and kind of a request's body", subscription.ErrProtocol)
+		c.closeWith(closeBadRequest, "INVALID: the payload of subscribe is an object, of the size and kind of a request's body", subscription.ErrProtocol)
 		return
 	}
 	read, refused := params.FromObject(fields)
 	if refused != nil {
-		c.shut(closeBadRequest, "INVALID: "+refused.Err.Error(), subscription.ErrProtocol)
+		c.closeWith(closeBadRequest, "INVALID: "+refused.Err.Error(), subscription.ErrProtocol)
 		return
 	}
 	read.Headers = c.headers
@@ -77,7 +77,7 @@ func (c *socket) subscribe(m message) {
 	c.mu.Unlock()
 	switch {
 	case exists:
-		c.shut(closeSubscriberExists, "Subscriber for this id already exists", subscription.ErrProtocol)
+		c.closeWith(closeSubscriberExists, "Subscriber for this id already exists", subscription.ErrProtocol)
 	case full:
 		c.Streams.Refused(subscription.ViaWebSocket, "operations")
 		limited := apierror.New(apierror.CodeRateLimited,

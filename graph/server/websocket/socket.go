@@ -73,7 +73,7 @@ func (c *socket) serve() {
 	defer func() {
 		if v := recover(); v != nil {
 			_ = c.Present(c.ctx, presenter.Recover(c.ctx, v)) // It goes to the log.
-			c.shut(closeInternal, "INTERNAL: the connection failed", subscription.ErrProtocol)
+			c.closeWith(closeInternal, "INTERNAL: the connection failed", subscription.ErrProtocol)
 		}
 	}()
 	if c.isClosing() {
@@ -82,16 +82,16 @@ func (c *socket) serve() {
 	c.conn.SetReadLimit(limits.MaxMessageBytes)
 	subscription.LimitConnBuffer(c.conn.NetConn())
 	if c.conn.Subprotocol() != subprotocol {
-		c.shut(closeSubprotocol, "Subprotocol not acceptable: the only one is "+subprotocol, subscription.ErrProtocol)
+		c.closeWith(closeSubprotocol, "Subprotocol not acceptable: the only one is "+subprotocol, subscription.ErrProtocol)
 	}
 	c.settle(0)
 	c.expectWithin(limits.InitTimeout)
-	c.conn.SetPongHandler(func(string) error { c.heard(); return nil })
+	c.conn.SetPongHandler(func(string) error { c.extendDeadline(); return nil })
 	c.mu.Lock()
 	c.pings = time.AfterFunc(limits.KeepAlive, c.ping)
 	c.mu.Unlock()
 	defer c.pings.Stop()
-	life := time.AfterFunc(limits.Life(), func() { c.shut(closeMaxLife, "MAX_LIFE: connect again and resume", subscription.ErrMaxLife) })
+	life := time.AfterFunc(limits.Life(), func() { c.closeWith(closeMaxLife, "MAX_LIFE: connect again and resume", subscription.ErrMaxLife) })
 	defer life.Stop()
 	for {
 		kind, text, err := c.conn.ReadMessage()
@@ -102,9 +102,9 @@ func (c *socket) serve() {
 		if c.isClosing() {
 			continue // What a client sends after the close frame does not count.
 		}
-		c.heard()
+		c.extendDeadline()
 		if kind != websocket.TextMessage {
-			c.shut(closeBadRequest, "INVALID: a message is text", subscription.ErrProtocol)
+			c.closeWith(closeBadRequest, "INVALID: a message is text", subscription.ErrProtocol)
 			continue
 		}
 		c.receive(text)
@@ -135,9 +135,9 @@ func (c *socket) abandon() {
 	_ = c.conn.Close()
 }
 
-// heard gives the client more time: it is there. Who has not said who they are
-// gets no more for talking.
-func (c *socket) heard() {
+// extendDeadline gives a client more time, because it is there. One that has not
+// authenticated gets no more for talking.
+func (c *socket) extendDeadline() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.acked && !c.closing {
@@ -165,7 +165,7 @@ func (c *socket) readFailed(err error) {
 	switch silent := errors.As(err, &timeout) && timeout.Timeout(); {
 	case c.isClosing():
 	case silent && !c.isAcked():
-		c.shut(closeInitTimeout, "Connection initialisation timeout", subscription.ErrSilent)
+		c.closeWith(closeInitTimeout, "Connection initialisation timeout", subscription.ErrSilent)
 		c.drainReads()
 	case silent:
 		c.note(closeNote{reason: subscription.ErrSilent.Reason})
@@ -211,10 +211,10 @@ func (c *socket) note(n closeNote) bool {
 	return true
 }
 
-// shut sends the client why the connection ends, and gives it a moment to answer:
+// closeWith sends the client why the connection ends, and gives it a moment to answer:
 // a connection that is torn down at once may take the last frame with it. The
 // first reason counts.
-func (c *socket) shut(code int, reason string, cause error) {
+func (c *socket) closeWith(code int, reason string, cause error) {
 	if len(reason) > maxCloseReason {
 		reason = reason[:maxCloseReason]
 	}
@@ -259,7 +259,7 @@ func (c *socket) settle(by int) {
 	idle := c.draining && c.finite == 0 && c.conn != nil
 	c.mu.Unlock()
 	if idle {
-		c.shut(websocket.CloseGoingAway, "SERVER_STOPPING: connect again and resume", subscription.ErrDraining)
+		c.closeWith(websocket.CloseGoingAway, "SERVER_STOPPING: connect again and resume", subscription.ErrDraining)
 	}
 }
 
@@ -268,7 +268,7 @@ func (c *socket) finish() {
 	c.cancel(subscription.ErrClientGone)
 	_ = c.conn.Close()
 	c.running.Wait()
-	c.giveUp()
+	c.release()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Recorder.Logger.LogAttrs(c.ctx, slog.LevelInfo, "websocket closed",
@@ -290,7 +290,7 @@ const maxOperationID = 128
 func (c *socket) receive(text []byte) {
 	var m message
 	if json.Unmarshal(text, &m) != nil {
-		c.shut(closeBadRequest, "INVALID: the message is no JSON of this protocol", subscription.ErrProtocol)
+		c.closeWith(closeBadRequest, "INVALID: the message is no JSON of this protocol", subscription.ErrProtocol)
 		return
 	}
 	switch m.Type {
@@ -310,7 +310,7 @@ func (c *socket) receive(text []byte) {
 			op.cancel(subscription.ErrClientDone)
 		}
 	default:
-		c.shut(closeBadRequest, "INVALID: unknown type of message", subscription.ErrProtocol)
+		c.closeWith(closeBadRequest, "INVALID: unknown type of message", subscription.ErrProtocol)
 	}
 }
 
@@ -320,24 +320,24 @@ func (c *socket) initialise(payload []byte) {
 	again := c.acked
 	c.mu.Unlock()
 	if again {
-		c.shut(closeTooManyInits, "Too many initialisation requests", subscription.ErrProtocol)
+		c.closeWith(closeTooManyInits, "Too many initialisation requests", subscription.ErrProtocol)
 		return
 	}
 	token, ok := bearer(payload)
 	own := authz.TokenCredentials(token)
 	switch {
 	case !ok:
-		c.shut(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string and no Impersonate fields`, subscription.ErrProtocol)
+		c.closeWith(closeBadRequest, `INVALID: the payload of connection_init is an object, with "Authorization" as a string and no Impersonate fields`, subscription.ErrProtocol)
 		return
 	case token != "" && c.credentials.Empty():
 		c.credentials = own
 	case token != "" && !c.credentials.Same(own):
 		// One of them would be ignored, and the client would be another user than it expects.
-		c.shut(closeBadRequest, "INVALID: connection_init has other credentials than the request", subscription.ErrProtocol)
+		c.closeWith(closeBadRequest, "INVALID: connection_init has other credentials than the request", subscription.ErrProtocol)
 		return
 	}
 	if c.user != nil {
-		c.welcome(*c.user)
+		c.acknowledge(*c.user)
 		return
 	}
 	ctx, cancel := context.WithTimeout(c.ctx, c.Streams.Limits.InitTimeout)
@@ -350,12 +350,12 @@ func (c *socket) initialise(payload []byte) {
 	user, _ := authz.UserFrom(known)
 	disconnect, limited := c.Streams.Connect(subscription.ViaWebSocket, user.Name)
 	if limited != nil {
-		c.shut(websocket.CloseTryAgainLater, string(limited.Code)+": "+limited.Message, subscription.ErrProtocol)
+		c.closeWith(websocket.CloseTryAgainLater, string(limited.Code)+": "+limited.Message, subscription.ErrProtocol)
 		return
 	}
 	c.disconnect = disconnect
 	c.identified()
-	c.welcome(user)
+	c.acknowledge(user)
 }
 
 func (c *socket) refuseIdentity(err error) {
@@ -364,32 +364,32 @@ func (c *socket) refuseIdentity(err error) {
 	text := string(reason) + ": " + shown.Message
 	switch reason {
 	case apierror.CodeUnauthenticated:
-		c.shut(closeUnauthorized, text, subscription.ErrProtocol)
+		c.closeWith(closeUnauthorized, text, subscription.ErrProtocol)
 	case apierror.CodeForbidden:
-		c.shut(closeForbidden, text, subscription.ErrProtocol)
+		c.closeWith(closeForbidden, text, subscription.ErrProtocol)
 	default:
 		// The check failed: that is nothing against the client.
-		c.shut(websocket.CloseTryAgainLater, text, subscription.ErrProtocol)
+		c.closeWith(websocket.CloseTryAgainLater, text, subscription.ErrProtocol)
 	}
 }
 
-// welcome lets the client send operations, and has its credentials checked from now on.
-func (c *socket) welcome(user authz.User) {
+// acknowledge lets the client send operations, and has its credentials checked from now on.
+func (c *socket) acknowledge(user authz.User) {
 	ctx, standing := c.Streams.Sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
 	context.AfterFunc(ctx, func() {
 		defer standing.Leave()
 		if lapse, ok := errors.AsType[*authz.LapseError](context.Cause(ctx)); ok {
-			c.shut(closeCodeOf(lapse), string(lapse.Kind)+": "+lapse.Err.Message, lapse)
+			c.closeWith(closeCodeOf(lapse), string(lapse.Kind)+": "+lapse.Err.Message, lapse)
 		}
 	})
 	c.mu.Lock()
 	c.ctx, c.acked = authz.Unbound(authz.WithUser(c.ctx, user)), true
 	c.mu.Unlock()
-	c.heard()
+	c.extendDeadline()
 	c.send("connection_ack", "", nil)
 }
 
-// closeCodeOf is the code with which a connection ends whose caller is not what they were.
+// closeCodeOf returns the code with which a connection ends when the session of its caller does.
 func closeCodeOf(l *authz.LapseError) int {
 	switch l.Kind {
 	case authz.LapseCredentials:

@@ -105,7 +105,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		t.Fail(r.Context(), w, mediatype.JSON, status, err)
 	}
 	if !t.Origins.Permits(r) {
-		t.Limits.Refuse("origin")
+		t.LimitMetrics.Refuse("origin")
 		fail(http.StatusForbidden, apierror.New(apierror.CodeForbidden, "pages of other sites may not open WebSockets"))
 		return
 	}
@@ -124,7 +124,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	}
 	leave, ok := t.Streams.Enter(&subscription.Connection{Drain: c.drain, Cut: c.cut})
 	if !ok {
-		c.giveUp()
+		c.release()
 		w.Header().Set("Retry-After", "1")
 		fail(http.StatusServiceUnavailable, apierror.New(apierror.CodeTimeout, "the server is stopping: connect again, to another replica"))
 		return
@@ -142,7 +142,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	conn, err := upgrader.Upgrade(w, r, http.Header{trace.Header: w.Header()[trace.Header]})
 	if err != nil {
 		leave()
-		c.giveUp()
+		c.release()
 		return
 	}
 	c.mu.Lock()
@@ -159,7 +159,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 // credentials that are good, and else among those of its address whose callers are not
 // known. What is wrong with credentials is said after the handshake, as a close code.
 func (c *socket) admit(address string) *apierror.Error {
-	if user, ok := c.knownAtOnce(); ok {
+	if user, ok := c.handshakeUser(); ok {
 		disconnect, limited := c.Streams.Connect(subscription.ViaWebSocket, user.Name)
 		c.disconnect, c.user = disconnect, &user
 		return limited
@@ -175,8 +175,8 @@ func (c *socket) admit(address string) *apierror.Error {
 	return nil
 }
 
-// knownAtOnce returns the user of credentials that came with the request.
-func (c *socket) knownAtOnce() (authz.User, bool) {
+// handshakeUser returns the user of credentials that came with the request.
+func (c *socket) handshakeUser() (authz.User, bool) {
 	if c.credentials.Empty() {
 		return authz.User{}, false
 	}
@@ -189,8 +189,8 @@ func (c *socket) knownAtOnce() (authz.User, bool) {
 	return authz.UserFrom(known)
 }
 
-// giveUp gives back the places of the connection.
-func (c *socket) giveUp() {
+// release gives back the places of the connection.
+func (c *socket) release() {
 	if c.identified != nil {
 		c.identified()
 	}
