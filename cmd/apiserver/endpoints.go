@@ -12,7 +12,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
-	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
@@ -98,7 +98,7 @@ func newServer(e endpoint, api *service, logger *slog.Logger) *http.Server {
 	return &http.Server{
 		Handler: leaveInTime(api, api.graphql.IsStopping),
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
-			return authz.WithPeer(server.ConnContext(ctx, conn), conn.RemoteAddr())
+			return authz.WithPeer(subscription.ConnContext(ctx, conn), conn.RemoteAddr())
 		},
 		TLSConfig:         e.tls,
 		ReadHeaderTimeout: 10 * time.Second,

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -64,7 +65,7 @@ func TestFloodOfStrangers(t *testing.T) {
 	}
 	handler, err := server.New(server.Config{
 		Schema: emptySchema(), Authenticator: authenticator, Authorizer: permissions,
-		Checks: []server.Check{
+		Checks: []readiness.Check{
 			{Name: "global-cluster", Required: true, Run: checkGlobal(ask.checks)},
 			{Name: "authn", Required: true, Run: checkAuthn(ask.checks)},
 		},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/reload"
 	"github.com/kairship-io/kairship/pkg/upstream"
@@ -27,8 +28,8 @@ func (o *options) limit(ctx context.Context, cfg *server.Config, logger *slog.Lo
 	if l.trustedFile == "" {
 		return nil
 	}
-	trusted, err := reload.Watch(ctx, reload.Options[server.TrustedDocuments]{
-		Setting: "trusted-documents-file", Path: l.trustedFile, Parse: server.ParseTrusted, Logger: logger,
+	trusted, err := reload.Watch(ctx, reload.Options[document.Trusted]{
+		Setting: "trusted-documents-file", Path: l.trustedFile, Parse: document.ParseTrusted, Logger: logger,
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,9 @@ import (
 
 	"github.com/kairship-io/kairship/cmd/internal/flags"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/document"
+	"github.com/kairship-io/kairship/graph/server/limit"
+	"github.com/kairship-io/kairship/graph/server/origin"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -35,12 +38,12 @@ type limitOptions struct {
 }
 
 func (o *limitOptions) define(f *pflag.FlagSet) {
-	f.IntVar(&o.maxDepth, "max-query-depth", server.DefaultMaxDepth, "how deep the fields of an operation may nest, fragments written out")
-	f.IntVar(&o.maxFields, "max-query-fields", server.DefaultMaxFields, "fields that an operation may have, fragments written out")
-	f.IntVar(&o.maxTokens, "max-query-tokens", server.DefaultTokenLimit, "lexical tokens that a document may have")
-	f.IntVar(&o.maxAliases, "max-query-aliases", server.DefaultMaxAliases, "fields of an operation that may have an alias")
-	f.IntVar(&o.maxRootFields, "max-query-root-fields", server.DefaultMaxRootFields, "fields of Query, Mutation or Subscription itself that an operation may have")
-	f.IntVar(&o.maxCost, "max-query-cost", server.DefaultMaxCost, "what an operation may cost: a value of its answer costs 1, a request to the index or to an instance 100, and a list as many times its items as it has at most")
+	f.IntVar(&o.maxDepth, "max-query-depth", limit.DefaultMaxDepth, "how deep the fields of an operation may nest, fragments written out")
+	f.IntVar(&o.maxFields, "max-query-fields", limit.DefaultMaxFields, "fields that an operation may have, fragments written out")
+	f.IntVar(&o.maxTokens, "max-query-tokens", limit.DefaultTokenLimit, "lexical tokens that a document may have")
+	f.IntVar(&o.maxAliases, "max-query-aliases", limit.DefaultMaxAliases, "fields of an operation that may have an alias")
+	f.IntVar(&o.maxRootFields, "max-query-root-fields", limit.DefaultMaxRootFields, "fields of Query, Mutation or Subscription itself that an operation may have")
+	f.IntVar(&o.maxCost, "max-query-cost", limit.DefaultMaxCost, "what an operation may cost: a value of its answer costs 1, a request to the index or to an instance 100, and a list as many times its items as it has at most")
 	f.IntVar(&o.quotas.MaxConcurrent, "max-operations-per-user", quota.DefaultMaxConcurrent, "queries, mutations and native requests of one user that may be under way")
 	f.IntVar(&o.quotas.MaxStreams, "max-native-streams-per-user", quota.DefaultMaxStreams, "watches, followed logs and sessions of one user through the native APIs that may be open")
 	f.IntVar(&o.quotas.MaxIndexRequests, "max-index-requests-per-user", quota.DefaultMaxIndexRequests, "requests to the index of one user that may be under way, and as many statements to its database and reads of instances; others wait, up to --index-timeout")
@@ -53,7 +56,7 @@ func (o *limitOptions) define(f *pflag.FlagSet) {
 	f.Int64Var(&o.quotas.Memory, "operations-memory-bytes", 0, "memory that all operations together may hold, of which one user holds half at most; 0 for a quarter of --memory-limit-bytes")
 	f.Int64Var(&o.quotas.OperationMemory, "max-operation-memory-bytes", 0, "memory that one operation may hold; 0 for a quarter of --operations-memory-bytes")
 	f.Int64Var(&o.sharedBytes, "shared-answers-bytes", server.DefaultSharedBytes, "memory for the answers of the last second, which equal queries of users with equal permissions share; 0 for executing each query")
-	f.IntVar(&o.persistedDocuments, "persisted-documents", server.DefaultPersistedDocuments, "documents to remember that clients name by their hash (automatic persisted queries); 0 for none")
+	f.IntVar(&o.persistedDocuments, "persisted-documents", document.DefaultPersisted, "documents to remember that clients name by their hash (automatic persisted queries); 0 for none")
 	f.StringVar(&o.trustedFile, "trusted-documents-file", "", "`file` with the only documents that are executed, by their hashes; read again when it changes; when empty, all are")
 	f.StringSliceVar(&o.allowedOrigins, "cors-allowed-origins", nil, "`origins` whose pages may call the API, such as https://console.example.com, separated by commas; only the server's own when empty")
 	f.DurationVar(&o.hsts, "hsts-max-age", server.DefaultHSTS, "how long browsers that came over TLS are told to come over TLS alone; 0 for not telling them")
@@ -108,8 +111,8 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 	problems.Checkf(o.sharedBytes >= 0 && o.sharedBytes <= o.memoryLimit/4, "--shared-answers-bytes: must not be more than a quarter of --memory-limit-bytes, %d, nor less than 0, and is %d", o.memoryLimit, o.sharedBytes)
 	problems.Checkf(o.persistedDocuments >= 0, "--persisted-documents: must not be less than 0, and is %d", o.persistedDocuments)
 	problems.File("--trusted-documents-file", o.trustedFile)
-	for _, origin := range o.allowedOrigins {
-		_, err := server.ParseOrigin(origin)
+	for _, text := range o.allowedOrigins {
+		_, err := origin.Parse(text)
 		problems.Checkf(err == nil, "--cors-allowed-origins: %v", err)
 	}
 	problems.Checkf(o.hsts >= 0, "--hsts-max-age: must not be less than 0, and is %s", o.hsts)
@@ -120,12 +123,12 @@ func (o *limitOptions) validate(problems *flags.Problems) {
 func (o *options) origins() []string {
 	var all []string
 	for _, text := range o.limits.allowedOrigins {
-		if origin, err := server.ParseOrigin(text); err == nil { // Checked by validate.
+		if origin, err := origin.Parse(text); err == nil { // Checked by validate.
 			all = append(all, origin)
 		}
 	}
 	if u, err := url.Parse(o.externalURL); err == nil && u.Host != "" {
-		if origin, err := server.ParseOrigin(u.Scheme + "://" + u.Host); err == nil {
+		if origin, err := origin.Parse(u.Scheme + "://" + u.Host); err == nil {
 			all = append(all, origin)
 		}
 	}

@@ -9,7 +9,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
-	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/body"
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
@@ -57,7 +58,7 @@ func withPassthrough(ctx context.Context, api http.Handler, config passthrough.C
 
 // beside serves the passthrough at its addresses, and the API at all others.
 func beside(native, api http.Handler, known authz.Authenticator) http.Handler {
-	native = server.BoundBodies(server.Traced(native, passthrough.Route, passthrough.Lasts, known))
+	native = body.Deadline(trace.Handler(native, passthrough.Route, passthrough.Lasts, known))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if passthrough.Serves(r) {
 			native.ServeHTTP(w, r)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/body"
 )
 
 // servePprof serves Go's profiles until the context ends. They have a listener
@@ -41,5 +42,5 @@ func newPprofServer() *http.Server {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return &http.Server{Handler: server.NoSniff(server.BoundBodies(mux)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
+	return &http.Server{Handler: server.NoSniff(body.Deadline(mux)), ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute}
 }

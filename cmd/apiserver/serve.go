@@ -12,10 +12,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
-
-	"github.com/kairship-io/kairship/graph/server"
-
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/kairship-io/kairship/graph/server/trace"
 )
 
 // gcPercent is how much is allocated between two garbage collections, in percent
@@ -28,7 +27,7 @@ const gcPercent = 200
 // serve runs the API until the context ends.
 func serve(ctx context.Context, o *options) error {
 	logger := o.logger(os.Stderr)
-	logger = slog.New(server.LogHandler(logger.Handler()))
+	logger = slog.New(trace.LogHandler(logger.Handler()))
 	slog.SetDefault(logger)
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -17,12 +18,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/graph/loaders"
 	"github.com/kairship-io/kairship/graph/resolvers"
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/answercache"
+	"github.com/kairship-io/kairship/graph/server/guard"
+	"github.com/kairship-io/kairship/graph/server/plan"
+	"github.com/kairship-io/kairship/graph/server/readiness"
 	"github.com/kairship-io/kairship/graph/sharing"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
@@ -125,7 +128,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	fleet.Write.Instances = newInstanceWrites(own, fleet, inventory, kube, o.instances.addresses.Limits())
 	schema := generated.NewExecutableSchema(generated.Config{
 		Resolvers:  &resolvers.Resolver{Fleet: fleet},
-		Directives: generated.DirectiveRoot{Guard: server.Guard(fleet.Access), Observed: resolvers.Observed},
+		Directives: generated.DirectiveRoot{Guard: guard.New(fleet.Access), Observed: resolvers.Observed},
 	})
 	users := quota.New(o.limits.userLimits(), time.Now)
 	cfg := server.Config{
@@ -136,8 +139,8 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		RequestScope:       scope,
 		Begin:              withTokens(tokens.Begin),
 		BeginStream:        withTokens(tokens.BeginStream),
-		ResponseExtensions: server.PlanOf,
-		Shared:             server.SharedAnswers{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
+		ResponseExtensions: plan.Of,
+		Shared:             answercache.Options{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
 		Streams:            o.streams.limits,
 		Sentry:             sentry,
@@ -147,7 +150,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		SlowOperation:      o.observability.slow,
 		OperationCost:      operationCost,
 		TraceDocuments:     o.observability.traceDocuments,
-		Checks: []server.Check{
+		Checks: []readiness.Check{
 			{Name: "global-cluster", Required: true, Run: checkGlobal(ask.checks)},
 			{Name: "authn", Required: true, Run: checkAuthn(ask.checks)},
 			{Name: "inventory", Run: checkInventory(watches)},

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -23,7 +24,7 @@ func TestNoRefusalRepeatsWhatWasSent(t *testing.T) {
 	s := start(t, map[string]error{}, func(c *server.Config) {
 		c.MaxBodyBytes, c.TokenLimit, c.MaxDepth, c.MaxFields, c.MaxAliases, c.MaxRootFields, c.MaxCost = 4000, 200, 4, 60, 20, 30, 300
 	})
-	trusting := start(t, nil, func(c *server.Config) { c.TrustedDocuments = func() server.TrustedDocuments { return nil } })
+	trusting := start(t, nil, func(c *server.Config) { c.TrustedDocuments = func() document.Trusted { return nil } })
 	text := `"` + canary + `"`
 	// Each has the secret in its text, besides in what every request gets below.
 	documents := map[string]string{

@@ -2,8 +2,6 @@ package server
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -13,29 +11,26 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/answercache"
+	"github.com/kairship-io/kairship/graph/server/document"
+	"github.com/kairship-io/kairship/graph/server/limit"
+	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/subscription"
+	"github.com/kairship-io/kairship/graph/server/trace"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// Limits of a request when Config leaves them at zero. Validation compares fields
-// of the same name in pairs: a document of DefaultTokenLimit costs it at most
-// half a second, twice as many tokens four times that.
+// Defaults of Config, which has none for shared answers.
 const (
 	DefaultRequestTimeout = 10 * time.Second
 	DefaultMaxBodyBytes   = 1 << 20
-	DefaultTokenLimit     = 3_000
-	DefaultMaxDepth       = 20
-	DefaultMaxFields      = 5_000
-	DefaultMaxAliases     = 250
-	DefaultMaxRootFields  = 50
-	DefaultMaxCost        = 1_000_000
-	// DefaultSharedBytes is enough for a thousand different pages a second. Config has no
-	// default for it.
+	// DefaultSharedBytes is enough for a thousand different pages a second.
 	DefaultSharedBytes = 64 << 20
 )
 
-// Config says what New serves and how much one request may ask.
+// Config configures what New serves, and limits it.
 type Config struct {
 	// Schema is the executable schema. Required.
 	Schema graphql.ExecutableSchema
@@ -63,18 +58,8 @@ type Config struct {
 	RequestTimeout time.Duration
 	// MaxBodyBytes is the size of the largest body that is read, and of the longest query string.
 	MaxBodyBytes int64
-	// TokenLimit is the number of lexical tokens that a document may have.
-	TokenLimit int
-	// MaxDepth is how deep fields may nest, fragments included.
-	MaxDepth int
-	// MaxFields is how many fields an operation may have once its fragments are written out, aliases counted each.
-	MaxFields int
-	// MaxAliases is how many of its fields may have an alias.
-	MaxAliases int
-	// MaxRootFields is how many fields of Query, Mutation or Subscription itself it may have.
-	MaxRootFields int
-	// MaxCost is what an operation may cost, in values of its answer; see package cost.
-	MaxCost int
+	// Limits limit single operations.
+	limit.Limits
 	// Prices is what the schema's fields cost beyond 1 for each object they are on; see
 	// cost.Prices.
 	Prices map[string]cost.Price
@@ -82,22 +67,22 @@ type Config struct {
 	Quotas *quota.Users
 
 	// Shared are the answers that equal queries share; the zero value for none.
-	Shared SharedAnswers
+	Shared answercache.Options
 
 	// PersistedDocuments is how many documents are remembered that clients name by
-	// their hash; zero for DefaultPersistedDocuments, less for none.
+	// their hash; zero for document.DefaultPersisted, less for none.
 	PersistedDocuments int
 	// TrustedDocuments are the only documents that are executed; nil where all are.
-	TrustedDocuments func() TrustedDocuments
+	TrustedDocuments func() document.Trusted
 	// AllowedOrigins are those whose pages may call the API beside the server's own, as
-	// ParseOrigin returns them.
+	// origin.Parse returns them.
 	AllowedOrigins []string
-	// HSTS is how long browsers are told to reach the server over TLS alone, where they
-	// reach it over TLS; zero for DefaultHSTS, less for not telling them.
+	// HSTS is how long browsers are to reach the server over TLS alone, where they
+	// reach it over TLS; zero for DefaultHSTS, less for no header.
 	HSTS time.Duration
 
 	// Streams bounds subscriptions and the connections that carry them.
-	Streams StreamLimits
+	Streams subscription.Limits
 	// Sentry checks the callers of subscriptions for as long as they run; nil means
 	// that they are checked at their beginning alone.
 	Sentry *authz.Sentry
@@ -126,7 +111,7 @@ type Config struct {
 	Introspection bool
 
 	// Checks are what /readyz asks.
-	Checks []Check
+	Checks []readiness.Check
 
 	// Logger gets one line per operation, which is the audit line where the caller is
 	// known, and one per failure whose cause callers do not see. nil means slog.Default().
@@ -145,21 +130,16 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Schema == nil || c.Authenticator == nil || c.Authorizer == nil {
 		return c, errors.New("server: Config needs a Schema, an Authenticator and an Authorizer")
 	}
-	setDefault(&c.RequestTimeout, DefaultRequestTimeout)
-	setDefault(&c.MaxBodyBytes, DefaultMaxBodyBytes)
-	setDefault(&c.TokenLimit, DefaultTokenLimit)
-	setDefault(&c.MaxDepth, DefaultMaxDepth)
-	setDefault(&c.MaxFields, DefaultMaxFields)
-	setDefault(&c.MaxAliases, DefaultMaxAliases)
-	setDefault(&c.MaxRootFields, DefaultMaxRootFields)
-	setDefault(&c.MaxCost, DefaultMaxCost)
+	limit.SetDefault(&c.RequestTimeout, DefaultRequestTimeout)
+	limit.SetDefault(&c.MaxBodyBytes, DefaultMaxBodyBytes)
+	c.Limits.SetDefaults()
 	if c.PersistedDocuments == 0 {
-		c.PersistedDocuments = DefaultPersistedDocuments
+		c.PersistedDocuments = document.DefaultPersisted
 	}
 	if c.HSTS == 0 {
 		c.HSTS = DefaultHSTS
 	}
-	c.Streams.setDefaults()
+	c.Streams.SetDefaults()
 	if c.RequestScope == nil {
 		c.RequestScope = func(ctx context.Context) context.Context { return ctx }
 	}
@@ -173,19 +153,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Quotas = quota.New(quota.Limits{}, c.Now)
 	}
 	if c.NewTraceID == nil {
-		c.NewTraceID = randomTraceID
+		c.NewTraceID = trace.NewID
 	}
 	return c, nil
-}
-
-func setDefault[T int | int64 | time.Duration](v *T, d T) {
-	if *v <= 0 {
-		*v = d
-	}
-}
-
-func randomTraceID() string {
-	var b [16]byte
-	rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }

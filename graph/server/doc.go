@@ -9,31 +9,16 @@
 // what HTTP itself forbids (401, 403, 405, 413, 415, 503) shows in the status
 // whatever the media type.
 //
-// # Limits
+// The packages below are joined here. A request passes them in this order:
 //
-// What a request may ask for is checked in the order in which it costs: the size of
-// the body (input.go), the shape of the document before it is validated (shape.go),
-// then what the operation would cost (package cost). quota.go bounds each user,
-// persisted.go finds documents by their hashes, origin.go keeps other pages out, and
-// redact.go keeps what was sent out of what is said about it. docs/limits.md has every
-// limit with its flag and its error.
+//   - trace gives it an id and a span, telemetry records what becomes of it;
+//   - session and identity find out who sends it, origin which page may;
+//   - httptransport or websocket read it (mediatype, body, params);
+//   - document finds the documents of hashes, limit and validation refuse what is too
+//     large, too expensive or wrong, in the order in which the checks cost;
+//   - execution executes queries and mutations, or answers with those of answercache;
+//     subscription runs subscriptions, whose results sse or websocket send;
+//   - presenter decides what callers see of errors, and response writes the answer.
 //
-// # Shared answers
-//
-// answers (share.go) executes equal queries once. What makes two queries equal is in
-// answer.go, what a request brings that keeps it from sharing in sharerequest.go, and which
-// fields are shared in package sharing.
-//
-// # Subscriptions
-//
-// running does what is the same on every transport: it counts the subscription, has its
-// caller checked for as long as it lasts (authz.Sentry), takes one result after the
-// other from gqlgen, and finds out in the end why there are no more. Where results
-// go is a sink: an eventWriter, which writes server-sent events, or an operation of
-// a socket, which is a WebSocket. Every end is the cause of a context; see endError.
-//
-// An idle connection costs what has to be there: one goroutine with a small stack that
-// finds out when the client goes, no buffers and no tickers; a subscription on it has
-// no goroutine where its resolver lets the transport drive it (stream.Driver). A change that
-// adds to that adds it ten thousand times.
+// docs/limits.md has every limit with its flag and its error.
 package server

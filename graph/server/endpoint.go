@@ -2,15 +2,18 @@ package server
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"strconv"
 
 	"github.com/99designs/gqlgen/graphql/handler"
-	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/kairship-io/kairship/graph/server/execution"
+	"github.com/kairship-io/kairship/graph/server/identity"
+	"github.com/kairship-io/kairship/graph/server/mediatype"
+	"github.com/kairship-io/kairship/graph/server/session"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
+	"github.com/kairship-io/kairship/graph/server/trace"
+	"github.com/kairship-io/kairship/graph/server/websocket"
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
@@ -20,45 +23,43 @@ const allowedMethods = "OPTIONS, GET, POST"
 // endpoint is /graphql: it gives the request its trace id, finds out who sends
 // it and whether they are served, and only then lets GraphQL read it.
 type endpoint struct {
+	execution.Executor
+
 	graphql    *handler.Server
-	who        who
-	presenter  presenter
-	journal    *journal
+	identifier identity.Identifier
+	recorder   *telemetry.Recorder
 	newTraceID func() string
-	session    *session
-	limits     *limitMetrics
-	origins    *origins
+	session    *session.Cookies
 }
 
 // ServeHTTP implements http.Handler.
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, span, traceID := beginHTTP(r, routeOf(r), e.newTraceID, e.who.authenticator)
-	w.Header().Set(TraceHeader, traceID)
-	req := e.journal.request(traceID, r.RemoteAddr)
-	req.http = span
-	r = r.WithContext(withRequest(ctx, req)) //nolint:contextcheck // beginHTTP makes it of the request's.
+	ctx, span, traceID := trace.Begin(r, routeOf(r), e.newTraceID, e.identifier.Authenticator)
+	w.Header().Set(trace.Header, traceID)
+	rec := e.recorder.Begin()
+	r = r.WithContext(telemetry.With(trace.With(ctx, trace.Request{ID: traceID, From: r.RemoteAddr, Span: span}), rec)) //nolint:contextcheck // trace.Begin makes it of the request's.
 
-	recorder := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
+	recorder := trace.NewStatusRecorder(w)
 	// A deferred line is written for a handler that panics too.
 	defer func() { //nolint:contextcheck // The request carries the context.
-		req.log(r.Context(), recorder.status)
-		endHTTP(span, recorder.status)
+		rec.Write(r.Context(), recorder.Status)
+		trace.End(span, recorder.Status)
 	}()
-	if err := refusedImpersonation(r.Header); err != nil {
+	if err := identity.RefuseImpersonation(r.Header); err != nil {
 		e.refuse(recorder, r, http.StatusBadRequest, err)
 		return
 	}
-	if r.URL.Path == SessionPath {
+	if r.URL.Path == session.Path {
 		e.serveSession(recorder, r)
 		return
 	}
 	e.serve(recorder, r)
 }
 
-// routeOf is the address of a request, as spans have it.
+// routeOf returns the address of a request, as spans have it.
 func routeOf(r *http.Request) string {
-	if r.URL.Path == SessionPath {
-		return SessionPath
+	if r.URL.Path == session.Path {
+		return session.Path
 	}
 	return "/graphql"
 }
@@ -76,14 +77,14 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		e.refuse(w, r, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this address are %s", allowedMethods))
 		return
 	}
-	if isUpgrade(r) {
+	if websocket.IsUpgrade(r) {
 		// A WebSocket may say later whose it is.
 		e.graphql.ServeHTTP(w, r)
 		return
 	}
 	credentials := authz.RequestCredentials(r)
 	if credentials.Empty() {
-		credentials = e.session.credentials(r)
+		credentials = e.session.Credentials(r)
 	}
 	if ctx, ok := e.identify(w, r, credentials); ok {
 		e.graphql.ServeHTTP(w, r.WithContext(ctx)) //nolint:contextcheck // It comes from the request's.
@@ -93,85 +94,48 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 // identify finds out who sends a request, and whether they are served; else it
 // answers the request.
 func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials authz.Credentials) (context.Context, bool) {
-	ctx, err := e.who.identify(r.Context(), credentials)
+	ctx, err := e.identifier.Identify(r.Context(), credentials)
 	if err == nil {
 		return ctx, true
 	}
 	if apierror.Is(err, apierror.CodeUnauthenticated) {
-		w.Header().Set("WWW-Authenticate", challenge(credentials))
+		w.Header().Set("WWW-Authenticate", identity.Challenge(credentials))
 	}
-	if limited, ok := errors.AsType[*apierror.Error](err); ok && limited.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(retryAfter(limited.RetryAfter)))
-	}
-	e.refuse(w, r, statusOfIdentity(err), err)
+	e.refuse(w, r, identity.Status(err), err)
 	return nil, false
 }
 
-// who finds out who callers are.
-type who struct {
-	authenticator authz.Authenticator
-	authorizer    authz.Authorizer
-}
-
-// identify finds out whose credentials these are and whether that user is served,
-// and notes it in the request of the context. The context that it returns has the
-// user and a record for the audit.
-func (i who) identify(ctx context.Context, credentials authz.Credentials) (context.Context, error) {
-	user, err := i.authenticator.Authenticate(ctx, credentials)
-	if err != nil {
-		return nil, err
-	}
-	ctx, record := audit.With(authz.WithUser(ctx, user))
-	requestFrom(ctx).setUser(user.Name, credentials, record)
-	if err := i.authorizer.CanServe(ctx, user); err != nil {
-		if apierror.Is(err, apierror.CodeForbidden) {
-			record.Refuse("")
-		} else {
-			record.Fail()
-		}
-		return nil, err
-	}
-	return ctx, nil
-}
-
 func (e *endpoint) refuse(w http.ResponseWriter, r *http.Request, status int, err error) {
-	mediaType, _ := negotiate(r)
-	writeErrors(w, mediaType, status, gqlerror.List{e.presenter.present(r.Context(), err)})
+	mediaType, _ := mediatype.Negotiate(r)
+	e.Fail(r.Context(), w, mediaType, status, err)
 }
 
-// challenge is the WWW-Authenticate header of RFC 6750: it names an error only
-// when there were credentials to be wrong.
-func challenge(c authz.Credentials) string {
-	if c.Empty() {
-		return `Bearer realm="kairship"`
+// serveSession gives out the cookie, and takes it back.
+func (e *endpoint) serveSession(w http.ResponseWriter, r *http.Request) {
+	switch r.Method {
+	case http.MethodPost, http.MethodDelete:
+	default:
+		w.Header().Set("Allow", "POST, DELETE")
+		e.refuse(w, r, http.StatusMethodNotAllowed, apierror.Invalid("", "the methods of this address are POST and DELETE"))
+		return
 	}
-	return `Bearer realm="kairship", error="invalid_token"`
-}
-
-// statusOfIdentity is the HTTP status of a request whose caller could not be
-// told. When the global cluster does not answer, the whole API is away for that
-// caller: 503 says so, and clients and load balancers know to come back.
-func statusOfIdentity(err error) int {
-	if code := apierror.CodeOf(err); code != apierror.CodeTimeout {
-		return code.HTTPStatus()
+	w.Header().Set("Cache-Control", "no-store")
+	if r.Method == http.MethodDelete {
+		session.Remove(w, r)
+		w.WriteHeader(http.StatusNoContent)
+		return
 	}
-	return http.StatusServiceUnavailable
-}
-
-// statusRecorder remembers the status for the log.
-type statusRecorder struct {
-	http.ResponseWriter
-	status int
-	wrote  bool
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (s *statusRecorder) WriteHeader(status int) {
-	if !s.wrote {
-		s.status, s.wrote = status, true
+	credentials := authz.RequestCredentials(r)
+	ctx, ok := e.identify(w, r, credentials)
+	if !ok {
+		return
 	}
-	s.ResponseWriter.WriteHeader(status)
+	// A client certificate comes with every request of the browser automatically.
+	if token := credentials.Token(); token != "" {
+		if refused := e.session.Set(ctx, w, r, token); refused != nil { //nolint:contextcheck // It comes from the request's.
+			e.refuse(w, r, refused.Status, refused.Err)
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
-
-// Unwrap gives http.ResponseController the connection.
-func (s *statusRecorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -251,7 +252,7 @@ func start(t *testing.T, errs map[string]error, change func(*server.Config)) tes
 		defer s.busy.Done()
 		h.ServeHTTP(w, r)
 	}))
-	s.Config.ConnContext = server.ConnContext
+	s.Config.ConnContext = subscription.ConnContext
 	s.Start()
 	t.Cleanup(func() {
 		s.CloseClientConnections()

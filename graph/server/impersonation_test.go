@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/session"
 )
 
 // TestImpersonationIsRefused sends what Kubernetes would serve as another user, by every
@@ -33,7 +33,7 @@ func TestImpersonationIsRefused(t *testing.T) {
 		{"another word", query, http.Header{"Impersonated": {"bob"}}, 200, "it means nothing to Kubernetes either"},
 		{"GET", call{method: http.MethodGet, path: "/graphql?" + url.Values{"query": {"{hello}"}}.Encode()}, asUser, 400, "the method does not matter"},
 		{"server-sent events", events, asUser, 400, "the transport does not matter"},
-		{"session", call{path: server.SessionPath}, asUser, 400, "its cookie would be good for the caller's own rights"},
+		{"session", call{path: session.Path}, asUser, 400, "its cookie would be good for the caller's own rights"},
 		{"no token", call{token: "none", body: query.body}, asUser, 400, "the token is not looked at"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

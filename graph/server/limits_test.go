@@ -66,7 +66,7 @@ func TestLimitsOfShape(t *testing.T) {
 	}
 }
 
-func TestTooDearSaysWhatIsDear(t *testing.T) {
+func TestRefusalNamesMostExpensiveFields(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) {
 		c.MaxCost = 1000
 		c.Prices = map[string]cost.Price{"Query.items": {Requests: 2}, "Item.child": {Value: 9}}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/trace"
 )
 
 func TestOneLinePerRequest(t *testing.T) {
@@ -160,7 +161,7 @@ func TestTraceID(t *testing.T) {
 		got := extensions(decode(t, r.body)["errors"].([]any)[0])["traceId"]
 		lines := s.log.lines(t)
 		logged := lines[len(lines)-1]["traceId"]
-		if header := r.header.Get(server.TraceHeader); header != tt.want || got != tt.want || logged != tt.want {
+		if header := r.header.Get(trace.Header); header != tt.want || got != tt.want || logged != tt.want {
 			t.Errorf("%q: header %s, error %v, log %v; want %s: %s", tt.traceparent, header, got, logged, tt.want, tt.why)
 		}
 	}
@@ -170,7 +171,7 @@ func TestRandomTraceIDs(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) { c.NewTraceID = nil })
 	seen := map[string]bool{}
 	for range 3 {
-		id := s.do(t, call{body: `{"query":"{hello}"}`}).header.Get(server.TraceHeader)
+		id := s.do(t, call{body: `{"query":"{hello}"}`}).header.Get(trace.Header)
 		if len(id) != 32 || seen[id] {
 			t.Errorf("trace id %q is not 32 digits of its own", id)
 		}
@@ -180,7 +181,7 @@ func TestRandomTraceIDs(t *testing.T) {
 
 func TestLogHandlerAddsTheTraceOnce(t *testing.T) {
 	var out bytes.Buffer
-	logger := slog.New(server.LogHandler(server.LogHandler(slog.NewTextHandler(&out, nil)))).With("a", 1).WithGroup("g")
+	logger := slog.New(trace.LogHandler(trace.LogHandler(slog.NewTextHandler(&out, nil)))).With("a", 1).WithGroup("g")
 	s := start(t, nil, func(c *server.Config) {
 		c.RequestScope = func(ctx context.Context) context.Context {
 			logger.InfoContext(ctx, "inside")
@@ -195,31 +196,13 @@ func TestLogHandlerAddsTheTraceOnce(t *testing.T) {
 	}
 }
 
-// TestAddressOfOtherHandlers says where a request to a handler beside the API comes from,
-// whatever address its client claims.
-func TestAddressOfOtherHandlers(t *testing.T) {
-	var out bytes.Buffer
-	logger := slog.New(server.LogHandler(slog.NewTextHandler(&out, nil)))
-	handler := server.Traced(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		logger.InfoContext(r.Context(), "inside")
-	}), "/things", func(*http.Request) bool { return false }, fakeAuth{})
-	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/things", http.NoBody)
-	r.RemoteAddr = "192.0.2.7:51334"
-	r.Header.Set("X-Forwarded-For", "198.51.100.1")
-	r.Header.Set("Forwarded", "for=198.51.100.1")
-	handler.ServeHTTP(httptest.NewRecorder(), r)
-	if line := out.String(); !strings.Contains(line, "from=192.0.2.7:51334 ") || strings.Contains(line, "198.51.100.1") {
-		t.Errorf("want the address of the peer: %s", line)
-	}
-}
-
 func TestReadiness(t *testing.T) {
 	var indexErr, globalErr error
 	now := time.Unix(0, 0)
 	runs := 0
 	s := start(t, nil, func(c *server.Config) {
 		c.Now = func() time.Time { return now }
-		c.Checks = []server.Check{
+		c.Checks = []readiness.Check{
 			{Name: "global-cluster", Required: true, Run: func(context.Context) error { return globalErr }},
 			{Name: "index", Run: func(context.Context) error { runs++; return indexErr }},
 		}
@@ -283,7 +266,7 @@ func TestReadinessRequiredOnce(t *testing.T) {
 	now := time.Unix(0, 0)
 	s := start(t, nil, func(c *server.Config) {
 		c.Now = func() time.Time { return now }
-		c.Checks = []server.Check{{Name: "index", RequiredOnce: true, Run: func(context.Context) error { return indexErr }}}
+		c.Checks = []readiness.Check{{Name: "index", RequiredOnce: true, Run: func(context.Context) error { return indexErr }}}
 	})
 	for i, step := range []struct {
 		err    error

@@ -177,17 +177,6 @@ func TestOriginsOfStreams(t *testing.T) {
 	}
 }
 
-func TestParseOrigin(t *testing.T) {
-	for text, want := range map[string]string{
-		"https://console.example.com": console, "HTTPS://Console.Example.COM": console, "http://localhost:3000": "http://localhost:3000",
-		"*": "", "https://*.example.com": "", "console.example.com": "", "https://console.example.com/": "", "https://a@b": "", "null": "", "ftp://a": "", "": "",
-	} {
-		if got, err := server.ParseOrigin(text); got != want || (err == nil) != (want != "") {
-			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
-		}
-	}
-}
-
 func TestSecurityHeaders(t *testing.T) {
 	h := newHandler(t, func(c *server.Config) { c.GraphiQL = true; c.HSTS = time.Hour })
 	for _, path := range []string{"/graphql", "/graphql/session", "/healthz", "/readyz", "/graphiql", "/", "/nothing"} {

@@ -4,9 +4,11 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/kairship-io/kairship/graph/server/body"
 )
 
-// DefaultHSTS is how long browsers are told to reach the server over TLS alone.
+// DefaultHSTS is how long browsers are to reach the server over TLS alone.
 const DefaultHSTS = 180 * 24 * time.Hour
 
 // apiPolicy lets a browser that shows an answer as a page do nothing with it.
@@ -39,7 +41,7 @@ func secured(hsts time.Duration, next http.Handler) http.Handler {
 		if r.TLS != nil && hsts > 0 {
 			h.Set("Strict-Transport-Security", transport)
 		}
-		boundBody(w, r)
+		body.SetDeadline(w, r)
 		next.ServeHTTP(w, r)
 	})
 }

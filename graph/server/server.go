@@ -12,7 +12,23 @@ import (
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"github.com/kairship-io/kairship/graph/cost"
+	"github.com/kairship-io/kairship/graph/server/answercache"
+	"github.com/kairship-io/kairship/graph/server/document"
+	"github.com/kairship-io/kairship/graph/server/execution"
 	"github.com/kairship-io/kairship/graph/server/graphiql"
+	"github.com/kairship-io/kairship/graph/server/httptransport"
+	"github.com/kairship-io/kairship/graph/server/identity"
+	"github.com/kairship-io/kairship/graph/server/limit"
+	"github.com/kairship-io/kairship/graph/server/origin"
+	"github.com/kairship-io/kairship/graph/server/presenter"
+	"github.com/kairship-io/kairship/graph/server/readiness"
+	"github.com/kairship-io/kairship/graph/server/session"
+	"github.com/kairship-io/kairship/graph/server/sse"
+	"github.com/kairship-io/kairship/graph/server/subscription"
+	"github.com/kairship-io/kairship/graph/server/telemetry"
+	"github.com/kairship-io/kairship/graph/server/trace"
+	"github.com/kairship-io/kairship/graph/server/validation"
+	"github.com/kairship-io/kairship/graph/server/websocket"
 	"github.com/kairship-io/kairship/graph/warning"
 	"github.com/kairship-io/kairship/pkg/audit"
 )
@@ -21,7 +37,7 @@ import (
 type Handler struct {
 	mux     *http.ServeMux
 	secured http.Handler
-	streams *streams
+	streams *subscription.Manager
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -31,16 +47,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.secured.
 
 // Stopping has /readyz say that the process is about to stop. Everything is served
 // as before.
-func (h *Handler) Stopping() { h.streams.stopping.Store(true) }
+func (h *Handler) Stopping() { h.streams.Stop() }
 
 // IsStopping reports whether the process is about to stop.
-func (h *Handler) IsStopping() bool { return h.streams.isStopping() }
+func (h *Handler) IsStopping() bool { return h.streams.IsStopping() }
 
-// Drain ends all subscriptions and WebSockets and tells their clients to connect
-// again, elsewhere; /readyz fails from now on. It returns once they have ended, or
+// Drain ends all subscriptions and WebSockets, so that their clients connect again,
+// elsewhere; /readyz fails from now on. It returns once they have ended, or
 // with the context's error after it has cut off those that were left. http.Server
 // knows nothing of WebSockets, so call it beside Shutdown.
-func (h *Handler) Drain(ctx context.Context) error { return h.streams.drain(ctx) }
+func (h *Handler) Drain(ctx context.Context) error { return h.streams.Drain(ctx) }
 
 // New makes the handler of the whole API: /graphql, /graphql/session, /healthz,
 // /readyz and, when switched on, /graphiql with a redirect from /. It fails only
@@ -50,14 +66,14 @@ func New(cfg Config) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	logger := slog.New(LogHandler(cfg.Logger.Handler()))
+	logger := slog.New(trace.LogHandler(cfg.Logger.Handler()))
 
-	h := &Handler{mux: http.NewServeMux(), streams: newStreams(cfg)}
+	h := &Handler{mux: http.NewServeMux(), streams: subscription.New(cfg.Streams, cfg.Sentry, cfg.Registerer)}
 	api := newEndpoint(cfg, h.streams, logger)
-	h.mux.Handle("/graphql", api.origins.handler(api))
-	h.mux.Handle(SessionPath, api)
+	h.mux.Handle("/graphql", api.Origins.Handler(api))
+	h.mux.Handle(session.Path, api)
 	h.mux.HandleFunc("GET /healthz", healthz)
-	h.mux.Handle("GET /readyz", newReadiness(cfg.Checks, h.streams.isStopping, logger, cfg.Now))
+	h.mux.Handle("GET /readyz", readiness.Handler(cfg.Checks, h.streams.IsStopping, logger, cfg.Now))
 	if cfg.GraphiQL {
 		page := graphiql.Handler()
 		h.mux.Handle("GET "+graphiql.Path, page)
@@ -75,77 +91,68 @@ func healthz(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, "ok\n") //nolint:errcheck // The prober went away.
 }
 
-func newEndpoint(cfg Config, streams *streams, logger *slog.Logger) *endpoint {
+func newEndpoint(cfg Config, streams *subscription.Manager, logger *slog.Logger) *endpoint {
 	e := &endpoint{
-		who:       who{authenticator: cfg.Authenticator, authorizer: cfg.Authorizer},
-		presenter: presenter{logger: logger},
-		journal: &journal{
-			logger: logger,
-			audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
-			now:    cfg.Now, metrics: newOperationMetrics(cfg.Registerer, cfg.OperationNames),
-			slow: cfg.SlowOperation, cost: cfg.OperationCost, documents: cfg.TraceDocuments,
+		Executor: execution.Executor{
+			Present: presenter.New(logger), Begin: cfg.Begin, BeginStream: cfg.BeginStream, Timeout: cfg.RequestTimeout, TokenLimit: cfg.TokenLimit,
+			Quotas: cfg.Quotas, LimitMetrics: limit.NewMetrics(cfg.Registerer), Origins: origin.NewPolicy(cfg.AllowedOrigins),
+			Answers: answercache.New(cfg.Schema.Schema(), cfg.Shared, cfg.Now),
+		},
+		identifier: identity.Identifier{Authenticator: cfg.Authenticator, Authorizer: cfg.Authorizer},
+		recorder: &telemetry.Recorder{
+			Logger: logger,
+			Audit:  &audit.Log{Logger: logger, Exists: cfg.InstanceExists, Now: cfg.Now},
+			Now:    cfg.Now, Metrics: telemetry.NewMetrics(cfg.Registerer, cfg.OperationNames),
+			Slow: cfg.SlowOperation, Cost: cfg.OperationCost, Documents: cfg.TraceDocuments,
 		},
 		newTraceID: cfg.NewTraceID,
-		limits:     newLimitMetrics(cfg.Registerer),
-		origins:    newOrigins(cfg.AllowedOrigins),
-		session:    &session{keys: cfg.SessionKeys, now: cfg.Now},
+		session:    session.New(cfg.SessionKeys, cfg.Now),
 	}
-	cfg.Quotas.OnRefusal(e.limits.refuse)
-	e.graphql = newExecutor(cfg, e, streams)
+	cfg.Quotas.OnRefusal(e.LimitMetrics.Refuse)
+	e.graphql = newServer(cfg, e, streams)
 	return e
 }
 
-// newExecutor joins gqlgen's executor with our transports, limits and errors.
-func newExecutor(cfg Config, e *endpoint, streams *streams) *handler.Server {
-	p := e.presenter
-	shared := execution{
-		present: p.present, begin: cfg.Begin, beginStream: cfg.BeginStream, timeout: cfg.RequestTimeout, tokenLimit: cfg.TokenLimit,
-		quotas: cfg.Quotas, metrics: e.limits, origins: e.origins, answers: newAnswers(cfg),
-	}
+// newServer joins gqlgen's executor with our transports, limits and errors.
+func newServer(cfg Config, e *endpoint, streams *subscription.Manager) *handler.Server {
 	srv := handler.New(cfg.Schema)
-	srv.AddTransport(&socketTransport{execution: shared, streams: streams, who: e.who, journal: e.journal, newTraceID: e.newTraceID})
-	srv.AddTransport(httpTransport{execution: shared, streams: streams, maxBodyBytes: cfg.MaxBodyBytes})
-	srv.SetErrorPresenter(p.present)
-	srv.SetRecoverFunc(recoverPanic)
-	cache := newDocumentCache(e.journal.metrics.documents)
+	srv.AddTransport(websocket.New(websocket.Transport{Executor: e.Executor, Streams: streams, Identifier: e.identifier, Recorder: e.recorder, NewTraceID: e.newTraceID}))
+	srv.AddTransport(httptransport.Transport{Executor: e.Executor, Events: sse.Transport{Executor: e.Executor, Streams: streams}, MaxBodyBytes: cfg.MaxBodyBytes})
+	srv.SetErrorPresenter(e.Present)
+	srv.SetRecoverFunc(presenter.Recover)
+	cache := document.NewCache(cfg.Registerer)
 	srv.SetQueryCache(cache)
 	srv.SetParserTokenLimit(cfg.TokenLimit)
 	srv.SetDisableSuggestion(!cfg.Introspection)
-	srv.SetValidationRulesFn(func() *rules.Rules { return validationRules(cfg.Introspection) })
+	srv.SetValidationRulesFn(func() *rules.Rules { return validation.Rules(cfg.Introspection) })
 	// The order matters: a hash becomes a document, then documents are measured, their
 	// variables read, and those remembered that were found small enough.
-	named := newPersisted(cfg, e.limits)
-	srv.Use(named)
-	srv.Use(limits{Config: cfg, costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), cache: cache, metrics: e.limits})
-	srv.Use(variables{schema: cfg.Schema.Schema(), cache: cache, suggest: cfg.Introspection})
-	srv.Use(remember{named.remembered})
+	persisted := document.NewPersisted(cfg.PersistedDocuments, cfg.TrustedDocuments, func() { e.LimitMetrics.Refuse("trusted") }, cfg.Registerer)
+	srv.Use(persisted)
+	srv.Use(limit.Extension{Limits: cfg.Limits, Introspection: cfg.Introspection, Costs: cost.NewTable(cfg.Schema.Schema(), cfg.Prices), Cache: cache, Metrics: e.LimitMetrics})
+	srv.Use(validation.Variables{Schema: cfg.Schema.Schema(), Cache: cache, Suggest: cfg.Introspection})
+	srv.Use(persisted.Remember())
 	srv.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
 		if isSubscription(ctx) {
 			return next(ctx)
 		}
 		scoped := warning.With(cfg.RequestScope(ctx))
-		if req := requestFrom(ctx); req != nil {
-			req.operationContext = scoped
-		}
+		telemetry.From(ctx).SetExecution(scoped)
 		return next(scoped)
 	})
-	srv.AroundFields(holdFields)
-	srv.AroundFields(noteFreshness)
-	srv.AroundRootFields(aroundRootField(e.journal.metrics))
+	srv.AroundFields(limit.HoldFields)
+	srv.AroundFields(answercache.NoteFreshness)
+	srv.AroundRootFields(execution.AroundRootField(e.recorder.Metrics))
 	srv.AroundResponses(aroundResponses(cfg))
 	return srv
 }
 
-func isSubscription(ctx context.Context) bool { return isKind(ctx, ast.Subscription) }
-
-func isQuery(ctx context.Context) bool { return isKind(ctx, ast.Query) }
-
-func isKind(ctx context.Context, kind ast.Operation) bool {
+func isSubscription(ctx context.Context) bool {
 	op := graphql.GetOperationContext(ctx).Operation
-	return op != nil && op.Operation == kind
+	return op != nil && op.Operation == ast.Subscription
 }
 
-// aroundResponses is what goes around every result.
+// aroundResponses returns what goes around every result.
 func aroundResponses(cfg Config) graphql.ResponseMiddleware {
 	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 		if isSubscription(ctx) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/session"
 	"github.com/kairship-io/kairship/pkg/consistency"
 )
 
@@ -72,7 +73,7 @@ func withSession(t *testing.T, now *time.Time) testServer {
 // session signs in, and returns what the browser would send back.
 func (s testServer) session(t *testing.T) (cookie string, attributes string) {
 	t.Helper()
-	r := s.do(t, call{path: server.SessionPath})
+	r := s.do(t, call{path: session.Path})
 	if r.status != http.StatusNoContent {
 		t.Fatalf("HTTP %d %s", r.status, r.body)
 	}
@@ -144,12 +145,12 @@ func TestSessionIsGivenOut(t *testing.T) {
 		call   call
 		status int
 	}{
-		{"no token", call{token: "none", path: server.SessionPath}, 401},
-		{"a cookie is no token", call{token: "none", path: server.SessionPath, header: http.Header{"Cookie": {func() string { c, _ := s.session(t); return c }()}}}, 401},
-		{"not served", call{token: "mallory", path: server.SessionPath}, 403},
-		{"it is unknown", call{token: "undecided", path: server.SessionPath}, 503},
-		{"GET", call{method: http.MethodGet, path: server.SessionPath}, 405},
-		{"signing out", call{method: http.MethodDelete, token: "none", path: server.SessionPath}, 204},
+		{"no token", call{token: "none", path: session.Path}, 401},
+		{"a cookie is no token", call{token: "none", path: session.Path, header: http.Header{"Cookie": {func() string { c, _ := s.session(t); return c }()}}}, 401},
+		{"not served", call{token: "mallory", path: session.Path}, 403},
+		{"it is unknown", call{token: "undecided", path: session.Path}, 503},
+		{"GET", call{method: http.MethodGet, path: session.Path}, 405},
+		{"signing out", call{method: http.MethodDelete, token: "none", path: session.Path}, 204},
 	} {
 		r := s.do(t, tt.call)
 		if r.status != tt.status {
@@ -162,7 +163,7 @@ func TestSessionIsGivenOut(t *testing.T) {
 	broken := start(t, nil, func(c *server.Config) {
 		c.SessionKeys = &sessionKeys{err: errors.New("no such Secret")}
 	})
-	if r := broken.do(t, call{path: server.SessionPath}); r.status != http.StatusServiceUnavailable || strings.Contains(r.body, "no such Secret") {
+	if r := broken.do(t, call{path: session.Path}); r.status != http.StatusServiceUnavailable || strings.Contains(r.body, "no such Secret") {
 		t.Errorf("without its secret: HTTP %d %s", r.status, r.body)
 	}
 }
@@ -173,7 +174,7 @@ func TestSessionBehindTLS(t *testing.T) {
 	s := withSession(t, &now)
 	encrypted := http.Header{"X-Forwarded-Proto": {"https"}}
 	for _, method := range []string{http.MethodPost, http.MethodDelete} {
-		set := s.do(t, call{method: method, path: server.SessionPath, header: encrypted}).header.Get("Set-Cookie")
+		set := s.do(t, call{method: method, path: session.Path, header: encrypted}).header.Get("Set-Cookie")
 		for _, want := range []string{"__Host-kairship_stream=", "; Path=/;", "; Secure", "; HttpOnly", "; SameSite=Strict"} {
 			if !strings.Contains(set, want) {
 				t.Errorf("%s: Set-Cookie %q has no %q, without which browsers refuse the prefix", method, set, want)
@@ -183,7 +184,7 @@ func TestSessionBehindTLS(t *testing.T) {
 			t.Errorf("%s: Set-Cookie %q has a domain, with which browsers refuse the prefix", method, set)
 		}
 	}
-	set := s.do(t, call{path: server.SessionPath, header: encrypted}).header.Get("Set-Cookie")
+	set := s.do(t, call{path: session.Path, header: encrypted}).header.Get("Set-Cookie")
 	cookie, _, _ := strings.Cut(set, ";")
 	bare := strings.TrimPrefix(cookie, "__Host-")
 	for _, tt := range []struct {

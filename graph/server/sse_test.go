@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/subscription"
 )
 
 const (
@@ -318,7 +319,7 @@ func TestEventsOverHTTP2(t *testing.T) {
 	s := start(t, nil, nil)
 	secure := httptest.NewUnstartedServer(s.handler)
 	secure.EnableHTTP2 = true
-	secure.Config.ConnContext = server.ConnContext
+	secure.Config.ConnContext = subscription.ConnContext
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	s.Server = secure

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
@@ -66,7 +67,7 @@ func TestDocumentedStatusesAreSent(t *testing.T) {
 		{call{token: "wrong", body: query.body}, nil, apierror.CodeUnauthenticated, 401},
 		{call{token: "mallory", body: query.body}, nil, apierror.CodeForbidden, 403},
 		{query, func(c *server.Config) {
-			c.TrustedDocuments = func() server.TrustedDocuments { return server.TrustedDocuments{} }
+			c.TrustedDocuments = func() document.Trusted { return document.Trusted{} }
 		}, apierror.CodeForbidden, 403},
 		{call{body: `{"query":"{nope}"}`}, nil, apierror.CodeInvalid, 400},
 		{call{body: `{"query":"query($n:Int!){items(first:$n){name}}"}`}, nil, apierror.CodeInvalid, 400},

@@ -91,9 +91,9 @@ func TestMaxLifeOfWebSockets(t *testing.T) {
 	c.wantClose(t, 4441, "MAX_LIFE")
 }
 
-// TestSilentClientsAreLetGo: a client that is there answers pings, and one that is
+// TestSilentClientsAreClosed: a client that is there answers pings, and one that is
 // not must not be waited for.
-func TestSilentClientsAreLetGo(t *testing.T) {
+func TestSilentClientsAreClosed(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) {
 		c.Streams.KeepAlive = 50 * time.Millisecond
 		c.Streams.WriteTimeout = 2 * time.Second

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/graph/server/plan"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -22,7 +22,7 @@ import (
 
 // planOf is the plan of an answer, in the shape that the documentation promises and
 // nothing besides.
-func planOf(t *testing.T, result *gql.Result) *server.Plan {
+func planOf(t *testing.T, result *gql.Result) *plan.Plan {
 	t.Helper()
 	var answer struct {
 		Extensions struct {
@@ -35,13 +35,13 @@ func planOf(t *testing.T, result *gql.Result) *server.Plan {
 	if answer.Extensions.Plan == nil {
 		return nil
 	}
-	var plan server.Plan
+	var got plan.Plan
 	dec := json.NewDecoder(bytes.NewReader(answer.Extensions.Plan))
 	dec.DisallowUnknownFields()
-	if err := dec.Decode(&plan); err != nil {
+	if err := dec.Decode(&got); err != nil {
 		t.Fatalf("%v: %s", err, answer.Extensions.Plan)
 	}
-	return &plan
+	return &got
 }
 
 // TestQueriesCostWhatWasSaid runs the ready-made queries of GraphiQL: none may be near
@@ -98,21 +98,21 @@ func TestPlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := planOf(t, result)
-	if plan == nil || plan.IndexRequests == 0 || plan.DurationMillis <= 0 || plan.Cost.Value == 0 || plan.Cost.Limit == 0 {
-		t.Fatalf("the plan says %+v", plan)
+	got := planOf(t, result)
+	if got == nil || got.IndexRequests == 0 || got.DurationMillis <= 0 || got.Cost.Value == 0 || got.Cost.Limit == 0 {
+		t.Fatalf("the plan says %+v", got)
 	}
-	for _, u := range plan.Upstreams {
-		if u.Kind == "INDEX" && (u.Requests != plan.IndexRequests || u.TotalMillis <= 0 || u.LongestMillis > u.TotalMillis || u.Failed != 0) {
-			t.Errorf("of the index it says %+v, and %d requests", u, plan.IndexRequests)
+	for _, u := range got.Upstreams {
+		if u.Kind == "INDEX" && (u.Requests != got.IndexRequests || u.TotalMillis <= 0 || u.LongestMillis > u.TotalMillis || u.Failed != 0) {
+			t.Errorf("of the index it says %+v, and %d requests", u, got.IndexRequests)
 		}
 	}
-	caches := map[string]server.PlanCache{}
-	for _, c := range plan.Caches {
+	caches := map[string]plan.Cache{}
+	for _, c := range got.Caches {
 		caches[string(c.Name)] = c
 	}
 	if rows := caches["ROWS"]; rows.Hits == 0 || rows.Misses == 0 {
-		t.Errorf("what was read ahead was found again: %+v", plan.Caches)
+		t.Errorf("what was read ahead was found again: %+v", got.Caches)
 	}
 	body := func(extensions string) string {
 		raw, err := json.Marshal(query)

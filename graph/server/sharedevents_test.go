@@ -1,0 +1,219 @@
+package server_test
+
+import (
+	"context"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/graph/server/internal/testschema"
+	"github.com/kairship-io/kairship/graph/stream"
+	"github.com/kairship-io/kairship/pkg/fleet/changes"
+	"github.com/kairship-io/kairship/pkg/live"
+)
+
+// drivenFeeds are the subscriptions to what the test says, which transports drive.
+type drivenFeeds struct {
+	mu  sync.Mutex
+	all []*driven
+	// passed counts the events that had to be resolved.
+	passed int
+}
+
+func (f *feed) drive(ctx context.Context) <-chan *testschema.Event {
+	d := &driven{feeds: &f.driven, driver: stream.DriverOf(ctx), out: make(chan *testschema.Event, 1)}
+	f.driven.mu.Lock()
+	f.driven.all = append(f.driven.all, d)
+	d.cursor = "own" + strconv.Itoa(len(f.driven.all))
+	f.driven.mu.Unlock()
+	f.running.Add(1)
+	d.closed = func() { f.running.Add(-1) }
+	d.driver.Drive(ctx, d)
+	return d.out
+}
+
+// tell tells subscribers something, all of them where none are named; nil ends them.
+func (f *drivenFeeds) tell(o *live.Object, to ...int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, d := range f.all {
+		if to != nil && !slices.Contains(to, i) {
+			continue
+		}
+		d.waiting = append(d.waiting, o)
+		d.driver.Wake()
+	}
+}
+
+func (f *drivenFeeds) resolved() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.passed
+}
+
+type driven struct {
+	feeds  *drivenFeeds
+	driver changes.Driver
+	out    chan *testschema.Event
+	cursor string
+	closed func()
+
+	waiting []*live.Object
+	now     *live.Object
+	over    bool
+}
+
+func (d *driven) Pull(context.Context) bool {
+	d.feeds.mu.Lock()
+	defer d.feeds.mu.Unlock()
+	if d.over {
+		return true
+	}
+	if len(d.waiting) == 0 {
+		return false
+	}
+	d.now, d.waiting = d.waiting[0], d.waiting[1:]
+	d.over = d.now == nil
+	return true
+}
+
+func (d *driven) Same() (changes.Same, bool) {
+	return changes.NewSame(changes.Added, d.now, nil), d.now != nil
+}
+
+func (d *driven) Cursor() string { return d.cursor }
+
+func (d *driven) Pass(context.Context) changes.Passed {
+	if d.over {
+		close(d.out)
+		return changes.Closed
+	}
+	d.feeds.mu.Lock()
+	d.feeds.passed++
+	d.feeds.mu.Unlock()
+	if d.now.Meta.Name == "unreadable" {
+		return changes.LeftOut
+	}
+	n, _ := strconv.Atoi(d.now.Meta.Name)
+	d.out <- &testschema.Event{N: n, Cursor: d.cursor, Text: "text \"of\" " + d.now.Meta.Name}
+	return changes.Sent
+}
+
+func (d *driven) Close() { d.closed() }
+
+func numbered(name string) *live.Object {
+	return live.NewObject(live.Source{}, "v1", "Thing", metav1.ObjectMeta{Name: name}, nil)
+}
+
+// TestSharesResults: what many are sent is resolved once, each gets it with their
+// own cursor, and what depends on who asks is resolved for each.
+func TestSharesResults(t *testing.T) {
+	const plain = `{ n text cursor }`
+	for _, tt := range []struct {
+		name string
+		// first and second are what two subscribers select of an event.
+		first, second string
+		want          []string
+		resolved      int
+	}{
+		{"the same", plain, plain, []string{
+			`{"data":{"events":{"n":7,"text":"text \"of\" 7","cursor":"own1"}}}`,
+			`{"data":{"events":{"n":7,"text":"text \"of\" 7","cursor":"own2"}}}`,
+		}, 1},
+		{"without cursors", `{ n }`, `{ n }`, []string{`{"data":{"events":{"n":7}}}`, `{"data":{"events":{"n":7}}}`}, 1},
+		{"something else", plain, `{ n }`, []string{
+			`{"data":{"events":{"n":7,"text":"text \"of\" 7","cursor":"own1"}}}`, `{"data":{"events":{"n":7}}}`,
+		}, 2},
+		{"the cursor under two names", `{ a: cursor b: cursor }`, `{ a: cursor b: cursor }`, []string{
+			`{"data":{"events":{"a":"own1","b":"own1"}}}`, `{"data":{"events":{"a":"own2","b":"own2"}}}`,
+		}, 2},
+		{"who asks", `{ n fail(name: "user") }`, `{ n fail(name: "user") }`, []string{
+			`{"data":{"events":{"n":7,"fail":"admin"}}}`, `{"data":{"events":{"n":7,"fail":"admin"}}}`,
+		}, 4},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := start(t, nil, nil)
+			first := s.open(t, call{body: operation(t, `subscription { events(topic: "driven") `+tt.first+` }`, nil)})
+			waitFor(t, "the first to be there", func() bool { return s.feed.running.Load() == 1 })
+			second := s.known(t)
+			second.subscribe(t, "1", `subscription { events(topic: "driven") `+tt.second+` }`)
+			waitFor(t, "the second to be there", func() bool { return s.feed.running.Load() == 2 })
+			s.feed.driven.tell(numbered("unreadable")) // It is not sent.
+			// One after the other: two that are sent it at once may both be the first.
+			seven := numbered("7")
+			s.feed.driven.tell(seven, 0)
+			got, _ := first.next(t)
+			s.feed.driven.tell(seven, 1)
+			second.want(t, `{"type":"next","id":"1","payload":`+tt.want[1]+`}`)
+			if got.data != tt.want[0] {
+				t.Errorf("the first was sent %s", got.data)
+			}
+			if n := s.feed.driven.resolved(); n != tt.resolved+2 {
+				t.Errorf("resolved %d times, want %d", n-2, tt.resolved)
+			}
+			s.feed.driven.tell(nil)
+			second.want(t, `{"type":"complete","id":"1"}`)
+			if d := cmp.Diff([]sse{{event: "complete"}}, first.all(t), cmp.AllowUnexported(sse{})); d != "" {
+				t.Errorf("the end of the first (-want +got):\n%s", d)
+			}
+			waitFor(t, "nothing to be left", func() bool { return s.feed.running.Load() == 0 })
+		})
+	}
+}
+
+// TestVariablesSeparateResults: those that a selection uses, and not those of the filter.
+func TestVariablesSeparateResults(t *testing.T) {
+	s := start(t, nil, nil)
+	const document = `subscription S($text: Boolean!, $after: String) { events(topic: "driven", after: $after) { n text @include(if: $text) } }`
+	var streams []*openStream
+	for i, variables := range []map[string]any{{"text": true}, {"text": false}, {"text": true, "after": "c1"}} {
+		streams = append(streams, s.open(t, call{body: operation(t, document, variables)}))
+		waitFor(t, "it to be there", func() bool { return s.feed.running.Load() == int64(i+1) })
+	}
+	var got []string
+	seven := numbered("7")
+	for i, each := range streams {
+		s.feed.driven.tell(seven, i)
+		e, _ := each.next(t)
+		got = append(got, e.data)
+	}
+	with, without := `{"data":{"events":{"n":7,"text":"text \"of\" 7"}}}`, `{"data":{"events":{"n":7}}}`
+	if d := cmp.Diff([]string{with, without, with}, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if n := s.feed.driven.resolved(); n != 2 {
+		t.Errorf("resolved %d times, want once for each of two selections", n)
+	}
+}
+
+// TestSharedResultsOverHTTP2: many streams share a connection, which is not taken over.
+func TestSharedResultsOverHTTP2(t *testing.T) {
+	s := start(t, nil, nil)
+	secure := httptest.NewUnstartedServer(s.handler)
+	secure.EnableHTTP2 = true
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	s.Server = secure
+	var streams []*openStream
+	for i := range 3 {
+		open := s.open(t, call{body: operation(t, `subscription { events(topic: "driven") { n } }`, nil)})
+		if open.ProtoMajor != 2 {
+			t.Fatalf("served over %s", open.Proto)
+		}
+		streams = append(streams, open)
+		waitFor(t, "it to be there", func() bool { return s.feed.running.Load() == int64(i+1) })
+	}
+	s.feed.driven.tell(numbered("7"))
+	for _, open := range streams {
+		if e, ok := open.next(t); !ok || e.data != `{"data":{"events":{"n":7}}}` {
+			t.Errorf("got %v", e)
+		}
+		_ = open.Body.Close()
+	}
+	waitFor(t, "nothing to be left", func() bool { return s.feed.running.Load() == 0 })
+}
