@@ -49,7 +49,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/quota"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // service is what the process serves, and how it stops.
@@ -111,7 +111,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
-		ctx, _ = upstream.With(freshness.Begin(ctx, time.Now()))
+		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
 		return loaders.With(access.With(countedAs(ctx)), source)
 	}
 	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {

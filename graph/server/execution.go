@@ -10,7 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // execution is what all transports do with an operation.
@@ -77,7 +77,7 @@ func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *q
 	if resp != nil {
 		answered = len(resp.Data)
 	}
-	used := upstream.From(ctx)
+	used := requeststats.From(ctx)
 	entered.Settle(spent(answered, used))
 	if refusal := entered.Refusal(); refusal != nil && isQuery(ctx) {
 		// Most of the answer is missing: the refusal alone says what to do.
@@ -87,7 +87,7 @@ func (execution) run(ctx context.Context, exec graphql.GraphExecutor, entered *q
 		// gqlgen gives no response when the context ended before execution began.
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "the deadline of the request passed before it was begun")
 	}
-	return &answer{resp: resp, live: used.Requests(upstream.Instance) > 0}, nil
+	return &answer{resp: resp, live: used.Requests(requeststats.Instance) > 0}, nil
 }
 
 // refused is the answer to a document that cannot be executed.

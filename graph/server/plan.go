@@ -7,7 +7,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/kairship-io/kairship/graph/cost"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // PlanHeader asks for extensions.plan when it has any value.
@@ -42,10 +42,10 @@ type PlanCost struct {
 
 // PlanUpstream is what was asked of the index, of one instance or of the global cluster.
 type PlanUpstream struct {
-	Kind     upstream.Kind `json:"kind"`
-	Instance string        `json:"instance,omitempty"`
-	Requests int           `json:"requests"`
-	Failed   int           `json:"failed"`
+	Kind     requeststats.Kind `json:"kind"`
+	Instance string            `json:"instance,omitempty"`
+	Requests int               `json:"requests"`
+	Failed   int               `json:"failed"`
 	// TotalMillis adds up requests that were under way at the same time.
 	TotalMillis   float64 `json:"totalMillis"`
 	LongestMillis float64 `json:"longestMillis"`
@@ -53,9 +53,9 @@ type PlanUpstream struct {
 
 // PlanCache is how often a cache had what was looked for.
 type PlanCache struct {
-	Name   upstream.Cache `json:"cache"`
-	Hits   int            `json:"hits"`
-	Misses int            `json:"misses"`
+	Name   requeststats.Cache `json:"cache"`
+	Hits   int                `json:"hits"`
+	Misses int                `json:"misses"`
 }
 
 // PlanOf returns the extension plan where the operation of the context asks for it;
@@ -68,11 +68,11 @@ func PlanOf(ctx context.Context) map[string]any {
 	if wanted, _ := op.Extensions[planExtension].(bool); !wanted && op.Headers.Get(PlanHeader) == "" {
 		return nil
 	}
-	used := upstream.From(ctx)
+	used := requeststats.From(ctx)
 	billed := billOf(op)
 	plan := Plan{
 		Cost:           PlanCost{Value: billed.Cost, Limit: billed.limit, Requests: billed.Requests},
-		IndexRequests:  used.Requests(upstream.Index),
+		IndexRequests:  used.Requests(requeststats.Index),
 		DurationMillis: millis(time.Since(op.Stats.OperationStart)),
 		Upstreams:      []PlanUpstream{},
 		Caches:         []PlanCache{},

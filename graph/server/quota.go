@@ -11,7 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/pkg/quota"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 const (
@@ -26,7 +26,7 @@ const (
 )
 
 // spent is what an operation cost whose answer has so many bytes.
-func spent(bytes int, used *upstream.Recorder) int {
+func spent(bytes int, used *requeststats.Recorder) int {
 	requests := 0
 	for _, use := range used.Uses() {
 		requests += use.Requests

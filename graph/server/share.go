@@ -14,7 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // Fifty dashboards of a team send the same query at about the same time. It is executed
@@ -93,12 +93,12 @@ func (s *answers) of(ctx context.Context, op *graphql.OperationContext, headers 
 		}
 		e, first := s.find(asked, noCache(op, headers))
 		if first {
-			upstream.From(ctx).Look(upstream.Answers, 0, 1)
+			requeststats.From(ctx).Look(requeststats.Answers, 0, 1)
 			given, err = s.make(ctx, e, grants, run)
 			return given, false, err
 		}
 		if given := s.await(ctx, e, grants); given != nil {
-			upstream.From(ctx).Look(upstream.Answers, 1, 0)
+			requeststats.From(ctx).Look(requeststats.Answers, 1, 0)
 			return given, true, nil
 		}
 		// Where its client went away, one of those who wait is the next to execute it.

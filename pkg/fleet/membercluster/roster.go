@@ -14,7 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/index"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // rosterLife is how long the members of an instance are remembered. Karmada
@@ -71,7 +71,7 @@ type wanted map[string]*rosterEntry
 // start starts reading what is missing or too old.
 func (r *Roster) start(ctx context.Context, instances []string) wanted {
 	all, mine := r.claim(instances, r.began(ctx))
-	upstream.From(ctx).Look(upstream.Members, len(all)-len(mine), len(mine))
+	requeststats.From(ctx).Look(requeststats.Members, len(all)-len(mine), len(mine))
 	if len(mine) > 0 {
 		// Others may be waiting for this, so it does not end with this caller. The
 		// index client bounds each request.
@@ -85,7 +85,7 @@ func (r *Roster) start(ctx context.Context, instances []string) wanted {
 // read again for each instance.
 func (r *Roster) began(ctx context.Context) time.Time {
 	now := r.now()
-	began := upstream.From(ctx).Began()
+	began := requeststats.From(ctx).Began()
 	if began.IsZero() || began.After(now) {
 		return now
 	}

@@ -20,7 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // lister is an index that keeps what was asked: the clusters of each question.
@@ -243,7 +243,7 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 		roster := membercluster.NewRoster(l, time.Now)
 		operation := func(after time.Duration, want ...string) {
 			t.Helper()
-			ctx, _ := upstream.With(t.Context())
+			ctx, _ := requeststats.With(t.Context())
 			l.asked = nil
 			var wg sync.WaitGroup
 			wg.Go(func() {
@@ -279,7 +279,7 @@ func TestRosterInALongOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{}
 		roster := membercluster.NewRoster(l, time.Now)
-		ctx, _ := upstream.With(t.Context())
+		ctx, _ := requeststats.With(t.Context())
 		for range 60 {
 			if _, err := roster.Members(ctx, "alpha"); err != nil {
 				t.Fatal(err)

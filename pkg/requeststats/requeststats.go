@@ -1,10 +1,10 @@
-// Package upstream writes down what one operation asks of others: how many requests
-// it sends to the index, to instances and to the global cluster, how long they take,
-// and what it found in a cache instead.
+// Package requeststats counts the upstream requests of one operation: to the index, to
+// instances and to the global cluster, with their durations, and the cache lookups that
+// saved requests.
 //
-// A Recorder travels in the operation's context. Code that sends a request or looks
-// into a cache tells it; without one, nothing is written down.
-package upstream
+// The operation's context carries a Recorder. Code that sends a request or reads a cache
+// reports it to the Recorder; a context without one records nothing.
+package requeststats
 
 import (
 	"cmp"
