@@ -36,11 +36,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/notes"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
 	"github.com/kairship-io/kairship/pkg/informers"
 )
@@ -206,7 +206,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 
 // all are the controllers by name.
 func all(mgr ctrl.Manager, settings Settings) map[string]setup {
-	kube, live := latest.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, latest.HeardBy(mgr.GetCache())), mgr.GetAPIReader()
+	kube, live := writecache.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, writecache.HeardBy(mgr.GetCache())), mgr.GetAPIReader()
 	if settings.StatisticsInterval == 0 {
 		settings.StatisticsInterval = DefaultStatisticsInterval
 	}

@@ -1,4 +1,4 @@
-package latest
+package writecache
 
 import (
 	"context"

@@ -1,27 +1,24 @@
-// Package latest has the controllers see what they have written themselves before
-// the cache does.
+// Package writecache is a client whose Get returns what the controllers of this process
+// wrote, also before the informer cache has received it.
 //
-// A cache is behind, by milliseconds mostly, and by seconds while a thousand objects
-// change at once. A controller that decides by what it says then, decides what was decided
-// already: it writes once more, is refused because of the version, reads what is
-// there, and finds that nothing was to be done. All of that is more load, which keeps
-// the cache behind.
+// The informer cache lags: by milliseconds mostly, and by seconds while a thousand objects
+// change at once. A controller that reads an old object repeats its last decision: it writes
+// again, gets a conflict, reads the new object, and finds nothing to do. That load makes the
+// cache lag more.
 //
-// So the answers to writes are remembered, and a Get gives them as long as they are
-// newer than what the cache has. Whatever the cache has of others stays true: an
-// answer has in it all that had been written before it. A List says what the cache
-// says.
+// So the client keeps the answers to its writes, and Get returns such an answer while it is
+// newer than the object in the cache. Nothing that others wrote is hidden: an answer
+// contains all that was written before it. List reads the cache alone.
 //
-// An object that this process has made is there from then on, although the cache does
-// not have it yet. When the cache has heard of its kind up to the version with which it
-// was made, and does not have it, it was deleted. It is that version which counts, and not
-// that of a later write: from there on the cache tells its readers when the object goes,
-// and they must find then that it has gone.
+// An object that this process created exists from then on, although the cache does not have
+// it yet. When the cache has received its kind up to the version with which it was created
+// and does not have it, it was deleted. The version of the creation counts, not that of a
+// later write: from there on the cache sends its handlers an event for the deletion, and
+// they must find the object deleted then.
 //
-// Besides, controllers that write the status or the finalizers of the same object take
-// turns (Turn), so that none of them is refused because of another one of this process.
-// Between processes the versions decide, as ever.
-package latest
+// Controllers that write the status or the finalizers of the same object lock it (Turn), so
+// that they get no conflicts from each other. Between processes the resource versions decide.
+package writecache
 
 import (
 	"cmp"

@@ -1,4 +1,4 @@
-package latest_test
+package writecache_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 )
 
 // remove has the object deleted and the cache hear of it.
@@ -106,7 +106,7 @@ func TestWhatTheCacheDoesNotHave(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			b := newBehind(t)
-			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
+			kube := writecache.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
 			want := c.do(t, b, kube)
 			for range 2 { // Asking changes nothing.
 				got := &v1alpha1.Instance{}

@@ -1,4 +1,4 @@
-package latest_test
+package writecache_test
 
 import (
 	"cmp"
@@ -23,8 +23,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 )
 
 func TestMain(m *testing.M) { os.Exit(apitest.Run(m)) }
@@ -197,7 +197,7 @@ func TestGet(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			b := newBehind(t)
-			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
+			kube := writecache.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
 			instance := b.instance()
 			c.do(t, b, kube, instance.DeepCopy())
 			for range 2 { // Asking changes nothing.
@@ -219,7 +219,7 @@ func TestGet(t *testing.T) {
 // TestOnlyTheGroupIsRemembered: what is in a Secret has no business in memory.
 func TestOnlyTheGroupIsRemembered(t *testing.T) {
 	b := newBehind(t)
-	kube := latest.New(b.Client, "example.com", b.heard)
+	kube := writecache.New(b.Client, "example.com", b.heard)
 	instance := b.instance()
 	label(t, kube, instance.DeepCopy(), "new")
 	got := &v1alpha1.Instance{}
@@ -232,7 +232,7 @@ func TestOnlyTheGroupIsRemembered(t *testing.T) {
 // nothing all the while: none of them is refused, and each writes once.
 func TestTurns(t *testing.T) {
 	b := newBehind(t)
-	kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
+	kube := writecache.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
 	instance := b.instance()
 	const owners = 8
 	var all sync.WaitGroup
@@ -366,7 +366,7 @@ func TestRefresh(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			b := newBehind(t)
-			kube := latest.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
+			kube := writecache.New(b.Client, v1alpha1.GroupVersion.Group, b.heard)
 			read := b.instance()
 			c.meanwhile(t, b, kube, read.DeepCopy())
 			err := finalizer.Hold(t.Context(), kube, read, "example.com/held")
@@ -382,7 +382,7 @@ func TestLater(t *testing.T) {
 		a, b string
 		want bool
 	}{{"2", "1", true}, {"1", "2", false}, {"10", "9", true}, {"9", "10", false}, {"1", "1", false}, {"", "1", false}, {"1", "", false}, {"x", "1", false}} {
-		if got := latest.Later(c.a, c.b); got != c.want {
+		if got := writecache.Later(c.a, c.b); got != c.want {
 			t.Errorf("%q after %q: %v", c.a, c.b, got)
 		}
 	}
