@@ -36,8 +36,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/eventnotes"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/notes"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
@@ -193,7 +193,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	if err := mgr.Add(&countedBy{objects: mgr.GetCache()}); err != nil {
 		return err
 	}
-	mgr = limits.Limit(notes.Brief(mgr), limits.Limits{
+	mgr = limits.Limit(eventnotes.Brief(mgr), limits.Limits{
 		Workers: settings.Workers, FirstPause: settings.RetryFirstPause, LongestPause: settings.RetryLongestPause,
 	})
 	for name, controller := range all(mgr, settings) {

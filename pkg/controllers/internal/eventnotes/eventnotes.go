@@ -1,7 +1,7 @@
-// Package notes keeps what events say within what the API server takes. The
-// recorder of client-go does not: an event that says more is rejected, and no one
-// ever reads it.
-package notes
+// Package eventnotes truncates the notes of events to the length that the API server
+// accepts. The recorder of client-go does not: the API server rejects an event with a longer
+// note, and the event is lost.
+package eventnotes
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package notes_test
+package eventnotes_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/notes"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/eventnotes"
 )
 
 func TestMain(m *testing.M) {
@@ -49,7 +49,7 @@ func TestBrief(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorder := notes.Brief(mgr).GetEventRecorder("notes")
+	recorder := eventnotes.Brief(mgr).GetEventRecorder("notes")
 	for _, c := range []struct{ name, says, want string }{
 		{"short", "100 % of it", "100 % of it"},
 		{"just-fits", strings.Repeat("x", 1024), strings.Repeat("x", 1024)},
