@@ -32,10 +32,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -111,7 +111,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise(), departure.Turned(v1alpha1.InstanceAccessFinalizer)))).
+			predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise(), removal.Turned(v1alpha1.InstanceAccessFinalizer)))).
 		// Our own words in its status must not lead to the next look.
 		Watches(&v1alpha1.InstanceRoleBinding{}, handler.EnqueueRequestsFromMapFunc(
 			func(_ context.Context, binding client.Object) []reconcile.Request {

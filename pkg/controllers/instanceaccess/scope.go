@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
 // scope is what the phases of one reconciliation hand to each other.
@@ -76,7 +76,7 @@ func newScope(name string, instance *v1alpha1.Instance, all []v1alpha1.InstanceR
 // leaving reports whether the Instance is being deleted, and nothing of ours is to stay in
 // it. While its clusters keep it, people need their roles to empty these.
 func (s *scope) leaving() bool {
-	return s.instance != nil && departure.Begun(s.instance, v1alpha1.InstanceAccessFinalizer)
+	return s.instance != nil && removal.Begun(s.instance, v1alpha1.InstanceAccessFinalizer)
 }
 
 // holding reports whether the Instance waits for us.

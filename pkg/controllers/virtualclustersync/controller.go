@@ -18,9 +18,9 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -83,7 +83,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 
 	phases := []outcome.Phase[*scope]{r.connect, r.holdInstance, r.register, r.report}
 	switch {
-	case departure.Begun(instance, v1alpha1.VirtualClusterFinalizer):
+	case removal.Begun(instance, v1alpha1.VirtualClusterFinalizer):
 		phases = []outcome.Phase[*scope]{r.unregister, r.releaseInstance}
 	case current.foreign != nil:
 		phases = []outcome.Phase[*scope]{r.leaveOut}

@@ -1,4 +1,4 @@
-package departure_test
+package removal_test
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
 const mine = v1alpha1.InstanceAccessFinalizer
@@ -44,10 +44,10 @@ func TestBegun(t *testing.T) {
 			if !c.alive {
 				instance.DeletionTimestamp = &metav1.Time{Time: time.Unix(1e9, 0)}
 			}
-			if got := departure.Begun(instance, mine); got != c.want {
+			if got := removal.Begun(instance, mine); got != c.want {
 				t.Errorf("it has begun: %v", got)
 			}
-			if got := departure.Turned(mine).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: instance}); got != c.want {
+			if got := removal.Turned(mine).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: instance}); got != c.want {
 				t.Errorf("a caller that waits for it gets it: %v", got)
 			}
 		})

@@ -1,7 +1,7 @@
-// Package departure says when what was made for an Instance is to go. That is not when
-// it is deleted: instance-lifecycle keeps an Instance while clusters are joined to it,
-// which may take days, and the user who empties them needs it as it was.
-package departure
+// Package removal decides when controllers remove what they created for an Instance. That is
+// not when the Instance is deleted: instance-lifecycle keeps it while clusters are joined to
+// it, which may take days, and until then its users need everything as it was.
+package removal
 
 import (
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -13,10 +13,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// Begun reports whether an Instance was deleted and that what was made for it is to go, as
-// far as the controller with the finalizer is concerned. One that does not hold it has
-// nothing to keep, and cannot hold it any more: finalizers are not put on what is
-// being deleted.
+// Begun reports whether an Instance was deleted and the controller with the finalizer has to
+// remove what it created for it. A controller whose finalizer is not on the Instance has
+// nothing to keep, and cannot add it any more: the API server refuses new finalizers on
+// objects that are being deleted.
 func Begun(instance *v1alpha1.Instance, finalizer string) bool {
 	return !instance.DeletionTimestamp.IsZero() && (!kept(instance) || !controllerutil.ContainsFinalizer(instance, finalizer))
 }
@@ -32,7 +32,7 @@ func kept(instance *v1alpha1.Instance) bool {
 	return removable == nil || removable.Status == metav1.ConditionFalse && removable.Reason == v1alpha1.ReasonClustersJoined
 }
 
-// Turned lets through the updates with which it begins, or is put off.
+// Turned lets updates through with which the result of Begun changes.
 func Turned(finalizer string) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*v1alpha1.Instance)
