@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
 
@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 
 	s := newScope(cluster, global)
 	defer func() { err = errors.Join(err, s.save(ctx, r)) }()
-	condition, result, err := outcome.Of(ctx, r.explain(ctx, s, r.move(ctx, s)))
+	condition, result, err := phase.Of(ctx, r.explain(ctx, s, r.move(ctx, s)))
 	if condition != nil && condition.Type != "" {
 		s.joined = condition
 	}
@@ -119,15 +119,15 @@ func (r *Reconciler) move(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.leaves() {
-		if err := outcome.Run(ctx, s,
+		if err := phase.Run(ctx, s,
 			r.findFormer, r.lookInFormer, r.block, r.beginToLeave, r.leaveInstance, r.leaveMember, r.forgetMembership); err != nil {
 			return err
 		}
 	}
 	if s.wants() == "" {
-		return outcome.Run(ctx, s, r.release, r.rest)
+		return phase.Run(ctx, s, r.release, r.rest)
 	}
-	return outcome.Run(ctx, s,
+	return phase.Run(ctx, s,
 		r.findInstance, r.connectInstance, r.holdMember, r.lookInInstance, r.connectMember, r.identify, r.claim,
 		r.prepare, r.publishSecrets, r.publish, r.confirm)
 }
@@ -144,17 +144,17 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 		return ctx.Err() // We are being stopped, which says nothing about the other side.
 	}
 	if errors.Is(err, errOutdated) {
-		return &outcome.Stop{Retry: whileBusy}
+		return &phase.Stop{Retry: whileBusy}
 	}
 	if other, is := errors.AsType[*taken](err); is {
-		return &outcome.Stop{Condition: v1alpha1.NotJoined(other.reason(), other.Error()), Retry: whileElsewhere}
+		return &phase.Stop{Condition: v1alpha1.NotJoined(other.reason(), other.Error()), Retry: whileElsewhere}
 	}
 	failed, is := errors.AsType[*fault](err)
 	if !is {
 		return err
 	}
 	if failed.transient() && r.pauses.quick(s.cluster.Name) {
-		return &outcome.Stop{Retry: whileBusy} // It is over before it is read.
+		return &phase.Stop{Retry: whileBusy} // It is over before it is read.
 	}
 	condition := failed.condition()
 	pause := r.pauses.next(s.cluster.Name)
@@ -164,9 +164,9 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 		condition.Reason = v1alpha1.ReasonLeaving
 	}
 	if s.steady() && !failed.answered() {
-		return &outcome.Stop{Retry: pause}
+		return &phase.Stop{Retry: pause}
 	}
-	return &outcome.Stop{Condition: condition, Retry: pause}
+	return &phase.Stop{Condition: condition, Retry: pause}
 }
 
 // forget drops what is kept in memory of a Cluster that no longer exists.

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // ensure makes an object in an instance or a member, or puts right the one that
@@ -59,9 +59,9 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 // and no news about a member; or never, and then a person has to hear what to look at.
 func (r *Reconciler) onItsWayOut(s *scope, in *remote, stored client.Object) error {
 	if r.pauses.quick(s.cluster.Name) {
-		return &outcome.Stop{Retry: whileBusy}
+		return &phase.Stop{Retry: whileBusy}
 	}
-	return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+	return &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 		"The %s is busy removing the %s %q, and not done. It is made again when it is gone: its conditions and finalizers say what that waits for.",
 		in.place, kindOf(stored), stored.GetName()))}
 }
@@ -91,7 +91,7 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored 
 			if err := r.delete(ctx, s, in, stored); err != nil {
 				return err
 			}
-			return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name)}
+			return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name)}
 		}
 	}
 	return &taken{by: whose, place: in.place, object: stored, kind: kindOf(stored)}

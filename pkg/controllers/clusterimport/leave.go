@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // whileRemoving is when to look again whether Karmada has taken its workloads out
@@ -50,7 +50,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 			s.leavef("everything in instance %q, which has no usable credentials", name)
 			return nil
 		}
-		return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+		return &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
 			fmt.Sprintf("The cluster cannot leave instance %q, which has no usable credentials: %v", name, err))}
 	case err != nil:
 		return fmt.Errorf("connect to instance %q: %w", name, err)
@@ -140,7 +140,7 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 
 // cannotBeCleaned waits for usable credentials of a cluster that leaves.
 func (r *Reconciler) cannotBeCleaned(s *scope, err error) error {
-	return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+	return &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
 		fmt.Sprintf("The cluster is leaving instance %q, and cannot be cleaned: %v", s.membership.Instance, err))}
 }
 
@@ -176,7 +176,7 @@ func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
 // why says an error that is being given up on to a person.
 func why(err error) string {
 	var failed *fault
-	var stop *outcome.Stop
+	var stop *phase.Stop
 	switch {
 	case errors.As(err, &failed):
 		return failed.condition().Message
@@ -223,9 +223,9 @@ func (r *Reconciler) forsake(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.membership.Credentials == v1alpha1.JoinWithServiceAccount {
-		var busy *outcome.Stop
+		var busy *phase.Stop
 		if err := r.cleanMember(ctx, s); errors.As(err, &busy) {
-			return &outcome.Stop{Retry: busy.Retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+			return &phase.Stop{Retry: busy.Retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 				"Instance %q does not have the cluster any more. It is joined again when what was made for the former join is gone.", s.membership.Instance))}
 		} else if err != nil {
 			return err
@@ -240,7 +240,7 @@ func (r *Reconciler) forsake(ctx context.Context, s *scope) error {
 	if err := r.forgetMembership(ctx, s); err != nil {
 		return err
 	}
-	return &outcome.Stop{Retry: whileBusy}
+	return &phase.Stop{Retry: whileBusy}
 }
 
 // release lets the Cluster go: nothing is left of it elsewhere.

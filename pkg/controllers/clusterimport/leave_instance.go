@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // leaveInstance removes the cluster from the instance: first Karmada's object, with
@@ -37,7 +37,7 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 			return err
 		}
 		if !r.lost(s) {
-			return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
+			return &phase.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
 				"Karmada is taking its workloads out of the cluster, which is leaving instance %q. If this lasts, see whether karmada-controller-manager and karmada-scheduler are up there.", s.membership.Instance))}
 		}
 		s.leavef("Cluster %q in instance %q, which Karmada is still removing", s.cluster.Name, s.membership.Instance)

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // joinNamespace is where Karmada keeps what belongs to its members, in the
@@ -94,7 +94,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 		}
 		token := secret.Data[corev1.ServiceAccountTokenKey]
 		if len(token) == 0 {
-			return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+			return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 				"The cluster has not issued the token of service account %s/%s yet. Its kube-controller-manager does that: is it running?", joinNamespace, secret.Name))}
 		}
 		if secret.Name == impersonator {
@@ -166,7 +166,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 			return err
 		}
 	}
-	return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+	return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
 		fmt.Sprintf("The cluster is removing namespace %q. Its kube-controller-manager does that: is it running?", joinNamespace))}
 }
 

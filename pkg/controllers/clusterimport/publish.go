@@ -17,7 +17,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Labels of Karmada's object that policies can select members by, beside its
@@ -107,7 +107,7 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 				return err
 			}
 		}
-		return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+		return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 			"Karmada is removing the former member %q. The cluster is joined when it is gone.", s.cluster.Name))}
 	case s.isOurs(karmada):
 		s.karmada = karmada

@@ -23,7 +23,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Karmada keeps what it does in a member as Works in a namespace, the execution
@@ -96,7 +96,7 @@ func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
 		s.leavef("namespace %q in instance %q", space.Name, s.membership.Instance)
 		return nil
 	}
-	return &outcome.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+	return &phase.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
 		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, space.Name))}
 }
 
@@ -174,7 +174,7 @@ func (r *Reconciler) reachWidely(ctx context.Context, s *scope) (*remote, error)
 		return nil, err
 	}
 	if joined := s.membership.KubeSystemID; joined != "" && id != joined {
-		return nil, &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
+		return nil, &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
 			"The cluster that was joined to instance %q (%s) cannot be cleaned: %s is another one (%s).", s.membership.Instance, joined, to.Endpoint, id))}
 	}
 	return member, nil

@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 const (
@@ -41,7 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, discoveryName, concurrency)).
-		Complete(outcome.Patient(discoveryName, finder))
+		Complete(phase.Patient(discoveryName, finder))
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(finder.wake, handler.EnqueueRequestsFromMapFunc(requestFor))).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		Complete(phase.Patient(Name, r))
 }
 
 // membersOf are the Clusters that an Instance has, had or is to have.

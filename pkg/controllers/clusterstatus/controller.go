@@ -27,8 +27,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
@@ -81,7 +81,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		Complete(phase.Patient(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it.

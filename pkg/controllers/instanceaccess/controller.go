@@ -33,7 +33,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
@@ -120,7 +120,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(r.newcomers.news, &handler.EnqueueRequestForObject{})).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		Complete(phase.Patient(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it. Inside the
@@ -142,12 +142,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.farewells.forget(s.name)
 	}
 	// A Stop carries no condition here: every binding has been told its own.
-	_, result, err := outcome.Of(ctx, outcome.Run(ctx, s,
+	_, result, err := phase.Of(ctx, phase.Run(ctx, s,
 		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limit, r.writeRoles, r.bind, r.releaseInstance))
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.next(s)
 	}
-	_, again, reportErr := outcome.Of(ctx, r.report(ctx, s))
+	_, again, reportErr := phase.Of(ctx, r.report(ctx, s))
 	if again.RequeueAfter > 0 {
 		result = again
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // stop ends a reconciliation whose bindings have been told why.
-func stop(retry time.Duration) error { return &outcome.Stop{Retry: retry} }
+func stop(retry time.Duration) error { return &phase.Stop{Retry: retry} }
 
 // standForInstance ends it early where there is nothing to reach. Rules inside
 // an instance that is not known any more cannot be removed, and is not waited for;

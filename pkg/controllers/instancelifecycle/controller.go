@@ -20,7 +20,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -78,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Build(outcome.Patient(Name, r))
+		Build(phase.Patient(Name, r))
 	if err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(instance)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	var phases []outcome.Phase[*scope]
+	var phases []phase.Phase[*scope]
 	managed := instance.Spec.Mode == v1alpha1.InstanceModeManaged
 	switch {
 	case instance.DeletionTimestamp.IsZero():
@@ -128,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		}
 		phases = append(phases, r.release)
 	}
-	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
+	condition, result, err := phase.Of(ctx, phase.Run(ctx, current, phases...))
 	if condition != nil {
 		current.tell(*condition)
 	}

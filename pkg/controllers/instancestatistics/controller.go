@@ -33,7 +33,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
@@ -84,7 +84,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(r.observers.news, &handler.EnqueueRequestForObject{})).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		Complete(phase.Patient(Name, r))
 }
 
 // instanceOf is the instance whose figures a Cluster has. The empty name stands for

@@ -30,7 +30,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
@@ -85,7 +85,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
 		}}))
 	}
-	return building.Complete(outcome.Patient(Name, r))
+	return building.Complete(phase.Patient(Name, r))
 }
 
 // onlyGone passes the deletion of an object.

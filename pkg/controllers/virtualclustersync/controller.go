@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
@@ -50,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(instanceOf)).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		Complete(phase.Patient(Name, r))
 }
 
 // instanceOf is the Instance that a Cluster of this name stands for.
@@ -81,14 +81,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(instance)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	phases := []outcome.Phase[*scope]{r.connect, r.holdInstance, r.register, r.report}
+	phases := []phase.Phase[*scope]{r.connect, r.holdInstance, r.register, r.report}
 	switch {
 	case removal.Begun(instance, v1alpha1.VirtualClusterFinalizer):
-		phases = []outcome.Phase[*scope]{r.unregister, r.releaseInstance}
+		phases = []phase.Phase[*scope]{r.unregister, r.releaseInstance}
 	case current.foreign != nil:
-		phases = []outcome.Phase[*scope]{r.leaveOut}
+		phases = []phase.Phase[*scope]{r.leaveOut}
 	}
-	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
+	condition, result, err := phase.Of(ctx, phase.Run(ctx, current, phases...))
 	if condition != nil && condition.Type != "" {
 		current.indexed = condition
 	}

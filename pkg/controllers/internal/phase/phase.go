@@ -1,6 +1,6 @@
-// Package outcome is how a reconciliation ends. Phases say what they met; here,
-// and nowhere else, is decided whether and when there is a next attempt.
-package outcome
+// Package phase runs the phases of a reconciliation and makes a reconcile.Result of what they
+// return. No other code of the controllers decides whether and when there is a next attempt.
+package phase
 
 import (
 	"context"
@@ -17,8 +17,8 @@ import (
 // not seen: the write, by us or by another client, is on its way to it.
 const afterStaleRead = 500 * time.Millisecond
 
-// Stop is returned by a phase after which the next ones make no sense for now.
-// It is no failure: the condition tells a person what is missing.
+// Stop is returned by a phase to end the reconciliation before the next phase. It is no
+// failure: the condition reports what is missing.
 type Stop struct { //nolint:errname // it is no error, it only travels as one
 	// Condition says why.
 	Condition metav1.Condition

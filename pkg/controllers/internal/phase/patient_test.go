@@ -1,4 +1,4 @@
-package outcome_test
+package phase_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 func TestPatient(t *testing.T) {
@@ -28,7 +28,7 @@ func TestPatient(t *testing.T) {
 		{"also beside a conflict", errors.Join(conflict, broken), true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			r := outcome.Patient("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			r := phase.Patient("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 				return reconcile.Result{}, c.err
 			}))
 			result, err := r.Reconcile(t.Context(), reconcile.Request{})
