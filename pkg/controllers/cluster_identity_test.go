@@ -18,8 +18,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // addressOf is an address whose kube-system has the UID that is stored in id; nothing
@@ -54,7 +54,7 @@ func TestAClusterIsPinned(t *testing.T) {
 	looks := &clusterstatus.Reconciler{
 		Client: w.kube, Credentials: credentials.Reader{Secrets: w.kube}, Recorder: w.events,
 		Prober: &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
-		Judge:  &steady.Judge{Limits: steady.Limits{Looks: 1}}, Interval: time.Hour,
+		Judge:  &debounce.Judge{Limits: debounce.Limits{Looks: 1}}, Interval: time.Hour,
 	}
 	one, atOne := addressOf(t, "")
 	two, _ := addressOf(t, "two")

@@ -36,10 +36,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/eventnotes"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
 	"github.com/kairship-io/kairship/pkg/informers"
@@ -242,7 +242,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Live: live, Credentials: untried,
 			Recorder: mgr.GetEventRecorder(instancestatus.Name),
 			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
-			Judge:    &steady.Judge{Limits: steady.Default},
+			Judge:    &debounce.Judge{Limits: debounce.Default},
 			Interval: settings.ProbeInterval,
 			Look:     lost,
 		},
@@ -250,7 +250,7 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 			Client: kube, Credentials: secrets,
 			Recorder: mgr.GetEventRecorder(clusterstatus.Name),
 			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
-			Judge:    &steady.Judge{Limits: steady.Default},
+			Judge:    &debounce.Judge{Limits: debounce.Default},
 			Interval: settings.ProbeInterval,
 		},
 		clusterimport.Name: &clusterimport.Reconciler{

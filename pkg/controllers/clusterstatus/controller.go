@@ -26,12 +26,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -60,7 +60,7 @@ type Reconciler struct {
 	// Prober looks at the apiservers.
 	Prober *probe.Prober
 	// Judge decides when to believe it.
-	Judge *steady.Judge
+	Judge *debounce.Judge
 	// Interval is the time between two looks at the same cluster, ±10 %.
 	Interval time.Duration
 

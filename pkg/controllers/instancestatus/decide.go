@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // ours are the conditions that this controller writes.
@@ -68,7 +68,7 @@ func (v *verdict) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.I
 // decide turns what was found into the status. What was true at the last
 // successful look and is not known any better now, such as the version, is kept.
 // It is pending when more looks have to tell whether something changed.
-func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (v verdict, pending bool) {
+func decide(instance *v1alpha1.Instance, f found, judge *debounce.Judge) (v verdict, pending bool) {
 	next := own(instance.Status)
 	next.ObservedGeneration = instance.Generation
 	next.KarmadaVersion = karmadaVersion(instance)
@@ -84,7 +84,7 @@ func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (v verdic
 }
 
 // judge settles the conditions that a look shows.
-func (v *verdict) judge(instance *v1alpha1.Instance, f found, judge *steady.Judge) (pending bool) {
+func (v *verdict) judge(instance *v1alpha1.Instance, f found, judge *debounce.Judge) (pending bool) {
 	stored := instance.Status.Conditions
 	shown, _ := f.Judge()
 	settled, pending := judge.Settle(instance.Name, f.Began, stored, shown)
@@ -106,7 +106,7 @@ func (v *verdict) judge(instance *v1alpha1.Instance, f found, judge *steady.Judg
 
 // settleOne settles a condition, or keeps the stored one when the look has shown
 // nothing of it.
-func settleOne(judge *steady.Judge, name string, f found, stored []metav1.Condition, kind string, shown *metav1.Condition) (settled metav1.Condition, pending bool) {
+func settleOne(judge *debounce.Judge, name string, f found, stored []metav1.Condition, kind string, shown *metav1.Condition) (settled metav1.Condition, pending bool) {
 	if shown == nil {
 		if old := meta.FindStatusCondition(stored, kind); old != nil && old.Status != metav1.ConditionUnknown {
 			return *old, false

@@ -1,4 +1,4 @@
-package steady_test
+package debounce_test
 
 import (
 	"testing"
@@ -8,20 +8,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // scene plays looks at one object, at times that the test chooses.
 type scene struct {
-	judge  *steady.Judge
+	judge  *debounce.Judge
 	now    time.Time
 	stored []metav1.Condition
 }
 
 func newScene(stored ...metav1.Condition) *scene {
 	s := &scene{now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}
-	s.judge = &steady.Judge{Limits: steady.Default, Now: func() time.Time { return s.now }}
+	s.judge = &debounce.Judge{Limits: debounce.Default, Now: func() time.Time { return s.now }}
 	for i := range stored {
 		stored[i].LastTransitionTime = metav1.NewTime(s.now.Add(-time.Hour))
 	}

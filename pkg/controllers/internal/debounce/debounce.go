@@ -1,7 +1,7 @@
-// Package steady keeps conditions from flapping. What one look shows is a sample:
-// a condition turns only when several looks in a row, over some time, showed the
-// same. Until then it stays as it was, its transition time included.
-package steady
+// Package debounce keeps conditions from flapping. A probe is a sample: the status of a
+// condition changes only when several probes in a row, over some time, had the same result.
+// Until then the condition stays as it is, with its transition time.
+package debounce
 
 import (
 	"sync"
