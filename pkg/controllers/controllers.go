@@ -35,10 +35,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatistics"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/eventnotes"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
@@ -123,8 +123,8 @@ const (
 	DefaultImportInterval     = 30 * time.Second
 	DefaultRevokedRetention   = 7 * 24 * time.Hour
 	DefaultIndexNamespace     = "clusterpedia-system"
-	DefaultRetryFirstPause    = limits.DefaultFirstPause
-	DefaultRetryLongestPause  = limits.DefaultLongestPause
+	DefaultRetryFirstPause    = controlleroptions.DefaultFirstPause
+	DefaultRetryLongestPause  = controlleroptions.DefaultLongestPause
 )
 
 // Discovery is the second queue of clusterimport: every other controller has one, of
@@ -193,7 +193,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	if err := mgr.Add(&countedBy{objects: mgr.GetCache()}); err != nil {
 		return err
 	}
-	mgr = limits.Limit(eventnotes.Brief(mgr), limits.Limits{
+	mgr = controlleroptions.Limit(eventnotes.Brief(mgr), controlleroptions.Limits{
 		Workers: settings.Workers, FirstPause: settings.RetryFirstPause, LongestPause: settings.RetryLongestPause,
 	})
 	for name, controller := range all(mgr, settings) {

@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
@@ -40,7 +40,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(discoveryName).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, discoveryName, concurrency)).
+		WithOptions(controlleroptions.Options(mgr, discoveryName, concurrency)).
 		Complete(phase.Patient(discoveryName, finder))
 	if err != nil {
 		return err
@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(finder.wake, handler.EnqueueRequestsFromMapFunc(requestFor))).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.Patient(Name, r))
 }
 

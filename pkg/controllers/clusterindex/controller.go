@@ -23,8 +23,8 @@ import (
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
@@ -62,7 +62,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return request(v1alpha1.VirtualClusterName(instance.GetName()))
 			}), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))). // That it is there is what counts, and not how it is.
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.Patient(Name, r))
 }
 

@@ -25,9 +25,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
@@ -80,7 +80,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: v1alpha1.VirtualClusterName(instance.GetName())}}}
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.Patient(Name, r))
 }
 

@@ -18,8 +18,8 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
@@ -77,7 +77,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Instance{}, worthALook()).
 		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Build(phase.Patient(Name, r))
 	if err != nil {
 		return err

@@ -28,9 +28,9 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
@@ -78,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			return found
 		}), builder.WithPredicates(onlyGone())).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency))
 	if r.Look != nil {
 		building = building.WatchesRawSource(source.Channel(r.Look, handler.Funcs{GenericFunc: func(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			r.histories.hurry(e.Object.GetName())

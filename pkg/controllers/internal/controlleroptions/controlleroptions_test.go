@@ -1,4 +1,4 @@
-package limits_test
+package controlleroptions_test
 
 import (
 	"context"
@@ -14,20 +14,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 )
 
 func TestOptions(t *testing.T) {
-	chosen := limits.Limit(nil, limits.Limits{Workers: map[string]int{"named": 3}, FirstPause: time.Second, LongestPause: 3 * time.Second})
+	chosen := controlleroptions.Limit(nil, controlleroptions.Limits{Workers: map[string]int{"named": 3}, FirstPause: time.Second, LongestPause: 3 * time.Second})
 	for _, c := range []struct {
 		reason  string
 		options controller.Options
 		workers int
 		pauses  []time.Duration
 	}{
-		{"nothing was chosen", limits.Options(nil, "named", 16), 16, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}},
-		{"a controller that was named", limits.Options(chosen, "named", 16), 3, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}},
-		{"one that was not", limits.Options(chosen, "other", 16), 16, []time.Duration{time.Second}},
+		{"nothing was chosen", controlleroptions.Options(nil, "named", 16), 16, []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second}},
+		{"a controller that was named", controlleroptions.Options(chosen, "named", 16), 3, []time.Duration{time.Second, 2 * time.Second, 3 * time.Second, 3 * time.Second}},
+		{"one that was not", controlleroptions.Options(chosen, "other", 16), 16, []time.Duration{time.Second}},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			if c.options.MaxConcurrentReconciles != c.workers {
@@ -50,7 +50,7 @@ func TestOptions(t *testing.T) {
 func TestWorkersEnd(t *testing.T) {
 	const rounds, workers = 100, 16
 	for round := range rounds {
-		options := limits.Options(nil, "ends", workers)
+		options := controlleroptions.Options(nil, "ends", workers)
 		options.SkipNameValidation = new(true)
 		var looks atomic.Int32
 		options.Reconciler = reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {

@@ -1,7 +1,7 @@
-// Package limits is how much the controllers do at a time, and how long they pause
-// after a failure. Each knows best what suits it; an administrator may say
-// otherwise, for one or for all.
-package limits
+// Package controlleroptions makes the options that all controllers have in common: the number
+// of workers, the backoff after failures, and the work queue. Each controller has a default
+// for its workers; an administrator may set them for one controller, and the backoff for all.
+package controlleroptions
 
 import (
 	"cmp"
