@@ -38,7 +38,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
-	"github.com/kairship-io/kairship/pkg/fleet/native"
+	"github.com/kairship-io/kairship/pkg/fleet/nativeapi"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -164,7 +164,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	handler, flush, err := withPassthrough(ctx, api, passthrough.Config{
-		Clients: clients, Authenticator: authenticator, Permissions: permissions, Index: native.NewService(fleet.Resources, scope),
+		Clients: clients, Authenticator: authenticator, Permissions: permissions, Index: nativeapi.NewService(fleet.Resources, scope),
 		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, Logger: logger,
 	}, inventory, kube)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package native answers reads of the native API from the index: the same
+// Package nativeapi answers reads of the native Kubernetes API from the index: the same
 // objects and lists as an instance's API server, without asking it.
-package native
+package nativeapi
 
 import (
 	"context"
