@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -122,8 +122,8 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 // allCollected reports that the index has everything.
 type allCollected struct{ resource.Uncollected }
 
-func (allCollected) Collected(context.Context, string, schema.GroupVersionResource) (collected.State, error) {
-	return collected.Whole, nil
+func (allCollected) Collected(context.Context, string, schema.GroupVersionResource) (collection.State, error) {
+	return collection.Whole, nil
 }
 
 // sensible makes arguments of literals that are not refused.

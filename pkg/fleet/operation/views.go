@@ -9,7 +9,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/fleet/follow"
+	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/live"
@@ -221,7 +221,7 @@ func (p *propagation) interests() []live.Interest {
 		slices.Sort(of)
 		i := named(p.op.Instance, t, slices.Compact(of)...)
 		if _, isWorkload := workload.KindFromGVR(t.GroupVersionResource()); isWorkload {
-			i.Join = follow.WorkloadJoin(p.op.Instance, t)
+			i.Join = subscription.WorkloadJoin(p.op.Instance, t)
 		}
 		all = append(all, i)
 	}

@@ -1,4 +1,4 @@
-package collected_test
+package collection_test
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 )
 
@@ -45,23 +45,23 @@ func TestKind(t *testing.T) {
 	for _, tt := range []struct {
 		of      schema.GroupVersionResource
 		objects []client.Object
-		want    collected.State
+		want    collection.State
 		why     string
 	}{
-		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, ours, collected.Whole, "it is followed"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, ours, collected.Whole, "the cluster does not answer: the index has its last state"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, ours, collected.Whole, "it was listed once, and its freshness says what fails"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "events"}, ours, collected.Arriving, "its list is not stored yet, as those of others that began with it"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "services"}, ours, collected.Arriving, "it was not listed yet, and others have only just been"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}, ours, collected.None, "it is new: others have been followed for an hour"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}, ours, collected.None, "it is new, and a part of it may be there"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, ours, collected.None, "to be told to collect is not to collect"},
-		{schema.GroupVersionResource{Version: "v2", Resource: "configmaps"}, ours, collected.None, "that is another version"},
-		{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "configmaps"}, ours, collected.None, "that is another group"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, ours[:2], collected.None, "nothing is collected yet"},
-		{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, []client.Object{instance("a", "1"), cluster("k-a", "2", "1"), records("")}, collected.Whole, "the name is another owner's: nothing is shown"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, ours, collection.Whole, "it is followed"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "pods"}, ours, collection.Whole, "the cluster does not answer: the index has its last state"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "nodes"}, ours, collection.Whole, "it was listed once, and its freshness says what fails"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "events"}, ours, collection.Arriving, "its list is not stored yet, as those of others that began with it"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "services"}, ours, collection.Arriving, "it was not listed yet, and others have only just been"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "endpoints"}, ours, collection.None, "it is new: others have been followed for an hour"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "limitranges"}, ours, collection.None, "it is new, and a part of it may be there"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, ours, collection.None, "to be told to collect is not to collect"},
+		{schema.GroupVersionResource{Version: "v2", Resource: "configmaps"}, ours, collection.None, "that is another version"},
+		{schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "configmaps"}, ours, collection.None, "that is another group"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, ours[:2], collection.None, "nothing is collected yet"},
+		{schema.GroupVersionResource{Version: "v1", Resource: "secrets"}, []client.Object{instance("a", "1"), cluster("k-a", "2", "1"), records("")}, collection.Whole, "the name is another owner's: nothing is shown"},
 	} {
-		got, err := collected.Kind(t.Context(), fleettest.Inventory(t, tt.objects...), "k-a", tt.of)
+		got, err := collection.Kind(t.Context(), fleettest.Inventory(t, tt.objects...), "k-a", tt.of)
 		if err != nil || got != tt.want {
 			t.Errorf("%v: got %v, %v; want %v: %s", tt.of, got, err, tt.want, tt.why)
 		}

@@ -1,4 +1,4 @@
-package collected
+package collection
 
 import (
 	"context"

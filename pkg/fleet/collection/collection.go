@@ -1,9 +1,10 @@
-// Package collected tells whose objects the index has under the name of a cluster.
+// Package collection reports what the index collects: which kinds of a cluster, and for which
+// owner.
 //
-// The index knows clusters by name alone. A PediaCluster that a user made by
-// hand under a name that Kairship needs is collected nevertheless, from wherever
-// it points to: another instance, say, which those who may see this one may not.
-package collected
+// The index identifies clusters by name alone. It also collects a PediaCluster that a user
+// created under a name that Kairship needs, from any address that the PediaCluster has. That
+// may be another instance, which the users of this one may not see.
+package collection
 
 import (
 	"context"

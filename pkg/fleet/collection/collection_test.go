@@ -1,4 +1,4 @@
-package collected_test
+package collection_test
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 )
 
@@ -60,7 +60,7 @@ func TestByOthers(t *testing.T) {
 		{"a member's without a Cluster", "m", []client.Object{pedia("m", "2")}, true, "it is not in the inventory"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := collected.ByOthers(t.Context(), fleettest.Inventory(t, tt.objects...), tt.cluster)
+			got, err := collection.ByOthers(t.Context(), fleettest.Inventory(t, tt.objects...), tt.cluster)
 			if err != nil || got != tt.want {
 				t.Errorf("got %v, %v; want %v: %s", got, err, tt.want, tt.why)
 			}
@@ -81,7 +81,7 @@ func TestByOthersWhenItIsNotKnown(t *testing.T) {
 				return c.Get(ctx, key, o, opts...)
 			},
 		})
-		if _, err := collected.ByOthers(t.Context(), watched, "k-a"); !errors.Is(err, away) {
+		if _, err := collection.ByOthers(t.Context(), watched, "k-a"); !errors.Is(err, away) {
 			t.Errorf("%T: got %v, want %v", broken, err, away)
 		}
 	}
