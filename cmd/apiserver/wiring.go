@@ -96,8 +96,8 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
 	authenticator.Authorities, authenticator.Strangers = accepted.accept, newStrangers(ask)
-	sentry := &authz.Sentry{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
-	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sentry.CheckNow() }); err != nil {
+	sessions := &authz.SessionChecker{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
+	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sessions.CheckNow() }); err != nil {
 		return nil, err
 	}
 	clients, err := reachInstances(ctx, o.instances, inventory, kube, logger)
@@ -140,7 +140,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Shared:             server.SharedAnswers{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
 		Streams:            o.streams.limits,
-		Sentry:             sentry,
+		Sentry:             sessions,
 		SessionKeys:        tokens.Keys,
 		Registerer:         prometheus.DefaultRegisterer,
 		OperationNames:     o.observability.operationNames,

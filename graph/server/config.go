@@ -100,7 +100,7 @@ type Config struct {
 	Streams StreamLimits
 	// Sentry checks the callers of subscriptions for as long as they run; nil means
 	// that they are checked at their beginning alone.
-	Sentry *authz.Sentry
+	Sentry *authz.SessionChecker
 	// StreamResponses goes around every result of a subscription; nil for nothing.
 	StreamResponses graphql.ResponseMiddleware
 	// SessionKeys are the secrets, which all replicas share, that the cookies of

@@ -47,7 +47,7 @@ func endingOf(ctx context.Context) *endError {
 	if e, ok := errors.AsType[*endError](cause); ok {
 		return e
 	}
-	if lapse, ok := errors.AsType[*authz.LapseError](cause); ok {
+	if lapse, ok := errors.AsType[*authz.SessionEndedError](cause); ok {
 		return &endError{reason: string(lapse.Kind), err: lapse.Err, cause: lapse}
 	}
 	if cause == nil || errors.Is(cause, context.Canceled) && !isAPIError(cause) {

@@ -152,7 +152,7 @@ func (o *operation) run(ctx context.Context, params *graphql.RawParams) {
 // ends reports whether the whole connection ends for the reason for which an operation
 // did: its close code says so, and after an error clients would not connect again.
 func (c *socket) ends(out outcome) bool {
-	lapse, ok := errors.AsType[*authz.LapseError](out.cause)
+	lapse, ok := errors.AsType[*authz.SessionEndedError](out.cause)
 	return ok && lapse.Caller
 }
 

@@ -373,10 +373,10 @@ func (c *socket) refuseIdentity(err error) {
 
 // welcome lets the client send operations, and has its credentials checked from now on.
 func (c *socket) welcome(user authz.User) {
-	ctx, standing := c.streams.sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
+	ctx, standing := c.streams.sentry.Begin(authz.WithUser(c.ctx, user), c.credentials, user)
 	context.AfterFunc(ctx, func() {
-		defer standing.Leave()
-		if lapse, ok := errors.AsType[*authz.LapseError](context.Cause(ctx)); ok {
+		defer standing.End()
+		if lapse, ok := errors.AsType[*authz.SessionEndedError](context.Cause(ctx)); ok {
 			c.shut(closeCodeOf(lapse), string(lapse.Kind)+": "+lapse.Err.Message, lapse)
 		}
 	})
@@ -388,11 +388,11 @@ func (c *socket) welcome(user authz.User) {
 }
 
 // closeCodeOf is the code with which a connection ends whose caller is not what they were.
-func closeCodeOf(l *authz.LapseError) int {
+func closeCodeOf(l *authz.SessionEndedError) int {
 	switch l.Kind {
-	case authz.LapseCredentials:
+	case authz.EndCredentialsExpired:
 		return closeTokenExpired
-	case authz.LapseChanged, authz.LapseRevoked:
+	case authz.EndPermissionsChanged, authz.EndAccessRevoked:
 		return closeGroups
 	default:
 		return websocket.CloseTryAgainLater

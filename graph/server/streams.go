@@ -109,7 +109,7 @@ func (l *StreamLimits) reconnect() time.Duration {
 type streams struct {
 	limits    StreamLimits
 	newcomers *newcomers
-	sentry    *authz.Sentry
+	sentry    *authz.SessionChecker
 	metrics   *streamMetrics
 	results   results
 	crew      *crew

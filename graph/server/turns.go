@@ -20,7 +20,7 @@ type running struct {
 	subscription
 	streams  *streams
 	request  *request
-	standing *authz.Standing
+	standing *authz.Session
 	// ctx is the stream's, own that of its resolver, and event that of single events.
 	// The events of which everybody is told the same are resolved in the last, which has
 	// no user.
@@ -262,8 +262,8 @@ func (s *streams) start(ctx context.Context, sub subscription, over func(outcome
 	}
 	r := &running{subscription: sub, streams: s, request: requestFrom(ctx), over: over, counter: s.metrics.events.WithLabelValues(sub.via)}
 	r.turn.Store(working)
-	r.ctx, r.standing = s.sentry.Stand(ctx, r.request.credentials, user)
-	r.stop = []func(){leave, r.standing.Leave}
+	r.ctx, r.standing = s.sentry.Begin(ctx, r.request.credentials, user)
+	r.stop = []func(){leave, r.standing.End}
 	begun := false
 	var failed *endError
 	func() { //nolint:contextcheck // The stream's own derives from it.

@@ -65,7 +65,7 @@ func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, e
 	v, err := r.Visibility(ctx, u, instances...)
 	grantsFrom(ctx).observe(v, err)
 	if err == nil {
-		standingFrom(ctx).depend(v, instances)
+		sessionFrom(ctx).depend(v, instances)
 	}
 	return v, err
 }

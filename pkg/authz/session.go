@@ -11,24 +11,24 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-type standingKey struct{}
+type sessionKey struct{}
 
-func standingFrom(ctx context.Context) *Standing {
-	s, _ := ctx.Value(standingKey{}).(*Standing)
+func sessionFrom(ctx context.Context) *Session {
+	s, _ := ctx.Value(sessionKey{}).(*Session)
 	return s
 }
 
 // Unbound returns a context in which what a Resolver says is asked for the moment
 // and has to stay true for no one else: the reads of a single event of a stream.
 func Unbound(ctx context.Context) context.Context {
-	if standingFrom(ctx) == nil {
+	if sessionFrom(ctx) == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, standingKey{}, (*Standing)(nil))
+	return context.WithValue(ctx, sessionKey{}, (*Session)(nil))
 }
 
-// Standing is what has to stay true for one stream.
-type Standing struct {
+// Session is what has to stay true for one stream.
+type Session struct {
 	caller *caller // nil where nothing is checked
 	cancel context.CancelCauseFunc
 	// depends is guarded by the caller's lock.
@@ -46,10 +46,10 @@ type dependency struct {
 	users int
 }
 
-// Leave ends the checks. It may be called more than once.
-func (s *Standing) Leave() {
+// End ends the checks. It may be called more than once.
+func (s *Session) End() {
 	if s.caller != nil {
-		s.caller.sentry.leave(s)
+		s.caller.checker.end(s)
 	}
 	s.cancel(context.Canceled)
 }
@@ -57,7 +57,7 @@ func (s *Standing) Leave() {
 // Confirmed returns once it is confirmed that the stream may go on: at once,
 // unless the last confirmation is too old because the global cluster does not
 // answer. The error is the cause of the end of ctx.
-func (s *Standing) Confirmed(ctx context.Context) error {
+func (s *Session) Confirmed(ctx context.Context) error {
 	if s.caller != nil {
 		if err := s.caller.wait(ctx); err != nil {
 			return err
@@ -67,7 +67,7 @@ func (s *Standing) Confirmed(ctx context.Context) error {
 }
 
 // depend remembers what a Resolver answered.
-func (s *Standing) depend(v *Visibility, instances []string) {
+func (s *Session) depend(v *Visibility, instances []string) {
 	if s == nil || s.caller == nil {
 		return
 	}
@@ -78,7 +78,7 @@ func (s *Standing) depend(v *Visibility, instances []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// Who has left asks no more.
-	if _, stands := c.standings[s]; !stands {
+	if _, stands := c.sessions[s]; !stands {
 		return
 	}
 	d, ok := c.depends[id]
@@ -112,7 +112,7 @@ func (v *Visibility) readingKey(instances []string) (key string, seen int) {
 
 // caller is a user with open streams.
 type caller struct {
-	sentry      *Sentry
+	checker     *SessionChecker
 	key         callerKey
 	credentials Credentials
 	user        User
@@ -123,22 +123,22 @@ type caller struct {
 	confirmed atomic.Int64
 	begun     time.Time
 
-	mu        sync.Mutex
-	standings map[*Standing]struct{}
-	depends   map[string]*dependency
+	mu       sync.Mutex
+	sessions map[*Session]struct{}
+	depends  map[string]*dependency
 	// renewed is closed at the next confirmation.
 	renewed chan struct{}
 	// over is set once the credentials have expired: no stream may begin with them,
 	// even where their last review is still remembered.
-	over *LapseError
+	over *SessionEndedError
 }
 
-func newCaller(s *Sentry, key callerKey, credentials Credentials, u User) *caller {
+func newCaller(s *SessionChecker, key callerKey, credentials Credentials, u User) *caller {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &caller{
-		sentry: s, key: key, credentials: credentials, user: u,
+		checker: s, key: key, credentials: credentials, user: u,
 		wake: make(chan struct{}, 1), stop: stop, begun: time.Now(),
-		standings: map[*Standing]struct{}{}, depends: map[string]*dependency{}, renewed: make(chan struct{}),
+		sessions: map[*Session]struct{}{}, depends: map[string]*dependency{}, renewed: make(chan struct{}),
 	}
 	// What was found out when the stream began may come from a memory of seconds.
 	c.wakeUp()
@@ -159,11 +159,11 @@ func (c *caller) age() time.Duration {
 }
 
 func (c *caller) wait(ctx context.Context) error {
-	for c.age() > c.sentry.HoldAfter {
+	for c.age() > c.checker.HoldAfter {
 		c.mu.Lock()
 		renewed := c.renewed
 		c.mu.Unlock()
-		if c.age() <= c.sentry.HoldAfter {
+		if c.age() <= c.checker.HoldAfter {
 			break
 		}
 		select {
@@ -180,7 +180,7 @@ func (c *caller) run(ctx context.Context) {
 		// A check may take long, and this does not wait for it.
 		defer time.AfterFunc(time.Until(at), c.expire).Stop()
 	}
-	next := time.NewTimer(c.sentry.Interval)
+	next := time.NewTimer(c.checker.Interval)
 	defer next.Stop()
 	for {
 		select {
@@ -190,7 +190,7 @@ func (c *caller) run(ctx context.Context) {
 		case <-next.C:
 		}
 		c.check(ctx)
-		next.Reset(c.sentry.Interval)
+		next.Reset(c.checker.Interval)
 		select {
 		case <-ctx.Done():
 			return
@@ -202,22 +202,22 @@ func (c *caller) run(ctx context.Context) {
 // check asks who the caller is and what they may read now.
 func (c *caller) check(ctx context.Context) {
 	select {
-	case c.sentry.slots <- struct{}{}:
-		defer func() { <-c.sentry.slots }()
+	case c.checker.slots <- struct{}{}:
+		defer func() { <-c.checker.slots }()
 	case <-ctx.Done():
 		return
 	}
 	asked := time.Since(c.begun)
-	u, err := c.sentry.Recheck(ctx, c.credentials)
+	u, err := c.checker.Recheck(ctx, c.credentials)
 	switch {
 	case apierror.Is(err, apierror.CodeUnauthenticated):
-		c.endAll(LapseCredentials, apierror.New(apierror.CodeUnauthenticated, "your token is no longer valid: connect again with a new one"))
+		c.endAll(EndCredentialsExpired, apierror.New(apierror.CodeUnauthenticated, "your token is no longer valid: connect again with a new one"))
 		return
 	case err != nil:
 		c.undecided(err)
 		return
 	case u.identity() != c.key.user:
-		c.endAll(LapseChanged, apierror.New(apierror.CodeForbidden, "your groups have changed: connect again"))
+		c.endAll(EndPermissionsChanged, apierror.New(apierror.CodeForbidden, "your groups have changed: connect again"))
 		return
 	}
 	depends := c.dependencies()
@@ -226,10 +226,10 @@ func (c *caller) check(ctx context.Context) {
 		names = append(names, d.instances...)
 	}
 	slices.Sort(names)
-	v, err := c.sentry.Review(ctx, u, slices.Compact(names)...)
+	v, err := c.checker.Review(ctx, u, slices.Compact(names)...)
 	switch {
 	case apierror.Is(err, apierror.CodeForbidden):
-		c.endAll(LapseRevoked, revoked())
+		c.endAll(EndAccessRevoked, revoked())
 		return
 	case err != nil:
 		c.undecided(err)
@@ -251,27 +251,27 @@ func (c *caller) dependencies() []*dependency {
 
 // compare ends the streams for which something is no longer as it was.
 func (c *caller) compare(v *Visibility, depends []*dependency) {
-	lapsed := map[*dependency]*LapseError{}
+	ended := map[*dependency]*SessionEndedError{}
 	for _, d := range depends {
 		key, seen := v.readingKey(d.instances)
 		switch {
 		case key == d.key:
 		case seen < d.seen:
-			lapsed[d] = &LapseError{Kind: LapseRevoked, Err: revoked()}
+			ended[d] = &SessionEndedError{Kind: EndAccessRevoked, Err: revoked()}
 		default:
-			lapsed[d] = &LapseError{Kind: LapseChanged, Err: apierror.New(apierror.CodeForbidden,
+			ended[d] = &SessionEndedError{Kind: EndPermissionsChanged, Err: apierror.New(apierror.CodeForbidden,
 				"what you may read has changed: subscribe again to go on with what you may read now")}
 		}
 	}
-	if len(lapsed) == 0 {
+	if len(ended) == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for s := range c.standings {
+	for s := range c.sessions {
 		for _, d := range s.depends {
-			if lapse, ok := lapsed[d]; ok {
-				s.cancel(lapse)
+			if end, ok := ended[d]; ok {
+				s.cancel(end)
 				break
 			}
 		}
@@ -292,23 +292,23 @@ func (c *caller) confirm(asked time.Duration) {
 
 // undecided ends the streams once it could not be decided for too long whether they may go on.
 func (c *caller) undecided(err error) {
-	if c.age() > c.sentry.GiveUpAfter {
-		c.endAll(LapseUndecided, apierror.Wrap(err, apierror.CodeTimeout,
+	if c.age() > c.checker.GiveUpAfter {
+		c.endAll(EndUndecided, apierror.Wrap(err, apierror.CodeTimeout,
 			"the global cluster does not say whether you may go on reading; subscribe again later"))
 	}
 }
 
 func (c *caller) expire() {
 	c.mu.Lock()
-	c.over = &LapseError{Kind: LapseCredentials, Caller: true, Err: apierror.New(apierror.CodeUnauthenticated, "your token has expired: connect again with a new one")}
+	c.over = &SessionEndedError{Kind: EndCredentialsExpired, Caller: true, Err: apierror.New(apierror.CodeUnauthenticated, "your token has expired: connect again with a new one")}
 	c.mu.Unlock()
 	c.endAll(c.over.Kind, c.over.Err)
 }
 
-func (c *caller) endAll(kind LapseKind, err *apierror.Error) {
+func (c *caller) endAll(kind EndKind, err *apierror.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for s := range c.standings {
-		s.cancel(&LapseError{Kind: kind, Caller: true, Err: err})
+	for s := range c.sessions {
+		s.cancel(&SessionEndedError{Kind: kind, Caller: true, Err: err})
 	}
 }

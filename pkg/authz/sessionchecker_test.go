@@ -45,27 +45,27 @@ func TestExpires(t *testing.T) {
 // its last review is still remembered; and no stream can begin with it any more.
 func TestTokenThatExpires(t *testing.T) {
 	u := User{Name: "alice"}
-	s := &Sentry{
+	s := &SessionChecker{
 		Recheck: func(context.Context, Credentials) (User, error) { return u, nil },
 		Review:  func(context.Context, User, ...string) (*Visibility, error) { return &Visibility{rules: &rules{}}, nil },
 	}
 	end := time.Now().Add(1100 * time.Millisecond)
 	c := TokenCredentials(jwt(fmt.Sprintf(`{"exp":%d}`, end.Unix())))
-	first, standing := s.Stand(t.Context(), c, u)
+	first, standing := s.Begin(t.Context(), c, u)
 	<-first.Done()
 	if early := time.Until(time.Unix(end.Unix(), 0)); early > 0 {
 		t.Errorf("the stream ended %s early", early)
 	}
-	second, again := s.Stand(t.Context(), c, u)
+	second, again := s.Begin(t.Context(), c, u)
 	for _, ctx := range []context.Context{first, second} {
-		lapse, ok := errors.AsType[*LapseError](context.Cause(ctx))
-		if !ok || lapse.Kind != LapseCredentials || !lapse.Caller || lapse.Err.Code != apierror.CodeUnauthenticated {
+		lapse, ok := errors.AsType[*SessionEndedError](context.Cause(ctx))
+		if !ok || lapse.Kind != EndCredentialsExpired || !lapse.Caller || lapse.Err.Code != apierror.CodeUnauthenticated {
 			t.Errorf("ended by %v", context.Cause(ctx))
 		}
 	}
-	standing.Leave()
-	again.Leave()
-	again.Leave()
+	standing.End()
+	again.End()
+	again.End()
 	if n := s.Callers(); n != 0 {
 		t.Errorf("%d callers are checked with no stream open", n)
 	}
@@ -75,7 +75,7 @@ func TestTokenThatExpires(t *testing.T) {
 func TestTokenThatExpiresDuringACheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := User{Name: "alice"}
-		s := &Sentry{
+		s := &SessionChecker{
 			Recheck: func(ctx context.Context, _ Credentials) (User, error) {
 				<-ctx.Done()
 				return User{}, ctx.Err()
@@ -83,15 +83,15 @@ func TestTokenThatExpiresDuringACheck(t *testing.T) {
 			Review: func(context.Context, User, ...string) (*Visibility, error) { return &Visibility{rules: &rules{}}, nil },
 		}
 		end := time.Now().Add(10 * time.Second)
-		ctx, standing := s.Stand(t.Context(), TokenCredentials(jwt(fmt.Sprintf(`{"exp":%d}`, end.Unix()))), u)
+		ctx, standing := s.Begin(t.Context(), TokenCredentials(jwt(fmt.Sprintf(`{"exp":%d}`, end.Unix()))), u)
 		<-ctx.Done()
 		if late := time.Since(end); late > 0 {
 			t.Errorf("the stream ended %s late", late)
 		}
-		if lapse, ok := errors.AsType[*LapseError](context.Cause(ctx)); !ok || lapse.Kind != LapseCredentials {
+		if lapse, ok := errors.AsType[*SessionEndedError](context.Cause(ctx)); !ok || lapse.Kind != EndCredentialsExpired {
 			t.Errorf("ended by %v", context.Cause(ctx))
 		}
-		standing.Leave()
+		standing.End()
 		synctest.Wait()
 	})
 }
@@ -129,14 +129,14 @@ func TestRecheckReplacesWhatIsRemembered(t *testing.T) {
 
 func TestDependenciesAreShared(t *testing.T) {
 	known := &Visibility{rules: &rules{instances: map[string]facts{"alpha": seeInstance | getObjects}}}
-	s := &Sentry{
+	s := &SessionChecker{
 		Recheck:  func(context.Context, Credentials) (User, error) { return User{Name: "alice"}, nil },
 		Review:   func(context.Context, User, ...string) (*Visibility, error) { return known, nil },
 		Interval: time.Hour,
 	}
-	var all []*Standing
+	var all []*Session
 	for range 100 {
-		_, standing := s.Stand(t.Context(), TokenCredentials("t"), User{Name: "alice"})
+		_, standing := s.Begin(t.Context(), TokenCredentials("t"), User{Name: "alice"})
 		standing.depend(known, []string{"alpha", "beta"})
 		standing.depend(known, []string{"beta", "alpha", "alpha"})
 		all = append(all, standing)
@@ -146,7 +146,7 @@ func TestDependenciesAreShared(t *testing.T) {
 		t.Errorf("%d dependencies of streams that depend on the same", n)
 	}
 	for _, standing := range all {
-		standing.Leave()
+		standing.End()
 		standing.depend(known, []string{"late"})
 	}
 	if n := len(c.dependencies()); n != 0 {

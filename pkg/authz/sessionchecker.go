@@ -8,7 +8,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// How a Sentry checks, unless it is told.
+// How a SessionChecker checks, unless it is told.
 const (
 	// DefaultRecheckInterval is the time between two checks of a caller.
 	DefaultRecheckInterval = 2 * time.Second
@@ -27,10 +27,10 @@ const (
 	maxParallelRechecks = 32
 )
 
-// Sentry keeps checking the callers of what goes on for long: that their
+// SessionChecker keeps checking the callers of what goes on for long: that their
 // credentials are still good, and that what they may read is still what it was.
 // One caller costs two reviews in an interval, however many streams they have.
-type Sentry struct {
+type SessionChecker struct {
 	// Recheck returns who the credentials belong to now. Required.
 	Recheck func(context.Context, Credentials) (User, error)
 	// Review returns what a user may do now on some instances. Required.
@@ -51,7 +51,7 @@ type callerKey struct {
 	credentials [32]byte
 }
 
-func (s *Sentry) init() {
+func (s *SessionChecker) init() {
 	s.once.Do(func() {
 		for _, d := range []struct {
 			value *time.Duration
@@ -66,15 +66,15 @@ func (s *Sentry) init() {
 	})
 }
 
-// Stand begins to check a caller who was authenticated just now. The context is
-// cancelled, with a *LapseError as its cause, when what was true no longer is; and what
+// Begin begins to check a caller who was authenticated just now. The context is
+// cancelled, with a *SessionEndedError as its cause, when what was true no longer is; and what
 // a Resolver says with it is remembered as what has to stay true. Leave must be
-// called in the end. A nil Sentry checks nothing.
-func (s *Sentry) Stand(ctx context.Context, credentials Credentials, u User) (context.Context, *Standing) {
+// called in the end. A nil SessionChecker checks nothing.
+func (s *SessionChecker) Begin(ctx context.Context, credentials Credentials, u User) (context.Context, *Session) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	standing := &Standing{cancel: cancel}
+	session := &Session{cancel: cancel}
 	if s == nil {
-		return ctx, standing
+		return ctx, session
 	}
 	s.init()
 	key := callerKey{user: u.identity(), credentials: credentials.key()}
@@ -84,19 +84,19 @@ func (s *Sentry) Stand(ctx context.Context, credentials Credentials, u User) (co
 		c = newCaller(s, key, credentials, u)
 		s.callers[key] = c
 	}
-	standing.caller = c
+	session.caller = c
 	c.mu.Lock()
-	c.standings[standing] = struct{}{}
+	c.sessions[session] = struct{}{}
 	if c.over != nil {
 		cancel(c.over)
 	}
 	c.mu.Unlock()
 	s.mu.Unlock()
-	return context.WithValue(ctx, standingKey{}, standing), standing
+	return context.WithValue(ctx, sessionKey{}, session), session
 }
 
 // CheckNow checks all callers soon, for when roles changed.
-func (s *Sentry) CheckNow() {
+func (s *SessionChecker) CheckNow() {
 	s.init()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,51 +106,51 @@ func (s *Sentry) CheckNow() {
 }
 
 // Callers is how many callers are checked.
-func (s *Sentry) Callers() int {
+func (s *SessionChecker) Callers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.callers)
 }
 
-// leave ends the checks of a caller whose last stream has gone.
-func (s *Sentry) leave(standing *Standing) {
-	c := standing.caller
+// end ends the checks of a caller whose last stream has gone.
+func (s *SessionChecker) end(session *Session) {
+	c := session.caller
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.standings, standing)
-	for _, d := range standing.depends {
+	delete(c.sessions, session)
+	for _, d := range session.depends {
 		d.users--
 		if d.users == 0 {
 			delete(c.depends, d.id)
 		}
 	}
-	standing.depends = nil
-	if len(c.standings) == 0 && s.callers[c.key] == c {
+	session.depends = nil
+	if len(c.sessions) == 0 && s.callers[c.key] == c {
 		delete(s.callers, c.key)
 		c.stop()
 	}
 }
 
-// LapseKind says what is no longer so.
-type LapseKind string
+// EndKind says what is no longer so.
+type EndKind string
 
 // The kinds of a Lapse.
 const (
-	// LapseCredentials means that the token or certificate is no longer valid.
-	LapseCredentials LapseKind = "TOKEN_EXPIRED"
-	// LapseRevoked means that something may no longer be read at all.
-	LapseRevoked LapseKind = "ACCESS_REVOKED"
-	// LapseChanged means that more, less or something else may be read.
-	LapseChanged LapseKind = "PERMISSIONS_CHANGED"
-	// LapseUndecided means that it could not be decided for too long.
-	LapseUndecided LapseKind = "UNDECIDED"
+	// EndCredentialsExpired means that the token or certificate is no longer valid.
+	EndCredentialsExpired EndKind = "TOKEN_EXPIRED"
+	// EndAccessRevoked means that something may no longer be read at all.
+	EndAccessRevoked EndKind = "ACCESS_REVOKED"
+	// EndPermissionsChanged means that more, less or something else may be read.
+	EndPermissionsChanged EndKind = "PERMISSIONS_CHANGED"
+	// EndUndecided means that it could not be decided for too long.
+	EndUndecided EndKind = "UNDECIDED"
 )
 
-// LapseError is the cause of the end of a Standing's context.
-type LapseError struct {
-	Kind LapseKind
+// SessionEndedError is the cause of the end of a Session's context.
+type SessionEndedError struct {
+	Kind EndKind
 	// Caller is set where it is about the caller and so about all of their streams,
 	// and not about what one of them carries.
 	Caller bool
@@ -159,7 +159,7 @@ type LapseError struct {
 }
 
 // Error implements error.
-func (l *LapseError) Error() string { return l.Err.Error() }
+func (l *SessionEndedError) Error() string { return l.Err.Error() }
 
 // Unwrap gives the error for the caller.
-func (l *LapseError) Unwrap() error { return l.Err }
+func (l *SessionEndedError) Unwrap() error { return l.Err }
