@@ -95,7 +95,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
-	authenticator.Authorities, authenticator.Strangers = accepted.accept, newStrangers(ask)
+	authenticator.Authorities, authenticator.ReviewLimiter = accepted.accept, newTokenReviewLimiter(ask)
 	sessions := &authz.SessionChecker{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
 	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sessions.CheckNow() }); err != nil {
 		return nil, err

@@ -42,7 +42,7 @@ func newFlooded() *flooded {
 		}
 	}}
 	f.TokenReviewAuthenticator = NewAuthenticator(f.others, f.now)
-	f.Strangers = &Strangers{Reviews: f.strangers, Places: 4}
+	f.ReviewLimiter = &TokenReviewLimiter{Reviews: f.strangers, Limit: 4}
 	return f
 }
 

@@ -19,46 +19,46 @@ import (
 // Callers who are known wait for none of these.
 
 const (
-	// DefaultStrangers is how many tokens of strangers are reviewed at a time, unless
+	// DefaultTokenReviews is how many tokens of strangers are reviewed at a time, unless
 	// told.
-	DefaultStrangers = 100
-	// strangersRetry is when a stranger may try again for whom there was no place.
-	strangersRetry = time.Second
+	DefaultTokenReviews = 100
+	// tokenReviewRetry is when a stranger may try again for whom there was no place.
+	tokenReviewRetry = time.Second
 )
 
-// lateMemory says how long a caller whose token was valid is no stranger. No one can
+// knownMemory says how long a caller whose token was valid is no stranger. No one can
 // push out others with tokens that are not valid.
-var lateMemory = memory{positive: time.Hour, size: 1 << 14}
+var knownMemory = memory{positive: time.Hour, size: 1 << 14}
 
-// Strangers bounds what tokens cost of which nothing is known.
-type Strangers struct {
+// TokenReviewLimiter bounds what tokens cost of which nothing is known.
+type TokenReviewLimiter struct {
 	// Reviews are asked about their tokens. They should have requests of their own to
 	// wait for, not those of everybody else. Required.
 	Reviews authenticationclient.TokenReviewInterface
-	// Places is how many of their tokens are reviewed at a time; zero means
-	// DefaultStrangers. One address gets half of them, so that it does not keep
+	// Limit is how many of their tokens are reviewed at a time; zero means
+	// DefaultTokenReviews. One address gets half of them, so that it does not keep
 	// everybody else out; behind a proxy all come from one.
-	Places int
+	Limit int
 
 	mu    sync.Mutex
 	taken int
 	by    map[netip.Prefix]int
 }
 
-// enter gives a stranger a place, or reports that there is none. leave must be called
+// acquire gives a stranger a place, or reports that there is none. leave must be called
 // once the token was reviewed.
-func (s *Strangers) enter(ctx context.Context) (leave func(), err error) {
-	places := s.Places
-	if places <= 0 {
-		places = DefaultStrangers
+func (s *TokenReviewLimiter) acquire(ctx context.Context) (release func(), err error) {
+	limit := s.Limit
+	if limit <= 0 {
+		limit = DefaultTokenReviews
 	}
 	from := peerFrom(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.taken >= places || from.IsValid() && s.by[from] >= max(1, places/2) {
+	if s.taken >= limit || from.IsValid() && s.by[from] >= max(1, limit/2) {
 		err := apierror.New(apierror.CodeRateLimited,
 			"too many tokens that are not known yet are being checked: nothing was found out about yours; try again")
-		err.RetryAfter = strangersRetry
+		err.RetryAfter = tokenReviewRetry
 		return nil, err
 	}
 	if s.by == nil {
