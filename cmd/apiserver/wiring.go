@@ -106,7 +106,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	tokens := newTokens(o, kube)
 	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
-	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newSettler(inventory, idx, clients), clients)
+	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
@@ -216,9 +216,9 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 // the user of the request may see; only what says how fresh an answer is, and
 // which members and override policies the states of workloads depend on, is read
 // past that, about what may be seen.
-func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, settler *consistency.Settler, clients instanceproxy.Clients) resolvers.Fleet {
+func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, waiter *consistency.IndexWaiter, clients instanceproxy.Clients) resolvers.Fleet {
 	watched := access.NewWatched(inventory, permissions)
-	consistent := consistency.NewReader(read, settler)
+	consistent := consistency.NewReader(read, waiter)
 	lister := &listing.Lister{
 		Reader:    access.NewReader(consistent, permissions, access.NewInventory(inventory)),
 		Freshness: tracker,

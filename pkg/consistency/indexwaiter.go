@@ -33,8 +33,8 @@ type Getter interface {
 // false when it collects none, and waiting for it would be in vain.
 type Collected func(ctx context.Context, cluster, group, resource string) (version string, ok bool)
 
-// Settler has the index catch up with what an operation has to see.
-type Settler struct {
+// IndexWaiter has the index catch up with what an operation has to see.
+type IndexWaiter struct {
 	Index     Getter
 	Clients   instanceproxy.Clients
 	Collected Collected
@@ -46,9 +46,9 @@ type Settler struct {
 // replacement is an object that is read from its instance instead of the index.
 type replacement = index.Replacement
 
-// settle waits, once in an operation, until the index has what the operation has
+// waitForIndex waits, once in an operation, until the index has what the operation has
 // to see in any of some clusters. What it does not have by then is in the result.
-func (s *Settler) settle(ctx context.Context, clusters ...string) ([]replacement, error) {
+func (s *IndexWaiter) waitForIndex(ctx context.Context, clusters ...string) ([]replacement, error) {
 	r := readingFrom(ctx)
 	if r == nil || !r.concerns(clusters) {
 		return nil, nil
@@ -58,14 +58,14 @@ func (s *Settler) settle(ctx context.Context, clusters ...string) ([]replacement
 		begun := time.Now()
 		r.overlay, r.err = s.catchUp(ctx, r.versions)
 		observe(begun, r.err != nil || len(r.overlay) > 0)
-		close(r.settled)
-	case <-r.settled:
+		close(r.done)
+	case <-r.done:
 	}
-	<-r.settled
+	<-r.done
 	return r.overlay, r.err
 }
 
-func (s *Settler) catchUp(ctx context.Context, versions []Version) ([]replacement, error) {
+func (s *IndexWaiter) catchUp(ctx context.Context, versions []Version) ([]replacement, error) {
 	var keys []index.Key
 	var waited, late []Version
 	for _, v := range versions {
@@ -88,7 +88,7 @@ func (s *Settler) catchUp(ctx context.Context, versions []Version) ([]replacemen
 }
 
 // await polls the index, and returns the versions that it does not have in time.
-func (s *Settler) await(ctx context.Context, versions []Version, keys []index.Key) []Version {
+func (s *IndexWaiter) await(ctx context.Context, versions []Version, keys []index.Key) []Version {
 	wait := s.Wait
 	if wait == 0 {
 		wait = DefaultWait
@@ -121,7 +121,7 @@ func (s *Settler) await(ctx context.Context, versions []Version, keys []index.Ke
 
 // ask reads objects from their instances, as the user of the operation. What the
 // user may not read there any more is left as the index has it.
-func (s *Settler) ask(ctx context.Context, versions []Version) ([]replacement, error) {
+func (s *IndexWaiter) ask(ctx context.Context, versions []Version) ([]replacement, error) {
 	found := make([]*replacement, len(versions))
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(readsAtOnce)
@@ -156,7 +156,7 @@ func (s *Settler) ask(ctx context.Context, versions []Version) ([]replacement, e
 }
 
 // indexed is a key as the index has it.
-func (s *Settler) indexed(ctx context.Context, k index.Key) index.Key {
+func (s *IndexWaiter) indexed(ctx context.Context, k index.Key) index.Key {
 	if version, ok := s.Collected(ctx, k.Cluster, k.Type.Group, k.Type.Resource); ok {
 		k.Type.Version = version
 	}
@@ -164,10 +164,10 @@ func (s *Settler) indexed(ctx context.Context, k index.Key) index.Key {
 }
 
 // live reads one object; nil when there is none, unreadable when the user may not.
-func (s *Settler) live(ctx context.Context, v Version) (o *index.Object, readable bool, err error) {
+func (s *IndexWaiter) live(ctx context.Context, v Version) (o *index.Object, readable bool, err error) {
 	client, err := s.Clients.Get(ctx, v.Instance)
 	if err != nil {
-		return nil, false, unsettled(err, v.Instance)
+		return nil, false, notCaughtUp(err, v.Instance)
 	}
 	at := s.Now()
 	u, err := client.Dynamic().Resource(v.GVR()).Namespace(v.Namespace).Get(ctx, v.Name, metav1.GetOptions{})
@@ -177,13 +177,13 @@ func (s *Settler) live(ctx context.Context, v Version) (o *index.Object, readabl
 	case apierrors.IsForbidden(err):
 		return nil, false, nil
 	case err != nil:
-		return nil, false, unsettled(err, v.Instance)
+		return nil, false, notCaughtUp(err, v.Instance)
 	}
 	o, err = index.NewLive(v1alpha1.VirtualClusterName(v.Instance), u.Object, at)
 	return o, err == nil, err
 }
 
-func unsettled(err error, instance string) error {
+func notCaughtUp(err error, instance string) error {
 	return apierror.In(apierror.Wrap(err, apierror.CodeInstanceUnavailable,
 		"the index does not have your change yet, and instance %q does not answer; without the consistency token you get what the index has", instance), instance)
 }
