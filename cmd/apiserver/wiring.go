@@ -232,7 +232,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Clusters:       clusters,
 		MemberClusters: membercluster.NewService(lister),
 		Namespaces:     namespace.NewService(lister),
-		Workloads:      workload.NewService(lister, consistent, instances, clusters, membercluster.NewRoster(idx, time.Now)),
+		Workloads:      workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now)),
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),

@@ -114,7 +114,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	instances, clusters := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker)
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: membercluster.NewService(lister), Namespaces: namespace.NewService(lister),
-		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewRoster(r, clock)), Bindings: binding.NewService(lister),
+		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), Bindings: binding.NewService(lister),
 		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister, allCollected{}),
 	}}
 }

@@ -17,36 +17,36 @@ import (
 	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
-// rosterLife is how long the members of an instance are remembered. Karmada
+// cacheTTL is how long the members of an instance are remembered. Karmada
 // itself takes tens of seconds to call a member down, so two more seconds are
 // no news lost; and the objects are large, because each lists every API that
 // the member serves.
-const rosterLife = 2 * time.Second
+const cacheTTL = 2 * time.Second
 
 // longestOperation bounds how far back an operation may have begun. What lasts
 // longer, such as a subscription, gets members that are this much older at most.
 const longestOperation = 10 * time.Second
 
-// rosterBatch is how many members are read at a time.
-const rosterBatch = 500
+// cacheBatch is how many members are read at a time.
+const cacheBatch = 500
 
 // Lister is what the roster needs of the index.
 type Lister interface {
 	List(ctx context.Context, q index.ListQuery) (*index.Page, error)
 }
 
-// Roster knows the members of every instance, briefly. Each instance's members
+// Cache knows the members of every instance, briefly. Each instance's members
 // are kept apart, so nothing of one is ever seen through another.
-type Roster struct {
+type Cache struct {
 	index Lister
 	now   func() time.Time
 
 	mu      sync.Mutex
-	entries map[string]*rosterEntry
+	entries map[string]*cacheEntry
 }
 
-// rosterEntry is the members of one instance, there or on their way.
-type rosterEntry struct {
+// cacheEntry is the members of one instance, there or on their way.
+type cacheEntry struct {
 	// done is closed when members or err are set.
 	done    chan struct{}
 	members map[string]*clusterv1alpha1.Cluster
@@ -54,22 +54,22 @@ type rosterEntry struct {
 	until   time.Time
 }
 
-// NewRoster makes a Roster.
-func NewRoster(index Lister, now func() time.Time) *Roster {
-	return &Roster{index: index, now: now, entries: map[string]*rosterEntry{}}
+// NewCache makes a Cache.
+func NewCache(index Lister, now func() time.Time) *Cache {
+	return &Cache{index: index, now: now, entries: map[string]*cacheEntry{}}
 }
 
 // Members returns the members of each instance by name. However many instances
 // are asked for, those that no caller has or is reading cost one request.
-func (r *Roster) Members(ctx context.Context, instances ...string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
+func (r *Cache) Members(ctx context.Context, instances ...string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
 	return r.start(ctx, instances).wait(ctx)
 }
 
 // wanted are entries that a caller waits for.
-type wanted map[string]*rosterEntry
+type wanted map[string]*cacheEntry
 
 // start starts reading what is missing or too old.
-func (r *Roster) start(ctx context.Context, instances []string) wanted {
+func (r *Cache) start(ctx context.Context, instances []string) wanted {
 	all, mine := r.claim(instances, r.began(ctx))
 	requeststats.From(ctx).Look(requeststats.Members, len(all)-len(mine), len(mine))
 	if len(mine) > 0 {
@@ -83,7 +83,7 @@ func (r *Roster) start(ctx context.Context, instances []string) wanted {
 // began is when the operation began. What was not too old then is good enough
 // until it ends: else what it found once could be too old a moment later, and be
 // read again for each instance.
-func (r *Roster) began(ctx context.Context) time.Time {
+func (r *Cache) began(ctx context.Context) time.Time {
 	now := r.now()
 	began := requeststats.From(ctx).Began()
 	if began.IsZero() || began.After(now) {
@@ -113,15 +113,15 @@ func (w wanted) wait(ctx context.Context) (map[string]map[string]*clusterv1alpha
 
 // claim finds the entries of some instances, and makes those that are missing
 // or were too old when the operation began; the caller has to fill what was made.
-func (r *Roster) claim(instances []string, began time.Time) (all, mine map[string]*rosterEntry) {
-	all, mine = map[string]*rosterEntry{}, map[string]*rosterEntry{}
+func (r *Cache) claim(instances []string, began time.Time) (all, mine map[string]*cacheEntry) {
+	all, mine = map[string]*cacheEntry{}, map[string]*cacheEntry{}
 	now := r.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, name := range instances {
 		e, ok := r.entries[name]
 		if !ok || !began.Before(e.until) {
-			e = &rosterEntry{done: make(chan struct{}), until: now.Add(rosterLife)}
+			e = &cacheEntry{done: make(chan struct{}), until: now.Add(cacheTTL)}
 			r.entries[name], mine[name] = e, e
 		}
 		all[name] = e
@@ -135,7 +135,7 @@ func (r *Roster) claim(instances []string, began time.Time) (all, mine map[strin
 }
 
 // fill reads the members of some instances.
-func (r *Roster) fill(ctx context.Context, entries map[string]*rosterEntry) {
+func (r *Cache) fill(ctx context.Context, entries map[string]*cacheEntry) {
 	var (
 		members map[string]map[string]*clusterv1alpha1.Cluster
 		err     error
@@ -151,7 +151,7 @@ func (r *Roster) fill(ctx context.Context, entries map[string]*rosterEntry) {
 }
 
 // filled tells those who wait what was read.
-func (r *Roster) filled(entries map[string]*rosterEntry, members map[string]map[string]*clusterv1alpha1.Cluster, err error) {
+func (r *Cache) filled(entries map[string]*cacheEntry, members map[string]map[string]*clusterv1alpha1.Cluster, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, e := range entries {
@@ -165,8 +165,8 @@ func (r *Roster) filled(entries map[string]*rosterEntry, members map[string]map[
 }
 
 // read reads the members of some instances, by the index's names of these.
-func (r *Roster) read(ctx context.Context, instances []string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
-	q := index.ListQuery{Types: []index.Type{index.MemberClusters}, Order: index.Order{Field: index.OrderByName}, Limit: rosterBatch}
+func (r *Cache) read(ctx context.Context, instances []string) (map[string]map[string]*clusterv1alpha1.Cluster, error) {
+	q := index.ListQuery{Types: []index.Type{index.MemberClusters}, Order: index.Order{Field: index.OrderByName}, Limit: cacheBatch}
 	found := make(map[string]map[string]*clusterv1alpha1.Cluster, len(instances))
 	for _, name := range instances {
 		cluster := v1alpha1.VirtualClusterName(name)

@@ -58,14 +58,14 @@ func member(cluster, name string) indextest.Row {
 }
 
 // indexed makes a roster over an index with these members.
-func indexed(t *testing.T, rows ...indextest.Row) (*lister, *membercluster.Roster) {
+func indexed(t *testing.T, rows ...indextest.Row) (*lister, *membercluster.Cache) {
 	t.Helper()
 	client, err := index.New(index.Config{REST: &rest.Config{Host: indextest.New(t, rows...).URL}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := &lister{Lister: client}
-	return l, membercluster.NewRoster(l, time.Now)
+	return l, membercluster.NewCache(l, time.Now)
 }
 
 func regions(members map[string]map[string]*clusterv1alpha1.Cluster) map[string][]string {
@@ -122,7 +122,7 @@ func TestRosterReadsAllPages(t *testing.T) {
 // The members are remembered for two seconds, and not a moment longer.
 func TestRosterForgets(t *testing.T) {
 	l, now := &lister{}, time.Unix(0, 0)
-	roster := membercluster.NewRoster(l, func() time.Time { return now })
+	roster := membercluster.NewCache(l, func() time.Time { return now })
 	for _, tt := range []struct {
 		later time.Duration
 		want  int
@@ -149,7 +149,7 @@ func TestRosterSharesWhatIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return nil }}
-		roster := membercluster.NewRoster(l, time.Now)
+		roster := membercluster.NewCache(l, time.Now)
 		var wg sync.WaitGroup
 		ask := func(instances ...string) {
 			wg.Go(func() {
@@ -179,7 +179,7 @@ func TestRosterForgetsFailures(t *testing.T) {
 		away := apierror.New(apierror.CodeIndexUnavailable, "The index does not answer")
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return away }}
-		roster := membercluster.NewRoster(l, time.Now)
+		roster := membercluster.NewCache(l, time.Now)
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
@@ -206,7 +206,7 @@ func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return nil }}
-		roster := membercluster.NewRoster(l, time.Now)
+		roster := membercluster.NewCache(l, time.Now)
 		reading, giveUp := context.WithCancel(t.Context())
 		waiting, giveUpToo := context.WithTimeout(t.Context(), time.Second)
 		defer giveUpToo()
@@ -240,7 +240,7 @@ func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{before: func() error { time.Sleep(100 * time.Millisecond); return nil }}
-		roster := membercluster.NewRoster(l, time.Now)
+		roster := membercluster.NewCache(l, time.Now)
 		operation := func(after time.Duration, want ...string) {
 			t.Helper()
 			ctx, _ := requeststats.With(t.Context())
@@ -278,7 +278,7 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 func TestRosterInALongOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{}
-		roster := membercluster.NewRoster(l, time.Now)
+		roster := membercluster.NewCache(l, time.Now)
 		ctx, _ := requeststats.With(t.Context())
 		for range 60 {
 			if _, err := roster.Members(ctx, "alpha"); err != nil {
@@ -296,7 +296,7 @@ func TestRosterInALongOperation(t *testing.T) {
 // end the process.
 func TestRosterSurvivesAPanic(t *testing.T) {
 	l := &lister{before: func() error { panic("a nil map") }}
-	roster := membercluster.NewRoster(l, time.Now)
+	roster := membercluster.NewCache(l, time.Now)
 	if _, err := roster.Members(t.Context(), "alpha"); err == nil || apierror.CodeOf(err) != apierror.CodeInternal {
 		t.Errorf("got %v, want an internal error", err)
 	}
