@@ -23,37 +23,37 @@ const (
 	rediscoverAfter = 2 * time.Second
 )
 
-// catalogue remembers what an instance serves. client-go's own caches hold a lock
+// discoveryCache remembers what an instance serves. client-go's own caches hold a lock
 // while they ask; here a caller that waits can stop to wait.
-type catalogue struct {
+type discoveryCache struct {
 	life   context.Context //nolint:containedctx // It is the instance's lifetime, not a request's.
 	client discovery.DiscoveryInterface
 	age    time.Duration
-	known  atomic.Pointer[edition]
-	// editions counts the calls of forget, so that what was asked before one is not
+	known  atomic.Pointer[cachedDiscovery]
+	// generation counts the calls of forget, so that what was asked before one is not
 	// kept after it.
-	editions atomic.Int64
-	flight   singleflight.Group
+	generation atomic.Int64
+	flight     singleflight.Group
 }
 
-// edition is one discovery, and the mapper that follows from it.
-type edition struct {
+// cachedDiscovery is one discovery, and the mapper that follows from it.
+type cachedDiscovery struct {
 	Discovery
 	mapper meta.RESTMapper
 }
 
-func newCatalogue(life context.Context, client discovery.DiscoveryInterface, age time.Duration) *catalogue {
-	return &catalogue{life: life, client: client, age: age}
+func newDiscoveryCache(life context.Context, client discovery.DiscoveryInterface, age time.Duration) *discoveryCache {
+	return &discoveryCache{life: life, client: client, age: age}
 }
 
 // forget has the next caller ask anew.
-func (c *catalogue) forget() {
-	c.editions.Add(1)
+func (c *discoveryCache) forget() {
+	c.generation.Add(1)
 	c.known.Store(nil)
 }
 
 // get returns an edition that is at most so old.
-func (c *catalogue) get(ctx context.Context, age time.Duration) (*edition, error) {
+func (c *discoveryCache) get(ctx context.Context, age time.Duration) (*cachedDiscovery, error) {
 	if known := c.known.Load(); known != nil && time.Since(known.At) < age {
 		return known, nil
 	}
@@ -65,12 +65,12 @@ func (c *catalogue) get(ctx context.Context, age time.Duration) (*edition, error
 		if r.Err != nil {
 			return nil, r.Err
 		}
-		return r.Val.(*edition), nil
+		return r.Val.(*cachedDiscovery), nil
 	}
 }
 
 // discovery is what an instance serves, from an edition that is at most so old.
-func (c *catalogue) discovery(ctx context.Context, instance string, age time.Duration) (*Discovery, error) {
+func (c *discoveryCache) discovery(ctx context.Context, instance string, age time.Duration) (*Discovery, error) {
 	known, err := c.get(ctx, age)
 	if err != nil {
 		return nil, apierror.In(err, instance)
@@ -78,14 +78,14 @@ func (c *catalogue) discovery(ctx context.Context, instance string, age time.Dur
 	return &known.Discovery, nil
 }
 
-func (c *catalogue) ask() (*edition, error) {
-	number := c.editions.Load()
+func (c *discoveryCache) ask() (*cachedDiscovery, error) {
+	generation := c.generation.Load()
 	at := time.Now()
 	ctx, cancel := context.WithTimeout(c.life, discoveryTimeout)
 	defer cancel()
 	type found struct {
-		edition *edition
-		err     error
+		discovery *cachedDiscovery
+		err       error
 	}
 	answer := make(chan found, 1)
 	go func() {
@@ -96,16 +96,16 @@ func (c *catalogue) ask() (*edition, error) {
 	case <-ctx.Done():
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeInstanceUnavailable, "the instance does not say what it serves")
 	case f := <-answer:
-		if f.err == nil && c.editions.Load() == number {
-			c.known.Store(f.edition)
+		if f.err == nil && c.generation.Load() == generation {
+			c.known.Store(f.discovery)
 		}
-		return f.edition, f.err
+		return f.discovery, f.err
 	}
 }
 
 // discover asks what an instance serves. A group whose own server is down is
 // left out, as kubectl does.
-func discover(client discovery.DiscoveryInterface, at time.Time) (*edition, error) {
+func discover(client discovery.DiscoveryInterface, at time.Time) (*cachedDiscovery, error) {
 	groups, resources, err := client.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
 		return nil, err
@@ -124,7 +124,7 @@ func discover(client discovery.DiscoveryInterface, at time.Time) (*edition, erro
 		}
 		all = append(all, one)
 	}
-	return &edition{
+	return &cachedDiscovery{
 		Discovery: Discovery{Groups: groups, Resources: resources, At: at},
 		mapper:    restmapper.NewDiscoveryRESTMapper(all),
 	}, nil
@@ -132,23 +132,23 @@ func discover(client discovery.DiscoveryInterface, at time.Time) (*edition, erro
 
 // Discovery implements Client.
 func (i *instance) Discovery(ctx context.Context) (*Discovery, error) {
-	return i.catalogue.discovery(ctx, i.name, i.options.DiscoveryAge)
+	return i.kinds.discovery(ctx, i.name, i.options.DiscoveryAge)
 }
 
 // Rediscover implements Client.
 func (i *instance) Rediscover(ctx context.Context) (*Discovery, error) {
-	return i.catalogue.discovery(ctx, i.name, rediscoverAfter)
+	return i.kinds.discovery(ctx, i.name, rediscoverAfter)
 }
 
 // RESTMapper implements Client.
 func (i *instance) RESTMapper(ctx context.Context) meta.RESTMapper {
-	return &mapper{ctx: ctx, catalogue: i.catalogue}
+	return &mapper{ctx: ctx, kinds: i.kinds}
 }
 
 // mapper answers from the catalogue, for one caller.
 type mapper struct {
-	ctx       context.Context //nolint:containedctx // meta.RESTMapper's methods take none.
-	catalogue *catalogue
+	ctx   context.Context //nolint:containedctx // meta.RESTMapper's methods take none.
+	kinds *discoveryCache
 }
 
 var _ meta.RESTMapper = (*mapper)(nil)
@@ -156,7 +156,7 @@ var _ meta.RESTMapper = (*mapper)(nil)
 // look asks the remembered mapper, and a fresh one for what is not in it.
 func look[T any](m *mapper, ask func(meta.RESTMapper) (T, error)) (T, error) {
 	var zero T
-	known, err := m.catalogue.get(m.ctx, m.catalogue.age)
+	known, err := m.kinds.get(m.ctx, m.kinds.age)
 	if err != nil {
 		return zero, err
 	}
@@ -164,7 +164,7 @@ func look[T any](m *mapper, ask func(meta.RESTMapper) (T, error)) (T, error) {
 	if !meta.IsNoMatchError(err) {
 		return found, err
 	}
-	fresh, err := m.catalogue.get(m.ctx, rediscoverAfter)
+	fresh, err := m.kinds.get(m.ctx, rediscoverAfter)
 	if err != nil {
 		return zero, err
 	}
