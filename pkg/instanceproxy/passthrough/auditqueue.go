@@ -11,10 +11,10 @@ import (
 // their lines themselves: a slow disk slows them then, and no line is lost.
 const maxWaiting = 4096
 
-// journal writes the lines of the audit behind the requests that they are about.
+// auditQueue writes the lines of the audit behind the requests that they are about.
 // Over HTTP/2 an answer is complete once its handler has returned, so a client
 // would wait for the line about its own request.
-type journal struct {
+type auditQueue struct {
 	log *audit.Log
 
 	mu      sync.Mutex
@@ -29,7 +29,7 @@ type entry struct {
 	operation audit.Operation
 }
 
-func (j *journal) add(e entry) {
+func (j *auditQueue) add(e entry) {
 	j.mu.Lock()
 	if len(j.waiting) >= maxWaiting {
 		j.mu.Unlock()
@@ -47,7 +47,7 @@ func (j *journal) add(e entry) {
 }
 
 // write writes until nothing waits.
-func (j *journal) write() {
+func (j *auditQueue) write() {
 	var mine []entry
 	for {
 		j.mu.Lock()
@@ -67,4 +67,4 @@ func (j *journal) write() {
 }
 
 // flush waits until what was added before is written.
-func (j *journal) flush() { j.pending.Wait() }
+func (j *auditQueue) flush() { j.pending.Wait() }

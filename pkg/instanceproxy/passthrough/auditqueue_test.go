@@ -35,7 +35,7 @@ func (s *slow) written() int {
 // TestJournal writes every line, once, and has no caller wait for it before too many wait.
 func TestJournal(t *testing.T) {
 	out := &slow{let: make(chan struct{})}
-	j := &journal{log: &audit.Log{Logger: slog.New(slog.NewJSONHandler(out, nil))}}
+	j := &auditQueue{log: &audit.Log{Logger: slog.New(slog.NewJSONHandler(out, nil))}}
 	ctx, record := audit.With(context.Background())
 	line := entry{ctx, record, audit.Operation{User: "alice"}}
 	const beyond = 3
