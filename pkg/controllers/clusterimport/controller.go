@@ -61,7 +61,7 @@ type Reconciler struct {
 	Patience time.Duration
 
 	instances, members remotes
-	roster             roster
+	memberCache        memberCache
 	pauses             pauses
 	reminders          reminders
 
@@ -118,9 +118,9 @@ func (r *Reconciler) move(ctx context.Context, s *scope) error {
 	if err := r.recover(ctx, s); err != nil {
 		return err
 	}
-	if s.leaves() {
+	if s.mustLeave() {
 		if err := phase.Run(ctx, s,
-			r.findFormer, r.lookInFormer, r.block, r.beginToLeave, r.leaveInstance, r.leaveMember, r.forgetMembership); err != nil {
+			r.findFormer, r.lookInFormer, r.block, r.beginToLeave, r.removeFromInstance, r.cleanUpMember, r.forgetMembership); err != nil {
 			return err
 		}
 	}
@@ -149,7 +149,7 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 	if other, is := errors.AsType[*taken](err); is {
 		return &phase.Stop{Condition: v1alpha1.NotJoined(other.reason(), other.Error()), Retry: whileElsewhere}
 	}
-	failed, is := errors.AsType[*fault](err)
+	failed, is := errors.AsType[*requestError](err)
 	if !is {
 		return err
 	}
@@ -159,11 +159,11 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 	condition := failed.condition()
 	pause := r.pauses.next(s.cluster.Name)
 	log.FromContext(ctx).Info("Cannot go on with a cluster", "cause", condition.Message, "nextAttempt", pause.String())
-	if s.leaves() {
+	if s.mustLeave() {
 		condition.Message = fmt.Sprintf("The cluster is leaving instance %q, which is tried again: %s", s.membership.Instance, condition.Message)
 		condition.Reason = v1alpha1.ReasonLeaving
 	}
-	if s.steady() && !failed.answered() {
+	if s.upToDate() && !failed.answered() {
 		return &phase.Stop{Retry: pause}
 	}
 	return &phase.Stop{Condition: condition, Retry: pause}

@@ -23,7 +23,7 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 	err := in.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
 	if apierrors.IsNotFound(err) {
 		created, _ := wanted.DeepCopyObject().(client.Object)
-		s.marks.put(created)
+		s.ownerLabels.put(created)
 		if err := r.verify(ctx, s); err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 		return nil, err
 	}
 	updated, _ := stored.DeepCopyObject().(client.Object)
-	s.marks.put(updated)
+	s.ownerLabels.put(updated)
 	adjust(updated, wanted)
 	if equality.Semantic.DeepEqual(stored, updated) {
 		return stored, nil
@@ -70,7 +70,7 @@ func (r *Reconciler) onItsWayOut(s *scope, in *remote, stored client.Object) err
 // no longer exists. A token that was left behind may be known to others, so that one and
 // its account are made anew.
 func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored client.Object) error {
-	whose := s.marks.of(stored)
+	whose := s.ownerLabels.of(stored)
 	if whose == ownedByUs {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, in *remote, object cl
 		return nil
 	case err != nil:
 		return r.failed(in, err, "read %s %q", kindOf(object), object.GetName())
-	case s.marks.of(stored) != ownedByUs:
+	case s.ownerLabels.of(stored) != ownedByUs:
 		return nil // It belongs to another owner, and stays.
 	}
 	return r.delete(ctx, s, in, stored)

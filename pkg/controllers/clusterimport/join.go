@@ -37,7 +37,7 @@ func (r *Reconciler) findInstance(ctx context.Context, s *scope) error {
 			fmt.Sprintf("Instance %q is being deleted: nothing is joined to it.", s.wants()))}
 	}
 	s.instance = instance
-	s.marks.instance = instance.Name
+	s.ownerLabels.instance = instance.Name
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (r *Reconciler) connectMember(ctx context.Context, s *scope) error {
 // wait stops for something that a person has to bring. It is no news about a
 // cluster that was joined as its spec is now: the instance has what it needs.
 func (s *scope) wait(reason, message string) error {
-	if s.steady() {
+	if s.upToDate() {
 		return &phase.Stop{}
 	}
 	return &phase.Stop{Condition: v1alpha1.NotJoined(reason, message)}
@@ -181,7 +181,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	if s.membership != nil {
 		return &phase.Stop{Retry: whileBusy} // It is a member already, and its record was lost.
 	}
-	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.systemID); found != nil {
+	if found := r.memberCache.joinedByOthers(s.ownerLabels, s.cluster.Name, s.systemID); found != nil {
 		return &phase.Stop{Retry: whileElsewhere, Condition: found.condition(s.wants())}
 	}
 	if err := r.hold(ctx, s); err != nil {
@@ -190,7 +190,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	s.membership = &v1alpha1.ClusterMembership{
 		Instance: s.instance.Name, UID: uuid.NewUUID(), InstanceUID: s.instance.UID, KubeSystemID: s.systemID,
 	}
-	s.marks.membership = string(s.membership.UID)
+	s.ownerLabels.membership = string(s.membership.UID)
 	joining := v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The cluster is being joined to instance %q.", s.instance.Name))
 	s.joined = &joining
 	clocks.begin(s.cluster.Name, "join")
@@ -268,7 +268,7 @@ func (r *Reconciler) confirm(_ context.Context, s *scope) error {
 		how = "with the credentials of the inventory"
 	}
 	switch {
-	case ready == nil || ready.Status != metav1.ConditionTrue && !s.steady():
+	case ready == nil || ready.Status != metav1.ConditionTrue && !s.upToDate():
 		said := "It has not looked yet."
 		if ready != nil && ready.Message != "" {
 			said = "It says: " + ready.Message

@@ -124,7 +124,7 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, 
 	switch {
 	case err == nil && !stored.DeletionTimestamp.IsZero():
 		return r.onItsWayOut(s, in, stored)
-	case err == nil && s.marks.of(stored) == ownedBySomebody:
+	case err == nil && s.ownerLabels.of(stored) == ownedBySomebody:
 		return nil
 	case client.IgnoreNotFound(err) != nil:
 		return r.failed(in, err, "read namespace %q", wanted.Name)
@@ -150,7 +150,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 		return nil
 	case err != nil:
 		return r.failed(s.member, err, "read namespace %q", joinNamespace)
-	case s.marks.of(namespace) != ownedByUs:
+	case s.ownerLabels.of(namespace) != ownedByUs:
 		return nil
 	}
 	if namespace.DeletionTimestamp.IsZero() {
@@ -159,7 +159,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 			return err
 		}
 		if used {
-			s.leavef("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
+			s.leftBehindf("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
 			return nil
 		}
 		if err := r.remove(ctx, s, s.member, namespace); err != nil {
@@ -177,28 +177,28 @@ func (r *Reconciler) used(ctx context.Context, s *scope) (bool, error) {
 		if err := s.member.List(ctx, list, client.InNamespace(joinNamespace)); err != nil {
 			return false, r.failed(s.member, err, "list what is in namespace %q", joinNamespace)
 		}
-		var strangers int
+		var foreignCount int
 		switch list := list.(type) {
 		case *corev1.ServiceAccountList:
 			for i := range list.Items {
-				if list.Items[i].Name != "default" && s.marks.of(&list.Items[i]) != ownedByUs {
-					strangers++
+				if list.Items[i].Name != "default" && s.ownerLabels.of(&list.Items[i]) != ownedByUs {
+					foreignCount++
 				}
 			}
 		case *corev1.SecretList:
 			for i := range list.Items {
-				if account := list.Items[i].Annotations[corev1.ServiceAccountNameKey]; account != "default" && s.marks.of(&list.Items[i]) != ownedByUs {
-					strangers++
+				if account := list.Items[i].Annotations[corev1.ServiceAccountNameKey]; account != "default" && s.ownerLabels.of(&list.Items[i]) != ownedByUs {
+					foreignCount++
 				}
 			}
 		case *corev1.ConfigMapList:
 			for i := range list.Items {
 				if list.Items[i].Name != "kube-root-ca.crt" {
-					strangers++
+					foreignCount++
 				}
 			}
 		}
-		if strangers > 0 {
+		if foreignCount > 0 {
 			return true, nil
 		}
 	}

@@ -34,70 +34,70 @@ import (
 // of a member that it does not know: they keep their finalizers and the namespace
 // terminates for ever. Such a space is orphaned, and finished here.
 
-// markSpace marks the execution space as ours to finish, before Karmada is told to
+// markExecutionNamespace marks the execution space as ours to finish, before Karmada is told to
 // remove it.
-func (r *Reconciler) markSpace(ctx context.Context, s *scope) error {
-	space, err := r.readSpace(ctx, s)
-	if err != nil || space == nil {
+func (r *Reconciler) markExecutionNamespace(ctx context.Context, s *scope) error {
+	namespace, err := r.readExecutionNamespace(ctx, s)
+	if err != nil || namespace == nil {
 		return err
 	}
-	return r.mark(ctx, s, space)
+	return r.labelExecutionNamespace(ctx, s, namespace)
 }
 
-func (r *Reconciler) mark(ctx context.Context, s *scope, space *corev1.Namespace) error {
-	if s.marks.of(space) == ownedByUs {
+func (r *Reconciler) labelExecutionNamespace(ctx context.Context, s *scope, namespace *corev1.Namespace) error {
+	if s.ownerLabels.of(namespace) == ownedByUs {
 		return nil
 	}
-	marked := space.DeepCopy()
-	s.marks.put(marked)
+	marked := namespace.DeepCopy()
+	s.ownerLabels.put(marked)
 	if err := r.verify(ctx, s); err != nil {
 		return err
 	}
-	patch := client.MergeFromWithOptions(space, client.MergeFromWithOptimisticLock{})
+	patch := client.MergeFromWithOptions(namespace, client.MergeFromWithOptimisticLock{})
 	err := s.control.Patch(ctx, marked, patch, client.FieldOwner(Name))
-	return r.failed(s.control, client.IgnoreNotFound(err), "mark namespace %q", space.Name)
+	return r.failed(s.control, client.IgnoreNotFound(err), "mark namespace %q", namespace.Name)
 }
 
-// readSpace reads the execution space; nil when there is none.
-func (r *Reconciler) readSpace(ctx context.Context, s *scope) (*corev1.Namespace, error) {
-	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(s.cluster.Name)}}
-	err := s.control.Get(ctx, client.ObjectKeyFromObject(space), space)
+// readExecutionNamespace reads the execution space; nil when there is none.
+func (r *Reconciler) readExecutionNamespace(ctx context.Context, s *scope) (*corev1.Namespace, error) {
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(s.cluster.Name)}}
+	err := s.control.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
 	if apierrors.IsNotFound(err) {
 		return nil, nil //nolint:nilnil // None is an answer here, not an error.
 	}
-	return space, r.failed(s.control, err, "read namespace %q", space.Name)
+	return namespace, r.failed(s.control, err, "read namespace %q", namespace.Name)
 }
 
-// leaveExecutionSpace waits until the execution space is removed. Should a user have
+// removeExecutionNamespace waits until the execution space is removed. Should a user have
 // forced Karmada's object away, it is removed here; and finished when it is orphaned.
-func (r *Reconciler) leaveExecutionSpace(ctx context.Context, s *scope) error {
-	space, err := r.readSpace(ctx, s)
-	if err != nil || space == nil {
+func (r *Reconciler) removeExecutionNamespace(ctx context.Context, s *scope) error {
+	namespace, err := r.readExecutionNamespace(ctx, s)
+	if err != nil || namespace == nil {
 		return err
 	}
 	orphaned, err := r.withoutMember(ctx, s.control, s.cluster.Name)
 	if err != nil {
 		return err
 	}
-	if !orphaned || s.membership.MemberUID == "" && s.marks.of(space) != ownedByUs {
+	if !orphaned || s.membership.MemberUID == "" && s.ownerLabels.of(namespace) != ownedByUs {
 		return nil // It is of a member of this name that another client joined.
 	}
-	if err := r.mark(ctx, s, space); err != nil {
+	if err := r.labelExecutionNamespace(ctx, s, namespace); err != nil {
 		return err
 	}
-	if space.DeletionTimestamp.IsZero() {
-		if err := r.delete(ctx, s, s.control, space); err != nil {
+	if namespace.DeletionTimestamp.IsZero() {
+		if err := r.delete(ctx, s, s.control, namespace); err != nil {
 			return err
 		}
-	} else if err := r.finishSpace(ctx, s.control, space, r.undoing(s)); err != nil {
+	} else if err := r.finishExecutionNamespace(ctx, s.control, namespace, r.undoing(s)); err != nil {
 		return err
 	}
 	if r.lost(s) {
-		s.leavef("namespace %q in instance %q", space.Name, s.membership.Instance)
+		s.leftBehindf("namespace %q in instance %q", namespace.Name, s.membership.Instance)
 		return nil
 	}
 	return &phase.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
-		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, space.Name))}
+		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, namespace.Name))}
 }
 
 // withoutMember reports whether an instance has no Cluster of a name, regardless of who joined it.
@@ -109,12 +109,12 @@ func (r *Reconciler) withoutMember(ctx context.Context, control *remote, name st
 	return false, r.failed(control, err, "read Cluster %q", name)
 }
 
-// finishSpace does for the Works of an orphaned execution space what Karmada does
+// finishExecutionNamespace does for the Works of an orphaned execution space what Karmada does
 // not do any more: undo what they made, and take its finalizer off them. Only what
 // is being deleted is touched.
-func (r *Reconciler) finishSpace(ctx context.Context, control *remote, space *corev1.Namespace, undo func(context.Context, *workv1alpha1.Work) error) error {
+func (r *Reconciler) finishExecutionNamespace(ctx context.Context, control *remote, namespace *corev1.Namespace, undo func(context.Context, *workv1alpha1.Work) error) error {
 	works := &workv1alpha1.WorkList{}
-	if err := control.List(ctx, works, client.InNamespace(space.Name)); err != nil {
+	if err := control.List(ctx, works, client.InNamespace(namespace.Name)); err != nil {
 		return r.failed(control, err, "list Works")
 	}
 	for i := range works.Items {
@@ -149,7 +149,7 @@ func (r *Reconciler) undoing(s *scope) func(context.Context, *workv1alpha1.Work)
 			err = r.undo(ctx, s, member, work)
 		}
 		if err != nil && ctx.Err() == nil && !s.outdated && (r.lost(s) || s.deleting() && r.patienceIsOver(s)) {
-			s.leaveWork(work.Name, strings.TrimSuffix(why(err), "."))
+			s.leftWorkBehind(work.Name, strings.TrimSuffix(why(err), "."))
 			return nil
 		}
 		return err

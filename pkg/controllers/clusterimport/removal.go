@@ -39,7 +39,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 		return err
 	}
 	if instance == nil {
-		s.leavef("everything in the control plane that was Instance %q, which is not registered any more", name)
+		s.leftBehindf("everything in the control plane that was Instance %q, which is not registered any more", name)
 		return nil
 	}
 	s.instance = instance
@@ -47,7 +47,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 	switch {
 	case errors.Is(err, connection.ErrMissing), errors.Is(err, connection.ErrInvalid):
 		if r.lost(s) {
-			s.leavef("everything in instance %q, which has no usable credentials", name)
+			s.leftBehindf("everything in instance %q, which has no usable credentials", name)
 			return nil
 		}
 		return &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
@@ -80,9 +80,9 @@ func (r *Reconciler) lookInFormer(ctx context.Context, s *scope) error {
 	case apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse):
 		return nil
 	case err != nil && r.lost(s):
-		s.leavef("everything in instance %q, which does not answer", s.membership.Instance)
+		s.leftBehindf("everything in instance %q, which does not answer", s.membership.Instance)
 		s.control = nil
-		r.roster.drop(s.marks.uid) // Until it is seen again.
+		r.memberCache.drop(s.ownerLabels.uid) // Until it is seen again.
 		return nil
 	case err != nil:
 		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
@@ -107,10 +107,10 @@ func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
 	return s.save(ctx, r)
 }
 
-// leaveMember removes from the cluster what was made there for the instance. A
+// cleanUpMember removes from the cluster what was made there for the instance. A
 // cluster that cannot be reached is waited for; but not for long when the entry of
 // the inventory is being deleted, because then it may be gone for good.
-func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
+func (r *Reconciler) cleanUpMember(ctx context.Context, s *scope) error {
 	if s.membership.Credentials != v1alpha1.JoinWithServiceAccount {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (r *Reconciler) leaveMember(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.deleting() && r.patienceIsOver(s) {
-		s.leavef("in the cluster the service accounts karmada-* in namespace %q, with their ClusterRole and its binding (%s)", joinNamespace, strings.TrimSuffix(why(err), "."))
+		s.leftBehindf("in the cluster the service accounts karmada-* in namespace %q, with their ClusterRole and its binding (%s)", joinNamespace, strings.TrimSuffix(why(err), "."))
 		return nil
 	}
 	if missing {
@@ -157,7 +157,7 @@ func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
 		return r.failed(s.member, err, "read ClusterRole %q", impersonator)
 	}
 	if err == nil && role.Labels[karmadautil.ManagedByKarmadaLabel] == karmadautil.ManagedByKarmadaLabelValue {
-		s.leavef("in the cluster what Karmada had propagated to it, because Karmada did not reach it any more (label %s=%s)",
+		s.leftBehindf("in the cluster what Karmada had propagated to it, because Karmada did not reach it any more (label %s=%s)",
 			karmadautil.ManagedByKarmadaLabel, karmadautil.ManagedByKarmadaLabelValue)
 	}
 	if s.membership.KubeSystemID == "" {
@@ -168,14 +168,14 @@ func (r *Reconciler) cleanRightMember(ctx context.Context, s *scope) error {
 		return err
 	}
 	if id != s.membership.KubeSystemID {
-		s.leavef("what was made in the cluster that was joined (%s), to which the endpoint does not lead any more", s.membership.KubeSystemID)
+		s.leftBehindf("what was made in the cluster that was joined (%s), to which the endpoint does not lead any more", s.membership.KubeSystemID)
 	}
 	return nil
 }
 
 // why says an error that is being given up on to a person.
 func why(err error) string {
-	var failed *fault
+	var failed *requestError
 	var stop *phase.Stop
 	switch {
 	case errors.As(err, &failed):
@@ -191,14 +191,14 @@ func why(err error) string {
 // there is none.
 func (r *Reconciler) forgetMembership(ctx context.Context, s *scope) error {
 	instance, behind := s.membership.Instance, s.behind()
-	s.departed = true
+	s.hasLeft = true
 	s.membership, s.instance, s.control, s.member, s.karmada = nil, nil, nil, nil, nil
 	free := v1alpha1.NotJoined(v1alpha1.ReasonFree, freeMessage+behind)
 	s.joined = &free
 	if err := s.save(ctx, r); err != nil {
 		return err
 	}
-	s.marks.membership = ""
+	s.ownerLabels.membership = ""
 	if behind != "" {
 		r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeWarning, "LeftBehind", "Leave", "The cluster left instance %q.%s", instance, behind)
 	} else {
@@ -207,7 +207,7 @@ func (r *Reconciler) forgetMembership(ctx context.Context, s *scope) error {
 	clocks.end(s.cluster.Name, "leave")
 	r.pauses.forget(s.cluster.Name)
 	r.members.forget(s.cluster.Name)
-	r.roster.drop(s.marks.uid) // Else the record would be found again in what was seen there last.
+	r.memberCache.drop(s.ownerLabels.uid) // Else the record would be found again in what was seen there last.
 	return nil
 }
 
@@ -253,7 +253,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 		s.cluster = free
 	}
 	if s.deleting() {
-		s.gone = true
+		s.released = true
 		states.forget(s.cluster.Name)
 	}
 	return nil
@@ -261,13 +261,13 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 
 // rest reports that the cluster is free, or whose it is when Kairship did not join it.
 func (r *Reconciler) rest(_ context.Context, s *scope) error {
-	if s.gone {
+	if s.released {
 		return nil
 	}
 	free := v1alpha1.NotJoined(v1alpha1.ReasonFree, freeMessage+s.behind())
-	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.cluster.Status.KubeSystemID); found != nil {
+	if found := r.memberCache.joinedByOthers(s.ownerLabels, s.cluster.Name, s.cluster.Status.KubeSystemID); found != nil {
 		free = found.condition("")
-	} else if !s.departed && s.wasLeftBehind() {
+	} else if !s.hasLeft && s.wasLeftBehind() {
 		return nil // What was left behind stays said until the cluster is joined again.
 	}
 	s.joined = &free

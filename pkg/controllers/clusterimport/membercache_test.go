@@ -16,26 +16,26 @@ func joined(instance, name, id, owner string) member {
 }
 
 func TestWhoJoinedACluster(t *testing.T) {
-	r := &roster{}
+	r := &memberCache{}
 	now := time.Now()
 	r.put("alpha", now, []member{joined("alpha", "m1", "id-1", "uid-1"), joined("alpha", "by-hand", "id-9", "")})
 	r.put("beta", now, []member{joined("beta", "m2", "id-2", "uid-2"), joined("beta", "hidden", "", "")})
 	for _, c := range []struct {
 		reason   string
-		as       marks
+		as       ownerLabels
 		name, id string
 		wants    string
 		want     string
 	}{
 		{"its own membership is no other's", mine, "m1", "id-1", "", ""},
-		{"another entry for the same cluster", marks{cluster: "twin", uid: "uid-7", global: "here"}, "twin", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
-		{"joined by hand, and free here", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "", v1alpha1.ReasonForeign},
-		{"joined by hand where it wants to be", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "alpha", v1alpha1.ReasonForeign},
-		{"joined by hand to another one", marks{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "beta", v1alpha1.ReasonJoinedElsewhere},
-		{"a name counts only while it is not known which cluster it is", marks{cluster: "by-hand", uid: "uid-8", global: "here"}, "by-hand", "id-8", "", ""},
-		{"an instance that does not know either", marks{cluster: "hidden", uid: "uid-8", global: "here"}, "hidden", "id-8", "", v1alpha1.ReasonForeign},
-		{"another Kairship's", marks{cluster: "m1", uid: "uid-1", global: "there"}, "m1", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
-		{"it is free", marks{cluster: "m5", uid: "uid-5", global: "here"}, "m5", "id-5", "", ""},
+		{"another entry for the same cluster", ownerLabels{cluster: "twin", uid: "uid-7", global: "here"}, "twin", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
+		{"joined by hand, and free here", ownerLabels{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "", v1alpha1.ReasonForeign},
+		{"joined by hand where it wants to be", ownerLabels{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "alpha", v1alpha1.ReasonForeign},
+		{"joined by hand to another one", ownerLabels{cluster: "m9", uid: "uid-9", global: "here"}, "m9", "id-9", "beta", v1alpha1.ReasonJoinedElsewhere},
+		{"a name counts only while it is not known which cluster it is", ownerLabels{cluster: "by-hand", uid: "uid-8", global: "here"}, "by-hand", "id-8", "", ""},
+		{"an instance that does not know either", ownerLabels{cluster: "hidden", uid: "uid-8", global: "here"}, "hidden", "id-8", "", v1alpha1.ReasonForeign},
+		{"another Kairship's", ownerLabels{cluster: "m1", uid: "uid-1", global: "there"}, "m1", "id-1", "", v1alpha1.ReasonJoinedElsewhere},
+		{"it is free", ownerLabels{cluster: "m5", uid: "uid-5", global: "here"}, "m5", "id-5", "", ""},
 	} {
 		got := ""
 		if found := r.joinedByOthers(c.as, c.name, c.id); found != nil {
@@ -48,7 +48,7 @@ func TestWhoJoinedACluster(t *testing.T) {
 }
 
 func TestRosterTellsWhatChanged(t *testing.T) {
-	r := &roster{}
+	r := &memberCache{}
 	now := time.Now()
 	first := joined("alpha", "m1", "id-1", "uid-1")
 	other := joined("alpha", "m2", "id-2", "uid-2")
@@ -68,7 +68,7 @@ func TestRosterTellsWhatChanged(t *testing.T) {
 }
 
 func TestRosterForgetsWhoLeft(t *testing.T) {
-	r := &roster{}
+	r := &memberCache{}
 	m1 := joined("alpha", "m1", "id-1", "uid-1")
 	begun := time.Now()
 	// The same control plane may be registered twice.
@@ -89,7 +89,7 @@ func TestRosterForgetsWhoLeft(t *testing.T) {
 }
 
 func TestRosterIsCompleteOnceAllWereTried(t *testing.T) {
-	r := &roster{}
+	r := &memberCache{}
 	r.put("alpha", time.Now(), nil)
 	if r.knows([]string{"alpha", "beta"}) {
 		t.Error("beta was not looked at")

@@ -212,7 +212,7 @@ func TestSpaceIsMarked(t *testing.T) {
 	}
 	w.change(func(c *v1alpha1.Cluster) { c.Spec.InstanceRef = nil })
 	w.settle()
-	want := marks{
+	want := ownerLabels{
 		cluster: "m1", uid: "uid-1", instance: "alpha", global: "global", membership: karmada.Labels[v1alpha1.MembershipLabel],
 	}.labels()
 	want["karmada.io/system"] = "true"
@@ -227,10 +227,10 @@ func TestSpaceIsMarked(t *testing.T) {
 // TestOrphansOfAnInstance looks through an instance for execution spaces that
 // no one waits for.
 func TestOrphansOfAnInstance(t *testing.T) {
-	ours := marks{cluster: "m1", uid: "former", instance: "alpha", global: "global"}
+	ours := ownerLabels{cluster: "m1", uid: "former", instance: "alpha", global: "global"}
 	for _, c := range []struct {
 		name, why string
-		marks     func(*marks)
+		marks     func(*ownerLabels)
 		unmarked  bool
 		present   bool // The namespace is not being deleted.
 		member    bool // Karmada has a Cluster of the name.
@@ -239,11 +239,11 @@ func TestOrphansOfAnInstance(t *testing.T) {
 	}{
 		{name: "given up on", why: "no other will finish it", finished: true},
 		{name: "of another owner", why: "it was not joined by Kairship", unmarked: true},
-		{name: "of another Kairship", why: "that one finishes it", marks: func(m *marks) { m.global = "another" }},
-		{name: "of another cluster", why: "a label does not make a namespace an execution space", marks: func(m *marks) { m.cluster = "m2" }},
+		{name: "of another Kairship", why: "that one finishes it", marks: func(m *ownerLabels) { m.global = "another" }},
+		{name: "of another cluster", why: "a label does not make a namespace an execution space", marks: func(m *ownerLabels) { m.cluster = "m2" }},
 		{name: "in use", why: "it is not being deleted", present: true},
 		{name: "of a member", why: "Karmada finishes Works of a member that it knows, regardless of who joined it", member: true},
-		{name: "awaited", why: "the Cluster finishes it, and what is in the member", marks: func(m *marks) { m.uid = "uid-1" }, awaits: true},
+		{name: "awaited", why: "the Cluster finishes it, and what is in the member", marks: func(m *ownerLabels) { m.uid = "uid-1" }, awaits: true},
 		{name: "of a former Cluster of the name", why: "the one that is there knows nothing of it", awaits: true, finished: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -308,7 +308,7 @@ func TestOrphansOfAnInstance(t *testing.T) {
 
 // TestSpacesAreLookedAtSeldom counts how often an instance is looked through.
 func TestSpacesAreLookedAtSeldom(t *testing.T) {
-	var p spaces
+	var p orphanSchedule
 	now := time.Now()
 	if !p.due("alpha", now) {
 		t.Error("it was never looked at, and is not due")

@@ -11,8 +11,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// marks are the labels of everything that is made outside the global cluster.
-type marks struct {
+// ownerLabels are the labels of everything that is made outside the global cluster.
+type ownerLabels struct {
 	cluster  string
 	uid      string
 	instance string
@@ -23,7 +23,7 @@ type marks struct {
 	global string
 }
 
-func (m marks) labels() map[string]string {
+func (m ownerLabels) labels() map[string]string {
 	labels := map[string]string{
 		v1alpha1.ManagedByLabel:     v1alpha1.ManagedByValue,
 		v1alpha1.ClusterLabel:       m.cluster,
@@ -38,7 +38,7 @@ func (m marks) labels() map[string]string {
 }
 
 // put marks an object; what other labels it has stays.
-func (m marks) put(object client.Object) {
+func (m ownerLabels) put(object client.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {
 		labels = map[string]string{}
@@ -62,7 +62,7 @@ const (
 )
 
 // of reads the marks of an object.
-func (m marks) of(object client.Object) owner {
+func (m ownerLabels) of(object client.Object) owner {
 	labels := object.GetLabels()
 	switch {
 	case labels[v1alpha1.ManagedByLabel] != v1alpha1.ManagedByValue || labels[v1alpha1.OwnerUIDLabel] == "":

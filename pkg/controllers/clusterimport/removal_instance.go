@@ -17,22 +17,22 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
-// leaveInstance removes the cluster from the instance: first Karmada's object, with
+// removeFromInstance removes the cluster from the instance: first Karmada's object, with
 // which Karmada takes its workloads out of the cluster, then what that needed.
-func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
+func (r *Reconciler) removeFromInstance(ctx context.Context, s *scope) error {
 	if s.control == nil {
 		return nil
 	}
 	if s.karmada != nil {
 		if s.karmada.DeletionTimestamp.IsZero() {
-			if err := r.markSpace(ctx, s); err != nil {
+			if err := r.markExecutionNamespace(ctx, s); err != nil {
 				return err
 			}
 			if err := r.delete(ctx, s, s.control, s.karmada); err != nil {
 				return err
 			}
 		}
-		r.roster.drop(s.marks.uid)
+		r.memberCache.drop(s.ownerLabels.uid)
 		if err := r.remind(ctx, s.control, s.karmada); err != nil {
 			return err
 		}
@@ -40,8 +40,8 @@ func (r *Reconciler) leaveInstance(ctx context.Context, s *scope) error {
 			return &phase.Stop{Retry: whileRemoving, Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving, fmt.Sprintf(
 				"Karmada is taking its workloads out of the cluster, which is leaving instance %q. If this lasts, see whether karmada-controller-manager and karmada-scheduler are up there.", s.membership.Instance))}
 		}
-		s.leavef("Cluster %q in instance %q, which Karmada is still removing", s.cluster.Name, s.membership.Instance)
-	} else if err := r.leaveExecutionSpace(ctx, s); err != nil {
+		s.leftBehindf("Cluster %q in instance %q, which Karmada is still removing", s.cluster.Name, s.membership.Instance)
+	} else if err := r.removeExecutionNamespace(ctx, s); err != nil {
 		return err
 	}
 	return r.removeSecrets(ctx, s)

@@ -13,8 +13,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
 
-// fault is a request to an instance or a member that failed.
-type fault struct {
+// requestError is a request to an instance or a member that failed.
+type requestError struct {
 	place    place
 	endpoint string
 	timeout  time.Duration
@@ -23,20 +23,22 @@ type fault struct {
 	err   error
 }
 
-func (f *fault) Error() string { return fmt.Sprintf("%s in the %s: %v", f.doing, f.place, f.err) }
-func (f *fault) Unwrap() error { return f.err }
+func (f *requestError) Error() string {
+	return fmt.Sprintf("%s in the %s: %v", f.doing, f.place, f.err)
+}
+func (f *requestError) Unwrap() error { return f.err }
 
 // failed wraps the error of a request; nil stays nil.
 func (r *Reconciler) failed(at *remote, err error, format string, args ...any) error {
 	if err == nil {
 		return nil
 	}
-	return &fault{place: at.place, endpoint: at.endpoint, timeout: r.Timeout, doing: fmt.Sprintf(format, args...), err: err}
+	return &requestError{place: at.place, endpoint: at.endpoint, timeout: r.Timeout, doing: fmt.Sprintf(format, args...), err: err}
 }
 
 // transient reports whether the next attempt may succeed: another client
 // changed, made or removed the object at the same moment.
-func (f *fault) transient() bool {
+func (f *requestError) transient() bool {
 	if apierrors.IsConflict(f.err) || apierrors.IsAlreadyExists(f.err) {
 		return true
 	}
@@ -46,12 +48,12 @@ func (f *fault) transient() bool {
 
 // answered reports whether the other side answered and does not want this request: it
 // is there, and trying again soon is of no use.
-func (f *fault) answered() bool {
+func (f *requestError) answered() bool {
 	return apierrors.IsForbidden(f.err) || apierrors.IsInvalid(f.err) || apierrors.IsBadRequest(f.err) || apierrors.IsNotFound(f.err)
 }
 
 // condition says the fault to a person, in the same words each time.
-func (f *fault) condition() metav1.Condition {
+func (f *requestError) condition() metav1.Condition {
 	answer := apierrors.APIStatus(nil)
 	if !errors.As(f.err, &answer) {
 		reachable, _ := probe.Judge(probe.Observation{Err: f.err, Endpoint: f.endpoint, Timeout: f.timeout})
@@ -74,7 +76,7 @@ func (f *fault) condition() metav1.Condition {
 	}
 }
 
-func (f *fault) unreachable() string {
+func (f *requestError) unreachable() string {
 	if f.place == inInstance {
 		return v1alpha1.ReasonInstanceUnreachable
 	}

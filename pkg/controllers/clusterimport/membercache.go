@@ -13,9 +13,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// roster is what members the instances were last seen to have, by whomever they
+// memberCache is what members the instances were last seen to have, by whomever they
 // were joined. The zero value is ready for use.
-type roster struct {
+type memberCache struct {
 	mu        sync.Mutex
 	instances map[string]map[string]member
 	// dropped is when the members of a Cluster were removed, by the Cluster's UID: a
@@ -53,7 +53,7 @@ func memberOf(instance string, karmada *clusterv1alpha1.Cluster) member {
 }
 
 // whose is by whom it was joined, as a Cluster sees it.
-func (m member) whose(as marks) owner {
+func (m member) whose(as ownerLabels) owner {
 	switch {
 	case !m.managed || m.owner == "":
 		return ownedBySomebody
@@ -84,7 +84,7 @@ func (m member) condition(wants string) metav1.Condition {
 
 // put replaces what is known of an instance, as a look that began at some time saw
 // it, and gives the members that are new, gone or different.
-func (r *roster) put(instance string, begun time.Time, seen []member) (changed []member) {
+func (r *memberCache) put(instance string, begun time.Time, seen []member) (changed []member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := make(map[string]member, len(seen))
@@ -113,7 +113,7 @@ func (r *roster) put(instance string, begun time.Time, seen []member) (changed [
 }
 
 // tried notes that a reader looked at an instance and saw nothing.
-func (r *roster) tried(instance string) {
+func (r *memberCache) tried(instance string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.instances == nil {
@@ -125,7 +125,7 @@ func (r *roster) tried(instance string) {
 }
 
 // forget drops an instance that is not registered any more.
-func (r *roster) forget(instance string) (changed []member) {
+func (r *memberCache) forget(instance string) (changed []member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, m := range r.instances[instance] {
@@ -136,7 +136,7 @@ func (r *roster) forget(instance string) (changed []member) {
 }
 
 // knows reports whether all these instances were looked at, if only in vain.
-func (r *roster) knows(instances []string) bool {
+func (r *memberCache) knows(instances []string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, instance := range instances {
@@ -148,7 +148,7 @@ func (r *roster) knows(instances []string) bool {
 }
 
 // drop forgets the members that were made for a Cluster, which left.
-func (r *roster) drop(owner string) {
+func (r *memberCache) drop(owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dropped == nil {
@@ -167,7 +167,7 @@ func (r *roster) drop(owner string) {
 
 // find gives the first member that fits, in the order of instances and names, so
 // that the same is said each time.
-func (r *roster) find(fits func(member) bool) *member {
+func (r *memberCache) find(fits func(member) bool) *member {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var found []member
@@ -189,13 +189,13 @@ func (r *roster) find(fits func(member) bool) *member {
 
 // ours is the member that was made for a Cluster; nil when there is none. One that was
 // only reserved is none.
-func (r *roster) ours(as marks) *member {
+func (r *memberCache) ours(as ownerLabels) *member {
 	return r.find(func(m member) bool { return m.whose(as) == ownedByUs && !m.reserved })
 }
 
 // joinedByOthers is the member that is this very cluster and was not made for it;
 // nil when there is none. While it is not known which cluster it is, its name counts.
-func (r *roster) joinedByOthers(as marks, name, id string) *member {
+func (r *memberCache) joinedByOthers(as ownerLabels, name, id string) *member {
 	return r.find(func(m member) bool {
 		same := m.id == id
 		if id == "" || m.id == "" {
