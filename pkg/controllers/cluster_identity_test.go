@@ -53,8 +53,8 @@ func TestAClusterIsPinned(t *testing.T) {
 	w.index.Credentials.ProvenOnly = true
 	looks := &clusterstatus.Reconciler{
 		Client: w.kube, Credentials: credentials.Reader{Secrets: w.kube}, Recorder: w.events,
-		Prober: &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
-		Judge:  &debounce.Judge{Limits: debounce.Limits{Looks: 1}}, Interval: time.Hour,
+		Prober:    &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
+		Debouncer: &debounce.Debouncer{Limits: debounce.Limits{Samples: 1}}, Interval: time.Hour,
 	}
 	one, atOne := addressOf(t, "")
 	two, _ := addressOf(t, "two")

@@ -240,18 +240,18 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		instancestatus.Name: &instancestatus.Reconciler{
 			// It finds out where credentials lead, so it has to use those that are not proven.
 			Client: kube, Live: live, Credentials: untried,
-			Recorder: mgr.GetEventRecorder(instancestatus.Name),
-			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
-			Judge:    &debounce.Judge{Limits: debounce.Default},
-			Interval: settings.ProbeInterval,
-			Look:     lost,
+			Recorder:  mgr.GetEventRecorder(instancestatus.Name),
+			Prober:    &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
+			Debouncer: &debounce.Debouncer{Limits: debounce.Default},
+			Interval:  settings.ProbeInterval,
+			Look:      lost,
 		},
 		clusterstatus.Name: &clusterstatus.Reconciler{
 			Client: kube, Credentials: secrets,
-			Recorder: mgr.GetEventRecorder(clusterstatus.Name),
-			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
-			Judge:    &debounce.Judge{Limits: debounce.Default},
-			Interval: settings.ProbeInterval,
+			Recorder:  mgr.GetEventRecorder(clusterstatus.Name),
+			Prober:    &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
+			Debouncer: &debounce.Debouncer{Limits: debounce.Default},
+			Interval:  settings.ProbeInterval,
 		},
 		clusterimport.Name: &clusterimport.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,

@@ -34,9 +34,9 @@ func newIdentities(t *testing.T) *identities {
 func (w *identities) replica() *instancestatus.Reconciler {
 	return &instancestatus.Reconciler{
 		Client: w.kube, Live: w.kube, Credentials: credentials.Reader{Secrets: w.kube}, Recorder: w.events,
-		Prober:   &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
-		Judge:    &debounce.Judge{Limits: debounce.Default},
-		Interval: time.Hour,
+		Prober:    &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
+		Debouncer: &debounce.Debouncer{Limits: debounce.Default},
+		Interval:  time.Hour,
 	}
 }
 

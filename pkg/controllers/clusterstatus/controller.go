@@ -59,8 +59,8 @@ type Reconciler struct {
 	Recorder    events.EventRecorder
 	// Prober looks at the apiservers.
 	Prober *probe.Prober
-	// Judge decides when to believe it.
-	Judge *debounce.Judge
+	// Debouncer decides when to believe it.
+	Debouncer *debounce.Debouncer
 	// Interval is the time between two looks at the same cluster, ±10 %.
 	Interval time.Duration
 
@@ -121,7 +121,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	if cluster.Spec.Type == v1alpha1.ClusterTypeVirtual && cluster.DeletionTimestamp.IsZero() {
 		return r.observeVirtual(ctx, cluster, to, credentialsErr)
 	}
-	key, began, look := connections.Cluster(cluster.Name), r.Judge.Time(), asked{}
+	key, began, look := connections.Cluster(cluster.Name), r.Debouncer.Time(), asked{}
 	f, err := probe.Find(ctx, cluster, to, credentialsErr, func() probe.Observation {
 		depth := r.depth(cluster, to.Fingerprint(), began)
 		seen := r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, ask probe.Asker) { look.id, look.refused = probe.KubeSystemID(ctx, ask) })
@@ -134,7 +134,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	if f.Seen == nil {
 		r.forget(cluster.Name)
 	}
-	after, pending := decide(cluster, f, look, began, r.Judge)
+	after, pending := decide(cluster, f, look, began, r.Debouncer)
 	switch {
 	case f.Deleting:
 		return after, 0, nil // No instance has it any more, so nothing can change that a reader would look at.
@@ -195,7 +195,7 @@ func (r *Reconciler) depth(cluster *v1alpha1.Cluster, fingerprint string, now ti
 }
 
 func (r *Reconciler) forget(name string) {
-	r.Judge.Forget(name)
+	r.Debouncer.Forget(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.whole, name)

@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 			for i := range c.want.Conditions {
 				c.want.Conditions[i].ObservedGeneration = 3
 			}
-			got, _ := decide(cluster, c.found, c.look, time.Time{}, &debounce.Judge{Limits: debounce.Default})
+			got, _ := decide(cluster, c.found, c.look, time.Time{}, &debounce.Debouncer{Limits: debounce.Default})
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime")); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}

@@ -64,8 +64,8 @@ func TestADeletingClusterIsLookedAtWhileItIsAMember(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(secret, held).WithStatusSubresource(&v1alpha1.Cluster{}).Build()
 	r := &Reconciler{
 		Client: kube, Credentials: credentials.Reader{Secrets: kube}, Recorder: events.NewFakeRecorder(100),
-		Prober: &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
-		Judge:  &debounce.Judge{Limits: debounce.Limits{Looks: 1}}, Interval: time.Minute,
+		Prober:    &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
+		Debouncer: &debounce.Debouncer{Limits: debounce.Limits{Samples: 1}}, Interval: time.Minute,
 	}
 	stored := func() *v1alpha1.Cluster {
 		t.Helper()

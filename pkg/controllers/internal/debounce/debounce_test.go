@@ -14,14 +14,14 @@ import (
 
 // scene plays looks at one object, at times that the test chooses.
 type scene struct {
-	judge  *debounce.Judge
+	judge  *debounce.Debouncer
 	now    time.Time
 	stored []metav1.Condition
 }
 
 func newScene(stored ...metav1.Condition) *scene {
 	s := &scene{now: time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)}
-	s.judge = &debounce.Judge{Limits: debounce.Default, Now: func() time.Time { return s.now }}
+	s.judge = &debounce.Debouncer{Limits: debounce.Default, Now: func() time.Time { return s.now }}
 	for i := range stored {
 		stored[i].LastTransitionTime = metav1.NewTime(s.now.Add(-time.Hour))
 	}
@@ -32,7 +32,7 @@ func newScene(stored ...metav1.Condition) *scene {
 // look is one look that lasted no time, after a pause.
 func (s *scene) look(after time.Duration, shown metav1.Condition) (word string, pending bool) {
 	s.now = s.now.Add(after)
-	settled, pending := s.judge.Settle("alpha", s.now, s.stored, shown)
+	settled, pending := s.judge.Debounce("alpha", s.now, s.stored, shown)
 	s.stored = status.Conditions(s.stored, 1, settled...)
 	return string(s.stored[0].Status) + "/" + s.stored[0].Reason, pending
 }
