@@ -193,7 +193,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	if err := mgr.Add(&countedBy{objects: mgr.GetCache()}); err != nil {
 		return err
 	}
-	mgr = controlleroptions.Limit(eventnotes.Brief(mgr), controlleroptions.Limits{
+	mgr = controlleroptions.Limit(eventnotes.Truncate(mgr), controlleroptions.Limits{
 		Workers: settings.Workers, FirstPause: settings.RetryFirstPause, LongestPause: settings.RetryLongestPause,
 	})
 	for name, controller := range all(mgr, settings) {
@@ -206,7 +206,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 
 // all are the controllers by name.
 func all(mgr ctrl.Manager, settings Settings) map[string]setup {
-	kube, live := writecache.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, writecache.HeardBy(mgr.GetCache())), mgr.GetAPIReader()
+	kube, live := writecache.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, writecache.InformerVersion(mgr.GetCache())), mgr.GetAPIReader()
 	if settings.StatisticsInterval == 0 {
 		settings.StatisticsInterval = DefaultStatisticsInterval
 	}

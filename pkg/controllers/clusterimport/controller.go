@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 
 	s := newScope(cluster, global)
 	defer func() { err = errors.Join(err, s.save(ctx, r)) }()
-	condition, result, err := phase.Of(ctx, r.explain(ctx, s, r.move(ctx, s)))
+	condition, result, err := phase.Result(ctx, r.explain(ctx, s, r.move(ctx, s)))
 	if condition != nil && condition.Type != "" {
 		s.joined = condition
 	}

@@ -448,7 +448,7 @@ func (l *leader) settle(names ...string) {
 		}
 		before := len(l.writes)
 		for _, name := range names {
-			_, err := phase.Patient(Name, l.Reconciler).Reconcile(l.stage.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
+			_, err := phase.RetryConflicts(Name, l.Reconciler).Reconcile(l.stage.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
 			if err != nil {
 				l.stage.Fatal(err)
 			}

@@ -41,7 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WithOptions(controlleroptions.Options(mgr, discoveryName, concurrency)).
-		Complete(phase.Patient(discoveryName, finder))
+		Complete(phase.RetryConflicts(discoveryName, finder))
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(finder.wake, handler.EnqueueRequestsFromMapFunc(requestFor))).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
-		Complete(phase.Patient(Name, r))
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // membersOf are the Clusters that an Instance has, had or is to have.

@@ -63,7 +63,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			}), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))). // That it is there is what counts, and not how it is.
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
-		Complete(phase.Patient(Name, r))
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 func request(name string) []reconcile.Request {
@@ -96,7 +96,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	if !cluster.DeletionTimestamp.IsZero() {
 		phases = []phase.Phase[*scope]{r.clean, r.releaseCluster}
 	}
-	condition, result, err := phase.Of(ctx, phase.Run(ctx, current, phases...))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, phases...))
 	if condition != nil {
 		current.indexed = condition
 	}

@@ -81,7 +81,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
-		Complete(phase.Patient(Name, r))
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it.

@@ -111,7 +111,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise(), removal.Turned(v1alpha1.InstanceAccessFinalizer)))).
+			predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise(), removal.BegunChanged(v1alpha1.InstanceAccessFinalizer)))).
 		// Our own words in its status must not lead to the next look.
 		Watches(&v1alpha1.InstanceRoleBinding{}, handler.EnqueueRequestsFromMapFunc(
 			func(_ context.Context, binding client.Object) []reconcile.Request {
@@ -120,7 +120,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(r.newcomers.news, &handler.EnqueueRequestForObject{})).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
-		Complete(phase.Patient(Name, r))
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it. Inside the
@@ -142,12 +142,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.farewells.forget(s.name)
 	}
 	// A Stop carries no condition here: every binding has been told its own.
-	_, result, err := phase.Of(ctx, phase.Run(ctx, s,
+	_, result, err := phase.Result(ctx, phase.Run(ctx, s,
 		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limit, r.writeRoles, r.bind, r.releaseInstance))
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.next(s)
 	}
-	_, again, reportErr := phase.Of(ctx, r.report(ctx, s))
+	_, again, reportErr := phase.Result(ctx, r.report(ctx, s))
 	if again.RequeueAfter > 0 {
 		result = again
 	}

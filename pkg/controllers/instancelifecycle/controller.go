@@ -78,7 +78,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
-		Build(phase.Patient(Name, r))
+		Build(phase.RetryConflicts(Name, r))
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		}
 		phases = append(phases, r.release)
 	}
-	condition, result, err := phase.Of(ctx, phase.Run(ctx, current, phases...))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, phases...))
 	if condition != nil {
 		current.tell(*condition)
 	}

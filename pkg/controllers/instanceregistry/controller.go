@@ -57,7 +57,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// makes room for ours.
 		Watches(&v1alpha1.InstanceRegistration{}, &handler.EnqueueRequestForObject{}).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
-		Complete(phase.Patient(Name, r))
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it.
@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	current := &scope{instance: instance, owner: ownership.ByInstance(instance)}
-	condition, result, err := phase.Of(ctx, phase.Run(ctx, current, r.register, r.report))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, r.register, r.report))
 	if condition == nil && err == nil && current.registration != nil {
 		registered := v1alpha1.Registered("Global management is told of it by the InstanceRegistration of the same name.")
 		condition = &registered

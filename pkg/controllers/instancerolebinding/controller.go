@@ -54,7 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&rbacv1.ClusterRole{}, byName).
 		Watches(&rbacv1.ClusterRoleBinding{}, byName).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
-		Complete(phase.Patient(Name, r))
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // bindingOf is the InstanceRoleBinding that an RBAC object of this name is made
@@ -98,7 +98,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	case binding.Spec.Revoked:
 		phases = []phase.Phase[*scope]{r.remove, r.release, r.retire}
 	}
-	condition, result, err := phase.Of(ctx, phase.Run(ctx, current, phases...))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, phases...))
 	switch {
 	case condition != nil:
 		current.global = condition

@@ -85,7 +85,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
 		}}))
 	}
-	return building.Complete(phase.Patient(Name, r))
+	return building.Complete(phase.RetryConflicts(Name, r))
 }
 
 // onlyGone passes the deletion of an object.

@@ -12,21 +12,21 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// most is how many bytes the API server takes.
-const most = 1024
+// maxNote is how many bytes the API server takes.
+const maxNote = 1024
 
 // ellipsis ends what was cut.
 const ellipsis = "…"
 
-// brief is a manager whose recorders cut what is too long.
-type brief struct{ ctrl.Manager }
+// truncating is a manager whose recorders cut what is too long.
+type truncating struct{ ctrl.Manager }
 
-// Brief has the controllers that are set up with a manager say no more in an event
+// Truncate has the controllers that are set up with a manager say no more in an event
 // than is taken.
-func Brief(mgr ctrl.Manager) ctrl.Manager { return brief{mgr} }
+func Truncate(mgr ctrl.Manager) ctrl.Manager { return truncating{mgr} }
 
 // GetEventRecorder implements ctrl.Manager.
-func (b brief) GetEventRecorder(name string) events.EventRecorder {
+func (b truncating) GetEventRecorder(name string) events.EventRecorder {
 	return recorder{b.Manager.GetEventRecorder(name)}
 }
 
@@ -34,15 +34,15 @@ type recorder struct{ inner events.EventRecorder }
 
 // Eventf implements events.EventRecorder.
 func (r recorder) Eventf(regarding, related runtime.Object, kind, reason, action, note string, args ...any) {
-	r.inner.Eventf(regarding, related, kind, reason, action, "%s", cut(fmt.Sprintf(note, args...)))
+	r.inner.Eventf(regarding, related, kind, reason, action, "%s", truncate(fmt.Sprintf(note, args...)))
 }
 
-// cut shortens a text to what is taken. No letter is torn.
-func cut(text string) string {
-	if len(text) <= most {
+// truncate shortens a text to what is taken. No letter is torn.
+func truncate(text string) string {
+	if len(text) <= maxNote {
 		return text
 	}
-	end := most - len(ellipsis)
+	end := maxNote - len(ellipsis)
 	for end > 0 && !utf8.RuneStart(text[end]) {
 		end--
 	}

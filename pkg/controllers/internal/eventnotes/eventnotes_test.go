@@ -49,7 +49,7 @@ func TestBrief(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorder := eventnotes.Brief(mgr).GetEventRecorder("notes")
+	recorder := eventnotes.Truncate(mgr).GetEventRecorder("notes")
 	for _, c := range []struct{ name, says, want string }{
 		{"short", "100 % of it", "100 % of it"},
 		{"just-fits", strings.Repeat("x", 1024), strings.Repeat("x", 1024)},

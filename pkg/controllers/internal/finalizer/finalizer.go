@@ -20,7 +20,7 @@ func Hold(ctx context.Context, c client.Client, object client.Object, name strin
 	if controllerutil.ContainsFinalizer(object, name) {
 		return nil
 	}
-	defer writecache.Turn(c, object)()
+	defer writecache.Lock(c, object)()
 	writecache.Refresh(ctx, c, object)
 	before, err := copyOf(object)
 	if err != nil || !controllerutil.AddFinalizer(object, name) {
@@ -38,7 +38,7 @@ func Release(ctx context.Context, c client.Client, object client.Object, name st
 	if !controllerutil.ContainsFinalizer(object, name) {
 		return nil
 	}
-	defer writecache.Turn(c, object)()
+	defer writecache.Lock(c, object)()
 	writecache.Refresh(ctx, c, object)
 	before, err := copyOf(object)
 	if err != nil || !controllerutil.RemoveFinalizer(object, name) {

@@ -43,9 +43,9 @@ func Run[Scope any](ctx context.Context, scope Scope, phases ...Phase[Scope]) er
 	return nil
 }
 
-// Of turns what Run returned into what the controller's queue wants to know, and
+// Result turns what Run returned into what the controller's queue wants to know, and
 // into the condition that a *Stop carries; it is nil otherwise.
-func Of(ctx context.Context, err error) (*metav1.Condition, reconcile.Result, error) {
+func Result(ctx context.Context, err error) (*metav1.Condition, reconcile.Result, error) {
 	var stop *Stop
 	switch {
 	case err == nil:

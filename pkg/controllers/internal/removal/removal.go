@@ -32,8 +32,8 @@ func kept(instance *v1alpha1.Instance) bool {
 	return removable == nil || removable.Status == metav1.ConditionFalse && removable.Reason == v1alpha1.ReasonClustersJoined
 }
 
-// Turned lets updates through with which the result of Begun changes.
-func Turned(finalizer string) predicate.Predicate {
+// BegunChanged lets updates through with which the result of Begun changes.
+func BegunChanged(finalizer string) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*v1alpha1.Instance)
 		after, also := e.ObjectNew.(*v1alpha1.Instance)

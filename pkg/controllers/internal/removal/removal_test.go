@@ -47,7 +47,7 @@ func TestBegun(t *testing.T) {
 			if got := removal.Begun(instance, mine); got != c.want {
 				t.Errorf("it has begun: %v", got)
 			}
-			if got := removal.Turned(mine).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: instance}); got != c.want {
+			if got := removal.BegunChanged(mine).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: instance}); got != c.want {
 				t.Errorf("a caller that waits for it gets it: %v", got)
 			}
 		})

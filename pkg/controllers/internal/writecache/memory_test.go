@@ -140,7 +140,7 @@ func TestAReaderThatWasOvertaken(t *testing.T) {
 func TestTheCacheIsAboutToHaveIt(t *testing.T) {
 	l := &lagging{}
 	c := l.client(t)
-	c.heard = func(context.Context, client.Object) string { return "9" }
+	c.cacheVersion = func(context.Context, client.Object) string { return "9" }
 	asked := 0
 	inner := c.Client
 	c.Client = interceptor.NewClient(inner.(client.WithWatch), interceptor.Funcs{ //nolint:forcetypeassert // It is what the test made.

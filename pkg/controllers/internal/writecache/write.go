@@ -123,17 +123,17 @@ func Refresh(ctx context.Context, kube client.Client, object client.Object) {
 		return
 	}
 	read, last := object.GetResourceVersion(), c.last(k)
-	if last.version != now.GetResourceVersion() || !Later(last.version, read) || Later(last.since, read) {
+	if last.version != now.GetResourceVersion() || !Newer(last.version, read) || Newer(last.since, read) {
 		return
 	}
 	object.SetFinalizers(now.GetFinalizers())
 	object.SetResourceVersion(now.GetResourceVersion())
 }
 
-// Turn waits until no other goroutine of this process has a turn with the object, and until end
+// Lock waits until no other goroutine of this process has a turn with the object, and until end
 // is called no other gets one. It is for one write: a caller that holds a turn must not ask for
 // another one. A client that is not one of this package has no turns.
-func Turn(kube client.Client, object client.Object) (end func()) {
+func Lock(kube client.Client, object client.Object) (end func()) {
 	c, ok := kube.(*Client)
 	if !ok {
 		return func() {}
@@ -143,6 +143,6 @@ func Turn(kube client.Client, object client.Object) (end func()) {
 		return func() {}
 	}
 	id := k.String()
-	c.turns.LockKey(id)
-	return func() { _ = c.turns.UnlockKey(id) } // The hashed kind has no error.
+	c.locks.LockKey(id)
+	return func() { _ = c.locks.UnlockKey(id) } // The hashed kind has no error.
 }

@@ -41,37 +41,37 @@ import (
 )
 
 const (
-	// most is how many objects are remembered: which was not asked for longest is
+	// maxEntries is how many objects are remembered: which was not asked for longest is
 	// forgotten.
-	most = 8192
+	maxEntries = 8192
 	// retention is how long an answer counts. A cache that is behind for longer has lost
 	// its watch; and when a cluster is restored from a backup, its versions begin anew.
 	retention = 20 * time.Second
-	// moment is how long it takes until a Get returns what the cache has heard, on a
+	// cacheDelay is how long it takes until a Get returns what the cache has heard, on a
 	// machine that has much to do.
-	moment = 50 * time.Millisecond
-	// together is how many objects can be written at the same time, at most.
-	together = 4096
+	cacheDelay = 50 * time.Millisecond
+	// maxLocks is how many objects can be written at the same time, at most.
+	maxLocks = 4096
 )
 
 // Client is a client whose Get is not older than its writes of what the cache has.
 type Client struct {
 	client.Client
-	group string
-	heard Heard
-	turns keymutex.KeyMutex
+	group        string
+	cacheVersion CacheVersion
+	locks        keymutex.KeyMutex
 	// mu is held from looking at what is remembered until that is replaced.
 	mu      sync.Mutex
 	written *utilcache.LRUExpireCache
 }
 
-// Heard gives the version up to which the cache has heard of the object's kind; none
+// CacheVersion gives the version up to which the cache has heard of the object's kind; none
 // when that is not known.
-type Heard func(ctx context.Context, object client.Object) (version string)
+type CacheVersion func(ctx context.Context, object client.Object) (version string)
 
-// HeardBy asks the informers of a cache. They have heard of a version a moment before a
+// InformerVersion asks the informers of a cache. They have heard of a version a moment before a
 // Get returns it.
-func HeardBy(informers cache.Informers) Heard {
+func InformerVersion(informers cache.Informers) CacheVersion {
 	return func(ctx context.Context, object client.Object) string {
 		informer, err := informers.GetInformer(ctx, object, cache.BlockUntilSynced(false))
 		if err != nil {
@@ -87,8 +87,8 @@ func HeardBy(informers cache.Informers) Heard {
 // New gives a client that remembers what it writes of the API group, and of no other:
 // Secrets and PediaClusters have credentials in them, which must not stay. The inner
 // client reads from the cache that heard tells about.
-func New(inner client.Client, group string, heard Heard) *Client {
-	return &Client{Client: inner, group: group, heard: heard, written: utilcache.NewLRUExpireCache(most), turns: keymutex.NewHashed(together)}
+func New(inner client.Client, group string, cacheVersion CacheVersion) *Client {
+	return &Client{Client: inner, group: group, cacheVersion: cacheVersion, written: utilcache.NewLRUExpireCache(maxEntries), locks: keymutex.NewHashed(maxLocks)}
 }
 
 // write is the last of what this process wrote of an object.
@@ -136,8 +136,8 @@ func (c *Client) forget(k key, what write) {
 	}
 }
 
-// Later reports whether version a of an object came after version b.
-func Later(a, b string) bool {
+// Newer reports whether version a of an object came after version b.
+func Newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order > 0
 }
@@ -166,13 +166,13 @@ func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.O
 	last := c.last(k)
 	switch {
 	case err == nil:
-	case last.object != nil && Later(last.made, c.heard(ctx, object)):
+	case last.object != nil && Newer(last.made, c.cacheVersion(ctx, object)):
 		if last.into(object) {
 			return nil
 		}
 		return err
 	case last.made != "":
-		err = c.soon(ctx, err, name, object, opts...)
+		err = c.getSoon(ctx, err, name, object, opts...)
 	}
 	if err != nil {
 		c.forget(k, last)
@@ -181,7 +181,7 @@ func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.O
 	if last.uid != object.GetUID() {
 		return nil
 	}
-	if !Later(last.version, object.GetResourceVersion()) {
+	if !Newer(last.version, object.GetResourceVersion()) {
 		if last.object != nil && reflect.TypeOf(last.object) == reflect.TypeOf(object) { // In another form it comes from another cache.
 			c.cached(k, last)
 		}
@@ -194,10 +194,10 @@ func (c *Client) Get(ctx context.Context, name client.ObjectKey, object client.O
 	return nil
 }
 
-// soon gets an object that the cache has heard of and does not have, as it says: it may
+// getSoon gets an object that the cache has heard of and does not have, as it says: it may
 // be about to.
-func (c *Client) soon(ctx context.Context, err error, name client.ObjectKey, object client.Object, opts ...client.GetOption) error {
-	_ = wait.PollUntilContextTimeout(ctx, moment/10, moment, true, func(ctx context.Context) (bool, error) {
+func (c *Client) getSoon(ctx context.Context, err error, name client.ObjectKey, object client.Object, opts ...client.GetOption) error {
+	_ = wait.PollUntilContextTimeout(ctx, cacheDelay/10, cacheDelay, true, func(ctx context.Context) (bool, error) {
 		err = c.Client.Get(ctx, name, object, opts...)
 		return !apierrors.IsNotFound(err), nil
 	})
@@ -250,7 +250,7 @@ func (c *Client) keep(answer client.Object, base string, made bool, dryRun []str
 			now.since = last.since
 		}
 	}
-	if last.uid == now.uid && !Later(now.version, last.version) {
+	if last.uid == now.uid && !Newer(now.version, last.version) {
 		return nil // Two answers that overtook each other, or a write of nothing.
 	}
 	c.written.Add(k, now, retention)

@@ -382,7 +382,7 @@ func TestLater(t *testing.T) {
 		a, b string
 		want bool
 	}{{"2", "1", true}, {"1", "2", false}, {"10", "9", true}, {"9", "10", false}, {"1", "1", false}, {"", "1", false}, {"1", "", false}, {"x", "1", false}} {
-		if got := writecache.Later(c.a, c.b); got != c.want {
+		if got := writecache.Newer(c.a, c.b); got != c.want {
 			t.Errorf("%q after %q: %v", c.a, c.b, got)
 		}
 	}

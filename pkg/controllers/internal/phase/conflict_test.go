@@ -28,7 +28,7 @@ func TestPatient(t *testing.T) {
 		{"also beside a conflict", errors.Join(conflict, broken), true},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			r := phase.Patient("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
+			r := phase.RetryConflicts("test", reconcile.Func(func(context.Context, reconcile.Request) (reconcile.Result, error) {
 				return reconcile.Result{}, c.err
 			}))
 			result, err := r.Reconcile(t.Context(), reconcile.Request{})

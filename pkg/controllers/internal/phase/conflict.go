@@ -10,19 +10,21 @@ import (
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
-// patient reconciles again when it was behind.
-type patient struct {
+// conflictRetrier reconciles again when it was behind.
+type conflictRetrier struct {
 	reconcile.Reconciler
 	name string
 }
 
-// Patient takes it for no failure that an object was changed after it was read: a
+// RetryConflicts takes it for no failure that an object was changed after it was read: a
 // cache is behind now and then, and everything is looked at again a moment later.
 // Each look is a trace of its own, by the controller's name.
-func Patient(name string, r reconcile.Reconciler) reconcile.Reconciler { return patient{r, name} }
+func RetryConflicts(name string, r reconcile.Reconciler) reconcile.Reconciler {
+	return conflictRetrier{r, name}
+}
 
 // Reconcile implements reconcile.Reconciler.
-func (p patient) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+func (p conflictRetrier) Reconcile(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 	ctx, span := p.trace(ctx, request)
 	defer span.End()
 	result, err := p.Reconciler.Reconcile(ctx, request)
@@ -39,7 +41,7 @@ func (p patient) Reconcile(ctx context.Context, request reconcile.Request) (reco
 }
 
 // trace begins the trace of one look, and has what is logged name it.
-func (p patient) trace(ctx context.Context, request reconcile.Request) (context.Context, tracing.Span) {
+func (p conflictRetrier) trace(ctx context.Context, request reconcile.Request) (context.Context, tracing.Span) {
 	if !tracing.On() {
 		return ctx, tracing.Span{}
 	}
