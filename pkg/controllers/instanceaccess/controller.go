@@ -71,10 +71,10 @@ type Reconciler struct {
 	// rules cannot be removed, from the first attempt on.
 	Patience time.Duration
 
-	instances clients
-	pauses    pauses
-	farewells farewells
-	newcomers *newcomers
+	instances        clients
+	pauses           pauses
+	farewells        farewells
+	namespaceWatches *namespaceWatches
 
 	mu sync.Mutex
 	// global is how objects inside instances say where they come from.
@@ -104,8 +104,8 @@ func instanceOf(object client.Object) string {
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.newcomers = newNewcomers()
-	if err := mgr.Add(r.newcomers); err != nil {
+	r.namespaceWatches = newNamespaceWatches()
+	if err := mgr.Add(r.namespaceWatches); err != nil {
 		return fmt.Errorf("set up %s: %w", Name, err)
 	}
 	return ctrl.NewControllerManagedBy(mgr).
@@ -118,7 +118,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: instanceOf(binding)}}}
 			}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WatchesRawSource(source.Channel(r.newcomers.news, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.namespaceWatches.events, &handler.EnqueueRequestForObject{})).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.RetryConflicts(Name, r))
 }

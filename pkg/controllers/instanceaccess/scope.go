@@ -32,9 +32,9 @@ type scope struct {
 	looked bool
 	roles  map[string]*rbacv1.ClusterRole
 	grants map[place]*grant
-	// strangers is how many grants are there that were made for another Instance,
+	// foreign is how many grants are there that were made for another Instance,
 	// or from another global cluster.
-	strangers int
+	foreign int
 	// namespaces are those in which editors of the whole instance are bound, and
 	// namespacesRefused why the instance does not say which there are; set by
 	// readNamespaces.

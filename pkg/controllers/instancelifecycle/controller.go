@@ -61,7 +61,7 @@ type Reconciler struct {
 
 	karmadas karmadaWatch
 	global   globalCluster
-	census   census
+	states   stateCounts
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -103,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	instance := &v1alpha1.Instance{}
 	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.census.count(request.Name, "")
+			r.states.count(request.Name, "")
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}

@@ -174,7 +174,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 		return err
 	}
 	namespace := client.ObjectKey{Name: conversion.Namespace(s.instance.Name)}
-	theirs, err := r.strangersIn(ctx, s, namespace.Name)
+	theirs, err := r.foreignObjects(ctx, s, namespace.Name)
 	if err != nil {
 		return err
 	}

@@ -17,10 +17,10 @@ import (
 // unknownSecrets are those of a namespace whose Secrets Kairship may not read.
 const unknownSecrets = "Secrets, for all Kairship may know"
 
-// strangersIn are things in the namespace of a Karmada that is uninstalled which are
+// foreignObjects are things in the namespace of a Karmada that is uninstalled which are
 // neither the operator's nor Kairship's, and which would go with the namespace. Only
 // Karmadas and Secrets are looked for: Kairship may read no others there.
-func (r *Reconciler) strangersIn(ctx context.Context, s *scope, namespace string) ([]string, error) {
+func (r *Reconciler) foreignObjects(ctx context.Context, s *scope, namespace string) ([]string, error) {
 	var found []string
 	var karmadas operatorv1alpha1.KarmadaList
 	if err := r.Live.List(ctx, &karmadas, client.InNamespace(namespace)); err != nil && !unserved(err) {
