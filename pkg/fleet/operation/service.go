@@ -65,7 +65,7 @@ func (s *Service) Progress(ctx context.Context, id string) (<-chan *Progress, er
 		return nil, err
 	}
 	stream, err := s.Hub.Subscribe(ctx, live.Subscription{
-		Identity: "operationProgress", Interests: interests, Open: true, Marks: op.marks(),
+		Identity: "operationProgress", Interests: interests, Open: true, KnownWrites: op.knownWrites(),
 	})
 	if err != nil {
 		return nil, err

@@ -13,15 +13,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// sight is what a user may see in the global cluster.
-type sight struct {
+// visibility is what a user may see in the global cluster.
+type visibility struct {
 	service *Service
 	now     atomic.Pointer[authz.Visibility]
 }
 
 // look finds out what the user may see now. It names all instances that there are,
 // for a global cluster that decides about each separately.
-func (s *sight) look(ctx context.Context) error {
+func (s *visibility) look(ctx context.Context) error {
 	names, err := s.service.Instances.Names(ctx)
 	if err != nil {
 		return err
@@ -36,7 +36,7 @@ func (s *sight) look(ctx context.Context) error {
 
 // interest is the one source of a noun of the global cluster. It stays the same, and
 // what may be seen is looked at again when instances come.
-func (s *sight) interest(source live.Source, match func(*live.Object) bool) func(context.Context) ([]live.Interest, error) {
+func (s *visibility) interest(source live.Source, match func(*live.Object) bool) func(context.Context) ([]live.Interest, error) {
 	return func(ctx context.Context) ([]live.Interest, error) {
 		if err := s.look(ctx); err != nil {
 			return nil, err
@@ -51,7 +51,7 @@ func (s *Service) InstancesChanged(ctx context.Context, f *instance.Filter, afte
 	if err != nil {
 		return nil, err
 	}
-	sees := &sight{service: s}
+	sees := &visibility{service: s}
 	bare := func(o *live.Object) (*instance.Instance, error) {
 		i, err := live.Decoded[v1alpha1.Instance](o)
 		if err != nil {
@@ -98,7 +98,7 @@ func (s *Service) ClustersChanged(ctx context.Context, f *cluster.Filter, after 
 	if err != nil {
 		return nil, err
 	}
-	sees := &sight{service: s}
+	sees := &visibility{service: s}
 	bare := func(o *live.Object) (*cluster.Cluster, error) {
 		c, err := live.Decoded[v1alpha1.Cluster](o)
 		if err != nil {

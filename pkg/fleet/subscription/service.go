@@ -169,7 +169,7 @@ func begin[T any](ctx context.Context, s *Service, f *changes.Feed[T], after *st
 		return nil, fmt.Errorf("the identity of a subscription: %w", err)
 	}
 	d := s.driver(ctx)
-	sub := live.Subscription{Identity: string(raw), Open: true, Wake: d.Wake, Marks: marks(consistency.Written(ctx))}
+	sub := live.Subscription{Identity: string(raw), Open: true, Wake: d.Wake, KnownWrites: knownWrites(consistency.Written(ctx))}
 	if after != nil {
 		sub.After = *after
 	}
@@ -185,17 +185,17 @@ func begin[T any](ctx context.Context, s *Service, f *changes.Feed[T], after *st
 	return f.Run(ctx, d), nil
 }
 
-// marks are writes as a stream knows them. One whose version is no number is compared
+// knownWrites are writes as a stream knows them. One whose version is no number is compared
 // with none.
-func marks(written []consistency.Version) []live.Mark {
-	var all []live.Mark
+func knownWrites(written []consistency.Version) []live.KnownWrite {
+	var all []live.KnownWrite
 	for _, v := range written {
-		m := live.Mark{Source: live.Source{Instance: v.Instance, Resource: v.GVR()}, Key: live.Key{Namespace: v.Namespace, Name: v.Name}}
+		m := live.KnownWrite{Source: live.Source{Instance: v.Instance, Resource: v.GVR()}, Key: live.Key{Namespace: v.Namespace, Name: v.Name}}
 		if v.Deleted {
-			m.Gone = types.UID(v.UID)
+			m.Deleted = types.UID(v.UID)
 		}
 		var err error
-		if m.Version, err = strconv.ParseUint(v.ResourceVersion, 10, 64); err != nil && m.Gone == "" {
+		if m.Version, err = strconv.ParseUint(v.ResourceVersion, 10, 64); err != nil && m.Deleted == "" {
 			continue
 		}
 		all = append(all, m)

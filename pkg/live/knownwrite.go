@@ -7,29 +7,29 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Mark is what a subscriber knows to have happened to an object, because they did it.
-type Mark struct {
+// KnownWrite is what a subscriber knows to have happened to an object, because they did it.
+type KnownWrite struct {
 	// Source is where; the version of its resource does not count.
 	Source Source
 	Key    Key
 	// Version is the resourceVersion that the object had then; it does not count where
 	// the object was deleted.
 	Version uint64
-	// Gone is the UID of the object, where it was deleted.
-	Gone types.UID
+	// Deleted is the UID of the object, where it was deleted.
+	Deleted types.UID
 }
 
-// marksOf are the marks that are about the inputs of a view; nil when there is none.
-func (v *view) marksOf(marks []Mark) map[*feed][]Mark {
-	var of map[*feed][]Mark
-	for _, m := range marks {
+// knownWritesOf are the marks that are about the inputs of a view; nil when there is none.
+func (v *view) knownWritesOf(writes []KnownWrite) map[*feed][]KnownWrite {
+	var of map[*feed][]KnownWrite
+	for _, m := range writes {
 		for _, in := range v.inputs {
 			s := in.feed.source
 			if s.Instance != m.Source.Instance || s.Resource.GroupResource() != m.Source.Resource.GroupResource() {
 				continue
 			}
 			if of == nil {
-				of = map[*feed][]Mark{}
+				of = map[*feed][]KnownWrite{}
 			}
 			of[in.feed] = append(of[in.feed], m)
 		}
@@ -38,18 +38,18 @@ func (v *view) marksOf(marks []Mark) map[*feed][]Mark {
 }
 
 // shows reports whether an object is as a mark says, or was it before. The lock is held.
-func (f *feed) shows(m *Mark) bool {
-	if m.Gone == "" {
+func (f *feed) shows(m *KnownWrite) bool {
+	if m.Deleted == "" {
 		return f.version >= m.Version
 	}
 	o := f.objects[m.Key]
-	return o == nil || o.Meta.UID != m.Gone
+	return o == nil || o.Meta.UID != m.Deleted
 }
 
 // showsAll is shows for all. The lock is held.
-func (f *feed) showsAll(marks []Mark) bool {
-	for i := range marks {
-		if !f.shows(&marks[i]) {
+func (f *feed) showsAll(writes []KnownWrite) bool {
+	for i := range writes {
+		if !f.shows(&writes[i]) {
 			return false
 		}
 	}
@@ -60,8 +60,8 @@ func (f *feed) showsAll(marks []Mark) bool {
 // reports that it never was there has another history by now, and the part begins with
 // that.
 func (p *part) meet(ctx context.Context) error {
-	for f, marks := range p.marks {
-		err := f.advance(ctx, func() bool { return f.showsAll(marks) })
+	for f, writes := range p.knownWrites {
+		err := f.advance(ctx, func() bool { return f.showsAll(writes) })
 		if err != nil && !beyondRecovery(err) {
 			return err
 		}

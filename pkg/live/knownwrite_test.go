@@ -11,16 +11,16 @@ import (
 )
 
 // wrote is the mark of an object as it is now, or as it was last.
-func wrote(c *cluster, namespace, name string) Mark {
+func wrote(c *cluster, namespace, name string) KnownWrite {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	m := Mark{Source: c.source, Key: Key{namespace, name}, Version: c.version}
+	m := KnownWrite{Source: c.source, Key: Key{namespace, name}, Version: c.version}
 	if c.now[m.Key] != nil {
 		return m
 	}
 	for _, f := range c.log {
 		if f.object != nil && f.object.Key() == m.Key {
-			m.Gone = f.object.Meta.UID
+			m.Deleted = f.object.Meta.UID
 		}
 	}
 	return m
@@ -37,7 +37,7 @@ func thaw(c *cluster) {
 func TestMarks(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		do   func(c *cluster) Mark
+		do   func(c *cluster) KnownWrite
 		// unmarked and marked are what is told without the mark and with it; resumed is
 		// what is told with it to who knows a and b.
 		unmarked, marked, resumed []string
@@ -45,7 +45,7 @@ func TestMarks(t *testing.T) {
 	}{
 		{
 			name:     "made",
-			do:       func(c *cluster) Mark { c.put("n", "c", nil, 0); return wrote(c, "n", "c") },
+			do:       func(c *cluster) KnownWrite { c.put("n", "c", nil, 0); return wrote(c, "n", "c") },
 			unmarked: []string{"ADDED a", "ADDED b", "SYNCED"},
 			marked:   []string{"ADDED a", "ADDED b", "ADDED c", "SYNCED"},
 			resumed:  []string{"ADDED c", "SYNCED"},
@@ -53,7 +53,7 @@ func TestMarks(t *testing.T) {
 		},
 		{
 			name:     "changed",
-			do:       func(c *cluster) Mark { c.put("n", "a", nil, 1); return wrote(c, "n", "a") },
+			do:       func(c *cluster) KnownWrite { c.put("n", "a", nil, 1); return wrote(c, "n", "a") },
 			unmarked: []string{"ADDED a", "ADDED b", "SYNCED"},
 			marked:   []string{"ADDED a", "ADDED b", "SYNCED"},
 			resumed:  []string{"MODIFIED a", "SYNCED"},
@@ -61,7 +61,7 @@ func TestMarks(t *testing.T) {
 		},
 		{
 			name:     "deleted",
-			do:       func(c *cluster) Mark { c.remove("n", "b"); return wrote(c, "n", "b") },
+			do:       func(c *cluster) KnownWrite { c.remove("n", "b"); return wrote(c, "n", "b") },
 			unmarked: []string{"ADDED a", "ADDED b", "SYNCED"},
 			marked:   []string{"ADDED a", "SYNCED"},
 			resumed:  []string{"DELETED b", "SYNCED"},
@@ -69,7 +69,7 @@ func TestMarks(t *testing.T) {
 		},
 		{
 			name: "deleted, and made anew by another",
-			do: func(c *cluster) Mark {
+			do: func(c *cluster) KnownWrite {
 				c.remove("n", "b")
 				m := wrote(c, "n", "b")
 				c.put("n", "b", nil, 0)
@@ -82,7 +82,7 @@ func TestMarks(t *testing.T) {
 		},
 		{
 			name: "nothing that is not known",
-			do: func(c *cluster) Mark {
+			do: func(c *cluster) KnownWrite {
 				c.put("n", "c", nil, 0)
 				m := wrote(c, "n", "a")
 				m.Version = 101 // As the first of them was made.
@@ -94,7 +94,7 @@ func TestMarks(t *testing.T) {
 		},
 		{
 			name: "in another instance",
-			do: func(c *cluster) Mark {
+			do: func(c *cluster) KnownWrite {
 				c.put("n", "c", nil, 0)
 				m := wrote(c, "n", "c")
 				m.Source.Instance = "beta"
@@ -106,7 +106,7 @@ func TestMarks(t *testing.T) {
 		},
 		{
 			name: "in another version of the API",
-			do: func(c *cluster) Mark {
+			do: func(c *cluster) KnownWrite {
 				c.put("n", "c", nil, 0)
 				m := wrote(c, "n", "c")
 				m.Source.Resource = schema.GroupVersionResource{Group: "apps", Version: "v1beta1", Resource: "deployments"}
@@ -119,7 +119,7 @@ func TestMarks(t *testing.T) {
 		},
 		{
 			name: "in a history that is lost",
-			do: func(c *cluster) Mark {
+			do: func(c *cluster) KnownWrite {
 				c.put("n", "c", nil, 0)
 				m := wrote(c, "n", "c")
 				m.Version += 50
@@ -152,7 +152,7 @@ func TestMarks(t *testing.T) {
 					t.Error("a subscription without a mark costs a list")
 				}
 				marked := everything(alpha)
-				marked.Marks = []Mark{mark}
+				marked.KnownWrites = []KnownWrite{mark}
 				again := &reader{t: t, cursor: first.cursor, known: map[Source]map[Key]*Object{alpha: maps.Clone(first.known[alpha])}}
 				with := w.subscribe(h, marked)
 				with.until(Synced)
@@ -187,7 +187,7 @@ func TestMarksThatAreOnTheirWay(t *testing.T) {
 		before := c.lists
 		c.put("n", "a", nil, 0)
 		marked := everything(alpha)
-		marked.Marks = []Mark{wrote(c, "n", "a")}
+		marked.KnownWrites = []KnownWrite{wrote(c, "n", "a")}
 		r := w.subscribe(h, marked)
 		time.Sleep(30 * time.Millisecond)
 		thaw(c)
@@ -199,7 +199,7 @@ func TestMarksThatAreOnTheirWay(t *testing.T) {
 	})
 }
 
-// Marks of what an object is joined with count too.
+// KnownWrites of what an object is joined with count too.
 func TestMarksOfWhatIsJoined(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c, b := w.cluster(alpha), w.cluster(alphaBindings)
@@ -211,7 +211,7 @@ func TestMarksOfWhatIsJoined(t *testing.T) {
 		b.set(func(c *cluster) { c.frozen = true })
 		t.Cleanup(func() { thaw(b) })
 		b.put("n", "a", nil, 5)
-		joined.Marks = []Mark{wrote(b, "n", "a")}
+		joined.KnownWrites = []KnownWrite{wrote(b, "n", "a")}
 		r := w.subscribe(h, joined)
 		if e := r.until(Added); e.Object.Joined != 5 {
 			t.Errorf("the sum is %v, want 5", e.Object.Joined)
@@ -231,7 +231,7 @@ func TestMarksOfWhatDoesNotAnswer(t *testing.T) {
 		c.put("n", "b", nil, 0)
 		c.set(func(c *cluster) { c.down = errBroken })
 		marked := everything(alpha)
-		marked.Marks = []Mark{wrote(c, "n", "b"), {Source: alpha, Key: Key{"n", "z"}, Gone: types.UID("of nobody")}}
+		marked.KnownWrites = []KnownWrite{wrote(c, "n", "b"), {Source: alpha, Key: Key{"n", "z"}, Deleted: types.UID("of nobody")}}
 		r := w.subscribe(h, marked)
 		r.until(Synced)
 		wantSaid(t, r, "INTERRUPTED of alpha", "SYNCED")
