@@ -6,7 +6,7 @@ import (
 )
 
 func TestTell(t *testing.T) {
-	memory := newTold()
+	memory := newDelivered()
 	for _, step := range []struct {
 		name  string
 		event Event[string]
@@ -23,27 +23,27 @@ func TestTell(t *testing.T) {
 		{"it comes back", Event[string]{Type: Modified, key: "a", compare: true}, "2", true},
 		{"a marker", Event[string]{Type: Synced}, "", true},
 	} {
-		step.event.told = memory
-		if got := step.event.Tell([]byte(step.read)); got != step.want {
+		step.event.delivered = memory
+		if got := step.event.ShouldSend([]byte(step.read)); got != step.want {
 			t.Errorf("%s: got %v", step.name, got)
 		}
 	}
-	unreadable := Event[string]{Type: Modified, key: "b", compare: true, told: memory}
-	if !unreadable.Tell(nil) || !unreadable.Tell([]byte("1")) {
+	unreadable := Event[string]{Type: Modified, key: "b", compare: true, delivered: memory}
+	if !unreadable.ShouldSend(nil) || !unreadable.ShouldSend([]byte("1")) {
 		t.Error("what could not be read is told, and told again when it can be")
 	}
 }
 
 // What a stream remembers is bounded; what it does not remember it tells.
 func TestToldIsBounded(t *testing.T) {
-	memory := newTold()
-	for i := range maxTold + 10 {
-		memory.news(strconv.Itoa(i), nil)
+	memory := newDelivered()
+	for i := range maxDelivered + 10 {
+		memory.update(strconv.Itoa(i), nil)
 	}
-	if len(memory.last) != maxTold {
+	if len(memory.last) != maxDelivered {
 		t.Errorf("%d are remembered", len(memory.last))
 	}
-	if !memory.news(strconv.Itoa(maxTold+5), nil) || memory.news("5", nil) {
+	if !memory.update(strconv.Itoa(maxDelivered+5), nil) || memory.update("5", nil) {
 		t.Error("what is remembered is no news, and what is not is")
 	}
 }
@@ -62,7 +62,7 @@ func TestSelectionTells(t *testing.T) {
 		{"nothing is selected", Selection{}, []string{"state"}, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tell, compare := tt.selection.tells(tt.changed); tell != tt.tell || compare != tt.compare {
+			if tell, compare := tt.selection.sends(tt.changed); tell != tt.tell || compare != tt.compare {
 				t.Errorf("got %v, %v", tell, compare)
 			}
 		})
