@@ -90,7 +90,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	prometheus.DefaultRegisterer.MustRegister(tracker.Metrics())
 	registerMetrics(prometheus.DefaultRegisterer)
-	if err := listen(ctx, o, inventory, watches, ask.checks, tracker); err != nil {
+	if err := watchHeartbeats(ctx, o, inventory, watches, ask.checks, tracker); err != nil {
 		return nil, err
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)

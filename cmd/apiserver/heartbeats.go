@@ -33,8 +33,8 @@ func (o *options) leaseOnly() cache.ByObject {
 	}}
 }
 
-// listen hears the witnesses of freshness for as long as the process lives.
-func listen(ctx context.Context, o *options, inventory cache.Cache, watches *informers.Persistent, kube kubernetes.Interface, tracker *freshness.Tracker) error {
+// watchHeartbeats hears the witnesses of freshness for as long as the process lives.
+func watchHeartbeats(ctx context.Context, o *options, inventory cache.Cache, watches *informers.Persistent, kube kubernetes.Interface, tracker *freshness.Tracker) error {
 	waitCtx, cancel := context.WithTimeout(ctx, o.waitForAPIs)
 	defer cancel()
 	leases, err := inventory.GetInformer(waitCtx, &coordinationv1.Lease{})
