@@ -15,8 +15,8 @@ import (
 	"github.com/kairship-io/kairship/graph/stream"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/consistency"
-	"github.com/kairship-io/kairship/pkg/fleet/follow"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
+	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/live"
 )
@@ -35,7 +35,7 @@ func followLive(
 	if err != nil {
 		return fmt.Errorf("following changes: %w", err)
 	}
-	fleet.Live = &follow.Service{
+	fleet.Live = &subscription.Service{
 		Hub: hub, Access: fleet.Access, Instances: fleet.Instances, Workloads: fleet.Workloads,
 		Begin: scope, End: stream.End, Driver: stream.DriverOf, Now: time.Now, Logger: logger,
 	}

@@ -21,10 +21,10 @@ const (
 type globalClients struct {
 	// kube is for everything that people cause whom the global cluster knows.
 	kube kubernetes.Interface
-	// strangers reviews tokens that any client may have made up.
-	strangers kubernetes.Interface
-	// strangersQPS is how many of these a second are sent, on average.
-	strangersQPS float32
+	// tokenReviews reviews tokens that any client may have made up.
+	tokenReviews kubernetes.Interface
+	// tokenReviewQPS is how many of these a second are sent, on average.
+	tokenReviewQPS float32
 	// checks asks whether the cluster is well. Were it to wait for what people cause, a
 	// replica that has much to do would seem broken.
 	checks kubernetes.Interface
@@ -33,14 +33,14 @@ type globalClients struct {
 // newGlobalClients makes the clients. A stranger who is let in costs two requests, one of
 // which is no stranger's any more: so half of what people may cause admits as many.
 func newGlobalClients(config *rest.Config) (*globalClients, error) {
-	g := &globalClients{strangersQPS: config.QPS / 2}
+	g := &globalClients{tokenReviewQPS: config.QPS / 2}
 	for _, c := range []struct {
 		client *kubernetes.Interface
 		qps    float32
 		burst  int
 	}{
 		{&g.kube, config.QPS, config.Burst},
-		{&g.strangers, g.strangersQPS, max(1, config.Burst/2)},
+		{&g.tokenReviews, g.tokenReviewQPS, max(1, config.Burst/2)},
 		{&g.checks, checksQPS, checksBurst},
 	} {
 		limited := rest.CopyConfig(config)
@@ -54,8 +54,8 @@ func newGlobalClients(config *rest.Config) (*globalClients, error) {
 	return g, nil
 }
 
-// newStrangers bounds the reviews of strangers' tokens to those that are sent within a
+// newTokenReviewLimiter bounds the reviews of strangers' tokens to those that are sent within a
 // second: a client that waits longer had better come again.
-func newStrangers(g *globalClients) *authz.Strangers {
-	return &authz.Strangers{Reviews: g.strangers.AuthenticationV1().TokenReviews(), Places: max(2, int(g.strangersQPS))}
+func newTokenReviewLimiter(g *globalClients) *authz.TokenReviewLimiter {
+	return &authz.TokenReviewLimiter{Reviews: g.tokenReviews.AuthenticationV1().TokenReviews(), Limit: max(2, int(g.tokenReviewQPS))}
 }

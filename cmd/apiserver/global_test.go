@@ -56,7 +56,7 @@ func TestFloodOfStrangers(t *testing.T) {
 		t.Fatal(err)
 	}
 	authenticator := authz.NewAuthenticator(ask.kube.AuthenticationV1().TokenReviews(), time.Now)
-	authenticator.Strangers = newStrangers(ask)
+	authenticator.ReviewLimiter = newTokenReviewLimiter(ask)
 	permissions := authz.NewResolver(authz.NewRulesReviewer(ask.kube.AuthorizationV1().RESTClient()), nil, time.Now, nil)
 	alice := authz.TokenCredentials("alice")
 	known, err := authenticator.Authenticate(t.Context(), alice)

@@ -12,7 +12,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/document"
 	"github.com/kairship-io/kairship/pkg/quota"
 	"github.com/kairship-io/kairship/pkg/reload"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // limit puts the limits of the flags into the server's configuration.
@@ -57,7 +57,7 @@ type globalCounter struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
 func (g globalCounter) RoundTrip(r *http.Request) (*http.Response, error) {
-	sent := upstream.From(r.Context()).Send(upstream.Target{Kind: upstream.Global})
+	sent := requeststats.From(r.Context()).Send(requeststats.Target{Kind: requeststats.Global})
 	response, err := g.RoundTripper.RoundTrip(r)
 	sent(err)
 	if err == nil {

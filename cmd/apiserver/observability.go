@@ -23,13 +23,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/informers"
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/reload"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 	"github.com/kairship-io/kairship/pkg/tracing"
-	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // registerMetrics adds those of packages whose metrics are of the process.
 func registerMetrics(registerer prometheus.Registerer) {
-	registerer.MustRegister(slices.Concat(loaders.Metrics(), audit.Metrics(), authz.Metrics(), consistency.Metrics(), upstream.Metrics(), reload.Collectors())...)
+	registerer.MustRegister(slices.Concat(loaders.Metrics(), audit.Metrics(), authz.Metrics(), consistency.Metrics(), requeststats.Metrics(), reload.Collectors())...)
 	registerer.MustRegister(buildversion.Metric(program, version))
 }
 
@@ -57,10 +57,10 @@ func checkInventory(watches *informers.Persistent) func(context.Context) error {
 
 // operationCost says what an operation that took long had to ask for.
 func operationCost(ctx context.Context) []slog.Attr {
-	used := upstream.From(ctx)
+	used := requeststats.From(ctx)
 	return []slog.Attr{
-		slog.Int("indexRequests", used.Requests(upstream.Index)),
-		slog.Int("instanceRequests", used.Requests(upstream.Instance)),
+		slog.Int("indexRequests", used.Requests(requeststats.Index)),
+		slog.Int("instanceRequests", used.Requests(requeststats.Instance)),
 	}
 }
 

@@ -41,7 +41,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
-	"github.com/kairship-io/kairship/pkg/fleet/native"
+	"github.com/kairship-io/kairship/pkg/fleet/nativeapi"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -52,7 +52,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 	"github.com/kairship-io/kairship/pkg/quota"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // service is what the process serves, and how it stops.
@@ -93,14 +93,14 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	prometheus.DefaultRegisterer.MustRegister(tracker.Metrics())
 	registerMetrics(prometheus.DefaultRegisterer)
-	if err := listen(ctx, o, inventory, watches, ask.checks, tracker); err != nil {
+	if err := watchHeartbeats(ctx, o, inventory, watches, ask.checks, tracker); err != nil {
 		return nil, err
 	}
 	permissions := authz.NewResolver(authz.NewRulesReviewer(kube.AuthorizationV1().RESTClient()), kube.AuthorizationV1().SubjectAccessReviews(), time.Now, logger)
 	authenticator := authz.NewAuthenticator(kube.AuthenticationV1().TokenReviews(), time.Now)
-	authenticator.Authorities, authenticator.Strangers = accepted.accept, newStrangers(ask)
-	sentry := &authz.Sentry{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
-	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sentry.CheckNow() }); err != nil {
+	authenticator.Authorities, authenticator.ReviewLimiter = accepted.accept, newTokenReviewLimiter(ask)
+	sessions := &authz.SessionChecker{Recheck: authenticator.Recheck, Review: permissions.Review, Interval: o.streams.permissionsCheck}
+	if err := flushOnRoleChanges(ctx, inventory, func() { permissions.Flush(); sessions.CheckNow() }); err != nil {
 		return nil, err
 	}
 	clients, err := reachInstances(ctx, o.instances, inventory, kube, logger)
@@ -109,12 +109,12 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	tokens := newTokens(o, kube)
 	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
-	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newSettler(inventory, idx, clients), clients)
+	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
 	}
 	scope := func(ctx context.Context) context.Context {
-		ctx, _ = upstream.With(freshness.Begin(ctx, time.Now()))
+		ctx, _ = requeststats.With(freshness.Begin(ctx, time.Now()))
 		return loaders.With(access.With(countedAs(ctx)), source)
 	}
 	if err := followLive(ctx, &fleet, config, clients, tokens, inventory, scope, logger); err != nil {
@@ -143,7 +143,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		Shared:             answercache.Options{Fields: sharing.Shared, Permissions: permissions, Bytes: o.limits.sharedBytes},
 		StreamResponses:    resolvers.StreamResponses(),
 		Streams:            o.streams.limits,
-		Sentry:             sentry,
+		Sessions:           sessions,
 		SessionKeys:        tokens.Keys,
 		Registerer:         prometheus.DefaultRegisterer,
 		OperationNames:     o.observability.operationNames,
@@ -167,7 +167,7 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 		return nil, err
 	}
 	handler, flush, err := withPassthrough(ctx, api, passthrough.Config{
-		Clients: clients, Authenticator: authenticator, Permissions: permissions, Index: native.NewService(fleet.Resources, scope),
+		Clients: clients, Authenticator: authenticator, Permissions: permissions, Index: nativeapi.NewService(fleet.Resources, scope),
 		Quotas: users, Timeout: o.limits.nativeTimeout, IndexTimeout: o.requestTimeout, Logger: logger,
 	}, inventory, kube)
 	if err != nil {
@@ -219,9 +219,9 @@ func watchInventory(ctx context.Context, o *options, config *rest.Config, watche
 // the user of the request may see; only what says how fresh an answer is, and
 // which members and override policies the states of workloads depend on, is read
 // past that, about what may be seen.
-func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, settler *consistency.Settler, clients instanceproxy.Clients) resolvers.Fleet {
+func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Client, read index.Reader, permissions *authz.Resolver, waiter *consistency.IndexWaiter, clients instanceproxy.Clients) resolvers.Fleet {
 	watched := access.NewWatched(inventory, permissions)
-	consistent := consistency.NewReader(read, settler)
+	consistent := consistency.NewReader(read, waiter)
 	lister := &listing.Lister{
 		Reader:    access.NewReader(consistent, permissions, access.NewInventory(inventory)),
 		Freshness: tracker,
@@ -235,7 +235,7 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Clusters:       clusters,
 		MemberClusters: membercluster.NewService(lister),
 		Namespaces:     namespace.NewService(lister),
-		Workloads:      workload.NewService(lister, consistent, instances, clusters, membercluster.NewRoster(idx, time.Now)),
+		Workloads:      workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now)),
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),

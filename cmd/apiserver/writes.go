@@ -41,9 +41,9 @@ func withTokens(begin func(context.Context, []string, any) (context.Context, err
 	}
 }
 
-// newSettler makes what waits for the index.
-func newSettler(inventory client.Reader, idx *index.Client, clients instanceproxy.Clients) *consistency.Settler {
-	return &consistency.Settler{Index: idx, Clients: clients, Collected: collectedIn(inventory), Now: time.Now}
+// newIndexWaiter makes what waits for the index.
+func newIndexWaiter(inventory client.Reader, idx *index.Client, clients instanceproxy.Clients) *consistency.IndexWaiter {
+	return &consistency.IndexWaiter{Index: idx, Clients: clients, Collected: collectedIn(inventory), Now: time.Now}
 }
 
 // collectedIn tells from the watch on the global cluster what the index collects.

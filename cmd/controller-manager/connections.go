@@ -10,11 +10,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// apart is the configuration for a connection that no other caller uses. client-go gives
+// ownConnection is the configuration for a connection that no other caller uses. client-go gives
 // everybody with the same credentials the same one, and on it a watch waits for its turn
 // among the answers to hundreds of writes: the apiserver takes it for one that is not
 // read, and ends it, again and again.
-func apart(config *rest.Config) *rest.Config {
+func ownConnection(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)
 	if own.Dial == nil {
 		// As client-go dials itself.
@@ -23,13 +23,13 @@ func apart(config *rest.Config) *rest.Config {
 	return own
 }
 
-// atOnce is a client that sends no more than a number of requests at the same time; the
+// limitConcurrency is a client that sends no more than a number of requests at the same time; the
 // others wait, in their order. An apiserver that is sent hundreds answers none of them
 // sooner, and is late with telling what has changed.
-func atOnce(config *rest.Config, number int) (*http.Client, error) {
+func limitConcurrency(config *rest.Config, number int) (*http.Client, error) {
 	bounded := rest.CopyConfig(config)
 	free := semaphore.NewWeighted(int64(number))
-	bounded.Wrap(func(next http.RoundTripper) http.RoundTripper { return &turnstile{next, free} })
+	bounded.Wrap(func(next http.RoundTripper) http.RoundTripper { return &concurrencyLimiter{next, free} })
 	client, err := rest.HTTPClientFor(bounded)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the global cluster: %w", err)
@@ -37,15 +37,15 @@ func atOnce(config *rest.Config, number int) (*http.Client, error) {
 	return client, nil
 }
 
-// turnstile lets a number of requests through, until they are answered.
-type turnstile struct {
+// concurrencyLimiter lets a number of requests through, until they are answered.
+type concurrencyLimiter struct {
 	next http.RoundTripper
 	free *semaphore.Weighted
 }
 
 // RoundTrip implements http.RoundTripper. Its error is that of the request's context
 // when the request is not let through before that ends.
-func (t *turnstile) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t *concurrencyLimiter) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err := t.free.Acquire(request.Context(), 1); err != nil {
 		if request.Body != nil {
 			_ = request.Body.Close() // As the sender of a request has to.
@@ -57,4 +57,4 @@ func (t *turnstile) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // WrappedRoundTripper is what client-go looks through for the connection.
-func (t *turnstile) WrappedRoundTripper() http.RoundTripper { return t.next }
+func (t *concurrencyLimiter) WrappedRoundTripper() http.RoundTripper { return t.next }

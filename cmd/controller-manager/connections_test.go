@@ -61,7 +61,7 @@ func TestApart(t *testing.T) {
 	if other := from(t, rest.CopyConfig(config)); other != controllers {
 		t.Errorf("two clients have two connections, %s and %s: there is nothing to be apart from", controllers, other)
 	}
-	watches, lease := from(t, apart(config)), from(t, apart(config))
+	watches, lease := from(t, ownConnection(config)), from(t, ownConnection(config))
 	if watches == controllers || lease == controllers || watches == lease {
 		t.Errorf("the controllers are on %s, the watches on %s and the Lease on %s", controllers, watches, lease)
 	}
@@ -102,7 +102,7 @@ func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const number, all = 2, 5
 		server := &held{let: make(chan struct{})}
-		client, err := atOnce(&rest.Config{Host: "http://global.invalid", Transport: server}, number)
+		client, err := limitConcurrency(&rest.Config{Host: "http://global.invalid", Transport: server}, number)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,7 +36,7 @@ type lock struct {
 // newLock makes the lock. Its requests have a limit and a connection of their own, so
 // that the Lease is renewed also when the controllers use up theirs.
 func newLock(config *rest.Config, o *options, lost func(error)) (*lock, error) {
-	config = apart(config)
+	config = ownConnection(config)
 	config.QPS, config.Burst = 10, 20
 	// A request that hangs must leave time for another one.
 	config.Timeout = o.renewDeadline / 2

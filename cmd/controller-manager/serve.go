@@ -113,10 +113,10 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 		return nil, err
 	}
 	watches := controllers.Cache(ctrl.Log.WithName("cache"), o.credentialsNamespaces...)
-	if watches.HTTPClient, err = rest.HTTPClientFor(apart(config)); err != nil {
+	if watches.HTTPClient, err = rest.HTTPClientFor(ownConnection(config)); err != nil {
 		return nil, fmt.Errorf("connect to the global cluster: %w", err)
 	}
-	writes, err := atOnce(config, o.kubeAPIConcurrency)
+	writes, err := limitConcurrency(config, o.kubeAPIConcurrency)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/graph-gophers/dataloader/v7"
 
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // wait is how long a loader collects keys that were not prefetched.
@@ -73,7 +73,7 @@ func (l *loader[K, V]) prefetch(ctx context.Context, keys []K, then func(map[K]V
 	if len(claimed) == 0 {
 		return
 	}
-	upstream.From(ctx).Look(upstream.Rows, 0, len(claimed))
+	requeststats.From(ctx).Look(requeststats.Rows, 0, len(claimed))
 	go func() {
 		defer close(done)
 		defer func() {
@@ -92,10 +92,10 @@ func (l *loader[K, V]) prefetch(ctx context.Context, keys []K, then func(map[K]V
 func (l *loader[K, V]) load(ctx context.Context, key K) (V, error) {
 	thunk, ok := l.pending.Get(ctx, key)
 	if ok {
-		upstream.From(ctx).Look(upstream.Rows, 1, 0)
+		requeststats.From(ctx).Look(requeststats.Rows, 1, 0)
 		return thunk()
 	}
-	upstream.From(ctx).Look(upstream.Rows, 0, 1)
+	requeststats.From(ctx).Look(requeststats.Rows, 0, 1)
 	return l.Load(ctx, key)()
 }
 

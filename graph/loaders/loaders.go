@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // Source is the index as the loaders need it. *index.Client is one.
@@ -200,7 +200,7 @@ func (r Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*i
 	s := r.scope(ctx)
 	for more := range detail {
 		if thunk, ok := s.objects[more].pending.Get(ctx, key); ok {
-			upstream.From(ctx).Look(upstream.Rows, 1, 0)
+			requeststats.From(ctx).Look(requeststats.Rows, 1, 0)
 			return thunk()
 		}
 	}

@@ -113,7 +113,7 @@ func TestStateWithoutProjection(t *testing.T) {
 		permissions := authz.NewResolver(people, nil, clock, nil)
 		read := loaders.NewReader(client)
 		lister := &listing.Lister{Reader: access.NewReader(read, permissions, access.NewInventory(inventory)), Freshness: tracker, Now: clock}
-		service := workload.NewService(lister, read, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(client, clock))
+		service := workload.NewService(lister, read, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewCache(client, clock))
 		ctx := loaders.With(authz.WithUser(t.Context(), authz.User{Name: person}), client)
 		c, err := service.ListInstance(ctx, "alpha", workload.ListArgs{}, workload.Needs{Status: true})
 		if err != nil {

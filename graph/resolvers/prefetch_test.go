@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -114,7 +114,7 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	instances, clusters := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker)
 	return &Resolver{Fleet: Fleet{
 		Instances: instances, Clusters: clusters, MemberClusters: membercluster.NewService(lister), Namespaces: namespace.NewService(lister),
-		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewRoster(r, clock)), Bindings: binding.NewService(lister),
+		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), Bindings: binding.NewService(lister),
 		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister, allCollected{}),
 	}}
 }
@@ -122,8 +122,8 @@ func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 // allCollected reports that the index has everything.
 type allCollected struct{ resource.Uncollected }
 
-func (allCollected) Collected(context.Context, string, schema.GroupVersionResource) (collected.State, error) {
-	return collected.Whole, nil
+func (allCollected) Collected(context.Context, string, schema.GroupVersionResource) (collection.State, error) {
+	return collection.Whole, nil
 }
 
 // sensible makes arguments of literals that are not refused.

@@ -8,7 +8,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
-	"github.com/kairship-io/kairship/pkg/fleet/follow"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
 	"github.com/kairship-io/kairship/pkg/fleet/kubeconfig"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
@@ -16,6 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
+	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/fleet/write/applications"
 	"github.com/kairship-io/kairship/pkg/fleet/write/instances"
@@ -47,7 +47,7 @@ type Fleet struct {
 	Kubeconfigs    *kubeconfig.Service
 
 	// Live follows what changes, Operations how far long operations have come.
-	Live       *follow.Service
+	Live       *subscription.Service
 	Operations *operation.Service
 
 	// Write changes what is in instances.

@@ -83,9 +83,9 @@ type Config struct {
 
 	// Streams bounds subscriptions and the connections that carry them.
 	Streams subscription.Limits
-	// Sentry checks the callers of subscriptions for as long as they run; nil means
+	// Sessions checks the callers of subscriptions for as long as they run; nil means
 	// that they are checked at their beginning alone.
-	Sentry *authz.Sentry
+	Sessions *authz.SessionChecker
 	// StreamResponses goes around every result of a subscription; nil for nothing.
 	StreamResponses graphql.ResponseMiddleware
 	// SessionKeys are the secrets, which all replicas share, that the cookies of

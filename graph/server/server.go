@@ -68,7 +68,7 @@ func New(cfg Config) (*Handler, error) {
 	}
 	logger := slog.New(trace.LogHandler(cfg.Logger.Handler()))
 
-	h := &Handler{mux: http.NewServeMux(), streams: subscription.New(cfg.Streams, cfg.Sentry, cfg.Registerer)}
+	h := &Handler{mux: http.NewServeMux(), streams: subscription.New(cfg.Streams, cfg.Sessions, cfg.Registerer)}
 	api := newEndpoint(cfg, h.streams, logger)
 	h.mux.Handle("/graphql", api.Origins.Handler(api))
 	h.mux.Handle(session.Path, api)

@@ -71,18 +71,18 @@ func reads(names ...string) []authorizationv1.ResourceRule {
 }
 
 // watched is a server whose callers are checked again and again.
-func watched(t *testing.T, change func(*authz.Sentry)) (testServer, *globalCluster) {
+func watched(t *testing.T, change func(*authz.SessionChecker)) (testServer, *globalCluster) {
 	t.Helper()
 	g := &globalCluster{rules: reads("alpha", "other")}
 	resolver := authz.NewResolver(g, nil, nil, nil)
-	sentry := &authz.Sentry{Recheck: g.Recheck, Review: resolver.Review, Interval: 20 * time.Millisecond}
+	sessions := &authz.SessionChecker{Recheck: g.Recheck, Review: resolver.Review, Interval: 20 * time.Millisecond}
 	if change != nil {
-		change(sentry)
+		change(sessions)
 	}
-	s := start(t, nil, func(c *server.Config) { c.Sentry = sentry })
+	s := start(t, nil, func(c *server.Config) { c.Sessions = sessions })
 	s.feed.granted, s.feed.instance, s.feed.pushed = resolver, "alpha", make(chan int)
 	t.Cleanup(func() {
-		waitFor(t, "no caller to be checked any longer", func() bool { s.CloseClientConnections(); return sentry.Callers() == 0 })
+		waitFor(t, "no caller to be checked any longer", func() bool { s.CloseClientConnections(); return sessions.Callers() == 0 })
 	})
 	return s, g
 }
@@ -128,8 +128,8 @@ func TestStreamsEndWithWhatWasPermitted(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s, g := watched(t, func(sentry *authz.Sentry) {
-				sentry.HoldAfter, sentry.GiveUpAfter = 50*time.Millisecond, 100*time.Millisecond
+			s, g := watched(t, func(sessions *authz.SessionChecker) {
+				sessions.HoldAfter, sessions.GiveUpAfter = 50*time.Millisecond, 100*time.Millisecond
 			})
 			events := s.open(t, call{body: operation(t, foreverDocument, nil)})
 			socket := s.known(t)
@@ -183,7 +183,7 @@ func TestStreamsGoOn(t *testing.T) {
 
 // TestOneReviewForAllStreams of one user, however many there are.
 func TestOneReviewForAllStreams(t *testing.T) {
-	s, g := watched(t, func(sentry *authz.Sentry) { sentry.Interval = 100 * time.Millisecond })
+	s, g := watched(t, func(sessions *authz.SessionChecker) { sessions.Interval = 100 * time.Millisecond })
 	for range 4 {
 		c := s.known(t)
 		for _, id := range []string{"1", "2", "3", "4", "5"} {
@@ -202,7 +202,9 @@ func TestOneReviewForAllStreams(t *testing.T) {
 // TestNoEventWithoutConfirmation: while it cannot be confirmed whether a stream may go on,
 // it waits, and then goes on where it stood.
 func TestNoEventWithoutConfirmation(t *testing.T) {
-	s, g := watched(t, func(sentry *authz.Sentry) { sentry.HoldAfter, sentry.GiveUpAfter = 100*time.Millisecond, time.Hour })
+	s, g := watched(t, func(sessions *authz.SessionChecker) {
+		sessions.HoldAfter, sessions.GiveUpAfter = 100*time.Millisecond, time.Hour
+	})
 	events := s.open(t, call{body: operation(t, pushedDocument, nil)})
 	waitFor(t, "the subscription", func() bool { return s.feed.running.Load() == 1 })
 	g.set(func(g *globalCluster) { g.away = true })

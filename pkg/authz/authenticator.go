@@ -35,9 +35,9 @@ type TokenReviewAuthenticator struct {
 	// verified them, ends at an authority that is still accepted. Nil accepts all that a
 	// handshake did.
 	Authorities func(chains [][]*x509.Certificate) bool
-	// Strangers bounds what is asked about tokens that were not found valid lately. It is
+	// ReviewLimiter bounds what is asked about tokens that were not found valid lately. It is
 	// replaced, where it is, before the first request.
-	Strangers *Strangers
+	ReviewLimiter *TokenReviewLimiter
 
 	clock   func() time.Time
 	reviews authenticationclient.TokenReviewInterface
@@ -57,11 +57,11 @@ func NewAuthenticator(reviews authenticationclient.TokenReviewInterface, now fun
 		now = time.Now
 	}
 	a := &TokenReviewAuthenticator{
-		Strangers: &Strangers{Reviews: reviews},
-		clock:     now,
-		reviews:   reviews,
-		tokens:    newDecisions[User]("your token", usualMemory, now),
-		lately:    newTTLCache[[32]byte, struct{}](lateMemory.positive, lateMemory.size, now),
+		ReviewLimiter: &TokenReviewLimiter{Reviews: reviews},
+		clock:         now,
+		reviews:       reviews,
+		tokens:        newDecisions[User]("your token", usualMemory, now),
+		lately:        newTTLCache[[32]byte, struct{}](knownMemory.positive, knownMemory.size, now),
 	}
 	rand.Read(a.key[:]) // Never returns an error: it ends the program instead.
 	return a
@@ -89,12 +89,12 @@ func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentia
 		if _, known := a.lately.get(key); known {
 			return a.review(ctx, a.reviews, key, c.token)
 		}
-		leave, err := a.Strangers.enter(ctx)
+		release, err := a.ReviewLimiter.acquire(ctx)
 		if err != nil {
 			return answer[User]{}, err
 		}
-		defer leave()
-		return a.review(ctx, a.Strangers.Reviews, key, c.token)
+		defer release()
+		return a.review(ctx, a.ReviewLimiter.Reviews, key, c.token)
 	})
 }
 

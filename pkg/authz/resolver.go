@@ -9,7 +9,7 @@ import (
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // visibilityMemory is how long a Visibility is used. Nothing announces that a
@@ -65,7 +65,7 @@ func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, e
 	v, err := r.Visibility(ctx, u, instances...)
 	grantsFrom(ctx).observe(v, err)
 	if err == nil {
-		standingFrom(ctx).depend(v, instances)
+		sessionFrom(ctx).depend(v, instances)
 	}
 	return v, err
 }
@@ -88,9 +88,9 @@ func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) 
 		return r.review(ctx, u)
 	})
 	if asked.Load() {
-		upstream.From(ctx).Look(upstream.Permissions, 0, 1)
+		requeststats.From(ctx).Look(requeststats.Permissions, 0, 1)
 	} else {
-		upstream.From(ctx).Look(upstream.Permissions, 1, 0)
+		requeststats.From(ctx).Look(requeststats.Permissions, 1, 0)
 	}
 	if err != nil {
 		return nil, err

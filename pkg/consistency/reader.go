@@ -15,21 +15,21 @@ import (
 // An operation without a token passes it by at no cost. One with a token waits in
 // its first read of a cluster that the token is about, and only then.
 type Reader struct {
-	reader  index.Reader
-	settler *Settler
+	reader index.Reader
+	waiter *IndexWaiter
 }
 
 var _ index.Reader = (*Reader)(nil)
 
 // NewReader makes a Reader.
-func NewReader(reader index.Reader, settler *Settler) *Reader {
-	return &Reader{reader: reader, settler: settler}
+func NewReader(reader index.Reader, waiter *IndexWaiter) *Reader {
+	return &Reader{reader: reader, waiter: waiter}
 }
 
 // List implements index.Reader.
 func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
 	clusters := clustersOf(&q)
-	overlay, err := r.settler.settle(ctx, clusters...)
+	overlay, err := r.waiter.waitForIndex(ctx, clusters...)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 
 // PageOf implements index.Reader.
 func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery) (*index.Page, error) {
-	overlay, err := r.settler.settle(ctx, part.Cluster)
+	overlay, err := r.waiter.waitForIndex(ctx, part.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery)
 
 // Get implements index.Reader.
 func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*index.Object, error) {
-	overlay, err := r.settler.settle(ctx, key.Cluster)
+	overlay, err := r.waiter.waitForIndex(ctx, key.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.De
 	for i, k := range keys {
 		clusters[i] = k.Cluster
 	}
-	overlay, err := r.settler.settle(ctx, clusters...)
+	overlay, err := r.waiter.waitForIndex(ctx, clusters...)
 	if err != nil {
 		return
 	}
@@ -109,7 +109,7 @@ func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.
 	for i, p := range parts {
 		clusters[i] = p.Cluster
 	}
-	overlay, err := r.settler.settle(ctx, clusters...)
+	overlay, err := r.waiter.waitForIndex(ctx, clusters...)
 	if err != nil {
 		return
 	}

@@ -194,7 +194,7 @@ func TestReader(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			idx := &lagging{then: tt.then, last: tt.last, listed: tt.listed, after: tt.after}
-			settler := &Settler{
+			settler := &IndexWaiter{
 				Index: idx, Clients: instances(t, tt.live), Wait: 100 * time.Millisecond, Now: time.Now,
 				Collected: func(context.Context, string, string, string) (string, bool) { return "v1", !tt.uncollected },
 			}
@@ -243,7 +243,7 @@ func TestReader(t *testing.T) {
 // Who asks about another instance, or brings no token, waits for nothing.
 func TestReaderDoesNotWait(t *testing.T) {
 	idx := &lagging{then: map[string]*index.Object{}}
-	r := NewReader(idx, &Settler{Index: idx, Wait: time.Hour, Now: time.Now})
+	r := NewReader(idx, &IndexWaiter{Index: idx, Wait: time.Hour, Now: time.Now})
 	for name, ctx := range map[string]context.Context{
 		"no token":         as(t, "alice"),
 		"another instance": With(as(t, "alice"), []Version{version("a", "1", "9", false)}),
@@ -260,7 +260,7 @@ func TestReaderDoesNotWait(t *testing.T) {
 // Fields that are resolved side by side wait together.
 func TestReaderWaitsOnce(t *testing.T) {
 	idx := &lagging{then: map[string]*index.Object{}, last: map[string]*index.Object{"a": indexed(t, "a", "1", "9")}, after: 2}
-	r := NewReader(idx, &Settler{
+	r := NewReader(idx, &IndexWaiter{
 		Index: idx, Wait: time.Minute, Now: time.Now,
 		Collected: func(context.Context, string, string, string) (string, bool) { return "v1", true },
 	})

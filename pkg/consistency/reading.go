@@ -26,7 +26,7 @@ type reading struct {
 	versions []Version
 	// settled is closed when the index was waited for, or was not; see settle.
 	begun   chan struct{}
-	settled chan struct{}
+	done    chan struct{}
 	overlay []replacement
 	err     error
 }
@@ -38,7 +38,7 @@ func With(ctx context.Context, versions []Version) context.Context {
 	if len(versions) == 0 {
 		return ctx
 	}
-	r := &reading{versions: newest(versions), begun: make(chan struct{}, 1), settled: make(chan struct{})}
+	r := &reading{versions: newest(versions), begun: make(chan struct{}, 1), done: make(chan struct{})}
 	return context.WithValue(ctx, readingKey{}, r)
 }
 

@@ -18,8 +18,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/clusterstatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // addressOf is an address whose kube-system has the UID that is stored in id; nothing
@@ -53,8 +53,8 @@ func TestAClusterIsPinned(t *testing.T) {
 	w.index.Credentials.ProvenOnly = true
 	looks := &clusterstatus.Reconciler{
 		Client: w.kube, Credentials: credentials.Reader{Secrets: w.kube}, Recorder: w.events,
-		Prober: &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
-		Judge:  &steady.Judge{Limits: steady.Limits{Looks: 1}}, Interval: time.Hour,
+		Prober:    &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
+		Debouncer: &debounce.Debouncer{Limits: debounce.Limits{Samples: 1}}, Interval: time.Hour,
 	}
 	one, atOne := addressOf(t, "")
 	two, _ := addressOf(t, "two")

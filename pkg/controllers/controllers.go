@@ -35,12 +35,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatistics"
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/notes"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/eventnotes"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 	"github.com/kairship-io/kairship/pkg/controllers/virtualclustersync"
 	"github.com/kairship-io/kairship/pkg/informers"
 )
@@ -123,8 +123,8 @@ const (
 	DefaultImportInterval     = 30 * time.Second
 	DefaultRevokedRetention   = 7 * 24 * time.Hour
 	DefaultIndexNamespace     = "clusterpedia-system"
-	DefaultRetryFirstPause    = limits.DefaultFirstPause
-	DefaultRetryLongestPause  = limits.DefaultLongestPause
+	DefaultRetryFirstPause    = controlleroptions.DefaultFirstPause
+	DefaultRetryLongestPause  = controlleroptions.DefaultLongestPause
 )
 
 // Discovery is the second queue of clusterimport: every other controller has one, of
@@ -193,7 +193,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 	if err := mgr.Add(&countedBy{objects: mgr.GetCache()}); err != nil {
 		return err
 	}
-	mgr = limits.Limit(notes.Brief(mgr), limits.Limits{
+	mgr = controlleroptions.Limit(eventnotes.Truncate(mgr), controlleroptions.Limits{
 		Workers: settings.Workers, FirstPause: settings.RetryFirstPause, LongestPause: settings.RetryLongestPause,
 	})
 	for name, controller := range all(mgr, settings) {
@@ -206,7 +206,7 @@ func Setup(ctx context.Context, mgr ctrl.Manager, settings Settings) error {
 
 // all are the controllers by name.
 func all(mgr ctrl.Manager, settings Settings) map[string]setup {
-	kube, live := latest.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, latest.HeardBy(mgr.GetCache())), mgr.GetAPIReader()
+	kube, live := writecache.New(mgr.GetClient(), v1alpha1.GroupVersion.Group, writecache.InformerVersion(mgr.GetCache())), mgr.GetAPIReader()
 	if settings.StatisticsInterval == 0 {
 		settings.StatisticsInterval = DefaultStatisticsInterval
 	}
@@ -240,18 +240,18 @@ func all(mgr ctrl.Manager, settings Settings) map[string]setup {
 		instancestatus.Name: &instancestatus.Reconciler{
 			// It finds out where credentials lead, so it has to use those that are not proven.
 			Client: kube, Live: live, Credentials: untried,
-			Recorder: mgr.GetEventRecorder(instancestatus.Name),
-			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
-			Judge:    &steady.Judge{Limits: steady.Default},
-			Interval: settings.ProbeInterval,
-			Look:     lost,
+			Recorder:  mgr.GetEventRecorder(instancestatus.Name),
+			Prober:    &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
+			Debouncer: &debounce.Debouncer{Limits: debounce.Default},
+			Interval:  settings.ProbeInterval,
+			Look:      lost,
 		},
 		clusterstatus.Name: &clusterstatus.Reconciler{
 			Client: kube, Credentials: secrets,
-			Recorder: mgr.GetEventRecorder(clusterstatus.Name),
-			Prober:   &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
-			Judge:    &steady.Judge{Limits: steady.Default},
-			Interval: settings.ProbeInterval,
+			Recorder:  mgr.GetEventRecorder(clusterstatus.Name),
+			Prober:    &probe.Prober{Timeout: settings.ProbeTimeout, Connections: connected},
+			Debouncer: &debounce.Debouncer{Limits: debounce.Default},
+			Interval:  settings.ProbeInterval,
 		},
 		clusterimport.Name: &clusterimport.Reconciler{
 			Client: kube, Live: live, Credentials: secrets,

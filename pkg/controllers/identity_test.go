@@ -16,8 +16,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/instancestatus"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // identities is a world with the controller that finds out which control planes the
@@ -34,9 +34,9 @@ func newIdentities(t *testing.T) *identities {
 func (w *identities) replica() *instancestatus.Reconciler {
 	return &instancestatus.Reconciler{
 		Client: w.kube, Live: w.kube, Credentials: credentials.Reader{Secrets: w.kube}, Recorder: w.events,
-		Prober:   &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
-		Judge:    &steady.Judge{Limits: steady.Default},
-		Interval: time.Hour,
+		Prober:    &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
+		Debouncer: &debounce.Debouncer{Limits: debounce.Default},
+		Interval:  time.Hour,
 	}
 }
 

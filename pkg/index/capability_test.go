@@ -17,7 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // watched is an index with a client whose clock a test moves, and a count of all
@@ -173,12 +173,12 @@ func TestStatesAreNotSelectedByTheIndex(t *testing.T) {
 // Finding out belongs to the process and not to the operation that happens to do it.
 func TestFindingOutIsNotCounted(t *testing.T) {
 	_, c, _, all := watched(t)
-	ctx, recorder := upstream.With(t.Context())
+	ctx, recorder := requeststats.With(t.Context())
 	if _, err := c.List(ctx, anyDeployment); err != nil {
 		t.Fatal(err)
 	}
-	if all.Load() != 3 || recorder.Requests(upstream.Index) != 1 {
-		t.Errorf("%d requests of which %d are counted, want 3 and 1", all.Load(), recorder.Requests(upstream.Index))
+	if all.Load() != 3 || recorder.Requests(requeststats.Index) != 1 {
+		t.Errorf("%d requests of which %d are counted, want 3 and 1", all.Load(), recorder.Requests(requeststats.Index))
 	}
 }
 

@@ -21,8 +21,8 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 	"github.com/kairship-io/kairship/pkg/tracing"
-	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // maxResponseBytes bounds one answer of the index, so that a runaway answer
@@ -153,7 +153,7 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 		return nil, fmt.Errorf("making an index request: %w", err)
 	}
 	req.Header.Set("Accept", "application/json")
-	sent, observed := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index}), c.metrics.begin()
+	sent, observed := requeststats.From(ctx).Send(requeststats.Target{Kind: requeststats.Index}), c.metrics.begin()
 	_, span := tracing.Request(ctx, http.MethodGet, tracing.ToIndex, req.Header)
 	span.Text("url.template", constants.ClusterPediaOriginAPIPath+path)
 	body, err := c.exchange(req, failed)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // reads are the ways to read two objects of one type.
@@ -39,12 +39,12 @@ var reads = map[string]func(t *testing.T, c *index.Client, of index.Type, detail
 			{Cluster: "m1", Type: of, Namespace: "shop", Name: "a"}, {Cluster: "m2", Type: of, Namespace: "shop", Name: "b"},
 			{Cluster: "m1", Type: of, Namespace: "ops", Name: "missing"}, {Cluster: "nowhere", Type: of, Namespace: "shop", Name: "a"},
 		} {
-			ctx, recorder := upstream.With(t.Context())
+			ctx, recorder := requeststats.With(t.Context())
 			found, err := c.GetMany(ctx, []index.Key{k}, detail)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := recorder.Requests(upstream.Index); n != 1 {
+			if n := recorder.Requests(requeststats.Index); n != 1 {
 				t.Errorf("%+v costs %d requests", k, n)
 			}
 			if o := found[k]; o != nil {

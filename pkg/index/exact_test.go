@@ -11,7 +11,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // key is the key of a row.
@@ -74,7 +74,7 @@ func TestGetMany(t *testing.T) {
 					keys = append(keys, key(r))
 				}
 				asked := slices.Clone(keys)
-				ctx, recorder := upstream.With(t.Context())
+				ctx, recorder := requeststats.With(t.Context())
 				got, err := c.GetMany(ctx, keys, detail)
 				if err != nil {
 					t.Fatal(err)
@@ -94,7 +94,7 @@ func TestGetMany(t *testing.T) {
 				if diff := cmp.Diff(asked, keys); diff != "" {
 					t.Errorf("the caller's keys were changed:\n%s", diff)
 				}
-				if got := recorder.Requests(upstream.Index); got != 1 {
+				if got := recorder.Requests(requeststats.Index); got != 1 {
 					t.Errorf("it cost %d requests, want 1", got)
 				}
 			}
@@ -141,7 +141,7 @@ func TestGetManyInParts(t *testing.T) {
 				}
 			}
 			x := indextest.New(t, rows...)
-			ctx, recorder := upstream.With(t.Context())
+			ctx, recorder := requeststats.With(t.Context())
 			got, err := clientOf(t, x).GetMany(ctx, keys, index.Metadata)
 			if err != nil {
 				t.Fatal(err)
@@ -154,7 +154,7 @@ func TestGetManyInParts(t *testing.T) {
 					t.Fatalf("%s is under the key %v", describe(o), k)
 				}
 			}
-			if n := recorder.Requests(upstream.Index); n < tt.parts {
+			if n := recorder.Requests(requeststats.Index); n < tt.parts {
 				t.Errorf("asked in %d parts, want at least %d: %s", n, tt.parts, tt.why)
 			}
 			const limit = 1 << 20

@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // secret is a value that is looked for; it must not show in any error.
@@ -124,7 +124,7 @@ func TestFailures(t *testing.T) {
 		for question, ask := range questions {
 			t.Run(tt.name+"/"+question, func(t *testing.T) {
 				var err error
-				var recorder *upstream.Recorder
+				var recorder *requeststats.Recorder
 				// Time runs from before a request is sent. Where it was over too early
 				// for what is looked at, there is more of it.
 				for deadline, timeout := tt.deadline, tt.timeout; ; deadline, timeout = 2*deadline, 2*timeout {
@@ -146,7 +146,7 @@ func TestFailures(t *testing.T) {
 						c.LimitTime(timeout)
 					}
 					var ctx context.Context
-					ctx, recorder = upstream.With(t.Context())
+					ctx, recorder = requeststats.With(t.Context())
 					cancel := func() {}
 					if deadline > 0 {
 						ctx, cancel = context.WithTimeout(ctx, deadline)
@@ -166,7 +166,7 @@ func TestFailures(t *testing.T) {
 				if strings.Contains(err.Error(), secret) {
 					t.Errorf("the error shows what was asked for: %s", err)
 				}
-				if recorder.Requests(upstream.Index) == 0 {
+				if recorder.Requests(requeststats.Index) == 0 {
 					t.Error("a request that fails is a request")
 				}
 			})
@@ -253,8 +253,8 @@ func TestPing(t *testing.T) {
 func TestRecorder(t *testing.T) {
 	x := indextest.New(t)
 	c := clientOf(t, x)
-	one, first := upstream.With(t.Context())
-	other, second := upstream.With(t.Context())
+	one, first := requeststats.With(t.Context())
+	other, second := requeststats.With(t.Context())
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
@@ -270,13 +270,13 @@ func TestRecorder(t *testing.T) {
 	if err := questions["List"](t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if first.Requests(upstream.Index) != 20 || second.Requests(upstream.Index) != 2 {
-		t.Errorf("operations of 20 and 2 requests have %d and %d", first.Requests(upstream.Index), second.Requests(upstream.Index))
+	if first.Requests(requeststats.Index) != 20 || second.Requests(requeststats.Index) != 2 {
+		t.Errorf("operations of 20 and 2 requests have %d and %d", first.Requests(requeststats.Index), second.Requests(requeststats.Index))
 	}
-	if upstream.From(one) != first || upstream.From(t.Context()) != nil {
+	if requeststats.From(one) != first || requeststats.From(t.Context()) != nil {
 		t.Error("a context has another recorder than its own")
 	}
-	if upstream.From(t.Context()).Requests(upstream.Index) != 0 {
+	if requeststats.From(t.Context()).Requests(requeststats.Index) != 0 {
 		t.Error("a missing recorder counts")
 	}
 }

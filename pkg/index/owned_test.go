@@ -10,7 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // owned is a row that another one owns as its controller.
@@ -69,7 +69,7 @@ func TestOwned(t *testing.T) {
 		{"directly alone", nil, []index.Owner{m1("web"), m1("db")}, map[index.Owner][]string{m1("db"): {"db-0"}}, "no step between was asked for"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ctx, recorder := upstream.With(t.Context())
+			ctx, recorder := requeststats.With(t.Context())
 			got, err := clientOf(t, x).Owned(ctx, index.OwnedQuery{Type: index.Pods, Owners: tt.owners, Via: tt.via})
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +83,7 @@ func TestOwned(t *testing.T) {
 			if diff := cmp.Diff(tt.want, names); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", tt.why, diff)
 			}
-			if n := recorder.Requests(upstream.Index); n != 1 {
+			if n := recorder.Requests(requeststats.Index); n != 1 {
 				t.Errorf("it cost %d requests, want 1", n)
 			}
 		})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // partsWorld is an index with parts of these sizes, by cluster and by policy.
@@ -169,7 +169,7 @@ func TestPartCounts(t *testing.T) {
 					parts[i].Value = "p"
 				}
 			}
-			ctx, recorder := upstream.With(t.Context())
+			ctx, recorder := requeststats.With(t.Context())
 			q := index.ListQuery{Types: []index.Type{index.Deployments}, Order: index.Order{Field: index.OrderByName}, Limit: tt.limit, WithCount: true, After: tt.after, PartField: tt.field}
 			pages, err := c.ListParts(ctx, q, parts)
 			if err != nil {
@@ -180,7 +180,7 @@ func TestPartCounts(t *testing.T) {
 					t.Errorf("%s: counted %v, want %d", part.Cluster, page.Count, want)
 				}
 			}
-			if got := recorder.Requests(upstream.Index); got != tt.requests {
+			if got := recorder.Requests(requeststats.Index); got != tt.requests {
 				t.Errorf("it cost %d requests, want %d: %s", got, tt.requests, tt.why)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/index/indextest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // scopedRows are the same objects in several clusters, with and without namespace.
@@ -161,7 +161,7 @@ func TestManyScopesCostOneRequest(t *testing.T) {
 	}
 	x := indextest.New(t, rows...)
 	c := clientOf(t, x)
-	ctx, recorder := upstream.With(t.Context())
+	ctx, recorder := requeststats.With(t.Context())
 	found := 0
 	requests := 0
 	err := pages(ctx, c, q, func(p *index.Page) {
@@ -171,7 +171,7 @@ func TestManyScopesCostOneRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found != 20 || recorder.Requests(upstream.Index) != requests {
-		t.Errorf("found %d objects in %d requests for %d pages, want 20 and one each", found, recorder.Requests(upstream.Index), requests)
+	if found != 20 || recorder.Requests(requeststats.Index) != requests {
+		t.Errorf("found %d objects in %d requests for %d pages, want 20 and one each", found, recorder.Requests(requeststats.Index), requests)
 	}
 }

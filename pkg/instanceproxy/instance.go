@@ -33,7 +33,7 @@ type instance struct {
 	logger  *slog.Logger
 	limit   *rate.Limiter
 	clients
-	catalogue *catalogue
+	kinds *discoveryCache
 
 	// target is nil until the Secret was read for the first time.
 	target atomic.Pointer[target]
@@ -63,7 +63,7 @@ func newInstance(name string, uid types.UID, options Options, m *metrics) (*inst
 	if i.clients, err = newClients(name, options.UserAgent, i); err != nil {
 		return nil, err
 	}
-	i.catalogue = newCatalogue(i.life, i.clients.discovery, options.DiscoveryAge)
+	i.kinds = newDiscoveryCache(i.life, i.clients.discovery, options.DiscoveryAge)
 	return i, nil
 }
 
@@ -162,7 +162,7 @@ func (i *instance) replace(made *link, problem error) {
 		if before.link != nil {
 			before.link.retire(i.options.DrainTimeout)
 			if made == nil || before.link.endpoint.String() != made.endpoint.String() {
-				i.catalogue.forget() // Another apiserver may serve other kinds.
+				i.kinds.forget() // Another apiserver may serve other kinds.
 			}
 			i.metrics.replaced()
 		}

@@ -19,7 +19,7 @@ func Over(name string, transport http.RoundTripper) (Client, error) {
 	if o.clients, err = newClients(name, "kairship", o); err != nil {
 		return nil, err
 	}
-	o.catalogue = newCatalogue(context.Background(), o.discovery, time.Minute)
+	o.kinds = newDiscoveryCache(context.Background(), o.discovery, time.Minute)
 	return o, nil
 }
 
@@ -27,7 +27,7 @@ type overTransport struct {
 	clients
 	name      string
 	transport http.RoundTripper
-	catalogue *catalogue
+	kinds     *discoveryCache
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -56,15 +56,15 @@ func (*overTransport) Health() Health { return Health{Available: true} }
 
 // Discovery implements Client.
 func (o *overTransport) Discovery(ctx context.Context) (*Discovery, error) {
-	return o.catalogue.discovery(ctx, o.name, o.catalogue.age)
+	return o.kinds.discovery(ctx, o.name, o.kinds.age)
 }
 
 // Rediscover implements Client.
 func (o *overTransport) Rediscover(ctx context.Context) (*Discovery, error) {
-	return o.catalogue.discovery(ctx, o.name, rediscoverAfter)
+	return o.kinds.discovery(ctx, o.name, rediscoverAfter)
 }
 
 // RESTMapper implements Client.
 func (o *overTransport) RESTMapper(ctx context.Context) meta.RESTMapper {
-	return &mapper{ctx: ctx, catalogue: o.catalogue}
+	return &mapper{ctx: ctx, kinds: o.kinds}
 }

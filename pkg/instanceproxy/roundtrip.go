@@ -12,8 +12,8 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 	"github.com/kairship-io/kairship/pkg/tracing"
-	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 // Bounds of one request.
@@ -51,7 +51,7 @@ func (i *instance) roundTrip(r *http.Request) (*http.Response, error) {
 	}
 	observed := i.metrics.begin(r)
 	r, span := i.traced(r)
-	sent := upstream.From(r.Context()).Send(upstream.Target{Kind: upstream.Instance, Name: i.name}) //nolint:contextcheck // It is the request's.
+	sent := requeststats.From(r.Context()).Send(requeststats.Target{Kind: requeststats.Instance, Name: i.name}) //nolint:contextcheck // It is the request's.
 	response, err := i.attempt(r, identity)
 	sent(err)
 	observed(response, err)

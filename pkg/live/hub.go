@@ -21,7 +21,7 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultLinger      = 30 * time.Second
+	DefaultIdleTimeout = 30 * time.Second
 	DefaultSyncTimeout = 5 * time.Second
 	DefaultMaxPending  = 10_000
 	DefaultMaxSilence  = time.Minute
@@ -38,8 +38,8 @@ type Options struct {
 	// Keys sign the cursors. Required.
 	Keys consistency.Keys
 
-	// Linger is how long a watch goes on without subscribers.
-	Linger time.Duration
+	// IdleTimeout is how long a watch goes on without subscribers.
+	IdleTimeout time.Duration
 	// SyncTimeout is how long a stream waits for a source before it is SYNCED without it.
 	SyncTimeout time.Duration
 	// MaxPending is how many objects of one source may wait in one stream.
@@ -56,7 +56,7 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.Linger = orDefault(o.Linger, DefaultLinger)
+	o.IdleTimeout = orDefault(o.IdleTimeout, DefaultIdleTimeout)
 	o.SyncTimeout = orDefault(o.SyncTimeout, DefaultSyncTimeout)
 	o.MaxPending = orDefault(o.MaxPending, DefaultMaxPending)
 	o.MaxSilence = orDefault(o.MaxSilence, DefaultMaxSilence)
@@ -154,7 +154,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	}
 	s := &Stream{
 		hub: h, seal: newSealer(key, subscription.Identity), maxPending: orDefault(subscription.MaxPending, h.options.MaxPending),
-		marks: subscription.Marks, notify: subscription.Wake, open: subscription.Open,
+		knownWrites: subscription.KnownWrites, notify: subscription.Wake, open: subscription.Open,
 	}
 	if s.notify == nil {
 		s.wake = make(chan struct{}, 1)
@@ -311,9 +311,9 @@ func (h *Hub) acquire(interest *Interest) (*view, error) {
 	}
 	if v := h.views[key]; v != nil && !v.isGone() {
 		v.users++
-		if v.linger != nil {
-			v.linger()
-			v.linger = nil
+		if v.stopIdle != nil {
+			v.stopIdle()
+			v.stopIdle = nil
 		}
 		return v, nil
 	}
@@ -368,17 +368,17 @@ func (h *Hub) release(v *view) {
 	if v.users > 0 {
 		return
 	}
-	v.linger = time.AfterFunc(h.options.Linger, func() { h.drop(v) }).Stop
+	v.stopIdle = time.AfterFunc(h.options.IdleTimeout, func() { h.drop(v) }).Stop
 }
 
 // drop ends a view that no subscriber has come back to.
 func (h *Hub) drop(v *view) {
 	h.mu.Lock()
-	if v.users > 0 || v.linger == nil {
+	if v.users > 0 || v.stopIdle == nil {
 		h.mu.Unlock()
 		return
 	}
-	v.linger = nil
+	v.stopIdle = nil
 	if h.views[v.key] == v {
 		delete(h.views, v.key)
 	}
@@ -440,8 +440,8 @@ func (h *Hub) Stop() {
 	h.work.wait()
 }
 
-// census is what there is, for the metrics.
-func (h *Hub) census() (feeds []*feed, views []*view, streams int) {
+// snapshot is what there is, for the metrics.
+func (h *Hub) snapshot() (feeds []*feed, views []*view, streams int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, f := range h.feeds {

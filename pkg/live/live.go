@@ -72,10 +72,10 @@ type Subscription struct {
 	Identity string
 	// After is the cursor to go on from; empty to begin with what is there.
 	After string
-	// Marks are what is told before SYNCED, whether a watch has heard of it or not: what
+	// KnownWrites are what is told before SYNCED, whether a watch has heard of it or not: what
 	// the subscriber has done. A source is not told before it is known as it was then, or
 	// later; one that can't be asked is like one that does not answer.
-	Marks []Mark
+	KnownWrites []KnownWrite
 	// Open: the stream goes on without any source, as it may begin without one, until
 	// Follow gives it some.
 	Open bool

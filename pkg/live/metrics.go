@@ -110,7 +110,7 @@ func (m *metrics) Collect(out chan<- prometheus.Metric) {
 	for _, v := range m.vectors() {
 		v.Collect(out)
 	}
-	feeds, views, streams := m.hub.census()
+	feeds, views, streams := m.hub.snapshot()
 	out <- prometheus.MustNewConstMetric(m.streams, prometheus.GaugeValue, float64(streams))
 	all := map[kindOf]*sums{}
 	of := func(s Source) *sums {

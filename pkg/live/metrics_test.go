@@ -35,7 +35,7 @@ func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 func TestNothingIsLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		registry := prometheus.NewRegistry()
-		h := w.hub(Options{Linger: time.Minute, Registerer: registry})
+		h := w.hub(Options{IdleTimeout: time.Minute, Registerer: registry})
 		w.cluster(alpha).put("n", "a", nil, 0)
 		keeping := w.subscribe(h, everything(alpha))
 		keeping.until(Synced)

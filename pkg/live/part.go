@@ -31,8 +31,8 @@ type part struct {
 	filter filter
 	// resume is what the subscriber knows already; nil for nothing.
 	resume position
-	// marks are what it does not begin without; nil for nothing.
-	marks map[*feed][]Mark
+	// knownWrites are what it does not begin without; nil for nothing.
+	knownWrites map[*feed][]KnownWrite
 
 	// seen is how far everything has been offered.
 	seen atomic.Pointer[stamp]

@@ -11,7 +11,7 @@ func (v *view) begin(p *part) {
 	switch {
 	case v.gone != nil:
 	// The inputs of a join are not all locked here.
-	case len(p.marks) > 0, p.resume != nil && len(v.inputs) > 1, len(v.beginWith(p, nil, "history")) > 0:
+	case len(p.knownWrites) > 0, p.resume != nil && len(v.inputs) > 1, len(v.beginWith(p, nil, "history")) > 0:
 		p.stream.hub.work.begin(func() { v.recover(p) })
 	}
 }

@@ -350,8 +350,8 @@ func TestConvergence(t *testing.T) {
 func converge(t *testing.T, w *world, random *rand.Rand) {
 	c, b := w.cluster(alpha), w.cluster(Source{Instance: "alpha", Resource: bindings})
 	hubs := []*Hub{
-		w.hub(Options{History: 50, MaxPending: 30, Linger: time.Second}),
-		w.hub(Options{History: 5, Linger: time.Second}),
+		w.hub(Options{History: 50, MaxPending: 30, IdleTimeout: time.Second}),
+		w.hub(Options{History: 5, IdleTimeout: time.Second}),
 	}
 	blue, err := labels.Parse("colour=blue")
 	if err != nil {

@@ -19,8 +19,8 @@ type Stream struct {
 	cancel     context.CancelCauseFunc
 	seal       sealer
 	maxPending int
-	// marks are what it does not begin without.
-	marks []Mark
+	// knownWrites are what it does not begin without.
+	knownWrites []KnownWrite
 	// open: it goes on without sources.
 	open   bool
 	timer  *time.Timer
@@ -327,7 +327,7 @@ func (s *Stream) add(interest *Interest, resume position) error {
 	if err != nil {
 		return err
 	}
-	p := &part{stream: s, view: v, source: interest.Source, id: newPartID(v.key), scope: scopeOf(interest.Scope), filter: newFilter(interest.Filter), resume: resume, marks: v.marksOf(s.marks), progress: progress{from: resume}}
+	p := &part{stream: s, view: v, source: interest.Source, id: newPartID(v.key), scope: scopeOf(interest.Scope), filter: newFilter(interest.Filter), resume: resume, knownWrites: v.knownWritesOf(s.knownWrites), progress: progress{from: resume}}
 	s.mu.Lock()
 	ended := s.err
 	if ended == nil {

@@ -151,7 +151,7 @@ func TestWhoDoesNotReadIsLeftBehind(t *testing.T) {
 func TestOneWatchForAll(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.cluster(alpha)
-		h := w.hub(Options{Linger: time.Minute})
+		h := w.hub(Options{IdleTimeout: time.Minute})
 		var readers []*reader
 		for range 100 {
 			r := w.subscribe(h, everything(alpha))
@@ -179,7 +179,7 @@ func TestOneWatchForAll(t *testing.T) {
 		if c.open() != 0 {
 			t.Error("the watch goes on without subscribers")
 		}
-		if feeds, views, streams := h.census(); len(feeds)+len(views)+streams > 0 {
+		if feeds, views, streams := h.snapshot(); len(feeds)+len(views)+streams > 0 {
 			t.Errorf("%d feeds, %d views and %d streams are left", len(feeds), len(views), streams)
 		}
 	})

@@ -40,8 +40,8 @@ type view struct {
 	metrics *metrics
 
 	// users and linger are guarded by the hub's lock.
-	users  int
-	linger func() bool
+	users    int
+	stopIdle func() bool
 
 	mu    sync.Mutex
 	parts map[*part]struct{}

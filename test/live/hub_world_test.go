@@ -53,7 +53,7 @@ func newHub(t testing.TB, linger time.Duration) *live.Hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub, err := live.New(live.Options{Clients: clients, Global: global, Keys: oneKey{}, Linger: linger})
+	hub, err := live.New(live.Options{Clients: clients, Global: global, Keys: oneKey{}, IdleTimeout: linger})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,7 +83,7 @@ func TestOneWatchForAllClients(t *testing.T) {
 	for _, s := range streams {
 		s.Close()
 	}
-	poll.Until(t, live.DefaultLinger+within, "the watch ends", func(context.Context) error {
+	poll.Until(t, live.DefaultIdleTimeout+within, "the watch ends", func(context.Context) error {
 		if n := watches(t, "alpha", resource); n != before {
 			return fmt.Errorf("%d watches are left", n-before)
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // sharedFor is how long an answer is shared once it is there, and how long after its
@@ -94,12 +94,12 @@ func (c *Cache) Of(ctx context.Context, op *graphql.OperationContext, headers ht
 		}
 		e, first := c.find(asked, noCache(op, headers))
 		if first {
-			upstream.From(ctx).Look(upstream.Answers, 0, 1)
+			requeststats.From(ctx).Look(requeststats.Answers, 0, 1)
 			given, err = c.make(ctx, e, grants, run)
 			return given, false, err
 		}
 		if given := c.await(ctx, e, grants); given != nil {
-			upstream.From(ctx).Look(upstream.Answers, 1, 0)
+			requeststats.From(ctx).Look(requeststats.Answers, 1, 0)
 			return given, true, nil
 		}
 		// Where its client went away, one of those who wait is the next to execute it.

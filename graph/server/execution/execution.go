@@ -22,7 +22,7 @@ import (
 	"github.com/kairship-io/kairship/graph/server/validation"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/quota"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // Executor is what all transports do with an operation.
@@ -93,7 +93,7 @@ func (Executor) run(ctx context.Context, exec graphql.GraphExecutor, entered *qu
 	if resp != nil {
 		answered = len(resp.Data)
 	}
-	used := upstream.From(ctx)
+	used := requeststats.From(ctx)
 	entered.Settle(limit.Spent(answered, used))
 	if refusal := entered.Refusal(); refusal != nil && opCtx.Operation.Operation == ast.Query {
 		// Most of the answer is missing: the refusal alone says what to do.
@@ -103,7 +103,7 @@ func (Executor) run(ctx context.Context, exec graphql.GraphExecutor, entered *qu
 		// gqlgen gives no response when the context ended before execution began.
 		return nil, apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "the deadline of the request passed before it was begun")
 	}
-	return &answercache.Answer{Response: resp, Live: used.Requests(upstream.Instance) > 0}, nil
+	return &answercache.Answer{Response: resp, Live: used.Requests(requeststats.Instance) > 0}, nil
 }
 
 // Refused returns the answer to a document that cannot be executed.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/cost"
 	"github.com/kairship-io/kairship/pkg/quota"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // ErrorMemory is what the executor keeps for each error.
@@ -27,7 +27,7 @@ const (
 )
 
 // Spent returns what an operation cost whose answer has so many bytes.
-func Spent(bytes int, used *upstream.Recorder) int {
+func Spent(bytes int, used *requeststats.Recorder) int {
 	requests := 0
 	for _, use := range used.Uses() {
 		requests += use.Requests

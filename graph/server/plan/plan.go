@@ -8,7 +8,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 
 	"github.com/kairship-io/kairship/graph/cost"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // Header asks for extensions.plan when it has any value.
@@ -43,10 +43,10 @@ type Cost struct {
 
 // Upstream is what was asked of the index, of one instance or of the global cluster.
 type Upstream struct {
-	Kind     upstream.Kind `json:"kind"`
-	Instance string        `json:"instance,omitempty"`
-	Requests int           `json:"requests"`
-	Failed   int           `json:"failed"`
+	Kind     requeststats.Kind `json:"kind"`
+	Instance string            `json:"instance,omitempty"`
+	Requests int               `json:"requests"`
+	Failed   int               `json:"failed"`
 	// TotalMillis adds up requests that were under way at the same time.
 	TotalMillis   float64 `json:"totalMillis"`
 	LongestMillis float64 `json:"longestMillis"`
@@ -54,9 +54,9 @@ type Upstream struct {
 
 // Cache is how often a cache had what was looked for.
 type Cache struct {
-	Name   upstream.Cache `json:"cache"`
-	Hits   int            `json:"hits"`
-	Misses int            `json:"misses"`
+	Name   requeststats.Cache `json:"cache"`
+	Hits   int                `json:"hits"`
+	Misses int                `json:"misses"`
 }
 
 // Of returns the extension plan where the operation of the context asks for it;
@@ -69,11 +69,11 @@ func Of(ctx context.Context) map[string]any {
 	if wanted, _ := op.Extensions[extension].(bool); !wanted && op.Headers.Get(Header) == "" {
 		return nil
 	}
-	used := upstream.From(ctx)
+	used := requeststats.From(ctx)
 	billed := BillOf(op)
 	plan := Plan{
 		Cost:           Cost{Value: billed.Cost, Limit: billed.Limit, Requests: billed.Requests},
-		IndexRequests:  used.Requests(upstream.Index),
+		IndexRequests:  used.Requests(requeststats.Index),
 		DurationMillis: millis(time.Since(op.Stats.OperationStart)),
 		Upstreams:      []Upstream{},
 		Caches:         []Cache{},

@@ -1,7 +1,7 @@
 // Package subscription runs subscriptions for the transports.
 //
 // running does what is the same on every transport: it counts the subscription, has its
-// caller checked for as long as it lasts (authz.Sentry), takes one result after the
+// caller checked for as long as it lasts (authz.SessionChecker), takes one result after the
 // other from gqlgen, and finds out in the end why there are no more. Results go to a
 // Sink: server-sent events, or an operation of a WebSocket. Every end is the cause of a
 // context; see EndError.

@@ -47,8 +47,8 @@ func endOf(ctx context.Context) *EndError {
 	if e, ok := errors.AsType[*EndError](cause); ok {
 		return e
 	}
-	if lapse, ok := errors.AsType[*authz.LapseError](cause); ok {
-		return &EndError{Reason: string(lapse.Kind), Err: lapse.Err, Cause: lapse}
+	if ended, ok := errors.AsType[*authz.SessionEndedError](cause); ok {
+		return &EndError{Reason: string(ended.Kind), Err: ended.Err, Cause: ended}
 	}
 	if cause == nil || errors.Is(cause, context.Canceled) && !isAPIError(cause) {
 		return ErrClientGone

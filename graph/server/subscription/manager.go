@@ -115,12 +115,12 @@ func (l *Limits) Reconnect() time.Duration {
 // subscriptions each user has open, how they end, and their metrics.
 type Manager struct {
 	Limits Limits
-	// Sentry checks the callers of connections and subscriptions while they last; nil for
+	// Sessions checks the callers of connections and subscriptions while they last; nil for
 	// their beginning alone.
-	Sentry  *authz.Sentry
-	metrics *metrics
-	results results
-	workers *workerpool.Pool
+	Sessions *authz.SessionChecker
+	metrics  *metrics
+	results  results
+	workers  *workerpool.Pool
 
 	mu       sync.Mutex
 	users    map[string]*usage
@@ -144,9 +144,9 @@ type Connection struct {
 }
 
 // New returns a manager without connections. The limits have their defaults already.
-func New(limits Limits, sentry *authz.Sentry, registerer prometheus.Registerer) *Manager {
+func New(limits Limits, sessions *authz.SessionChecker, registerer prometheus.Registerer) *Manager {
 	return &Manager{
-		Limits: limits, Sentry: sentry, metrics: newMetrics(registerer),
+		Limits: limits, Sessions: sessions, metrics: newMetrics(registerer),
 		users: map[string]*usage{}, open: map[*Connection]struct{}{}, workers: workerpool.New(),
 	}
 }

@@ -24,7 +24,7 @@ type running struct {
 
 	manager *Manager
 	record  *telemetry.Record
-	session *authz.Standing
+	session *authz.Session
 	// ctx is the stream's, own that of its resolver, and event that of single events.
 	// Events that are the same for all users are resolved in the last, which has no user.
 	ctx, own, event, same context.Context //nolint:containedctx // They live as long as it does.
@@ -267,8 +267,8 @@ func (m *Manager) Start(ctx context.Context, sub Subscription, over func(Outcome
 	}
 	r := &running{Subscription: sub, manager: m, record: telemetry.From(ctx), over: over, counter: m.metrics.events.WithLabelValues(sub.Via)}
 	r.state.Store(working)
-	r.ctx, r.session = m.Sentry.Stand(ctx, identity.CredentialsFrom(ctx), user)
-	r.stop = []func(){leave, r.session.Leave}
+	r.ctx, r.session = m.Sessions.Begin(ctx, identity.CredentialsFrom(ctx), user)
+	r.stop = []func(){leave, r.session.End}
 	begun := false
 	var failed *EndError
 	func() { //nolint:contextcheck // The stream's own derives from it.

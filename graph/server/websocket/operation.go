@@ -160,8 +160,8 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 // ends reports whether the whole connection ends for the reason for which an operation
 // did: its close code shows it, and after an error clients would not connect again.
 func (c *socket) ends(out subscription.Outcome) bool {
-	lapse, ok := errors.AsType[*authz.LapseError](out.End.Cause)
-	return ok && lapse.Caller
+	ended, ok := errors.AsType[*authz.SessionEndedError](out.End.Cause)
+	return ok && ended.Caller
 }
 
 // settle reports that the connection need not wait for the operation, at most once.

@@ -375,11 +375,11 @@ func (c *socket) refuseIdentity(err error) {
 
 // acknowledge lets the client send operations, and has its credentials checked from now on.
 func (c *socket) acknowledge(user authz.User) {
-	ctx, standing := c.Streams.Sentry.Stand(authz.WithUser(c.ctx, user), c.credentials, user)
+	ctx, callerSession := c.Streams.Sessions.Begin(authz.WithUser(c.ctx, user), c.credentials, user)
 	context.AfterFunc(ctx, func() {
-		defer standing.Leave()
-		if lapse, ok := errors.AsType[*authz.LapseError](context.Cause(ctx)); ok {
-			c.closeWith(closeCodeOf(lapse), string(lapse.Kind)+": "+lapse.Err.Message, lapse)
+		defer callerSession.End()
+		if ended, ok := errors.AsType[*authz.SessionEndedError](context.Cause(ctx)); ok {
+			c.closeWith(closeCodeOf(ended), string(ended.Kind)+": "+ended.Err.Message, ended)
 		}
 	})
 	c.mu.Lock()
@@ -390,11 +390,11 @@ func (c *socket) acknowledge(user authz.User) {
 }
 
 // closeCodeOf returns the code with which a connection ends when the session of its caller does.
-func closeCodeOf(l *authz.LapseError) int {
+func closeCodeOf(l *authz.SessionEndedError) int {
 	switch l.Kind {
-	case authz.LapseCredentials:
+	case authz.EndCredentialsExpired:
 		return closeTokenExpired
-	case authz.LapseChanged, authz.LapseRevoked:
+	case authz.EndPermissionsChanged, authz.EndAccessRevoked:
 		return closeGroups
 	default:
 		return websocket.CloseTryAgainLater

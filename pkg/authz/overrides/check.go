@@ -11,8 +11,8 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 )
 
-// Fault is a field of an override policy that only an admin may write so.
-type Fault struct {
+// Violation is a field of an override policy that only an admin may write so.
+type Violation struct {
 	// Field is its path in the policy.
 	Field *field.Path
 	// Message says what is wrong, and what is allowed.
@@ -21,7 +21,7 @@ type Fault struct {
 
 // Check returns the faults that the admission policy finds in a spec, in the order of
 // the spec.
-func Check(spec *policyv1alpha1.OverrideSpec) []Fault {
+func Check(spec *policyv1alpha1.OverrideSpec) []Violation {
 	at := field.NewPath("spec")
 	c := &checker{selective: len(spec.ResourceSelectors) > 0}
 	for i, selector := range spec.ResourceSelectors {
@@ -33,17 +33,17 @@ func Check(spec *policyv1alpha1.OverrideSpec) []Fault {
 		c.overriders(at.Child("overrideRules").Index(i).Child("overriders"), &spec.OverrideRules[i].Overriders)
 	}
 	c.overriders(at.Child("overriders"), &spec.Overriders) //nolint:staticcheck // deprecated, and still in use
-	return c.faults
+	return c.violations
 }
 
 // checker collects faults.
 type checker struct {
-	selective bool
-	faults    []Fault
+	selective  bool
+	violations []Violation
 }
 
 func (c *checker) add(at *field.Path, message string) {
-	c.faults = append(c.faults, Fault{at, message})
+	c.violations = append(c.violations, Violation{at, message})
 }
 
 func (c *checker) overriders(at *field.Path, o *policyv1alpha1.Overriders) {

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/fleet/propagated"
 )
 
@@ -36,7 +36,7 @@ func (r *Reconciler) block(ctx context.Context, s *scope) error {
 	}
 	r.maintain(ctx, s)
 	retry := min(max(blockedFactor*time.Since(begun), blockedLeast), blockedMost)
-	return &outcome.Stop{Retry: retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonBlocked, workloads.Message())}
+	return &phase.Stop{Retry: retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonBlocked, workloads.Message())}
 }
 
 // maintain keeps a member true that is to leave and cannot yet. What fails here is
@@ -47,7 +47,7 @@ func (r *Reconciler) maintain(ctx context.Context, s *scope) {
 	if meta.IsStatusConditionFalse(s.cluster.Status.Conditions, v1alpha1.ConditionReachable) {
 		return
 	}
-	err := outcome.Run(ctx, s, r.connectMember, r.identify, r.prepare, r.publishSecrets, r.publish)
+	err := phase.Run(ctx, s, r.connectMember, r.identify, r.prepare, r.publishSecrets, r.publish)
 	if err != nil {
 		log.FromContext(ctx).V(1).Info("Cannot keep a member true that is to leave", "cause", err.Error())
 	}

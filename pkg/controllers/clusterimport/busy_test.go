@@ -73,7 +73,7 @@ func TestWhatStaysBusyIsAskedSeldom(t *testing.T) {
 			return w.freed
 		}, `Joining: The cluster is busy removing the Namespace "karmada-cluster"`, " Joined "},
 		{"one that was made for a former Cluster is not", func(w *world) func() {
-			w.held(marks{cluster: "m1", uid: "former", instance: "alpha", global: "global"}.labels())
+			w.held(ownerLabels{cluster: "m1", uid: "former", instance: "alpha", global: "global"}.labels())
 			return w.freed
 		}, `Joining: The cluster is busy removing the Namespace "karmada-cluster"`, " Joined "},
 		{"the instance's namespace is not removed", func(w *world) func() {

@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
 
@@ -61,7 +61,7 @@ type Reconciler struct {
 	Patience time.Duration
 
 	instances, members remotes
-	roster             roster
+	memberCache        memberCache
 	pauses             pauses
 	reminders          reminders
 
@@ -105,7 +105,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 
 	s := newScope(cluster, global)
 	defer func() { err = errors.Join(err, s.save(ctx, r)) }()
-	condition, result, err := outcome.Of(ctx, r.explain(ctx, s, r.move(ctx, s)))
+	condition, result, err := phase.Result(ctx, r.explain(ctx, s, r.move(ctx, s)))
 	if condition != nil && condition.Type != "" {
 		s.joined = condition
 	}
@@ -118,16 +118,16 @@ func (r *Reconciler) move(ctx context.Context, s *scope) error {
 	if err := r.recover(ctx, s); err != nil {
 		return err
 	}
-	if s.leaves() {
-		if err := outcome.Run(ctx, s,
-			r.findFormer, r.lookInFormer, r.block, r.beginToLeave, r.leaveInstance, r.leaveMember, r.forgetMembership); err != nil {
+	if s.mustLeave() {
+		if err := phase.Run(ctx, s,
+			r.findFormer, r.lookInFormer, r.block, r.beginToLeave, r.removeFromInstance, r.cleanUpMember, r.forgetMembership); err != nil {
 			return err
 		}
 	}
 	if s.wants() == "" {
-		return outcome.Run(ctx, s, r.release, r.rest)
+		return phase.Run(ctx, s, r.release, r.rest)
 	}
-	return outcome.Run(ctx, s,
+	return phase.Run(ctx, s,
 		r.findInstance, r.connectInstance, r.holdMember, r.lookInInstance, r.connectMember, r.identify, r.claim,
 		r.prepare, r.publishSecrets, r.publish, r.confirm)
 }
@@ -144,29 +144,29 @@ func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 		return ctx.Err() // We are being stopped, which says nothing about the other side.
 	}
 	if errors.Is(err, errOutdated) {
-		return &outcome.Stop{Retry: whileBusy}
+		return &phase.Stop{Retry: whileBusy}
 	}
 	if other, is := errors.AsType[*taken](err); is {
-		return &outcome.Stop{Condition: v1alpha1.NotJoined(other.reason(), other.Error()), Retry: whileElsewhere}
+		return &phase.Stop{Condition: v1alpha1.NotJoined(other.reason(), other.Error()), Retry: whileElsewhere}
 	}
-	failed, is := errors.AsType[*fault](err)
+	failed, is := errors.AsType[*requestError](err)
 	if !is {
 		return err
 	}
 	if failed.transient() && r.pauses.quick(s.cluster.Name) {
-		return &outcome.Stop{Retry: whileBusy} // It is over before it is read.
+		return &phase.Stop{Retry: whileBusy} // It is over before it is read.
 	}
 	condition := failed.condition()
 	pause := r.pauses.next(s.cluster.Name)
 	log.FromContext(ctx).Info("Cannot go on with a cluster", "cause", condition.Message, "nextAttempt", pause.String())
-	if s.leaves() {
+	if s.mustLeave() {
 		condition.Message = fmt.Sprintf("The cluster is leaving instance %q, which is tried again: %s", s.membership.Instance, condition.Message)
 		condition.Reason = v1alpha1.ReasonLeaving
 	}
-	if s.steady() && !failed.answered() {
-		return &outcome.Stop{Retry: pause}
+	if s.upToDate() && !failed.answered() {
+		return &phase.Stop{Retry: pause}
 	}
-	return &outcome.Stop{Condition: condition, Retry: pause}
+	return &phase.Stop{Condition: condition, Retry: pause}
 }
 
 // forget drops what is kept in memory of a Cluster that no longer exists.

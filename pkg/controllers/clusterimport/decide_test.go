@@ -18,9 +18,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 )
 
-var mine = marks{cluster: "m1", uid: "uid-1", instance: "alpha", global: "here"}
+var mine = ownerLabels{cluster: "m1", uid: "uid-1", instance: "alpha", global: "here"}
 
-func marked(m marks) map[string]string { return m.labels() }
+func marked(m ownerLabels) map[string]string { return m.labels() }
 
 func TestMarksTellWhoseAnObjectIs(t *testing.T) {
 	for _, c := range []struct {
@@ -29,10 +29,10 @@ func TestMarksTellWhoseAnObjectIs(t *testing.T) {
 		want   owner
 	}{
 		{"made for this Cluster", marked(mine), ownedByUs},
-		{"made for it while it was in another instance", marked(marks{cluster: "m1", uid: "uid-1", instance: "beta", global: "here"}), ownedByUs},
-		{"made for an earlier Cluster of the same name", marked(marks{cluster: "m1", uid: "uid-0", instance: "alpha", global: "here"}), ownedByAnother},
-		{"made for another Cluster", marked(marks{cluster: "m2", uid: "uid-2", instance: "alpha", global: "here"}), ownedByAnother},
-		{"made by another Kairship that has the same Cluster by chance", marked(marks{cluster: "m1", uid: "uid-1", instance: "alpha", global: "there"}), ownedByKairship},
+		{"made for it while it was in another instance", marked(ownerLabels{cluster: "m1", uid: "uid-1", instance: "beta", global: "here"}), ownedByUs},
+		{"made for an earlier Cluster of the same name", marked(ownerLabels{cluster: "m1", uid: "uid-0", instance: "alpha", global: "here"}), ownedByAnother},
+		{"made for another Cluster", marked(ownerLabels{cluster: "m2", uid: "uid-2", instance: "alpha", global: "here"}), ownedByAnother},
+		{"made by another Kairship that has the same Cluster by chance", marked(ownerLabels{cluster: "m1", uid: "uid-1", instance: "alpha", global: "there"}), ownedByKairship},
 		{"made by karmadactl", map[string]string{"karmada.io/system": "true"}, ownedBySomebody},
 		{"a label alone, as a chart may set it", map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue}, ownedBySomebody},
 		{"nothing", nil, ownedBySomebody},
@@ -89,8 +89,8 @@ func TestWhereAClusterIsToGo(t *testing.T) {
 	} {
 		object := cluster(c.cluster)
 		s := newScope(object, "here")
-		if s.leaves() != c.leaves || s.wants() != c.wants {
-			t.Errorf("%s: leaves %v and wants %q, want %v and %q", c.reason, s.leaves(), s.wants(), c.leaves, c.wants)
+		if s.mustLeave() != c.leaves || s.wants() != c.wants {
+			t.Errorf("%s: leaves %v and wants %q, want %v and %q", c.reason, s.mustLeave(), s.wants(), c.leaves, c.wants)
 		}
 		for instance, want := range c.holds {
 			if got := object.Holds(instance); got != want {
@@ -188,7 +188,7 @@ func TestFaultsInWords(t *testing.T) {
 		{"the namespace is on its way out", inMember, terminating, v1alpha1.ReasonJoining, "busy", true},
 		{"it has troubles of its own", inInstance, apierrors.NewInternalError(errors.New("etcd")), v1alpha1.ReasonInstanceUnreachable, "HTTP 500", false},
 	} {
-		f := &fault{place: c.place, endpoint: "https://x", timeout: time.Second, doing: "make it", err: c.err}
+		f := &requestError{place: c.place, endpoint: "https://x", timeout: time.Second, doing: "make it", err: c.err}
 		got := f.condition()
 		if got.Reason != c.reason || !strings.Contains(got.Message, c.says) || f.transient() != c.transient {
 			t.Errorf("%s: %s: %s (transient %v), want %s with %q", c.why, got.Reason, got.Message, f.transient(), c.reason, c.says)

@@ -32,7 +32,7 @@ type discovery struct {
 	*Reconciler
 	wake chan event.GenericEvent
 
-	spaces spaces
+	orphans orphanSchedule
 }
 
 // Reconcile looks at the members of one instance.
@@ -41,9 +41,9 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 	err := d.Client.Get(ctx, request.NamespacedName, instance)
 	if apierrors.IsNotFound(err) {
 		d.instances.forget(request.Name)
-		d.spaces.forget(request.Name)
+		d.orphans.forget(request.Name)
 		foreign.DeleteLabelValues(request.Name)
-		return ctrl.Result{}, d.tell(ctx, d.roster.forget(request.Name))
+		return ctrl.Result{}, d.tell(ctx, d.memberCache.forget(request.Name))
 	}
 	if err != nil {
 		return ctrl.Result{}, fmt.Errorf("read instance %q: %w", request.Name, err)
@@ -55,10 +55,10 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 			return ctrl.Result{}, ctx.Err()
 		}
 		// That it does not answer is told by its own conditions. What was seen last counts.
-		d.roster.tried(instance.Name)
+		d.memberCache.tried(instance.Name)
 		return ctrl.Result{RequeueAfter: probe.Next(d.Interval)}, nil
 	}
-	changed := d.roster.put(instance.Name, begun, seen)
+	changed := d.memberCache.put(instance.Name, begun, seen)
 	strangers := 0
 	for _, m := range seen {
 		if !m.managed {
@@ -156,7 +156,7 @@ func (r *Reconciler) discovered(ctx context.Context) (bool, error) {
 	for i := range list.Items {
 		names = append(names, list.Items[i].Name)
 	}
-	return r.roster.knows(names), nil
+	return r.memberCache.knows(names), nil
 }
 
 // recover finds in the instances what a record that got lost, as when the Cluster
@@ -165,7 +165,7 @@ func (r *Reconciler) recover(ctx context.Context, s *scope) error {
 	if s.membership != nil {
 		return nil
 	}
-	found := r.roster.ours(s.marks)
+	found := r.memberCache.ours(s.ownerLabels)
 	if found == nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (r *Reconciler) recover(ctx context.Context, s *scope) error {
 		Instance: instance, UID: types.UID(found.membership), MemberUID: types.UID(found.uid), KubeSystemID: found.id,
 		Credentials: v1alpha1.JoinWithServiceAccount, // To clean up where nothing was made does no harm.
 	}
-	s.marks.instance, s.marks.membership = instance, found.membership
+	s.ownerLabels.instance, s.ownerLabels.membership = instance, found.membership
 	return s.save(ctx, r)
 }
 

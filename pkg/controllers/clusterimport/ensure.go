@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // ensure makes an object in an instance or a member, or puts right the one that
@@ -23,7 +23,7 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 	err := in.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
 	if apierrors.IsNotFound(err) {
 		created, _ := wanted.DeepCopyObject().(client.Object)
-		s.marks.put(created)
+		s.ownerLabels.put(created)
 		if err := r.verify(ctx, s); err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 		return nil, err
 	}
 	updated, _ := stored.DeepCopyObject().(client.Object)
-	s.marks.put(updated)
+	s.ownerLabels.put(updated)
 	adjust(updated, wanted)
 	if equality.Semantic.DeepEqual(stored, updated) {
 		return stored, nil
@@ -59,9 +59,9 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 // and no news about a member; or never, and then a person has to hear what to look at.
 func (r *Reconciler) onItsWayOut(s *scope, in *remote, stored client.Object) error {
 	if r.pauses.quick(s.cluster.Name) {
-		return &outcome.Stop{Retry: whileBusy}
+		return &phase.Stop{Retry: whileBusy}
 	}
-	return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+	return &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 		"The %s is busy removing the %s %q, and not done. It is made again when it is gone: its conditions and finalizers say what that waits for.",
 		in.place, kindOf(stored), stored.GetName()))}
 }
@@ -70,7 +70,7 @@ func (r *Reconciler) onItsWayOut(s *scope, in *remote, stored client.Object) err
 // no longer exists. A token that was left behind may be known to others, so that one and
 // its account are made anew.
 func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored client.Object) error {
-	whose := s.marks.of(stored)
+	whose := s.ownerLabels.of(stored)
 	if whose == ownedByUs {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, in *remote, stored 
 			if err := r.delete(ctx, s, in, stored); err != nil {
 				return err
 			}
-			return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name)}
+			return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name)}
 		}
 	}
 	return &taken{by: whose, place: in.place, object: stored, kind: kindOf(stored)}
@@ -106,7 +106,7 @@ func (r *Reconciler) remove(ctx context.Context, s *scope, in *remote, object cl
 		return nil
 	case err != nil:
 		return r.failed(in, err, "read %s %q", kindOf(object), object.GetName())
-	case s.marks.of(stored) != ownedByUs:
+	case s.ownerLabels.of(stored) != ownedByUs:
 		return nil // It belongs to another owner, and stays.
 	}
 	return r.delete(ctx, s, in, stored)

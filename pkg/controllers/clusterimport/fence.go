@@ -29,7 +29,7 @@ func (r *Reconciler) verify(ctx context.Context, s *scope) error {
 	case err != nil, now.UID != s.cluster.UID:
 	case !equality.Semantic.DeepEqual(now.Status.Membership, s.stored.Membership):
 	// Nothing is made for a Cluster that may vanish first.
-	case !s.leaves() && !controllerutil.ContainsFinalizer(now, v1alpha1.ClusterImportFinalizer):
+	case !s.mustLeave() && !controllerutil.ContainsFinalizer(now, v1alpha1.ClusterImportFinalizer):
 	default:
 		return nil
 	}

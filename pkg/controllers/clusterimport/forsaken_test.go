@@ -39,7 +39,7 @@ func TestObjectThatVanishedForGood(t *testing.T) {
 			if c.seen {
 				w.start() // The next look at the instance is only later.
 			}
-			foreign := marks{cluster: "m2", uid: "uid-2", instance: "alpha", global: "global"}
+			foreign := ownerLabels{cluster: "m2", uid: "uid-2", instance: "alpha", global: "global"}
 			others := secretsFor("m2", handover{token: []byte("theirs")})[0]
 			foreign.put(others)
 			w.create("alpha", others)

@@ -159,7 +159,7 @@ func (w *world) start() {
 		for i := range list.Items {
 			seen = append(seen, memberOf(name, &list.Items[i]))
 		}
-		w.reconciler.roster.put(name, time.Now(), seen)
+		w.reconciler.memberCache.put(name, time.Now(), seen)
 	}
 }
 

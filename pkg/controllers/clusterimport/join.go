@@ -15,7 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // findInstance reads the Instance that the cluster is to be joined to. Without it
@@ -27,17 +27,17 @@ func (r *Reconciler) findInstance(ctx context.Context, s *scope) error {
 	case err != nil:
 		return err
 	case instance == nil && s.membership != nil:
-		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonNoInstance, fmt.Sprintf(
+		return &phase.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonNoInstance, fmt.Sprintf(
 			"Instance %q is not registered any more. What was made in it and in the cluster stays, and is taken up again with an Instance of this name; clear spec.instanceRef to have the cluster cleaned.", s.wants()))}
 	case instance == nil:
-		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonNoInstance,
+		return &phase.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonNoInstance,
 			fmt.Sprintf("There is no Instance %q. The cluster is joined once there is one.", s.wants()))}
 	case !instance.DeletionTimestamp.IsZero() && s.membership == nil:
-		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonInstanceDeleting,
+		return &phase.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonInstanceDeleting,
 			fmt.Sprintf("Instance %q is being deleted: nothing is joined to it.", s.wants()))}
 	}
 	s.instance = instance
-	s.marks.instance = instance.Name
+	s.ownerLabels.instance = instance.Name
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (r *Reconciler) connectMember(ctx context.Context, s *scope) error {
 		return fmt.Errorf("connect to cluster %q: %w", s.cluster.Name, err)
 	}
 	if problem := unfit(to, s.cluster.Spec.JoinCredentials()); problem != "" {
-		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonCredentialsInvalid, problem)}
+		return &phase.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonCredentialsInvalid, problem)}
 	}
 	s.to = to
 	s.member, err = r.reach(inMember, s.cluster.Name, to)
@@ -93,10 +93,10 @@ func (r *Reconciler) connectMember(ctx context.Context, s *scope) error {
 // wait stops for something that a person has to bring. It is no news about a
 // cluster that was joined as its spec is now: the instance has what it needs.
 func (s *scope) wait(reason, message string) error {
-	if s.steady() {
-		return &outcome.Stop{}
+	if s.upToDate() {
+		return &phase.Stop{}
 	}
-	return &outcome.Stop{Condition: v1alpha1.NotJoined(reason, message)}
+	return &phase.Stop{Condition: v1alpha1.NotJoined(reason, message)}
 }
 
 // unfit says why Karmada could not reach the cluster with what there is; empty
@@ -121,17 +121,17 @@ func (r *Reconciler) identify(ctx context.Context, s *scope) error {
 	s.systemID = id
 	switch pinned := s.cluster.Status.KubeSystemID; {
 	case pinned == "":
-		return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
+		return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
 			"It is not known yet which cluster it is, see condition Identified.")}
 	case pinned != id:
-		return &outcome.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonOtherCluster, fmt.Sprintf(
+		return &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonOtherCluster, fmt.Sprintf(
 			"%s is another cluster (%s) than the one that was registered (%s), so it is not joined, see condition Identified.", s.to.Endpoint, id, pinned))}
 	}
 	if s.membership != nil && s.membership.KubeSystemID == "" {
 		s.membership.KubeSystemID = s.systemID
 	}
 	if s.membership != nil && s.membership.KubeSystemID != "" && s.membership.KubeSystemID != s.systemID {
-		return &outcome.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonOtherCluster, fmt.Sprintf(
+		return &phase.Stop{Condition: v1alpha1.NotJoined(v1alpha1.ReasonOtherCluster, fmt.Sprintf(
 			"%s is another cluster (%s) than the one that was joined (%s), so the instance is not told of it. Correct the endpoint; or have the former one leave by clearing spec.instanceRef, and set it again.",
 			s.to.Endpoint, s.systemID, s.membership.KubeSystemID))}
 	}
@@ -173,16 +173,16 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 		return err
 	}
 	if !known {
-		return &outcome.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, "Kairship is finding out what members the instances have.")}
+		return &phase.Stop{Retry: whileBusy, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, "Kairship is finding out what members the instances have.")}
 	}
 	if err := r.recover(ctx, s); err != nil {
 		return err
 	}
 	if s.membership != nil {
-		return &outcome.Stop{Retry: whileBusy} // It is a member already, and its record was lost.
+		return &phase.Stop{Retry: whileBusy} // It is a member already, and its record was lost.
 	}
-	if found := r.roster.joinedByOthers(s.marks, s.cluster.Name, s.systemID); found != nil {
-		return &outcome.Stop{Retry: whileElsewhere, Condition: found.condition(s.wants())}
+	if found := r.memberCache.joinedByOthers(s.ownerLabels, s.cluster.Name, s.systemID); found != nil {
+		return &phase.Stop{Retry: whileElsewhere, Condition: found.condition(s.wants())}
 	}
 	if err := r.hold(ctx, s); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	s.membership = &v1alpha1.ClusterMembership{
 		Instance: s.instance.Name, UID: uuid.NewUUID(), InstanceUID: s.instance.UID, KubeSystemID: s.systemID,
 	}
-	s.marks.membership = string(s.membership.UID)
+	s.ownerLabels.membership = string(s.membership.UID)
 	joining := v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf("The cluster is being joined to instance %q.", s.instance.Name))
 	s.joined = &joining
 	clocks.begin(s.cluster.Name, "join")
@@ -210,12 +210,12 @@ func (r *Reconciler) yield(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.cluster.Name < other.Name && other.Status.Membership.MemberUID == "" {
-		return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: s.isTwinOf(other).Condition}
+		return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: s.isTwinOf(other).Condition}
 	}
 	if err := r.beginToLeave(ctx, s); err != nil {
 		return err
 	}
-	return &outcome.Stop{Retry: whileBusy, Condition: s.isTwinOf(other).Condition}
+	return &phase.Stop{Retry: whileBusy, Condition: s.isTwinOf(other).Condition}
 }
 
 // twin is another Cluster that is a member of an instance, or becomes one, and the same
@@ -234,8 +234,8 @@ func (r *Reconciler) twin(ctx context.Context, s *scope) (*v1alpha1.Cluster, err
 	return nil, nil //nolint:nilnil // None is an answer here, not an error.
 }
 
-func (s *scope) isTwinOf(other *v1alpha1.Cluster) *outcome.Stop {
-	return &outcome.Stop{Retry: whileElsewhere, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoinedElsewhere, fmt.Sprintf(
+func (s *scope) isTwinOf(other *v1alpha1.Cluster) *phase.Stop {
+	return &phase.Stop{Retry: whileElsewhere, Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoinedElsewhere, fmt.Sprintf(
 		"It is the same cluster as %q (namespace kube-system has UID %s), which is a member of instance %q. A cluster is a member of one instance at most.",
 		other.Name, s.systemID, other.Status.Membership.Instance))}
 }
@@ -268,12 +268,12 @@ func (r *Reconciler) confirm(_ context.Context, s *scope) error {
 		how = "with the credentials of the inventory"
 	}
 	switch {
-	case ready == nil || ready.Status != metav1.ConditionTrue && !s.steady():
+	case ready == nil || ready.Status != metav1.ConditionTrue && !s.upToDate():
 		said := "It has not looked yet."
 		if ready != nil && ready.Message != "" {
 			said = "It says: " + ready.Message
 		}
-		return &outcome.Stop{Retry: clocks.pause(s.cluster.Name, "join"), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
+		return &phase.Stop{Retry: clocks.pause(s.cluster.Name, "join"), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining,
 			fmt.Sprintf("Everything is in place; Karmada has not reached the cluster. %s", brief(said)))}
 	default:
 		joined := v1alpha1.Joined(fmt.Sprintf("The cluster is a member of instance %q, which reaches it %s.", s.membership.Instance, how))
@@ -281,7 +281,7 @@ func (r *Reconciler) confirm(_ context.Context, s *scope) error {
 	}
 	clocks.end(s.cluster.Name, "join")
 	r.pauses.forget(s.cluster.Name)
-	return &outcome.Stop{Retry: r.again()}
+	return &phase.Stop{Retry: r.again()}
 }
 
 // brief bounds what others say.

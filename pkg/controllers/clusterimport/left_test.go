@@ -13,9 +13,9 @@ func TestWhatWasLeftFitsIntoAnEvent(t *testing.T) {
 		t.Errorf("nothing was left, and it says %q", got)
 	}
 	for i := range 100 {
-		s.leaveWork(fmt.Sprintf("web-%d", i), strings.Repeat("it does not answer ", i))
+		s.leftWorkBehind(fmt.Sprintf("web-%d", i), strings.Repeat("it does not answer ", i))
 	}
-	s.leavef("the service accounts")
+	s.leftBehindf("the service accounts")
 	got := s.behind()
 	if len(got) > 700 {
 		t.Errorf("it has %d characters: %s", len(got), got)
@@ -30,8 +30,8 @@ func TestWhatWasLeftFitsIntoAnEvent(t *testing.T) {
 		t.Errorf("it names %d and counts the rest wrongly: %s", named, got)
 	}
 	few := &scope{}
-	few.leavef("this")
-	few.leavef("that")
+	few.leftBehindf("this")
+	few.leftBehindf("that")
 	if got := few.behind(); got != " Left behind: this; that." {
 		t.Errorf("it says %q", got)
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // joinNamespace is where Karmada keeps what belongs to its members, in the
@@ -94,7 +94,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 		}
 		token := secret.Data[corev1.ServiceAccountTokenKey]
 		if len(token) == 0 {
-			return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+			return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 				"The cluster has not issued the token of service account %s/%s yet. Its kube-controller-manager does that: is it running?", joinNamespace, secret.Name))}
 		}
 		if secret.Name == impersonator {
@@ -124,7 +124,7 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, 
 	switch {
 	case err == nil && !stored.DeletionTimestamp.IsZero():
 		return r.onItsWayOut(s, in, stored)
-	case err == nil && s.marks.of(stored) == ownedBySomebody:
+	case err == nil && s.ownerLabels.of(stored) == ownedBySomebody:
 		return nil
 	case client.IgnoreNotFound(err) != nil:
 		return r.failed(in, err, "read namespace %q", wanted.Name)
@@ -150,7 +150,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 		return nil
 	case err != nil:
 		return r.failed(s.member, err, "read namespace %q", joinNamespace)
-	case s.marks.of(namespace) != ownedByUs:
+	case s.ownerLabels.of(namespace) != ownedByUs:
 		return nil
 	}
 	if namespace.DeletionTimestamp.IsZero() {
@@ -159,14 +159,14 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 			return err
 		}
 		if used {
-			s.leavef("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
+			s.leftBehindf("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
 			return nil
 		}
 		if err := r.remove(ctx, s, s.member, namespace); err != nil {
 			return err
 		}
 	}
-	return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
+	return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
 		fmt.Sprintf("The cluster is removing namespace %q. Its kube-controller-manager does that: is it running?", joinNamespace))}
 }
 
@@ -177,28 +177,28 @@ func (r *Reconciler) used(ctx context.Context, s *scope) (bool, error) {
 		if err := s.member.List(ctx, list, client.InNamespace(joinNamespace)); err != nil {
 			return false, r.failed(s.member, err, "list what is in namespace %q", joinNamespace)
 		}
-		var strangers int
+		var foreignCount int
 		switch list := list.(type) {
 		case *corev1.ServiceAccountList:
 			for i := range list.Items {
-				if list.Items[i].Name != "default" && s.marks.of(&list.Items[i]) != ownedByUs {
-					strangers++
+				if list.Items[i].Name != "default" && s.ownerLabels.of(&list.Items[i]) != ownedByUs {
+					foreignCount++
 				}
 			}
 		case *corev1.SecretList:
 			for i := range list.Items {
-				if account := list.Items[i].Annotations[corev1.ServiceAccountNameKey]; account != "default" && s.marks.of(&list.Items[i]) != ownedByUs {
-					strangers++
+				if account := list.Items[i].Annotations[corev1.ServiceAccountNameKey]; account != "default" && s.ownerLabels.of(&list.Items[i]) != ownedByUs {
+					foreignCount++
 				}
 			}
 		case *corev1.ConfigMapList:
 			for i := range list.Items {
 				if list.Items[i].Name != "kube-root-ca.crt" {
-					strangers++
+					foreignCount++
 				}
 			}
 		}
-		if strangers > 0 {
+		if foreignCount > 0 {
 			return true, nil
 		}
 	}

@@ -93,14 +93,14 @@ func (w *stopwatch) pause(cluster, operation string) time.Duration {
 }
 
 // states counts the clusters by the reason of their condition.
-var states = &census{reasons: map[string]string{}}
+var states = &reasonCounts{reasons: map[string]string{}}
 
-type census struct {
+type reasonCounts struct {
 	mu      sync.Mutex
 	reasons map[string]string
 }
 
-func (c *census) set(cluster, reason string) {
+func (c *reasonCounts) set(cluster, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if before, known := c.reasons[cluster]; known {
@@ -113,7 +113,7 @@ func (c *census) set(cluster, reason string) {
 	clusters.WithLabelValues(reason).Inc()
 }
 
-func (c *census) forget(cluster string) {
+func (c *reasonCounts) forget(cluster string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if before, known := c.reasons[cluster]; known {
@@ -141,7 +141,7 @@ func (r *Reconciler) announce(s *scope, before, after []metav1.Condition) {
 // notef leaves an event about what was done.
 func (r *Reconciler) notef(s *scope, reason, format string, args ...any) {
 	action := "Join"
-	if s.leaves() {
+	if s.mustLeave() {
 		action = "Leave"
 	}
 	r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, reason, action, format, args...)

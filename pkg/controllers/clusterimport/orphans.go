@@ -15,20 +15,20 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// spaces are when to look through an instance for orphaned execution spaces again.
+// orphanSchedule are when to look through an instance for orphaned execution spaces again.
 // The zero value is ready for use.
-type spaces struct {
+type orphanSchedule struct {
 	mu   sync.Mutex
 	next map[string]time.Time
 }
 
-func (p *spaces) due(instance string, now time.Time) bool {
+func (p *orphanSchedule) due(instance string, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return !now.Before(p.next[instance])
 }
 
-func (p *spaces) again(instance string, at time.Time) {
+func (p *orphanSchedule) again(instance string, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.next == nil {
@@ -37,7 +37,7 @@ func (p *spaces) again(instance string, at time.Time) {
 	p.next[instance] = at
 }
 
-func (p *spaces) forget(instance string) {
+func (p *orphanSchedule) forget(instance string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.next, instance)
@@ -49,7 +49,7 @@ func (p *spaces) forget(instance string) {
 // that of another instance since. soon has it look even if it did so lately.
 func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instance, control *remote, seen []member, soon bool) error {
 	now := time.Now()
-	if !soon && !d.spaces.due(instance.Name, now) {
+	if !soon && !d.orphans.due(instance.Name, now) {
 		return nil
 	}
 	global, err := d.globalCluster(ctx)
@@ -66,13 +66,13 @@ func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instan
 	}
 	busy := false
 	for i := range list.Items {
-		space := &list.Items[i]
-		name := space.Labels[v1alpha1.ClusterLabel]
-		if name == "" || space.Name != names.GenerateExecutionSpaceName(name) || space.DeletionTimestamp.IsZero() {
+		namespace := &list.Items[i]
+		name := namespace.Labels[v1alpha1.ClusterLabel]
+		if name == "" || namespace.Name != names.GenerateExecutionSpaceName(name) || namespace.DeletionTimestamp.IsZero() {
 			continue
 		}
 		busy = true
-		awaited, err := d.awaited(ctx, instance.Name, space)
+		awaited, err := d.awaited(ctx, instance.Name, namespace)
 		if err != nil {
 			return err
 		}
@@ -83,7 +83,7 @@ func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instan
 		if awaited || !orphaned {
 			continue
 		}
-		if err := d.finishSpace(ctx, control, space, func(context.Context, *workv1alpha1.Work) error { return nil }); err != nil {
+		if err := d.finishExecutionNamespace(ctx, control, namespace, func(context.Context, *workv1alpha1.Work) error { return nil }); err != nil {
 			return err
 		}
 	}
@@ -91,21 +91,21 @@ func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instan
 	if busy {
 		again = 0
 	}
-	d.spaces.again(instance.Name, now.Add(again))
+	d.orphans.again(instance.Name, now.Add(again))
 	return nil
 }
 
 // awaited reports whether the Cluster for which an execution space was is there and still
 // leaving: it finishes the space itself, and what is in the member with it.
-func (d *discovery) awaited(ctx context.Context, instance string, space *corev1.Namespace) (bool, error) {
+func (d *discovery) awaited(ctx context.Context, instance string, namespace *corev1.Namespace) (bool, error) {
 	cluster := &v1alpha1.Cluster{}
-	err := d.Live.Get(ctx, client.ObjectKey{Name: space.Labels[v1alpha1.ClusterLabel]}, cluster)
+	err := d.Live.Get(ctx, client.ObjectKey{Name: namespace.Labels[v1alpha1.ClusterLabel]}, cluster)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read cluster %q: %w", space.Labels[v1alpha1.ClusterLabel], err)
+		return false, fmt.Errorf("read cluster %q: %w", namespace.Labels[v1alpha1.ClusterLabel], err)
 	}
 	at := cluster.Status.Membership
-	return string(cluster.UID) == space.Labels[v1alpha1.OwnerUIDLabel] && at != nil && at.Instance == instance, nil
+	return string(cluster.UID) == namespace.Labels[v1alpha1.OwnerUIDLabel] && at != nil && at.Instance == instance, nil
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Labels of Karmada's object that policies can select members by, beside its
@@ -102,12 +102,12 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 	case err != nil:
 		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
 	case !karmada.DeletionTimestamp.IsZero():
-		if s.marks.of(karmada) != ownedBySomebody {
+		if s.ownerLabels.of(karmada) != ownedBySomebody {
 			if err := r.remind(ctx, s.control, karmada); err != nil {
 				return err
 			}
 		}
-		return &outcome.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
+		return &phase.Stop{Retry: r.pauses.busy(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonJoining, fmt.Sprintf(
 			"Karmada is removing the former member %q. The cluster is joined when it is gone.", s.cluster.Name))}
 	case s.isOurs(karmada):
 		s.karmada = karmada
@@ -125,7 +125,7 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 		return nil
 	case s.membership.InstanceUID != "" && s.membership.InstanceUID != s.instance.UID:
 		// Another control plane took the name.
-		s.leavef("everything in the control plane that was Instance %q before", s.membership.Instance)
+		s.leftBehindf("everything in the control plane that was Instance %q before", s.membership.Instance)
 	case s.membership.MemberUID == "":
 		return nil // It was not made yet.
 	}
@@ -191,7 +191,7 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 // object is created, and never again, to let people reach the member.
 func (r *Reconciler) reserve(ctx context.Context, s *scope) error {
 	created := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: s.cluster.Name}}
-	s.marks.put(created)
+	s.ownerLabels.put(created)
 	created.Spec.ID, created.Spec.SyncMode, created.Spec.APIEndpoint = s.systemID, clusterv1alpha1.Push, s.to.Endpoint
 	created.Spec.ImpersonatorSecretRef = impersonatorRef(s.cluster.Name)
 	if err := r.verify(ctx, s); err != nil {
@@ -216,7 +216,7 @@ func (r *Reconciler) admit(ctx context.Context, s *scope) error {
 	place := whereIs(&s.cluster.Spec)
 	for attempt := 1; ; attempt++ {
 		updated := s.karmada.DeepCopy()
-		s.marks.put(updated)
+		s.ownerLabels.put(updated)
 		shape(updated, s.to, s.systemID, place)
 		if !isReserved(s.karmada) && karmadautil.ClusterAccessCredentialChanged(updated.Spec, s.karmada.Spec) {
 			r.notef(s, "MemberMoved",

@@ -18,8 +18,8 @@ import (
 
 // scope is what the phases of one reconciliation hand to each other.
 type scope struct {
-	cluster *v1alpha1.Cluster
-	marks   marks
+	cluster     *v1alpha1.Cluster
+	ownerLabels ownerLabels
 	// membership is the record as it is to be stored; nil for a free cluster.
 	membership *v1alpha1.ClusterMembership
 	// stored is what the status says now, as far as it is ours.
@@ -40,15 +40,15 @@ type scope struct {
 	// given is what the instance is to have; set by prepare.
 	given handover
 
-	// departed reports whether the cluster has just left an instance.
-	departed bool
+	// hasLeft reports whether the cluster has just left an instance.
+	hasLeft bool
 	// left is what could not be removed, for people; and leftWorks that of Works, of
 	// which there may be many.
 	left, leftWorks []string
 	// joined is the condition to write; nil leaves the one that is there.
 	joined *metav1.Condition
-	// gone means that the Cluster has been released: there is nothing to write to.
-	gone bool
+	// released means that the Cluster has been released: there is nothing to write to.
+	released bool
 	// outdated means that the stored record is not the one that this reconciliation
 	// goes by: it may write nothing any more.
 	outdated bool
@@ -61,16 +61,16 @@ type handover struct {
 
 func newScope(cluster *v1alpha1.Cluster, global string) *scope {
 	s := &scope{
-		cluster:    cluster,
-		marks:      marks{cluster: cluster.Name, uid: string(cluster.UID), global: global},
-		membership: cluster.Status.Membership.DeepCopy(),
+		cluster:     cluster,
+		ownerLabels: ownerLabels{cluster: cluster.Name, uid: string(cluster.UID), global: global},
+		membership:  cluster.Status.Membership.DeepCopy(),
 	}
 	s.stored = v1alpha1.ClusterStatus{
 		Conditions: status.Pick(cluster.Status.Conditions, v1alpha1.ConditionJoined),
 		Membership: cluster.Status.Membership.DeepCopy(),
 	}
 	if s.membership != nil {
-		s.marks.instance, s.marks.membership = s.membership.Instance, string(s.membership.UID)
+		s.ownerLabels.instance, s.ownerLabels.membership = s.membership.Instance, string(s.membership.UID)
 	}
 	return s
 }
@@ -81,32 +81,32 @@ func (s *scope) wants() string { return s.cluster.Wants() }
 // deleting reports whether the Cluster is on its way out.
 func (s *scope) deleting() bool { return !s.cluster.DeletionTimestamp.IsZero() }
 
-// leaves reports whether the cluster is recorded where it is not to be, or has begun
+// mustLeave reports whether the cluster is recorded where it is not to be, or has begun
 // to leave, which is always done to the end.
-func (s *scope) leaves() bool {
+func (s *scope) mustLeave() bool {
 	return s.membership != nil && (s.membership.Instance != s.wants() || s.membership.LeavingSince != nil)
 }
 
 // isOurs reports whether Karmada's object was made for this Cluster: by its labels,
 // or by the record when those were removed.
 func (s *scope) isOurs(karmada *clusterv1alpha1.Cluster) bool {
-	return s.marks.of(karmada) == ownedByUs || s.membership != nil && s.membership.MemberUID != "" && s.membership.MemberUID == karmada.UID
+	return s.ownerLabels.of(karmada) == ownedByUs || s.membership != nil && s.membership.MemberUID != "" && s.membership.MemberUID == karmada.UID
 }
 
-// steady reports whether the cluster was joined as its spec is now, so that not
+// upToDate reports whether the cluster was joined as its spec is now, so that not
 // reaching the other side for a while is no news about the join.
-func (s *scope) steady() bool {
+func (s *scope) upToDate() bool {
 	was := meta.FindStatusCondition(s.stored.Conditions, v1alpha1.ConditionJoined)
-	return was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == s.cluster.Generation && !s.leaves()
+	return was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == s.cluster.Generation && !s.mustLeave()
 }
 
-// leavef notes that something could not be removed.
-func (s *scope) leavef(format string, args ...any) {
+// leftBehindf notes that something could not be removed.
+func (s *scope) leftBehindf(format string, args ...any) {
 	s.left = append(s.left, fmt.Sprintf(format, args...))
 }
 
-// leaveWork notes that what a Work made in the cluster could not be removed.
-func (s *scope) leaveWork(name, why string) {
+// leftWorkBehind notes that what a Work made in the cluster could not be removed.
+func (s *scope) leftWorkBehind(name, why string) {
 	s.leftWorks = append(s.leftWorks, fmt.Sprintf("in the cluster what Karmada had propagated to it by Work %q (%s)", name, why))
 }
 
@@ -145,7 +145,7 @@ func (s *scope) wasLeftBehind() bool {
 // save writes the record and the condition, if they changed, provided that what is
 // stored is what was read.
 func (s *scope) save(ctx context.Context, r *Reconciler) error {
-	if s.gone || s.outdated {
+	if s.released || s.outdated {
 		return nil
 	}
 	next := v1alpha1.ClusterStatus{Conditions: s.stored.Conditions, Membership: s.membership.DeepCopy()}

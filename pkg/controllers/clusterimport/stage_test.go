@@ -28,7 +28,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 func TestMain(m *testing.M) { os.Exit(apitest.Run(m)) }
@@ -448,7 +448,7 @@ func (l *leader) settle(names ...string) {
 		}
 		before := len(l.writes)
 		for _, name := range names {
-			_, err := outcome.Patient(Name, l.Reconciler).Reconcile(l.stage.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
+			_, err := phase.RetryConflicts(Name, l.Reconciler).Reconcile(l.stage.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: name}})
 			if err != nil {
 				l.stage.Fatal(err)
 			}

@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 const (
@@ -40,8 +40,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Named(discoveryName).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, discoveryName, concurrency)).
-		Complete(outcome.Patient(discoveryName, finder))
+		WithOptions(controlleroptions.Options(mgr, discoveryName, concurrency)).
+		Complete(phase.RetryConflicts(discoveryName, finder))
 	if err != nil {
 		return err
 	}
@@ -53,8 +53,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, instanceTurned(), credentials.ProvenOtherwise()))).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
 		WatchesRawSource(source.Channel(finder.wake, handler.EnqueueRequestsFromMapFunc(requestFor))).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // membersOf are the Clusters that an Instance has, had or is to have.

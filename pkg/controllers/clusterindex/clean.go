@@ -11,7 +11,7 @@ import (
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 const (
@@ -50,7 +50,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 	} else if err := r.remind(ctx, stored); err != nil {
 		return err
 	}
-	return &outcome.Stop{
+	return &phase.Stop{
 		Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp, fmt.Sprintf(
 			"Clusterpedia is removing the rows of PediaCluster %q. If this lasts, see whether its clustersynchro-manager and its database are up.", stored.Name)),
 		Retry: cleanPoll,

@@ -14,7 +14,7 @@ import (
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // world is what the cache and the API server have of one PediaCluster.
@@ -81,7 +81,7 @@ func TestCollectWaitsForTheCache(t *testing.T) {
 	leaving := &pediav1alpha2.PediaCluster{ObjectMeta: metav1.ObjectMeta{Name: "m1", DeletionTimestamp: &deleted, Finalizers: []string{"clusterpedia.io/x"}}}
 	newScope(cluster).owner.Mark(leaving)
 	w := newWorld(t, cluster, leaving, nil)
-	_, result, err := outcome.Of(t.Context(), outcome.Run(t.Context(), w.scope, w.collect, w.report))
+	_, result, err := phase.Result(t.Context(), phase.Run(t.Context(), w.scope, w.collect, w.report))
 	if err != nil || result.RequeueAfter == 0 {
 		t.Errorf("looks again after %s, error %v", result.RequeueAfter, err)
 	}

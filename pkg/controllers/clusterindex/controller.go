@@ -23,9 +23,9 @@ import (
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -62,8 +62,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return request(v1alpha1.VirtualClusterName(instance.GetName()))
 			}), builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, credentials.ProvenOtherwise()))). // That it is there is what counts, and not how it is.
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 func request(name string) []reconcile.Request {
@@ -92,11 +92,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(cluster)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	phases := []outcome.Phase[*scope]{r.standForInstance, r.leaveOut, r.connect, r.holdCluster, r.collect, r.report}
+	phases := []phase.Phase[*scope]{r.standForInstance, r.leaveOut, r.connect, r.holdCluster, r.collect, r.report}
 	if !cluster.DeletionTimestamp.IsZero() {
-		phases = []outcome.Phase[*scope]{r.clean, r.releaseCluster}
+		phases = []phase.Phase[*scope]{r.clean, r.releaseCluster}
 	}
-	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, phases...))
 	if condition != nil {
 		current.indexed = condition
 	}

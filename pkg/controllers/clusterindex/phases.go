@@ -17,8 +17,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // standForInstance lets a Virtual cluster pass only when it was made for an
@@ -40,7 +40,7 @@ func (r *Reconciler) standForInstance(ctx context.Context, s *scope) error {
 	if err := r.clean(ctx, s); err != nil {
 		return err
 	}
-	return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNoInstance,
+	return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNoInstance,
 		"There is no Instance that Kairship made this virtual cluster for. Virtual clusters are made by Kairship alone: delete this one.")}
 }
 
@@ -72,9 +72,9 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 		s.unproven = err
 		return nil
 	case errors.Is(err, connection.ErrMissing):
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, err.Error())}
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, err.Error())}
 	case errors.Is(err, connection.ErrInvalid):
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsInvalid, err.Error())}
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsInvalid, err.Error())}
 	case err != nil:
 		return fmt.Errorf("connect to cluster %q: %w", s.cluster.Name, err)
 	}
@@ -106,7 +106,7 @@ func (r *Reconciler) leaveOut(ctx context.Context, s *scope) error {
 
 // isAnother stops because nothing is collected of another cluster than was registered.
 func (s *scope) isAnother() error {
-	return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonOtherCluster, "Nothing is collected, see condition "+v1alpha1.ConditionIdentified+".")}
+	return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonOtherCluster, "Nothing is collected, see condition "+v1alpha1.ConditionIdentified+".")}
 }
 
 // holdCluster keeps the Cluster from vanishing before its rows.
@@ -141,13 +141,13 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("read PediaCluster %q: %w", wanted.Name, err)
 	case !s.owner.Owns(stored):
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken("PediaCluster", stored))}
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken("PediaCluster", stored))}
 	case !stored.DeletionTimestamp.IsZero():
 		// A user deleted it. It is made again when it is deleted.
 		if err := r.clean(ctx, s); err != nil {
 			return err
 		}
-		return &outcome.Stop{
+		return &phase.Stop{
 			Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp, fmt.Sprintf("PediaCluster %q was deleted, and is made again.", wanted.Name)),
 			Retry:     afterClean,
 		}
@@ -185,7 +185,7 @@ func (r *Reconciler) collectOn(ctx context.Context, s *scope) error {
 	case (err != nil || !s.owner.Owns(stored) || !stored.DeletionTimestamp.IsZero()) && s.instance == nil && s.cluster.LeadsElsewhere():
 		return s.isAnother()
 	case err != nil || !s.owner.Owns(stored) || !stored.DeletionTimestamp.IsZero():
-		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
+		return &phase.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
 	}
 	s.pedia = stored
 	return nil

@@ -14,7 +14,7 @@ import (
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 const (
@@ -56,7 +56,7 @@ func (r *Reconciler) storeCredentials(ctx context.Context, s *scope, pedia *pedi
 	case err != nil:
 		return fmt.Errorf("read Secret %s/%s: %w", wanted.Namespace, wanted.Name, err)
 	case !s.owner.Owns(stored):
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken("Secret", stored))}
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken("Secret", stored))}
 	}
 	updated := stored.DeepCopy()
 	s.owner.Mark(updated)
@@ -74,7 +74,7 @@ func (r *Reconciler) createSecret(ctx context.Context, wanted *corev1.Secret) er
 	err := r.Client.Create(ctx, wanted)
 	switch {
 	case apierrors.IsNotFound(err): // of the namespace
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, fmt.Sprintf(
 			"There is no namespace %q for the credentials that Clusterpedia collects with. Set --index-namespace to the one that its clustersynchro-manager runs in.",
 			wanted.Namespace)), Retry: retryNamespace}
 	case err != nil:

@@ -25,13 +25,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -59,8 +59,8 @@ type Reconciler struct {
 	Recorder    events.EventRecorder
 	// Prober looks at the apiservers.
 	Prober *probe.Prober
-	// Judge decides when to believe it.
-	Judge *steady.Judge
+	// Debouncer decides when to believe it.
+	Debouncer *debounce.Debouncer
 	// Interval is the time between two looks at the same cluster, ±10 %.
 	Interval time.Duration
 
@@ -80,8 +80,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 				return []reconcile.Request{{NamespacedName: types.NamespacedName{Name: v1alpha1.VirtualClusterName(instance.GetName())}}}
 			})).
 		WatchesRawSource(credentials.ClustersOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it.
@@ -121,7 +121,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	if cluster.Spec.Type == v1alpha1.ClusterTypeVirtual && cluster.DeletionTimestamp.IsZero() {
 		return r.observeVirtual(ctx, cluster, to, credentialsErr)
 	}
-	key, began, look := connections.Cluster(cluster.Name), r.Judge.Time(), asked{}
+	key, began, look := connections.Cluster(cluster.Name), r.Debouncer.Time(), asked{}
 	f, err := probe.Find(ctx, cluster, to, credentialsErr, func() probe.Observation {
 		depth := r.depth(cluster, to.Fingerprint(), began)
 		seen := r.Prober.Look(ctx, key, to, depth, func(ctx context.Context, ask probe.Asker) { look.id, look.refused = probe.KubeSystemID(ctx, ask) })
@@ -134,7 +134,7 @@ func (r *Reconciler) observe(ctx context.Context, cluster *v1alpha1.Cluster) (v1
 	if f.Seen == nil {
 		r.forget(cluster.Name)
 	}
-	after, pending := decide(cluster, f, look, began, r.Judge)
+	after, pending := decide(cluster, f, look, began, r.Debouncer)
 	switch {
 	case f.Deleting:
 		return after, 0, nil // No instance has it any more, so nothing can change that a reader would look at.
@@ -195,7 +195,7 @@ func (r *Reconciler) depth(cluster *v1alpha1.Cluster, fingerprint string, now ti
 }
 
 func (r *Reconciler) forget(name string) {
-	r.Judge.Forget(name)
+	r.Debouncer.Forget(name)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.whole, name)

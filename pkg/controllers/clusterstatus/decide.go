@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // own is the part of the status that this controller writes.
@@ -27,7 +27,7 @@ func own(all v1alpha1.ClusterStatus) v1alpha1.ClusterStatus {
 // decide turns a finding into the status. What was true at the last successful
 // look and is not known any better now, such as the version, is kept.
 // It is pending when more looks have to tell whether something changed.
-func decide(cluster *v1alpha1.Cluster, found probe.Finding, look asked, began time.Time, judge *steady.Judge) (next v1alpha1.ClusterStatus, pending bool) {
+func decide(cluster *v1alpha1.Cluster, found probe.Finding, look asked, began time.Time, debouncer *debounce.Debouncer) (next v1alpha1.ClusterStatus, pending bool) {
 	next = own(cluster.Status)
 	next.ObservedGeneration = cluster.Generation
 	if found.Seen != nil {
@@ -53,8 +53,8 @@ func decide(cluster *v1alpha1.Cluster, found probe.Finding, look asked, began ti
 	case meta.IsStatusConditionFalse(known, v1alpha1.ConditionIdentified):
 		shown, known = shown[:1], append(known, v1alpha1.NotReady(v1alpha1.ReasonOtherCluster, "It is another cluster than the one that was registered, see condition Identified."))
 	}
-	settled, pending := judge.Settle(cluster.Name, began, cluster.Status.Conditions, shown...)
-	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, append(settled, known...)...)
+	debounced, pending := debouncer.Debounce(cluster.Name, began, cluster.Status.Conditions, shown...)
+	next.Conditions = status.Conditions(cluster.Status.Conditions, cluster.Generation, append(debounced, known...)...)
 	return next, pending
 }
 

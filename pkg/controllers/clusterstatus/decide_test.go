@@ -12,8 +12,8 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 func TestDecide(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 			for i := range c.want.Conditions {
 				c.want.Conditions[i].ObservedGeneration = 3
 			}
-			got, _ := decide(cluster, c.found, c.look, time.Time{}, &steady.Judge{Limits: steady.Default})
+			got, _ := decide(cluster, c.found, c.look, time.Time{}, &debounce.Debouncer{Limits: debounce.Default})
 			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreFields(metav1.Condition{}, "Message", "LastTransitionTime")); diff != "" {
 				t.Errorf("status (-want +got):\n%s", diff)
 			}

@@ -23,8 +23,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // TestADeletingClusterIsLookedAtWhileItIsAMember deletes one that is held, moves its
@@ -64,8 +64,8 @@ func TestADeletingClusterIsLookedAtWhileItIsAMember(t *testing.T) {
 	kube := fake.NewClientBuilder().WithScheme(scheme).WithObjects(secret, held).WithStatusSubresource(&v1alpha1.Cluster{}).Build()
 	r := &Reconciler{
 		Client: kube, Credentials: credentials.Reader{Secrets: kube}, Recorder: events.NewFakeRecorder(100),
-		Prober: &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
-		Judge:  &steady.Judge{Limits: steady.Limits{Looks: 1}}, Interval: time.Minute,
+		Prober:    &probe.Prober{Timeout: 5 * time.Second, Connections: &connections.Pool{}},
+		Debouncer: &debounce.Debouncer{Limits: debounce.Limits{Samples: 1}}, Interval: time.Minute,
 	}
 	stored := func() *v1alpha1.Cluster {
 		t.Helper()

@@ -16,89 +16,89 @@ import (
 // resync.
 const resyncEvent = "resync"
 
-// verdict is what has to happen to a binding.
-type verdict struct {
+// decision is what has to happen to a binding.
+type decision struct {
 	result gm.Result
 	// write is what the binding has to become; nil when it stays as it is.
 	write *v1alpha1.InstanceRoleBindingSpec
 }
 
 // grants reports whether the write gives a role, which needs an instance.
-func (v verdict) grants() bool { return v.write != nil && !v.write.Revoked }
+func (v decision) grants() bool { return v.write != nil && !v.write.Revoked }
 
 // decideEvent compares an event with what is stored; stored is nil when nothing
 // is.
-func decideEvent(stored *v1alpha1.InstanceRoleBinding, event gm.Event, delivery gm.Delivery) (verdict, *refusal) {
+func decideEvent(stored *v1alpha1.InstanceRoleBinding, event gm.Event, delivery gm.Delivery) (decision, *refusal) {
 	write := specOf(event.Binding)
 	write.Revoked = event.Type == gm.Unbound
 	write.Source.EventID = event.EventID
 	write.Source.DeliveryDigest = delivery.Digest
 	write.Source.IssuedAt = microTime(delivery.IssuedAt)
 	if stored == nil {
-		return verdict{gm.Stored, write}, nil
+		return decision{gm.Stored, write}, nil
 	}
 	if refused := sameBinding(stored, event.Binding); refused != nil {
-		return verdict{}, refused
+		return decision{}, refused
 	}
 	source := stored.Spec.Source
 	switch order := cmp.Compare(event.Sequence, source.Sequence); {
 	case source.DeliveryDigest == delivery.Digest:
 		// Another replica received it, or this one before it was restarted.
-		return verdict{}, replayed()
+		return decision{}, replayed()
 	case order > 0:
-		return verdict{gm.Stored, write}, nil
+		return decision{gm.Stored, write}, nil
 	case order < 0:
-		return verdict{result: gm.Superseded}, nil
+		return decision{result: gm.Superseded}, nil
 	case source.EventID == event.EventID, source.EventID == resyncEvent && sameContent(&stored.Spec, write):
-		return verdict{result: gm.Duplicate}, nil
+		return decision{result: gm.Duplicate}, nil
 	default:
-		return verdict{}, refuse(gm.SequenceConflict, "sequence", "%d is that of event %q already: every event of a binding has a sequence of its own", event.Sequence, source.EventID)
+		return decision{}, refuse(gm.SequenceConflict, "sequence", "%d is that of event %q already: every event of a binding has a sequence of its own", event.Sequence, source.EventID)
 	}
 }
 
 // decideResync compares a binding of a resync with what is stored. Of the same
 // sequence, the later resync is right: the one before may have been wrong.
-func decideResync(stored *v1alpha1.InstanceRoleBinding, binding gm.Binding, asOf time.Time, delivery gm.Delivery) (verdict, *refusal) {
+func decideResync(stored *v1alpha1.InstanceRoleBinding, binding gm.Binding, asOf time.Time, delivery gm.Delivery) (decision, *refusal) {
 	write := specOf(binding)
 	write.Source.EventID = resyncEvent
 	write.Source.DeliveryDigest = delivery.Digest
 	write.Source.IssuedAt = microTime(asOf)
 	if stored == nil {
-		return verdict{gm.Stored, write}, nil
+		return decision{gm.Stored, write}, nil
 	}
 	if refused := sameBinding(stored, binding); refused != nil {
-		return verdict{}, refused
+		return decision{}, refused
 	}
 	source := stored.Spec.Source
 	switch {
 	case binding.Sequence > source.Sequence:
-		return verdict{gm.Stored, write}, nil
+		return decision{gm.Stored, write}, nil
 	case binding.Sequence < source.Sequence:
-		return verdict{result: gm.Superseded}, nil
+		return decision{result: gm.Superseded}, nil
 	case sameContent(&stored.Spec, write):
-		return verdict{result: gm.Unchanged}, nil
+		return decision{result: gm.Unchanged}, nil
 	case issuedAt(stored).After(asOf):
-		return verdict{result: gm.Superseded}, nil
+		return decision{result: gm.Superseded}, nil
 	default:
 		// The event stays known, so that it is a duplicate when it comes again.
 		write.Source.EventID = source.EventID
-		return verdict{gm.Stored, write}, nil
+		return decision{gm.Stored, write}, nil
 	}
 }
 
 // decideAbsent says what happens to a stored binding that a resync does not have.
-func decideAbsent(stored *v1alpha1.InstanceRoleBinding, asOf time.Time, delivery gm.Delivery) verdict {
+func decideAbsent(stored *v1alpha1.InstanceRoleBinding, asOf time.Time, delivery gm.Delivery) decision {
 	switch {
 	case stored == nil, stored.Spec.Revoked, !stored.DeletionTimestamp.IsZero():
-		return verdict{result: gm.Unchanged}
+		return decision{result: gm.Unchanged}
 	case issuedAt(stored).After(asOf):
-		return verdict{result: gm.Kept}
+		return decision{result: gm.Kept}
 	}
 	write := stored.Spec.DeepCopy()
 	write.Revoked = true
 	write.Source.DeliveryDigest = delivery.Digest
 	write.Source.IssuedAt = microTime(asOf)
-	return verdict{gm.Revoked, write}
+	return decision{gm.Revoked, write}
 }
 
 // sameBinding refuses events of another binding than the one that is stored.

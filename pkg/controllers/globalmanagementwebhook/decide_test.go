@@ -69,7 +69,7 @@ func written(b gm.Binding, event, digest string, at time.Time, revoked bool) *v1
 	}
 }
 
-func compare(t *testing.T, want want, got verdict, refused *refusal) {
+func compare(t *testing.T, want want, got decision, refused *refusal) {
 	t.Helper()
 	var code gm.Code
 	if refused != nil {

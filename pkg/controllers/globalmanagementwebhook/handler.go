@@ -40,7 +40,7 @@ type handler struct {
 
 	eventBodies, resyncBodies *readers
 	events, resyncs           chan struct{}
-	strangers                 rarely
+	unsigned                  rarely
 }
 
 func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), now func() time.Time, log logr.Logger) *handler {
@@ -52,7 +52,7 @@ func newHandler(kube *store, secrets func(context.Context) ([][]byte, error), no
 		seen:        &memory{lasts: 2 * gm.DefaultTolerance, size: 100_000},
 		eventBodies: &readers{most: maxEventBodies}, resyncBodies: &readers{most: maxResyncBodies},
 		events: make(chan struct{}, maxEvents), resyncs: make(chan struct{}, maxResyncs),
-		strangers: rarely{every: time.Second},
+		unsigned: rarely{every: time.Second},
 	}
 }
 
@@ -154,7 +154,7 @@ func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *
 		return malformed(err)
 	}
 	name := v1alpha1.BindingName(event.BindingID)
-	done, refused := h.store.settle(ctx, name, nil, h.store, func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+	done, refused := h.store.settle(ctx, name, nil, h.store, func(stored *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
 		return decideEvent(stored, event, r.delivery)
 	})
 	if refused != nil {
@@ -202,11 +202,11 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 func (h *handler) tell(r *http.Request, refused *refusal) {
 	switch refused.Code {
 	case gm.Unavailable:
-		if now, missed := h.strangers.now(h.now()); now {
+		if now, missed := h.unsigned.now(h.now()); now {
 			h.logger(r.Context()).Error(refused.cause, "A request cannot be served", "path", r.URL.Path, "from", r.RemoteAddr, "moreBefore", missed)
 		}
 	case gm.WrongSignature, gm.StaleTimestamp, gm.TooLarge, gm.UnknownPath, gm.MethodNotAllowed:
-		if now, missed := h.strangers.now(h.now()); now {
+		if now, missed := h.unsigned.now(h.now()); now {
 			h.log.Info("Request refused", "code", refused.Code, "from", r.RemoteAddr, "moreBefore", missed)
 		}
 	case gm.Malformed, gm.Replay:

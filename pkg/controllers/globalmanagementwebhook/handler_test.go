@@ -430,7 +430,7 @@ func TestTheAPIServersOwnRefusal(t *testing.T) {
 		"bindingID":     func(b *gm.Binding) { b.BindingID = strings.Repeat("x", gm.MaxIDLength+1) },
 	} {
 		event := gm.Event{EventID: "e-1", Type: gm.Bound, Binding: binding(1, change)}
-		_, refused := w.replicas[0].store.settle(t.Context(), v1alpha1.BindingName(event.BindingID), nil, names{"alpha": true}, func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+		_, refused := w.replicas[0].store.settle(t.Context(), v1alpha1.BindingName(event.BindingID), nil, names{"alpha": true}, func(stored *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
 			return decideEvent(stored, event, gm.Delivery{IssuedAt: w.clock, Digest: digest("1")})
 		})
 		if refused == nil || refused.Code != gm.Malformed || refused.Field != field || refused.Message == "" {

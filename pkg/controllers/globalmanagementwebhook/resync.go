@@ -32,12 +32,12 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 	tasks := make([]task, 0, len(all.Bindings))
 	for _, b := range all.Bindings {
 		name := v1alpha1.BindingName(b.BindingID)
-		tasks = append(tasks, task{name: name, id: b.BindingID, seen: &look{stored[name]}, judge: func(is *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+		tasks = append(tasks, task{name: name, id: b.BindingID, seen: &look{stored[name]}, judge: func(is *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
 			return decideResync(is, b, asOf, delivery)
 		}})
 		delete(stored, name)
 	}
-	absent := func(is *v1alpha1.InstanceRoleBinding) (verdict, *refusal) {
+	absent := func(is *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
 		return decideAbsent(is, asOf, delivery), nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(stored)) {
@@ -87,7 +87,7 @@ func (n names) instance(_ context.Context, name string) (bool, error) { return n
 type task struct {
 	name, id string
 	seen     *look
-	judge    judge
+	judge    decide
 }
 
 func reportOf(id string, done outcome, refused *refusal) gm.BindingReport {

@@ -37,8 +37,8 @@ type outcome struct {
 	sequence int64
 }
 
-// judge decides what becomes of a binding by what is stored, nil when nothing is.
-type judge func(stored *v1alpha1.InstanceRoleBinding) (verdict, *refusal)
+// decide decides what becomes of a binding by what is stored, nil when nothing is.
+type decide func(stored *v1alpha1.InstanceRoleBinding) (decision, *refusal)
 
 // exists reports whether there is an instance.
 type exists interface {
@@ -52,7 +52,7 @@ type look struct{ stored *v1alpha1.InstanceRoleBinding }
 // settle reads a binding, decides, and writes, until no other client has written in
 // between. seen is nil when it was not looked at before; a decision to write that
 // was made on something older than what is stored fails, and is made again.
-func (s *store) settle(ctx context.Context, name string, seen *look, instances exists, judge judge) (outcome, *refusal) {
+func (s *store) settle(ctx context.Context, name string, seen *look, instances exists, decide decide) (outcome, *refusal) {
 	var err error
 	for try := range maxTries {
 		if try > 0 || seen == nil {
@@ -61,27 +61,27 @@ func (s *store) settle(ctx context.Context, name string, seen *look, instances e
 			}
 		}
 		stored := seen.stored
-		verdict, refused := judge(stored)
+		decided, refused := decide(stored)
 		if refused != nil {
 			return outcome{sequence: sequenceOf(stored)}, refused
 		}
-		if verdict.write == nil {
-			return outcome{verdict.result, sequenceOf(stored)}, nil
+		if decided.write == nil {
+			return outcome{decided.result, sequenceOf(stored)}, nil
 		}
 		// Where something is stored, its role can be taken away without the instance.
-		if verdict.grants() || stored == nil {
-			found, err := instances.instance(ctx, verdict.write.InstanceRef.Name)
+		if decided.grants() || stored == nil {
+			found, err := instances.instance(ctx, decided.write.InstanceRef.Name)
 			if err != nil {
 				return outcome{}, unavailable(err)
 			}
 			if !found {
-				return outcome{sequence: sequenceOf(stored)}, refuse(gm.UnknownInstance, "instance", "there is no instance %s", verdict.write.InstanceRef.Name)
+				return outcome{sequence: sequenceOf(stored)}, refuse(gm.UnknownInstance, "instance", "there is no instance %s", decided.write.InstanceRef.Name)
 			}
 		}
-		err = s.write(ctx, name, stored, verdict.write)
+		err = s.write(ctx, name, stored, decided.write)
 		switch {
 		case err == nil:
-			return outcome{verdict.result, verdict.write.Source.Sequence}, nil
+			return outcome{decided.result, decided.write.Source.Sequence}, nil
 		case apierrors.IsInvalid(err):
 			return outcome{sequence: sequenceOf(stored)}, invalid(err)
 		case !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) && !apierrors.IsNotFound(err):

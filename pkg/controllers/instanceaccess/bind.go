@@ -69,7 +69,7 @@ func (r *Reconciler) bind(ctx context.Context, s *scope) error {
 		if trouble == nil && s.everywhere(b) {
 			trouble = s.inNamespaces(failed[nil])
 		}
-		said := s.verdict(b, trouble)
+		said := s.conditionOf(b, trouble)
 		b.said = &said
 		s.unsettled = s.unsettled || (s.wanted(b) && said.Status != metav1.ConditionTrue)
 	}
@@ -88,8 +88,8 @@ func (s *scope) inNamespaces(failed *failures) *failures {
 	return &failures{refused: failed.refused, taken: failed.taken}
 }
 
-// verdict is how it is with a binding after everything was tried.
-func (s *scope) verdict(b *binding, failed *failures) metav1.Condition {
+// conditionOf is how it is with a binding after everything was tried.
+func (s *scope) conditionOf(b *binding, failed *failures) metav1.Condition {
 	if !s.wanted(b) {
 		return s.gone(b)
 	}

@@ -31,11 +31,11 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -71,10 +71,10 @@ type Reconciler struct {
 	// rules cannot be removed, from the first attempt on.
 	Patience time.Duration
 
-	instances clients
-	pauses    pauses
-	farewells farewells
-	newcomers *newcomers
+	instances        clients
+	pauses           pauses
+	farewells        farewells
+	namespaceWatches *namespaceWatches
 
 	mu sync.Mutex
 	// global is how objects inside instances say where they come from.
@@ -104,23 +104,23 @@ func instanceOf(object client.Object) string {
 
 // SetupWithManager starts the controller with the manager.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.newcomers = newNewcomers()
-	if err := mgr.Add(r.newcomers); err != nil {
+	r.namespaceWatches = newNamespaceWatches()
+	if err := mgr.Add(r.namespaceWatches); err != nil {
 		return fmt.Errorf("set up %s: %w", Name, err)
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(Name).
 		For(&v1alpha1.Instance{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise(), departure.Turned(v1alpha1.InstanceAccessFinalizer)))).
+			predicate.GenerationChangedPredicate{}, reachedOtherwise(), credentials.ProvenOtherwise(), removal.BegunChanged(v1alpha1.InstanceAccessFinalizer)))).
 		// Our own words in its status must not lead to the next look.
 		Watches(&v1alpha1.InstanceRoleBinding{}, handler.EnqueueRequestsFromMapFunc(
 			func(_ context.Context, binding client.Object) []reconcile.Request {
 				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: instanceOf(binding)}}}
 			}), builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WatchesRawSource(source.Channel(r.newcomers.news, &handler.EnqueueRequestForObject{})).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		WatchesRawSource(source.Channel(r.namespaceWatches.events, &handler.EnqueueRequestForObject{})).
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it. Inside the
@@ -142,12 +142,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		r.farewells.forget(s.name)
 	}
 	// A Stop carries no condition here: every binding has been told its own.
-	_, result, err := outcome.Of(ctx, outcome.Run(ctx, s,
+	_, result, err := phase.Result(ctx, phase.Run(ctx, s,
 		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limit, r.writeRoles, r.bind, r.releaseInstance))
 	if err == nil && result.RequeueAfter == 0 {
 		result.RequeueAfter = r.next(s)
 	}
-	_, again, reportErr := outcome.Of(ctx, r.report(ctx, s))
+	_, again, reportErr := phase.Result(ctx, r.report(ctx, s))
 	if again.RequeueAfter > 0 {
 		result = again
 	}

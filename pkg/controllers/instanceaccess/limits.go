@@ -47,7 +47,7 @@ func (r *Reconciler) limit(ctx context.Context, s *scope) error {
 func (l *limitation) keep(ctx context.Context, s *scope) error {
 	policies, bindings := s.admission.ValidatingAdmissionPolicies(), s.admission.ValidatingAdmissionPolicyBindings()
 	if !s.anybodyWanted() {
-		if s.strangers > 0 || len(s.grants) > 0 {
+		if s.foreign > 0 || len(s.grants) > 0 {
 			return nil
 		}
 		err := remove(ctx, bindings, l.Binding.Name)

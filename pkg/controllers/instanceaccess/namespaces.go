@@ -24,7 +24,7 @@ import (
 // instance without such editors is not asked.
 func (r *Reconciler) readNamespaces(ctx context.Context, s *scope) error {
 	if !s.anyEverywhere() {
-		r.newcomers.forget(s.name)
+		r.namespaceWatches.forget(s.name)
 		return nil
 	}
 	list, err := s.core.Namespaces().List(ctx, metav1.ListOptions{})
@@ -40,7 +40,7 @@ func (r *Reconciler) readNamespaces(ctx context.Context, s *scope) error {
 			s.namespaces = append(s.namespaces, n.Name)
 		}
 	}
-	return r.newcomers.follow(s.name, s.conn) //nolint:contextcheck // It lasts as long as the connection.
+	return r.namespaceWatches.follow(s.name, s.conn) //nolint:contextcheck // It lasts as long as the connection.
 }
 
 // everywhere reports whether the binding is to have rules in every namespace that is not
@@ -53,19 +53,19 @@ func (s *scope) anyEverywhere() bool {
 	return slices.ContainsFunc(s.bindings, s.everywhere)
 }
 
-// newcomers watch for namespaces that are added to instances, by the name of the
+// namespaceWatches watch for namespaces that are added to instances, by the name of the
 // instance: editors of the whole instance wait for their rules there. A namespace that
 // goes takes its rules with it.
-type newcomers struct {
-	// news says in which instance there is one.
-	news chan event.GenericEvent
+type namespaceWatches struct {
+	// events says in which instance there is one.
+	events chan event.GenericEvent
 
 	mu      sync.Mutex
-	byName  map[string]newcomer
+	byName  map[string]namespaceWatch
 	stopped bool
 }
 
-type newcomer struct {
+type namespaceWatch struct {
 	conn *connections.Conn
 	end  context.CancelFunc
 }
@@ -74,12 +74,12 @@ type newcomer struct {
 // is found by the next look.
 const waiting = 1024
 
-func newNewcomers() *newcomers {
-	return &newcomers{news: make(chan event.GenericEvent, waiting), byName: map[string]newcomer{}}
+func newNamespaceWatches() *namespaceWatches {
+	return &namespaceWatches{events: make(chan event.GenericEvent, waiting), byName: map[string]namespaceWatch{}}
 }
 
 // Start ends all watches with the manager.
-func (n *newcomers) Start(ctx context.Context) error {
+func (n *namespaceWatches) Start(ctx context.Context) error {
 	<-ctx.Done()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -91,7 +91,7 @@ func (n *newcomers) Start(ctx context.Context) error {
 }
 
 // follow watches an instance through this connection, in place of an earlier one.
-func (n *newcomers) follow(instance string, conn *connections.Conn) error {
+func (n *namespaceWatches) follow(instance string, conn *connections.Conn) error {
 	if n == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (n *newcomers) follow(instance string, conn *connections.Conn) error {
 		old.end()
 	}
 	ctx, end := context.WithCancel(conn.Context())
-	n.byName[instance] = newcomer{conn, end}
+	n.byName[instance] = namespaceWatch{conn, end}
 	// What fails is told by the conditions, and tried again by the watch.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
@@ -125,7 +125,7 @@ func (n *newcomers) follow(instance string, conn *connections.Conn) error {
 		Transform:  nameOnly,
 		Handler: cache.ResourceEventHandlerDetailedFuncs{AddFunc: func(_ any, known bool) {
 			if !known {
-				n.tell(instance)
+				n.enqueue(instance)
 			}
 		}},
 	})
@@ -141,15 +141,15 @@ func nameOnly(object any) (any, error) {
 	return object, nil
 }
 
-func (n *newcomers) tell(instance string) {
+func (n *namespaceWatches) enqueue(instance string) {
 	select {
-	case n.news <- event.GenericEvent{Object: &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: instance}}}:
+	case n.events <- event.GenericEvent{Object: &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: instance}}}:
 	default:
 	}
 }
 
 // forget ends the watch on an instance.
-func (n *newcomers) forget(instance string) {
+func (n *namespaceWatches) forget(instance string) {
 	if n == nil {
 		return
 	}

@@ -19,11 +19,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // stop ends a reconciliation whose bindings have been told why.
-func stop(retry time.Duration) error { return &outcome.Stop{Retry: retry} }
+func stop(retry time.Duration) error { return &phase.Stop{Retry: retry} }
 
 // standForInstance ends it early where there is nothing to reach. Rules inside
 // an instance that is not known any more cannot be removed, and is not waited for;
@@ -33,7 +33,7 @@ func (r *Reconciler) standForInstance(_ context.Context, s *scope) error {
 		return nil
 	}
 	r.instances.forget(s.name)
-	r.newcomers.forget(s.name)
+	r.namespaceWatches.forget(s.name)
 	s.letGo()
 	return stop(0)
 }
@@ -133,7 +133,7 @@ func (r *Reconciler) look(ctx context.Context, s *scope) error {
 // plane, and it may be registered here under two names.
 func (s *scope) add(meta *metav1.ObjectMeta, role rbacv1.RoleRef, subjects []rbacv1.Subject) {
 	if meta.Labels[v1alpha1.GlobalClusterLabel] != s.global || meta.Labels[v1alpha1.InstanceLabel] != s.name {
-		s.strangers++
+		s.foreign++
 		return
 	}
 	at := place{namespace: meta.Namespace, name: meta.Name}
@@ -177,7 +177,7 @@ func (r *Reconciler) writeRoles(ctx context.Context, s *scope) error {
 	wanted := roles.ClusterRoles(s.notLimited()...)
 	if !s.anybodyWanted() {
 		wanted = nil
-		if s.strangers > 0 || len(s.grants) > 0 {
+		if s.foreign > 0 || len(s.grants) > 0 {
 			return nil
 		}
 	}
@@ -250,7 +250,7 @@ func (r *Reconciler) releaseInstance(ctx context.Context, s *scope) error {
 	}
 	s.looked = false // There is nothing to look at any more.
 	r.instances.forget(s.name)
-	r.newcomers.forget(s.name)
+	r.namespaceWatches.forget(s.name)
 	return r.letInstanceGo(ctx, s)
 }
 

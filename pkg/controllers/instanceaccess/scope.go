@@ -11,7 +11,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
 // scope is what the phases of one reconciliation hand to each other.
@@ -32,9 +32,9 @@ type scope struct {
 	looked bool
 	roles  map[string]*rbacv1.ClusterRole
 	grants map[place]*grant
-	// strangers is how many grants are there that were made for another Instance,
+	// foreign is how many grants are there that were made for another Instance,
 	// or from another global cluster.
-	strangers int
+	foreign int
 	// namespaces are those in which editors of the whole instance are bound, and
 	// namespacesRefused why the instance does not say which there are; set by
 	// readNamespaces.
@@ -76,7 +76,7 @@ func newScope(name string, instance *v1alpha1.Instance, all []v1alpha1.InstanceR
 // leaving reports whether the Instance is being deleted, and nothing of ours is to stay in
 // it. While its clusters keep it, people need their roles to empty these.
 func (s *scope) leaving() bool {
-	return s.instance != nil && departure.Begun(s.instance, v1alpha1.InstanceAccessFinalizer)
+	return s.instance != nil && removal.Begun(s.instance, v1alpha1.InstanceAccessFinalizer)
 }
 
 // holding reports whether the Instance waits for us.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Annotations of a Karmada.
@@ -38,7 +38,7 @@ const (
 func (r *Reconciler) ask(ctx context.Context, s *scope) error {
 	if refusal := r.Sources.refusal(s.instance.Spec.Components); refusal != "" {
 		if s.karmada == nil {
-			return &outcome.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonSourceNotPermitted, refusal)}
+			return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonSourceNotPermitted, refusal)}
 		}
 		s.concern = join(s.concern, refusal+" Nothing is changed until then.")
 		return nil

@@ -18,9 +18,9 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -61,7 +61,7 @@ type Reconciler struct {
 
 	karmadas karmadaWatch
 	global   globalCluster
-	census   census
+	states   stateCounts
 }
 
 // SetupWithManager starts the controller with the manager.
@@ -77,8 +77,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		For(&v1alpha1.Instance{}, worthALook()).
 		Watches(&v1alpha1.Cluster{}, concerned(mgr.GetCache()), builder.WithPredicates(otherCluster())).
 		WatchesRawSource(hostSecrets(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Build(outcome.Patient(Name, r))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Build(phase.RetryConflicts(Name, r))
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	instance := &v1alpha1.Instance{}
 	if err := r.Client.Get(ctx, request.NamespacedName, instance); err != nil {
 		if apierrors.IsNotFound(err) {
-			r.census.count(request.Name, "")
+			r.states.count(request.Name, "")
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -111,7 +111,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(instance)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	var phases []outcome.Phase[*scope]
+	var phases []phase.Phase[*scope]
 	managed := instance.Spec.Mode == v1alpha1.InstanceModeManaged
 	switch {
 	case instance.DeletionTimestamp.IsZero():
@@ -128,7 +128,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 		}
 		phases = append(phases, r.release)
 	}
-	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, phases...))
 	if condition != nil {
 		current.tell(*condition)
 	}

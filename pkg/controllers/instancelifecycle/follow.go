@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // The reasons of the operator's condition Ready.
@@ -41,9 +41,9 @@ func (r *Reconciler) follow(ctx context.Context, s *scope) error {
 	}
 	switch {
 	case found.AtWork && found.Failed:
-		return &outcome.Stop{Condition: condition, Retry: whileFailing}
+		return &phase.Stop{Condition: condition, Retry: whileFailing}
 	case found.AtWork:
-		return &outcome.Stop{Condition: condition, Retry: whileAtWork}
+		return &phase.Stop{Condition: condition, Retry: whileAtWork}
 	}
 	return nil
 }

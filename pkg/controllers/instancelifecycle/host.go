@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // hostSecretSuffix ends the name of the Secret with which the operator reaches the
@@ -75,7 +75,7 @@ func (r *Reconciler) findOperator(_ context.Context, _ *scope) error {
 }
 
 func operatorMissing() error {
-	return &outcome.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonOperatorMissing,
+	return &phase.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonOperatorMissing,
 		"The global cluster does not know the kind Karmada of operator.karmada.io: install the Karmada operator.")}
 }
 
@@ -105,14 +105,14 @@ func (r *Reconciler) findKarmada(ctx context.Context, s *scope) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsForbidden(err):
-		return &outcome.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNotAllowed,
+		return &phase.Stop{Retry: whileMissing, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNotAllowed,
 			"Kairship may not read what the operator was asked for; give its controllers the role of the chart: "+brief(err.Error()))}
 	case err != nil:
 		return fmt.Errorf("read the Karmada of instance %q: %w", s.instance.Name, err)
 	case !s.owner.Owns(karmada) && !retainedFor(karmada, s.instance):
-		return &outcome.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNameTaken, s.owner.Taken("Karmada", karmada))}
+		return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNameTaken, s.owner.Taken("Karmada", karmada))}
 	case !karmada.DeletionTimestamp.IsZero():
-		return &outcome.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonUninstalling,
+		return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonUninstalling,
 			fmt.Sprintf("Somebody deleted the Karmada %s/%s, and the operator uninstalls it. It is installed again when it is gone.", karmada.Namespace, karmada.Name))}
 	}
 	s.karmada = karmada
@@ -156,7 +156,7 @@ func (r *Reconciler) findHost(ctx context.Context, s *scope) error {
 // withoutHost stops, unless the Karmada is there already.
 func (s *scope) withoutHost(reason, message string) error {
 	if s.karmada == nil {
-		return &outcome.Stop{Condition: v1alpha1.NotInstalled(reason, message)}
+		return &phase.Stop{Condition: v1alpha1.NotInstalled(reason, message)}
 	}
 	s.concern = message
 	return nil
@@ -178,12 +178,12 @@ func (r *Reconciler) prepareNamespace(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("read namespace %q: %w", name, err)
 	case !namespace.DeletionTimestamp.IsZero():
-		return &outcome.Stop{Retry: whileAtWork, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonCleaningUp,
+		return &phase.Stop{Retry: whileAtWork, Condition: v1alpha1.NotInstalled(v1alpha1.ReasonCleaningUp,
 			fmt.Sprintf("The namespace %q of an earlier installation is being removed.", name))}
 	case s.owner.Owns(namespace):
 		return nil
 	case !letGo(namespace, s.instance):
-		return &outcome.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNameTaken, s.owner.Taken("Namespace", namespace))}
+		return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNameTaken, s.owner.Taken("Namespace", namespace))}
 	}
 	return r.takeOver(ctx, s, namespace)
 }
@@ -220,7 +220,7 @@ func (r *Reconciler) prepareCredentials(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("read the Secret %s: %w", key, err)
 	case !s.owner.Owns(secret) && !letGo(secret, s.instance):
-		return &outcome.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNameTaken, s.owner.Taken("Secret", secret))}
+		return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNameTaken, s.owner.Taken("Secret", secret))}
 	case s.owner.Owns(secret) && bytes.Equal(secret.Data[v1alpha1.KubeconfigSecretKey], kubeconfig):
 		return nil
 	}

@@ -46,14 +46,14 @@ func registerMetrics() error {
 	return nil
 }
 
-// census knows in which of the instances' figures each Managed one is.
-type census struct {
+// stateCounts knows in which of the instances' figures each Managed one is.
+type stateCounts struct {
 	mu      sync.Mutex
 	reasons map[string]string
 }
 
 // count puts an instance where it belongs; nowhere when the reason is empty.
-func (c *census) count(instance, reason string) {
+func (c *stateCounts) count(instance, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.reasons[instance]

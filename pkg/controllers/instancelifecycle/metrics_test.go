@@ -7,7 +7,7 @@ import (
 )
 
 func TestCensus(t *testing.T) {
-	c := &census{}
+	c := &stateCounts{}
 	const installing, installed = "TestInstalling", "TestInstalled"
 	for _, step := range []struct {
 		reason          string

@@ -18,7 +18,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/instancelifecycle/conversion"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // forced reports whether a user asked not to wait.
@@ -45,7 +45,7 @@ func (r *Reconciler) waitForClusters(ctx context.Context, s *scope) error {
 	case forced(s.instance):
 		s.tell(v1alpha1.Removable(v1alpha1.ReasonForced, fmt.Sprintf("It goes although clusters are joined to it: %s. Nothing in them is changed.", list(joined))))
 	default:
-		return &outcome.Stop{Condition: v1alpha1.NotRemovable(v1alpha1.ReasonClustersJoined, fmt.Sprintf(
+		return &phase.Stop{Condition: v1alpha1.NotRemovable(v1alpha1.ReasonClustersJoined, fmt.Sprintf(
 			"Clusters are joined to it: %s. Have them leave (spec.instanceRef of the Cluster, or unjoinCluster), or annotate the Instance with %s=true to leave them as they are.",
 			list(joined), v1alpha1.ForceDeleteAnnotation))}
 	}
@@ -82,7 +82,7 @@ func (r *Reconciler) waitForOthers(_ context.Context, s *scope) error {
 	}
 	for _, finalizer := range []string{v1alpha1.InstanceAccessFinalizer, v1alpha1.VirtualClusterFinalizer} {
 		if controllerutil.ContainsFinalizer(s.instance, finalizer) {
-			return &outcome.Stop{Condition: v1alpha1.NotRemovable(v1alpha1.ReasonCleaningUpFirst,
+			return &phase.Stop{Condition: v1alpha1.NotRemovable(v1alpha1.ReasonCleaningUpFirst,
 				fmt.Sprintf("Before its Karmada is uninstalled, the finalizer %s has to finish.", finalizer))}
 		}
 	}
@@ -123,7 +123,7 @@ func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
 			"Nobody waits for Karmada %s to be uninstalled; the Secret %s and the namespace %s stay", key, hostSecret(s.instance.Name).NamespacedName(), key.Namespace)
 		return nil
 	}
-	return &outcome.Stop{Condition: r.uninstalling(s, karmada), Retry: whileUninstalling}
+	return &phase.Stop{Condition: r.uninstalling(s, karmada), Retry: whileUninstalling}
 }
 
 // uninstalling says what an uninstallation waits for.
@@ -174,7 +174,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 		return err
 	}
 	namespace := client.ObjectKey{Name: conversion.Namespace(s.instance.Name)}
-	theirs, err := r.strangersIn(ctx, s, namespace.Name)
+	theirs, err := r.foreignObjects(ctx, s, namespace.Name)
 	if err != nil {
 		return err
 	}

@@ -20,9 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/ownership"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
@@ -56,8 +56,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// They have the same name, and by name a foreign registration that goes away
 		// makes room for ours.
 		Watches(&v1alpha1.InstanceRegistration{}, &handler.EnqueueRequestForObject{}).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // What the controller may do; the chart's role is generated from it.
@@ -81,7 +81,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	current := &scope{instance: instance, owner: ownership.ByInstance(instance)}
-	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, r.register, r.report))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, r.register, r.report))
 	if condition == nil && err == nil && current.registration != nil {
 		registered := v1alpha1.Registered("Global management is told of it by the InstanceRegistration of the same name.")
 		condition = &registered
@@ -129,7 +129,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	switch {
 	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
 		// No new roles should be bound on it.
-		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonDeleting, "It is being deleted.")}
+		return &phase.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonDeleting, "It is being deleted.")}
 	case apierrors.IsNotFound(err):
 		created := &v1alpha1.InstanceRegistration{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		s.shape(created)
@@ -144,12 +144,12 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 		if err := r.removeLeft(ctx, name, s.instance); err != nil {
 			return err
 		}
-		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonPending, "The InstanceRegistration of an earlier Instance of this name is being removed."), Retry: time.Second}
+		return &phase.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonPending, "The InstanceRegistration of an earlier Instance of this name is being removed."), Retry: time.Second}
 	case !s.owner.Owns(stored):
-		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.InstanceRegistrationKind, stored))}
+		return &phase.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.InstanceRegistrationKind, stored))}
 	case !stored.DeletionTimestamp.IsZero():
 		// It is made again when it is deleted, of which we hear.
-		return &outcome.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonPending, "Its InstanceRegistration is being deleted, and made again when it is gone.")}
+		return &phase.Stop{Condition: v1alpha1.NotRegistered(v1alpha1.ReasonPending, "Its InstanceRegistration is being deleted, and made again when it is gone.")}
 	}
 
 	updated := stored.DeepCopy()

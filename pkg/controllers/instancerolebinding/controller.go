@@ -20,8 +20,8 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/authz/roles"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -53,8 +53,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// at too.
 		Watches(&rbacv1.ClusterRole{}, byName).
 		Watches(&rbacv1.ClusterRoleBinding{}, byName).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // bindingOf is the InstanceRoleBinding that an RBAC object of this name is made
@@ -91,14 +91,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(binding)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	phases := []outcome.Phase[*scope]{r.hold, r.writeRole, r.writeBinding}
+	phases := []phase.Phase[*scope]{r.hold, r.writeRole, r.writeBinding}
 	switch {
 	case !binding.DeletionTimestamp.IsZero():
-		phases = []outcome.Phase[*scope]{r.remove, r.release}
+		phases = []phase.Phase[*scope]{r.remove, r.release}
 	case binding.Spec.Revoked:
-		phases = []outcome.Phase[*scope]{r.remove, r.release, r.retire}
+		phases = []phase.Phase[*scope]{r.remove, r.release, r.retire}
 	}
-	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, phases...))
 	switch {
 	case condition != nil:
 		current.global = condition

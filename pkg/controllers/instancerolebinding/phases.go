@@ -15,7 +15,7 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // afterNameTaken is when to look again whether another owner's object is deleted.
@@ -50,7 +50,7 @@ func (r *Reconciler) writeRole(ctx context.Context, s *scope) error {
 // unbindWhenTaken takes our ClusterRoleBinding away when the ClusterRole that it
 // refers to turned out to belong to another owner.
 func (r *Reconciler) unbindWhenTaken(ctx context.Context, s *scope, err error) error {
-	var stop *outcome.Stop
+	var stop *phase.Stop
 	if !errors.As(err, &stop) {
 		return err
 	}
@@ -109,7 +109,7 @@ func (r *Reconciler) create(ctx context.Context, s *scope, kind string, created,
 
 // taken reports that an object of another owner has the name that is needed.
 func (s *scope) taken(kind string, stored client.Object) error {
-	return &outcome.Stop{
+	return &phase.Stop{
 		Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonNameTaken, s.owner.Taken(kind, stored)),
 		Retry:     afterNameTaken,
 	}
@@ -133,7 +133,7 @@ func (r *Reconciler) replace(ctx context.Context, stored client.Object) error {
 	if err := r.Client.Delete(ctx, stored, client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("replace %q: %w", stored.GetName(), err)
 	}
-	return &outcome.Stop{Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonPending, "The rules in the global cluster are being replaced."), Retry: time.Second}
+	return &phase.Stop{Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonPending, "The rules in the global cluster are being replaced."), Retry: time.Second}
 }
 
 // remove removes the rules: first who has the role, then what it is.
@@ -201,7 +201,7 @@ func (r *Reconciler) release(ctx context.Context, s *scope) error {
 // it has to be remembered.
 func (r *Reconciler) retire(ctx context.Context, s *scope) error {
 	if left := time.Until(s.revokedAt.Add(r.Retention)); left > 0 {
-		return &outcome.Stop{Condition: *s.global, Retry: left}
+		return &phase.Stop{Condition: *s.global, Retry: left}
 	}
 	// The version too: it may have been given back in this moment.
 	uid, version := s.binding.UID, s.binding.ResourceVersion

@@ -35,7 +35,7 @@ func open(instance *v1alpha1.Instance, now *v1alpha1.InstanceControlPlane) bool 
 
 // write stores the status that a look has led to, and decides the claim where it is
 // open. It returns the status as it is stored then.
-func (r *Reconciler) write(ctx context.Context, instance *v1alpha1.Instance, v verdict) (v1alpha1.InstanceStatus, error) {
+func (r *Reconciler) write(ctx context.Context, instance *v1alpha1.Instance, v decision) (v1alpha1.InstanceStatus, error) {
 	before := own(instance.Status)
 	now := v.next.ControlPlane
 	if !open(instance, now) || now.Claim == v1alpha1.ClaimDuplicate && r.held(ctx, instance, now.KubeSystemID) {

@@ -28,12 +28,12 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -53,8 +53,8 @@ type Reconciler struct {
 	Recorder    events.EventRecorder
 	// Prober looks at the apiservers.
 	Prober *probe.Prober
-	// Judge decides when to believe it.
-	Judge *steady.Judge
+	// Debouncer decides when to believe it.
+	Debouncer *debounce.Debouncer
 	// Interval is the time between two looks at the same instance, ±10 %.
 	Interval time.Duration
 	// Look brings instances to look at now, because something else noticed that
@@ -78,14 +78,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			return found
 		}), builder.WithPredicates(onlyGone())).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency))
 	if r.Look != nil {
 		building = building.WatchesRawSource(source.Channel(r.Look, handler.Funcs{GenericFunc: func(_ context.Context, e event.GenericEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 			r.histories.hurry(e.Object.GetName())
 			queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(e.Object)})
 		}}))
 	}
-	return building.Complete(outcome.Patient(Name, r))
+	return building.Complete(phase.RetryConflicts(Name, r))
 }
 
 // onlyGone passes the deletion of an object.
@@ -138,7 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	before := own(instance.Status)
-	found, pending := decide(instance, f, r.Judge)
+	found, pending := decide(instance, f, r.Debouncer)
 	after, err := r.write(ctx, instance, found)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -163,7 +163,7 @@ func news(before, after []metav1.Condition) []metav1.Condition {
 
 // find looks at the instance, unless there is a reason not to.
 func (r *Reconciler) find(ctx context.Context, instance *v1alpha1.Instance) (found, error) {
-	f := found{Began: r.Judge.Time()}
+	f := found{Began: r.Debouncer.Time()}
 	key := connections.Instance(instance.Name)
 	to, err := r.Credentials.OfInstance(ctx, instance)
 	f.Finding, err = probe.Find(ctx, instance, to, err, func() probe.Observation {
@@ -226,6 +226,6 @@ func (r *Reconciler) next(instance *v1alpha1.Instance, f found, after v1alpha1.I
 }
 
 func (r *Reconciler) forget(name string) {
-	r.Judge.Forget(name)
+	r.Debouncer.Forget(name)
 	r.histories.forget(name)
 }

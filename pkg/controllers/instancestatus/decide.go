@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // ours are the conditions that this controller writes.
@@ -42,9 +42,9 @@ type found struct {
 	Began time.Time
 }
 
-// verdict is the status that a look leads to, but for what depends on whether the
+// decision is the status that a look leads to, but for what depends on whether the
 // control plane is the Instance's own.
-type verdict struct {
+type decision struct {
 	next v1alpha1.InstanceStatus
 	// reachable, apiserver and karmada are the conditions.
 	reachable, apiserver, karmada metav1.Condition
@@ -53,7 +53,7 @@ type verdict struct {
 }
 
 // conclude is the status with a control plane.
-func (v *verdict) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.InstanceControlPlane) v1alpha1.InstanceStatus {
+func (v *decision) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.InstanceControlPlane) v1alpha1.InstanceStatus {
 	next := v.next
 	next.ControlPlane = controlPlane
 	stored := meta.FindStatusCondition(instance.Status.Conditions, v1alpha1.ConditionIdentified)
@@ -68,7 +68,7 @@ func (v *verdict) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.I
 // decide turns what was found into the status. What was true at the last
 // successful look and is not known any better now, such as the version, is kept.
 // It is pending when more looks have to tell whether something changed.
-func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (v verdict, pending bool) {
+func decide(instance *v1alpha1.Instance, f found, debouncer *debounce.Debouncer) (v decision, pending bool) {
 	next := own(instance.Status)
 	next.ObservedGeneration = instance.Generation
 	next.KarmadaVersion = karmadaVersion(instance)
@@ -79,41 +79,41 @@ func decide(instance *v1alpha1.Instance, f found, judge *steady.Judge) (v verdic
 		}
 	}
 	next.ControlPlane = record(instance.Spec.Mode, next.ControlPlane, f.Asked)
-	v = verdict{next: next, asked: f.Asked, deleting: f.Deleting}
-	return v, v.judge(instance, f, judge)
+	v = decision{next: next, asked: f.Asked, deleting: f.Deleting}
+	return v, v.judge(instance, f, debouncer)
 }
 
 // judge settles the conditions that a look shows.
-func (v *verdict) judge(instance *v1alpha1.Instance, f found, judge *steady.Judge) (pending bool) {
+func (v *decision) judge(instance *v1alpha1.Instance, f found, debouncer *debounce.Debouncer) (pending bool) {
 	stored := instance.Status.Conditions
 	shown, _ := f.Judge()
-	settled, pending := judge.Settle(instance.Name, f.Began, stored, shown)
-	v.reachable = settled[0]
+	debounced, pending := debouncer.Debounce(instance.Name, f.Began, stored, shown)
+	v.reachable = debounced[0]
 
 	v.apiserver, v.karmada = unasked(v.reachable)
 	if v.reachable.Status != metav1.ConditionTrue {
 		// What is known anew after an outage contradicts nothing.
-		judge.Forget(instance.Name, v1alpha1.ConditionAPIServerHealthy, v1alpha1.ConditionControlPlaneHealthy)
+		debouncer.Forget(instance.Name, v1alpha1.ConditionAPIServerHealthy, v1alpha1.ConditionControlPlaneHealthy)
 		return pending
 	}
 
 	var waits bool
-	v.apiserver, waits = settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionAPIServerHealthy, f.apiserver())
+	v.apiserver, waits = debounceOne(debouncer, instance.Name, f, stored, v1alpha1.ConditionAPIServerHealthy, f.apiserver())
 	pending = pending || waits
-	v.karmada, waits = settleOne(judge, instance.Name, f, stored, v1alpha1.ConditionControlPlaneHealthy, f.karmada())
+	v.karmada, waits = debounceOne(debouncer, instance.Name, f, stored, v1alpha1.ConditionControlPlaneHealthy, f.karmada())
 	return pending || waits
 }
 
-// settleOne settles a condition, or keeps the stored one when the look has shown
+// debounceOne settles a condition, or keeps the stored one when the look has shown
 // nothing of it.
-func settleOne(judge *steady.Judge, name string, f found, stored []metav1.Condition, kind string, shown *metav1.Condition) (settled metav1.Condition, pending bool) {
+func debounceOne(debouncer *debounce.Debouncer, name string, f found, stored []metav1.Condition, kind string, shown *metav1.Condition) (debounced metav1.Condition, pending bool) {
 	if shown == nil {
 		if old := meta.FindStatusCondition(stored, kind); old != nil && old.Status != metav1.ConditionUnknown {
 			return *old, false
 		}
 		return metav1.Condition{Type: kind, Status: metav1.ConditionUnknown, Reason: v1alpha1.ReasonPending, Message: "It has not been asked yet."}, false
 	}
-	all, pending := judge.Settle(name, f.Began, stored, *shown)
+	all, pending := debouncer.Debounce(name, f.Began, stored, *shown)
 	return all[0], pending
 }
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/connection"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/debounce"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/steady"
 )
 
 // words are status and reason of Reachable, APIServerHealthy, ControlPlaneHealthy, Ready
@@ -126,13 +126,13 @@ func TestDecide(t *testing.T) {
 			instance := &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: "alpha", Generation: 3}, Spec: external, Status: c.status}
 			c.want.ObservedGeneration, c.want.KarmadaVersion, c.want.Conditions = 3, "v1.18.2", c.conditions
 			now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
-			judge := &steady.Judge{Limits: steady.Default, Now: func() time.Time { return now }}
+			judge := &debounce.Debouncer{Limits: debounce.Default, Now: func() time.Time { return now }}
 			var got v1alpha1.InstanceStatus
 			var pending bool
 			for range max(1, c.looks) {
 				now = now.Add(2 * time.Second)
 				c.found.Began = now
-				var v verdict
+				var v decision
 				v, pending = decide(instance, c.found, judge)
 				now := v.next.ControlPlane
 				if now != nil { // No other Instance has it.

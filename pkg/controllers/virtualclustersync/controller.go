@@ -17,10 +17,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/controlleroptions"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/departure"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/limits"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
 // Name of the controller: in logs, in events and as owner of its fields.
@@ -49,8 +49,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		// ours.
 		Watches(&v1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(instanceOf)).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WithOptions(limits.Options(mgr, Name, concurrency)).
-		Complete(outcome.Patient(Name, r))
+		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
+		Complete(phase.RetryConflicts(Name, r))
 }
 
 // instanceOf is the Instance that a Cluster of this name stands for.
@@ -81,14 +81,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (resul
 	current := newScope(instance)
 	defer func() { err = errors.Join(err, current.close(ctx, r)) }()
 
-	phases := []outcome.Phase[*scope]{r.connect, r.holdInstance, r.register, r.report}
+	phases := []phase.Phase[*scope]{r.connect, r.holdInstance, r.register, r.report}
 	switch {
-	case departure.Begun(instance, v1alpha1.VirtualClusterFinalizer):
-		phases = []outcome.Phase[*scope]{r.unregister, r.releaseInstance}
+	case removal.Begun(instance, v1alpha1.VirtualClusterFinalizer):
+		phases = []phase.Phase[*scope]{r.unregister, r.releaseInstance}
 	case current.foreign != nil:
-		phases = []outcome.Phase[*scope]{r.leaveOut}
+		phases = []phase.Phase[*scope]{r.leaveOut}
 	}
-	condition, result, err := outcome.Of(ctx, outcome.Run(ctx, current, phases...))
+	condition, result, err := phase.Result(ctx, phase.Run(ctx, current, phases...))
 	if condition != nil && condition.Type != "" {
 		current.indexed = condition
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/finalizer"
-	"github.com/kairship-io/kairship/pkg/controllers/internal/outcome"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
 // connect reads the credentials. Without them the virtual Cluster, should there
@@ -24,7 +24,7 @@ import (
 // not cost the rows that are indexed.
 func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 	if s.instance.CredentialsRef() == nil && s.instance.Spec.Mode == v1alpha1.InstanceModeManaged {
-		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "The instance has no credentials before it is installed.")}
+		return &phase.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "The instance has no credentials before it is installed.")}
 	}
 	to, err := r.Credentials.OfInstance(ctx, s.instance)
 	switch {
@@ -32,9 +32,9 @@ func (r *Reconciler) connect(ctx context.Context, s *scope) error {
 		s.unproven = err
 		return nil
 	case errors.Is(err, connection.ErrMissing):
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, err.Error())}
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsMissing, err.Error())}
 	case errors.Is(err, connection.ErrInvalid):
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsInvalid, err.Error())}
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCredentialsInvalid, err.Error())}
 	case err != nil:
 		return fmt.Errorf("connect to instance %q: %w", s.instance.Name, err)
 	}
@@ -54,12 +54,12 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	err := r.Client.Get(ctx, client.ObjectKey{Name: name}, stored)
 	switch {
 	case apierrors.IsNotFound(err) && s.unproven != nil && time.Since(s.instance.CreationTimestamp.Time) < patience:
-		return &outcome.Stop{Retry: patience} // It is being looked at, and what is said before that is overwritten.
+		return &phase.Stop{Retry: patience} // It is being looked at, and what is said before that is overwritten.
 	case apierrors.IsNotFound(err) && s.unproven != nil:
-		return &outcome.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
+		return &phase.Stop{Condition: v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, "Nothing is collected: "+s.unproven.Error()+".")}
 	case apierrors.IsNotFound(err) && !s.instance.DeletionTimestamp.IsZero():
 		// The client that took it away, such as the garbage collector, would do so again.
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
 			fmt.Sprintf("Cluster %q is gone, and is not made again for an Instance that is being deleted.", name))}
 	case apierrors.IsNotFound(err):
 		created := &v1alpha1.Cluster{}
@@ -79,10 +79,10 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	case err != nil:
 		return fmt.Errorf("read cluster %q: %w", name, err)
 	case !s.owner.Owns(stored):
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.ClusterKind, stored))}
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonNameTaken, s.owner.Taken(v1alpha1.ClusterKind, stored))}
 	case !stored.DeletionTimestamp.IsZero():
 		// A user deleted it. It is made again when it is deleted, of which we hear.
-		return &outcome.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
+		return &phase.Stop{Condition: v1alpha1.NotIndexed(v1alpha1.ReasonCleaningUp,
 			fmt.Sprintf("Cluster %q is being deleted. It is made again when it is gone.", name))}
 	case s.unproven != nil:
 		s.cluster = stored // A collection that runs goes on with the credentials that it has.
@@ -166,7 +166,7 @@ func (r *Reconciler) unregister(ctx context.Context, s *scope) error {
 	if found := meta.FindStatusCondition(stored.Status.Conditions, v1alpha1.ConditionIndexed); found != nil && found.Reason == v1alpha1.ReasonCleaningUp {
 		condition = *found // It knows better what it waits for.
 	}
-	return &outcome.Stop{Condition: condition}
+	return &phase.Stop{Condition: condition}
 }
 
 // leaveOut keeps an Instance out of the index whose control plane is not its own: what
@@ -175,7 +175,7 @@ func (r *Reconciler) leaveOut(ctx context.Context, s *scope) error {
 	if err := r.unregister(ctx, s); err != nil {
 		return err
 	}
-	return &outcome.Stop{Condition: v1alpha1.NotIndexed(s.foreign.Reason, "Nothing is collected, see condition "+v1alpha1.ConditionIdentified+".")}
+	return &phase.Stop{Condition: v1alpha1.NotIndexed(s.foreign.Reason, "Nothing is collected, see condition "+v1alpha1.ConditionIdentified+".")}
 }
 
 // releaseInstance lets the Instance go.

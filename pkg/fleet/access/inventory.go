@@ -6,7 +6,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 )
 
 // Inventory knows which instance the objects of a cluster belong to, by the
@@ -29,7 +29,7 @@ func NewInventory(watched client.Reader) Inventory { return &watchedInventory{wa
 // them, so for these the name is enough. A cluster that can't be read now is not
 // known, and one that was collected for another owner belongs to no instance here.
 func (w *watchedInventory) InstanceOf(ctx context.Context, cluster string) string {
-	if others, err := collected.ByOthers(ctx, w.watched, cluster); err != nil || others {
+	if others, err := collection.ByOthers(ctx, w.watched, cluster); err != nil || others {
 		return ""
 	}
 	if name := v1alpha1.InstanceOfVirtualCluster(cluster); name != "" {

@@ -44,8 +44,8 @@ type Event[T any] struct {
 	key string
 	// compare: whether a selected field changed shows only once it is read.
 	compare bool
-	// told remembers what the stream told; nil where nothing has to be read.
-	told *told
+	// delivered remembers what the stream told; nil where nothing has to be read.
+	delivered *delivered
 	// reading carries what the fields of the event's object are read with.
 	reading Reading
 }
@@ -64,21 +64,21 @@ func (e *Event[T]) In(ctx context.Context) context.Context {
 	return e.reading(ctx)
 }
 
-// Remembers reports whether Tell has to be asked about the event.
-func (e *Event[T]) Remembers() bool { return e.told != nil }
+// Remembers reports whether ShouldSend has to be asked about the event.
+func (e *Event[T]) Remembers() bool { return e.delivered != nil }
 
-// Tell reports whether the event is to be sent, by what was read of what is selected
+// ShouldSend reports whether the event is to be sent, by what was read of what is selected
 // on its object: nil where it can't be compared, because some of it could not be
 // read.
-func (e *Event[T]) Tell(selected []byte) bool {
+func (e *Event[T]) ShouldSend(selected []byte) bool {
 	switch {
-	case e.told == nil || e.key == "":
+	case e.delivered == nil || e.key == "":
 		return true
 	case e.Type == Deleted || selected == nil:
-		e.told.forget(e.key)
+		e.delivered.forget(e.key)
 		return true
 	}
-	return e.told.news(e.key, selected) || !e.compare
+	return e.delivered.update(e.key, selected) || !e.compare
 }
 
 // ObjectFields are the fields that all objects of instances carry.
@@ -107,9 +107,9 @@ type Selection struct {
 	Alone bool
 }
 
-// tells says how a change of some fields is told: not at all, at once, or once it
+// sends says how a change of some fields is told: not at all, at once, or once it
 // shows in what is read.
-func (s Selection) tells(changed []string) (tell, compare bool) {
+func (s Selection) sends(changed []string) (tell, compare bool) {
 	switch {
 	case len(changed) == 0:
 		return false, false

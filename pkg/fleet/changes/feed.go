@@ -25,8 +25,8 @@ const (
 	// batch is how many events are read together, where something has to be read at
 	// all: the objects of a snapshot share requests.
 	batch = 50
-	// linger is how long further events are waited for then.
-	linger = time.Millisecond
+	// batchDelay is how long further events are waited for then.
+	batchDelay = time.Millisecond
 	// retry is when interests are asked for again that could not be found out.
 	retry = time.Second
 )
@@ -66,7 +66,7 @@ type Feed[T any] struct {
 
 	out chan *Event[T]
 	// memory is what was told; nil where nothing has to be read.
-	memory *told
+	memory *delivered
 	// events are those that are to be told, the first of which was pulled.
 	events []*pulled[T]
 	// over: there are no more, closed: the channel has been told so.
@@ -80,7 +80,7 @@ var _ Turns = (*Feed[any])(nil)
 func (f *Feed[T]) Run(ctx context.Context, d Driver) <-chan *Event[T] {
 	f.out = make(chan *Event[T], 1)
 	if f.Selection.Read {
-		f.memory = newTold()
+		f.memory = newDelivered()
 	}
 	f.Changed.wakes(d.Wake)
 	d.Drive(ctx, f)
@@ -140,11 +140,11 @@ func (f *Feed[T]) Cursor() string { return f.events[0].cursor }
 
 // Pass implements Turns.
 func (f *Feed[T]) Pass(ctx context.Context) Passed {
-	told := f.showFirst(ctx)
+	sent := f.showFirst(ctx)
 	switch {
-	case told != nil:
+	case sent != nil:
 		select {
-		case f.out <- told:
+		case f.out <- sent:
 			return Sent
 		case <-ctx.Done():
 			f.over = true
@@ -200,14 +200,14 @@ func (f *Feed[T]) gather(ctx context.Context) ([]*pulled[T], error) {
 			if e.Type == live.Gap {
 				traceGap(ctx, e.Source)
 			}
-			if told := f.tell(&e); told != nil {
-				events = append(events, told)
+			if sent := f.pull(&e); sent != nil {
+				events = append(events, sent)
 			}
 		case len(events) == 0 || waited:
 			return events, nil
 		default:
 			waited = true
-			time.Sleep(linger)
+			time.Sleep(batchDelay)
 		}
 		if len(events) == batch || (len(events) > 0 && !f.Selection.Loads) {
 			return events, nil
@@ -234,8 +234,8 @@ func (f *Feed[T]) read(ctx context.Context, events []*pulled[T]) {
 	}
 	var objects []T
 	for _, e := range events {
-		if told := f.show(e); told != nil && told.key != "" {
-			objects = append(objects, told.Object)
+		if sent := f.show(e); sent != nil && sent.key != "" {
+			objects = append(objects, sent.Object)
 		}
 	}
 	together := f.Begin(ctx)
@@ -243,8 +243,8 @@ func (f *Feed[T]) read(ctx context.Context, events []*pulled[T]) {
 		f.Prefetch(together, objects)
 	}
 	for _, e := range events {
-		if e.told != nil {
-			e.told.told, e.told.reading = f.memory, func(ctx context.Context) context.Context { return shared{ctx, together} }
+		if e.made != nil {
+			e.made.delivered, e.made.reading = f.memory, func(ctx context.Context) context.Context { return shared{ctx, together} }
 		}
 	}
 }
@@ -272,13 +272,13 @@ type pulled[T any] struct {
 	compare bool
 	// cursor is made at once: later it would be that of what has been read since.
 	cursor string
-	// told is made when it is needed; shown: it was, and is nil where it can't be.
-	told  *Event[T]
+	// made is made when it is needed; shown: it was, and is nil where it can't be.
+	made  *Event[T]
 	shown bool
 }
 
-// tell takes an event of the stream; nil when there is nothing to tell.
-func (f *Feed[T]) tell(e *live.Event) *pulled[T] {
+// pull takes an event of the stream; nil when there is nothing to tell.
+func (f *Feed[T]) pull(e *live.Event) *pulled[T] {
 	switch e.Type {
 	case live.Ended:
 		return nil // Its objects have been told as gone.
@@ -288,7 +288,7 @@ func (f *Feed[T]) tell(e *live.Event) *pulled[T] {
 			f.unreadable(e, err)
 			return nil
 		}
-		tell, compare := f.Selection.tells(changed)
+		tell, compare := f.Selection.sends(changed)
 		if !tell {
 			return nil
 		}
@@ -302,33 +302,33 @@ func (f *Feed[T]) tell(e *live.Event) *pulled[T] {
 // object can't be read.
 func (f *Feed[T]) show(p *pulled[T]) *Event[T] {
 	if p.shown {
-		return p.told
+		return p.made
 	}
 	p.shown = true
 	e := &p.event
-	told := &Event[T]{Type: Type(e.Type), ChangedFields: p.changed, compare: p.compare, cursor: p.cursor}
+	sent := &Event[T]{Type: Type(e.Type), ChangedFields: p.changed, compare: p.compare, cursor: p.cursor}
 	switch e.Type {
 	case live.Added, live.Modified, live.Deleted:
 		var err error
-		if told.Object, err = f.Show(e.Object); err != nil {
+		if sent.Object, err = f.Show(e.Object); err != nil {
 			f.unreadable(e, err)
 			return nil
 		}
-		told.key = e.Object.Source.Resource.Resource + "/" + string(e.Object.Meta.UID)
+		sent.key = e.Object.Source.Resource.Resource + "/" + string(e.Object.Meta.UID)
 	case live.Gap:
-		told.Message = new("What happened since is not known any more. What there is now follows.")
+		sent.Message = new("What happened since is not known any more. What there is now follows.")
 	case live.Interrupted:
-		told.Message = new(messageOf(e.Err))
+		sent.Message = new(messageOf(e.Err))
 	case live.Synced, live.Restored, live.Ended:
 	}
 	if e.Source.Instance != "" {
-		told.InstanceName = &e.Source.Instance
+		sent.InstanceName = &e.Source.Instance
 	}
 	if kind := f.KindOf(e.Source); kind != "" && e.Source != (live.Source{}) {
-		told.Kind = &kind
+		sent.Kind = &kind
 	}
-	p.told = told
-	return told
+	p.made = sent
+	return sent
 }
 
 // unreadable leaves an object out that is not what its kind says. It would come

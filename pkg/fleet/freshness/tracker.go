@@ -12,7 +12,7 @@ import (
 
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	fleetcollected "github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 )
 
 // Tracker knows the state of collection of every cluster.
@@ -74,7 +74,7 @@ func (t *Tracker) cluster(ctx context.Context, name string, proven time.Time) cl
 	case err != nil:
 		return claim{message: "the state of collection from " + name + " is not known"}
 	}
-	switch others, err := fleetcollected.ByOthers(ctx, t.Inventory, name); {
+	switch others, err := collection.ByOthers(ctx, t.Inventory, name); {
 	case err != nil:
 		return claim{message: "the state of collection from " + name + " is not known"}
 	case others:

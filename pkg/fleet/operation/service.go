@@ -13,7 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/consistency"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
-	"github.com/kairship-io/kairship/pkg/fleet/follow"
+	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
@@ -22,7 +22,7 @@ const argument = "operation"
 
 // Service reports how far operations have come.
 type Service struct {
-	Hub    follow.Hub
+	Hub    subscription.Hub
 	Access *access.Access
 	Tokens *consistency.Tokens
 	// End ends the subscription of a context with an error.
@@ -65,7 +65,7 @@ func (s *Service) Progress(ctx context.Context, id string) (<-chan *Progress, er
 		return nil, err
 	}
 	stream, err := s.Hub.Subscribe(ctx, live.Subscription{
-		Identity: "operationProgress", Interests: interests, Open: true, Marks: op.marks(),
+		Identity: "operationProgress", Interests: interests, Open: true, KnownWrites: op.knownWrites(),
 	})
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
-	"github.com/kairship-io/kairship/pkg/fleet/follow"
+	"github.com/kairship-io/kairship/pkg/fleet/subscription"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/live"
@@ -154,22 +154,22 @@ type propagation struct {
 	byBinding, byTemplate map[watched]*propagated
 }
 
-// marks make the watches begin with what the operation wrote: one that is behind
+// knownWrites make the watches begin with what the operation wrote: one that is behind
 // would show the state of before it.
-func (o Operation) marks() []live.Mark {
-	var marks []live.Mark
+func (o Operation) knownWrites() []live.KnownWrite {
+	var writes []live.KnownWrite
 	for _, w := range o.Objects {
 		version, err := strconv.ParseUint(w.ResourceVersion, 10, 64)
 		if err != nil {
 			continue
 		}
-		marks = append(marks, live.Mark{
+		writes = append(writes, live.KnownWrite{
 			Source:  live.Source{Instance: o.Instance, Resource: w.Type().GroupVersionResource()},
 			Key:     live.Key{Namespace: w.Namespace, Name: w.Name},
 			Version: version,
 		})
 	}
-	return marks
+	return writes
 }
 
 type watched struct {
@@ -221,7 +221,7 @@ func (p *propagation) interests() []live.Interest {
 		slices.Sort(of)
 		i := named(p.op.Instance, t, slices.Compact(of)...)
 		if _, isWorkload := workload.KindFromGVR(t.GroupVersionResource()); isWorkload {
-			i.Join = follow.WorkloadJoin(p.op.Instance, t)
+			i.Join = subscription.WorkloadJoin(p.op.Instance, t)
 		}
 		all = append(all, i)
 	}

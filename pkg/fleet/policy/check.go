@@ -14,14 +14,14 @@ import (
 // Karmada than Kairship knows. What is checked here are contradictions that no
 // version could give a meaning to, so that they are told without asking it.
 
-type faults []apierror.Field
+type violations []apierror.Field
 
-func (f *faults) add(at *field.Path, message string) {
+func (f *violations) add(at *field.Path, message string) {
 	*f = append(*f, apierror.Field{Argument: paths.Argument(at.String()), Message: message})
 }
 
 func propagationContradictions(spec *policyv1alpha1.PropagationSpec) []apierror.Field {
-	var f faults
+	var f violations
 	at := field.NewPath("spec")
 	placement := at.Child("placement")
 	if spec.Placement.ClusterAffinity != nil && len(spec.Placement.ClusterAffinities) > 0 {
@@ -44,7 +44,7 @@ func propagationContradictions(spec *policyv1alpha1.PropagationSpec) []apierror.
 }
 
 func overrideContradictions(spec *policyv1alpha1.OverrideSpec) []apierror.Field {
-	var f faults
+	var f violations
 	at := field.NewPath("spec")
 	if len(spec.OverrideRules) > 0 {
 		if spec.TargetCluster != nil { //nolint:staticcheck // deprecated, and still in use
@@ -61,7 +61,7 @@ func overrideContradictions(spec *policyv1alpha1.OverrideSpec) []apierror.Field 
 	return f
 }
 
-func fieldContradictions(f *faults, at *field.Path, o policyv1alpha1.Overriders) {
+func fieldContradictions(f *violations, at *field.Path, o policyv1alpha1.Overriders) {
 	for i, change := range o.FieldOverrider {
 		at := at.Child("fieldOverrider").Index(i)
 		switch {

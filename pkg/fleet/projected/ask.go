@@ -8,8 +8,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/quota"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 	"github.com/kairship-io/kairship/pkg/tracing"
-	"github.com/kairship-io/kairship/pkg/upstream"
 )
 
 const (
@@ -56,7 +56,7 @@ func (s *Source) send(ctx context.Context, ask func(context.Context) (projection
 		return projection.Moment{}, timedOut(err)
 	}
 	defer done()
-	sent := upstream.From(ctx).Send(upstream.Target{Kind: upstream.Index})
+	sent := requeststats.From(ctx).Send(requeststats.Target{Kind: requeststats.Index})
 	limited, span := tracing.Start(limited, "SQL", tracing.Client)
 	span.Text(tracing.Upstream, tracing.ToDatabase)
 	at, err := ask(limited)

@@ -17,7 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // objects are what the index has.
@@ -136,7 +136,7 @@ func namesOf(page *index.Page) string {
 
 func TestList(t *testing.T) {
 	w := built(t)
-	ctx, used := upstream.With(t.Context())
+	ctx, used := requeststats.With(t.Context())
 	first, err := w.List(ctx, degraded(2))
 	w.do(t, err)
 	if namesOf(first) != "b c" || !first.HasNext || *first.Count != 3 || first.End == nil || first.End.Name != "c" {
@@ -242,7 +242,7 @@ func TestParts(t *testing.T) {
 		q := index.ListQuery{Types: []index.Type{index.Deployments}, Limit: 2, WithCount: true, Detail: index.Metadata}
 		tt.change(&q)
 		other := index.Part{Cluster: "k-gamma"}
-		ctx, used := upstream.With(t.Context())
+		ctx, used := requeststats.With(t.Context())
 		pages, err := w.ListParts(ctx, q, []index.Part{other, tt.part})
 		w.do(t, err)
 		page := pages[tt.part]
@@ -261,7 +261,7 @@ func TestParts(t *testing.T) {
 // TestProjectedParts: parts of a list that only the projection can make are read together too.
 func TestProjectedParts(t *testing.T) {
 	w := built(t)
-	ctx, used := upstream.With(t.Context())
+	ctx, used := requeststats.With(t.Context())
 	part, other := index.Part{Cluster: "k-alpha"}, index.Part{Cluster: "k-beta"}
 	q := degraded(2)
 	q.Clusters, q.Detail = nil, index.Known
@@ -308,7 +308,7 @@ func TestPlainList(t *testing.T) {
 // TestListCounts: the facets of a list are those of the workloads that the list selects.
 func TestListCounts(t *testing.T) {
 	w := built(t)
-	ctx, used := upstream.With(t.Context())
+	ctx, used := requeststats.With(t.Context())
 	q := degraded(1)
 	q.Projected.Facets, q.Projected.FacetValues = []projection.FacetField{projection.FacetHealth, projection.FacetLabel}, 2
 	page, err := w.List(ctx, q)

@@ -12,7 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/projection/projectiontest"
-	"github.com/kairship-io/kairship/pkg/upstream"
+	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
 // TestGetMany: workloads of instances come from the projection with their states, all of
@@ -27,7 +27,7 @@ func TestGetMany(t *testing.T) {
 	there.Cluster = "m1"
 	w.index.Save(t, there)
 	w.index.Delete(t, stored("b", "uid", "7"))
-	ctx, used := upstream.With(t.Context())
+	ctx, used := requeststats.With(t.Context())
 	found, err := w.GetMany(ctx, []index.Key{of("b"), of("a"), of("none"), pod, member}, index.Known)
 	w.do(t, err)
 	if len(found) != 4 || found[of("b")].State.Health != "DEGRADED" || found[of("b")].Meta.Name != "b" || found[of("a")].State.Health != "HEALTHY" {
@@ -113,7 +113,7 @@ func TestPodsOf(t *testing.T) {
 	owner := func(cluster string, uid types.UID) index.PodOwner {
 		return index.PodOwner{Owner: index.Owner{Cluster: cluster, UID: uid}, Namespace: "shop"}
 	}
-	ctx, used := upstream.With(t.Context())
+	ctx, used := requeststats.With(t.Context())
 	pods, err := w.PodsOf(ctx, []index.PodOwner{owner("m1", "uid-a"), owner("m2", "uid-b"), owner("m1", "none")})
 	w.do(t, err)
 	got := map[index.PodOwner]string{}

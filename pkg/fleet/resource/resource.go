@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
@@ -71,7 +71,7 @@ func (r *Resource) NamespaceOrNil() *string { return object.Optional(r.Namespace
 // one.
 type Uncollected interface {
 	// Collected returns how much of a kind of an instance the index has.
-	Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collected.State, error)
+	Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collection.State, error)
 	// Check refuses a kind that an instance does not serve.
 	Check(ctx context.Context, instance string, of schema.GroupVersionResource) error
 	// ListOne lists from the instance of the request itself.
@@ -135,10 +135,10 @@ func (s *Service) list(ctx context.Context, instance string, of Kind, r listing.
 	if err != nil {
 		return nil, err
 	}
-	if state != collected.None {
+	if state != collection.None {
 		indexed, err := s.lister.ListOne(ctx, r)
 		// That the index has none yet of a kind that arrives does not mean that there are none.
-		if state == collected.Whole || err != nil || len(indexed.Items) > 0 || r.Args.After != nil {
+		if state == collection.Whole || err != nil || len(indexed.Items) > 0 || r.Args.After != nil {
 			return indexed, err
 		}
 	}
@@ -152,7 +152,7 @@ func (s *Service) list(ctx context.Context, instance string, of Kind, r listing.
 // Indexed reports whether the index collects the objects of a kind.
 func (s *Service) Indexed(ctx context.Context, instance string, of Kind) (bool, error) {
 	state, err := s.live.Collected(ctx, instance, of.gvr())
-	return state != collected.None, err
+	return state != collection.None, err
 }
 
 // Prefetch starts reading what List will be asked for in each instance, where the index is
@@ -163,7 +163,7 @@ func (s *Service) Prefetch(ctx context.Context, instances []string, of Kind, arg
 	}
 	indexed := slices.DeleteFunc(slices.Clone(instances), func(name string) bool {
 		state, err := s.live.Collected(ctx, name, of.gvr())
-		return err != nil || state == collected.None
+		return err != nil || state == collection.None
 	})
 	s.lister.Prefetch(ctx, request(indexed, of, args, f, order, count, detail), nil)
 }

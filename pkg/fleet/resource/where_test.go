@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
@@ -38,12 +38,12 @@ func (i *indexed) PrefetchPages(_ context.Context, parts []index.Part, _ index.L
 
 // live is an instance, as far as the service sees it.
 type live struct {
-	state          map[string]collected.State
+	state          map[string]collection.State
 	refuses, fails error
 	asked          int
 }
 
-func (l *live) Collected(_ context.Context, instance string, _ schema.GroupVersionResource) (collected.State, error) {
+func (l *live) Collected(_ context.Context, instance string, _ schema.GroupVersionResource) (collection.State, error) {
 	return l.state[instance], nil
 }
 
@@ -62,7 +62,7 @@ func TestWhereItIsRead(t *testing.T) {
 	unknown := apierror.Wrap(uncollected.ErrNotServed, apierror.CodeInvalid, "no such kind")
 	for _, tt := range []struct {
 		why            string
-		state          collected.State
+		state          collection.State
 		refuses, fails error
 		had            int
 		index, live    int
@@ -70,16 +70,16 @@ func TestWhereItIsRead(t *testing.T) {
 		source         freshness.Source
 		stale          bool
 	}{
-		{"what is collected costs the instance nothing, also when it would refuse", collected.Whole, unknown, down, 0, 1, 0, "", freshness.SourceIndex, true},
-		{"what is not collected is read from the instance", collected.None, nil, nil, 1, 0, 1, "", freshness.SourceLive, false},
-		{"what is not served is refused", collected.None, unknown, nil, 1, 0, 0, apierror.CodeInvalid, "", false},
-		{"an instance that is down is an error", collected.None, nil, down, 1, 0, 1, apierror.CodeInstanceUnavailable, "", false},
-		{"what the index has of a kind that arrives is as old as it says", collected.Arriving, nil, down, 1, 1, 0, "", freshness.SourceIndex, true},
-		{"that it has nothing yet is no answer: the instance is asked", collected.Arriving, nil, nil, 0, 1, 1, "", freshness.SourceLive, false},
-		{"and is an error when it is down", collected.Arriving, nil, down, 0, 1, 1, apierror.CodeInstanceUnavailable, "", false},
-		{"or does not serve the kind any more", collected.Arriving, unknown, nil, 0, 1, 0, apierror.CodeInvalid, "", false},
+		{"what is collected costs the instance nothing, also when it would refuse", collection.Whole, unknown, down, 0, 1, 0, "", freshness.SourceIndex, true},
+		{"what is not collected is read from the instance", collection.None, nil, nil, 1, 0, 1, "", freshness.SourceLive, false},
+		{"what is not served is refused", collection.None, unknown, nil, 1, 0, 0, apierror.CodeInvalid, "", false},
+		{"an instance that is down is an error", collection.None, nil, down, 1, 0, 1, apierror.CodeInstanceUnavailable, "", false},
+		{"what the index has of a kind that arrives is as old as it says", collection.Arriving, nil, down, 1, 1, 0, "", freshness.SourceIndex, true},
+		{"that it has nothing yet is no answer: the instance is asked", collection.Arriving, nil, nil, 0, 1, 1, "", freshness.SourceLive, false},
+		{"and is an error when it is down", collection.Arriving, nil, down, 0, 1, 1, apierror.CodeInstanceUnavailable, "", false},
+		{"or does not serve the kind any more", collection.Arriving, unknown, nil, 0, 1, 0, apierror.CodeInvalid, "", false},
 	} {
-		i, l := &indexed{}, &live{state: map[string]collected.State{"alpha": tt.state}, refuses: tt.refuses, fails: tt.fails}
+		i, l := &indexed{}, &live{state: map[string]collection.State{"alpha": tt.state}, refuses: tt.refuses, fails: tt.fails}
 		for range tt.had {
 			i.items = append(i.items, fleettest.Object(t, fleettest.Row(index.Pods, "k-alpha", "shop", "x"), index.Metadata))
 		}
@@ -124,7 +124,7 @@ func TestKindsAsManifestsNameThem(t *testing.T) {
 // Only the index is read ahead.
 func TestOnlyWhatIsCollectedIsReadAhead(t *testing.T) {
 	i := &indexed{}
-	l := &live{state: map[string]collected.State{"alpha": collected.Whole, "beta": collected.None, "gamma": collected.Arriving}}
+	l := &live{state: map[string]collection.State{"alpha": collection.Whole, "beta": collection.None, "gamma": collection.Arriving}}
 	s := service(t, i, l)
 	s.Prefetch(t.Context(), []string{"alpha", "beta", "gamma"}, Kind{Version: "v1", Resource: "pods"}, page.Args{}, nil, nil, false, index.Metadata)
 	if len(i.ahead) != 2 || i.ahead[0].Cluster != "k-alpha" || i.ahead[1].Cluster != "k-gamma" || l.asked != 0 {

@@ -21,7 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/access"
-	"github.com/kairship-io/kairship/pkg/fleet/collected"
+	"github.com/kairship-io/kairship/pkg/fleet/collection"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/write"
@@ -81,8 +81,8 @@ func (instances) InstanceOf(_ context.Context, cluster string) string {
 }
 
 // Collected returns how much of a kind of an instance the index has.
-func (s *Source) Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collected.State, error) {
-	return collected.Kind(ctx, s.watched, v1alpha1.VirtualClusterName(instance), of)
+func (s *Source) Collected(ctx context.Context, instance string, of schema.GroupVersionResource) (collection.State, error) {
+	return collection.Kind(ctx, s.watched, v1alpha1.VirtualClusterName(instance), of)
 }
 
 // ListOne lists from the instance of a request. A list that excludes everything, or all that

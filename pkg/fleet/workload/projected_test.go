@@ -90,7 +90,7 @@ func (p *projection) service(t *testing.T) *workload.Service {
 	beat.Beat(now)
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: beat, Global: beat}
 	lister := &listing.Lister{Reader: p, Freshness: tracker, Now: clock}
-	return workload.NewService(lister, p, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewRoster(p, clock))
+	return workload.NewService(lister, p, instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewCache(p, clock))
 }
 
 func (p *projection) list(t *testing.T, args page.Args, health ...workload.Health) *workload.Connection {

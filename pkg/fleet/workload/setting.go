@@ -66,13 +66,13 @@ func (s *Service) collected(ctx context.Context, in *setting) map[string]freshne
 func (s *Service) look(ctx context.Context, in *setting) error {
 	in.once.Do(func() {
 		collection := s.collected(ctx, in)
-		roster, err := s.roster.Members(ctx, in.instance)
+		cached, err := s.memberCache.Members(ctx, in.instance)
 		if err != nil {
 			in.err = err
 			return
 		}
-		in.members = make(map[string]Member, len(roster[in.instance]))
-		for name, c := range roster[in.instance] {
+		in.members = make(map[string]Member, len(cached[in.instance]))
+		for name, c := range cached[in.instance] {
 			m := MemberOf(c)
 			m.CollectionStale = collection[name].Stale
 			in.members[name] = m

@@ -20,8 +20,8 @@ func (s subject) deniedOverride(status *metav1.Status) *apierror.Error {
 		return nil
 	}
 	var wrong []apierror.Field
-	for _, fault := range faultsOf(s.sent) {
-		wrong = append(wrong, apierror.Field{Argument: s.paths.Argument(fault.Field.String()), Message: fault.Message})
+	for _, violation := range violationsOf(s.sent) {
+		wrong = append(wrong, apierror.Field{Argument: s.paths.Argument(violation.Field.String()), Message: violation.Message})
 	}
 	if len(wrong) > 0 {
 		return invalid(wrong)
@@ -30,8 +30,8 @@ func (s subject) deniedOverride(status *metav1.Status) *apierror.Error {
 	return apierror.Invalid(s.paths.Argument("spec"), "%s", text)
 }
 
-// faultsOf are the faults of an override policy that was sent as a whole.
-func faultsOf(sent any) []overrides.Fault {
+// violationsOf are the faults of an override policy that was sent as a whole.
+func violationsOf(sent any) []overrides.Violation {
 	object, ok := sent.(map[string]any)
 	if !ok {
 		return nil

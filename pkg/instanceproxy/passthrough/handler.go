@@ -71,10 +71,10 @@ type Config struct {
 // Handler is the passthrough.
 type Handler struct {
 	Config
-	origins *http.CrossOriginProtection
-	buffers bufferPool
-	journal journal
-	metrics *metrics
+	origins    *http.CrossOriginProtection
+	buffers    bufferPool
+	auditQueue auditQueue
+	metrics    *metrics
 }
 
 var _ http.Handler = (*Handler)(nil)
@@ -94,13 +94,13 @@ func New(config Config) (*Handler, error) {
 		config.Stopping = context.Background()
 	}
 	return &Handler{
-		Config: config, origins: http.NewCrossOriginProtection(), journal: journal{log: config.Audit}, metrics: newMetrics(config.Registerer),
+		Config: config, origins: http.NewCrossOriginProtection(), auditQueue: auditQueue{log: config.Audit}, metrics: newMetrics(config.Registerer),
 	}, nil
 }
 
 // Flush waits until the audit's lines about all requests that are over are
 // written. It is called before the process ends.
-func (h *Handler) Flush() { h.journal.flush() }
+func (h *Handler) Flush() { h.auditQueue.flush() }
 
 // PathOf is the path of an instance's API, without a slash at its end.
 func PathOf(instance string) string { return Prefix + instance + "/proxy" }
@@ -160,7 +160,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.Logger.LogAttrs(r.Context(), slog.LevelInfo, "passthrough request", slog.Int("status", recorder.code()),
 				slog.String("outcome", outcomeOf(recorder.code())), slog.Float64("durationMs", float64(time.Since(begun).Microseconds())/1000))
 		} else {
-			h.journal.add(entry{r.Context(), record, audit.Operation{
+			h.auditQueue.add(entry{r.Context(), record, audit.Operation{
 				User: c.caller.Name, Via: "passthrough", Name: c.operation(recorder.code()), Type: r.Method,
 				Status: recorder.code(), Duration: time.Since(begun), Outcome: outcomeOf(recorder.code()),
 			}})

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 )
 
 // Hold keeps an object from vanishing before it is released. An object that another
@@ -20,8 +20,8 @@ func Hold(ctx context.Context, c client.Client, object client.Object, name strin
 	if controllerutil.ContainsFinalizer(object, name) {
 		return nil
 	}
-	defer latest.Turn(c, object)()
-	latest.Refresh(ctx, c, object)
+	defer writecache.Lock(c, object)()
+	writecache.Refresh(ctx, c, object)
 	before, err := copyOf(object)
 	if err != nil || !controllerutil.AddFinalizer(object, name) {
 		return err
@@ -38,8 +38,8 @@ func Release(ctx context.Context, c client.Client, object client.Object, name st
 	if !controllerutil.ContainsFinalizer(object, name) {
 		return nil
 	}
-	defer latest.Turn(c, object)()
-	latest.Refresh(ctx, c, object)
+	defer writecache.Lock(c, object)()
+	writecache.Refresh(ctx, c, object)
 	before, err := copyOf(object)
 	if err != nil || !controllerutil.RemoveFinalizer(object, name) {
 		return err

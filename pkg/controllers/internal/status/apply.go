@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
-	"github.com/kairship-io/kairship/pkg/controllers/internal/latest"
+	"github.com/kairship-io/kairship/pkg/controllers/internal/writecache"
 )
 
 // attempts are how often a write is repeated because another client wrote another
@@ -41,7 +41,7 @@ func Apply[Status any](ctx context.Context, kube client.Client, object client.Ob
 	if err != nil {
 		return fmt.Errorf("convert the status of %s: %w", object.GetName(), err)
 	}
-	defer latest.Turn(kube, object)()
+	defer writecache.Lock(kube, object)()
 	read := object.GetResourceVersion()
 	known := w.known(ctx, object)
 	version, err := w.send(ctx, known)
@@ -88,7 +88,7 @@ func ApplyExact[Status any](ctx context.Context, kube client.Client, object clie
 	if err != nil {
 		return fmt.Errorf("convert the status of %s: %w", object.GetName(), err)
 	}
-	defer latest.Turn(kube, object)()
+	defer writecache.Lock(kube, object)()
 	if _, err := w.send(ctx, object.GetResourceVersion()); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("write the status of %s %q: %w", w.gvk, w.name, err)
 	}
@@ -129,7 +129,7 @@ func (w *write) known(ctx context.Context, object client.Object) string {
 	read := object.GetResourceVersion()
 	cached, ok := object.DeepCopyObject().(client.Object)
 	if !ok || w.kube.Get(ctx, client.ObjectKeyFromObject(object), cached) != nil ||
-		cached.GetUID() != object.GetUID() || !latest.Later(cached.GetResourceVersion(), read) {
+		cached.GetUID() != object.GetUID() || !writecache.Newer(cached.GetResourceVersion(), read) {
 		return read
 	}
 	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(cached)

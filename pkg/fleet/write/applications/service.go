@@ -62,7 +62,7 @@ func (s *Service) Deploy(ctx context.Context, in DeployInput) (*DeployPayload, e
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.Resources.Write(ctx, site, in.Manifests, given, resources.Terms{
+	t, err := s.Resources.Write(ctx, site, in.Manifests, given, resources.WriteOptions{
 		Namespace: in.Namespace, Force: in.Force, Rollback: in.Rollback, DryRun: in.DryRun, Operation: operation.KindDeployApplication,
 	})
 	if err != nil {

@@ -109,7 +109,7 @@ func (s *Service) Promote(ctx context.Context, in Input) (*Payload, error) {
 	}
 	given := append([]resources.Given{claim}, found.given...)
 	given = append(given, resources.Given{Argument: "input.name", Paths: paths, Object: template})
-	t, err := s.Resources.Write(ctx, site, "", given, resources.Terms{Create: true, Rollback: in.Rollback, DryRun: in.DryRun, Operation: operation.KindPromoteResource})
+	t, err := s.Resources.Write(ctx, site, "", given, resources.WriteOptions{Create: true, Rollback: in.Rollback, DryRun: in.DryRun, Operation: operation.KindPromoteResource})
 	if err != nil {
 		return nil, err
 	}

@@ -90,8 +90,8 @@ type step struct {
 	err error
 }
 
-// Terms say how several objects are written together.
-type Terms struct {
+// WriteOptions say how several objects are written together.
+type WriteOptions struct {
 	// Namespace is for objects that say none.
 	Namespace *string
 	Force     bool
@@ -104,8 +104,8 @@ type Terms struct {
 	Operation operation.Kind
 }
 
-// Together is what became of objects that were written together.
-type Together struct {
+// WriteResult is what became of objects that were written together.
+type WriteResult struct {
 	// Done reports whether every object was written, or in a dry run could be.
 	Done bool
 	// Written reports whether at least one was, or may have been, whatever became of it then.
@@ -137,7 +137,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyInput) (*ApplyPayload, erro
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.together(ctx, site, documents, Terms{Namespace: in.Namespace, Force: in.Force, DryRun: in.DryRun, Operation: operation.KindApplyManifests})
+	t, err := s.writeAll(ctx, site, documents, WriteOptions{Namespace: in.Namespace, Force: in.Force, DryRun: in.DryRun, Operation: operation.KindApplyManifests})
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Service) Apply(ctx context.Context, in ApplyInput) (*ApplyPayload, erro
 
 // Write writes objects of manifests, which may be empty, and of other inputs
 // together, as Apply does it.
-func (s *Service) Write(ctx context.Context, site *write.Site, manifests string, given []Given, terms Terms) (*Together, error) {
+func (s *Service) Write(ctx context.Context, site *write.Site, manifests string, given []Given, options WriteOptions) (*WriteResult, error) {
 	var documents []document
 	if manifests != "" {
 		var err error
@@ -160,40 +160,40 @@ func (s *Service) Write(ctx context.Context, site *write.Site, manifests string,
 	if len(documents) > MaxDocuments {
 		return nil, apierror.Invalid("input", "there are more than %d objects: write them in several calls", MaxDocuments)
 	}
-	return s.together(ctx, site, documents, terms)
+	return s.writeAll(ctx, site, documents, options)
 }
 
-func (s *Service) together(ctx context.Context, site *write.Site, documents []document, terms Terms) (*Together, error) {
-	if terms.Namespace != nil {
-		if err := write.CheckNamespace(*terms.Namespace, "input.namespace"); err != nil {
+func (s *Service) writeAll(ctx context.Context, site *write.Site, documents []document, options WriteOptions) (*WriteResult, error) {
+	if options.Namespace != nil {
+		if err := write.CheckNamespace(*options.Namespace, "input.namespace"); err != nil {
 			return nil, err
 		}
 	}
-	steps, err := s.plan(ctx, site, documents, terms)
+	steps, err := s.plan(ctx, site, documents, options)
 	if err != nil {
 		return nil, err
 	}
 	// The input's order, before they are put into that of writing.
 	asGiven := slices.Clone(steps)
-	if !terms.Create {
+	if !options.Create {
 		slices.SortStableFunc(steps, func(a, b *step) int { return cmp.Compare(rank(a.object), rank(b.object)) })
 	}
-	if err := s.rehearse(ctx, site, steps, terms); err != nil {
+	if err := s.dryRun(ctx, site, steps, options); err != nil {
 		return nil, err
 	}
-	if !terms.DryRun && !failed(steps) {
-		if err := s.perform(ctx, site, steps, terms); err != nil {
+	if !options.DryRun && !failed(steps) {
+		if err := s.perform(ctx, site, steps, options); err != nil {
 			return nil, err
 		}
 	}
-	t := &Together{Done: !failed(steps)}
+	t := &WriteResult{Done: !failed(steps)}
 	for _, st := range steps {
 		if st.err != nil {
 			t.Err = st.err
 		}
 		t.Written = t.Written || st.out != nil || st.unsettled(st.err)
 	}
-	if terms.Rollback && !t.Done && !terms.DryRun && t.Written {
+	if options.Rollback && !t.Done && !options.DryRun && t.Written {
 		s.undo(ctx, site, steps)
 	}
 	var outcomes []*write.Outcome
@@ -208,8 +208,8 @@ func (s *Service) together(ctx context.Context, site *write.Site, documents []do
 		t.Results = append(t.Results, *st.result)
 	}
 	t.ConsistencyToken = s.Writer.Token(ctx, outcomes...)
-	if t.Done && !terms.DryRun {
-		t.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: terms.Operation, Instance: site.Instance, Objects: written(asGiven)})
+	if t.Done && !options.DryRun {
+		t.Operation = s.Operations.Begin(ctx, operation.Operation{Kind: options.Operation, Instance: site.Instance, Objects: written(asGiven)})
 	}
 	return t, nil
 }
@@ -268,7 +268,7 @@ func makes(documents []document) made {
 }
 
 // plan finds the kind, the namespace and the permission of every document. A document that cannot be applied has an error in its step.
-func (s *Service) plan(ctx context.Context, site *write.Site, documents []document, terms Terms) ([]*step, error) {
+func (s *Service) plan(ctx context.Context, site *write.Site, documents []document, options WriteOptions) ([]*step, error) {
 	has := makes(documents)
 	steps := make([]*step, len(documents))
 	seen := map[string]string{}
@@ -277,7 +277,7 @@ func (s *Service) plan(ctx context.Context, site *write.Site, documents []docume
 			Document: d.number, Argument: d.argument(), APIVersion: d.object.GetAPIVersion(), Kind: d.object.GetKind(), Name: d.object.GetName(),
 		}}
 		steps[i] = st
-		if err := s.locate(ctx, site, st, has, terms); err != nil {
+		if err := s.locate(ctx, site, st, has, options); err != nil {
 			if away(err) {
 				return nil, err
 			}
@@ -293,7 +293,7 @@ func (s *Service) plan(ctx context.Context, site *write.Site, documents []docume
 	return steps, nil
 }
 
-func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has made, terms Terms) error {
+func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has made, options WriteOptions) error {
 	gvk := st.object.GroupVersionKind()
 	k, err := site.Kind(ctx, gvk)
 	if meta.IsNoMatchError(err) {
@@ -310,8 +310,8 @@ func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has ma
 	}
 	st.kind, st.namespace = k, st.object.GetNamespace()
 	switch {
-	case k.Namespaced && st.namespace == "" && terms.Namespace != nil && *terms.Namespace != "":
-		st.namespace = *terms.Namespace
+	case k.Namespaced && st.namespace == "" && options.Namespace != nil && *options.Namespace != "":
+		st.namespace = *options.Namespace
 	case k.Namespaced && st.namespace == "":
 		st.namespace = "default"
 	case !k.Namespaced && st.namespace != "":
@@ -330,7 +330,7 @@ func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has ma
 	if st.waitsFor == "" && k.Namespaced && has.namespaces[st.namespace] {
 		st.waitsFor = "namespace " + st.namespace
 	}
-	for _, verb := range terms.verbs() {
+	for _, verb := range options.verbs() {
 		if err := site.Permit(ctx, verb, st.namespace); err != nil {
 			return apierror.At(err, st.argument())
 		}
@@ -340,7 +340,7 @@ func (s *Service) locate(ctx context.Context, site *write.Site, st *step, has ma
 
 // verbs are what the caller must be allowed to do with every object. What may be
 // undone must be allowed before anything is done.
-func (t Terms) verbs() []authz.Verb {
+func (t WriteOptions) verbs() []authz.Verb {
 	verbs := []authz.Verb{authz.VerbCreate}
 	if !t.Create {
 		verbs = append(verbs, authz.VerbUpdate)
@@ -351,8 +351,8 @@ func (t Terms) verbs() []authz.Verb {
 	return verbs
 }
 
-// rehearse has the instance check every document without storing it.
-func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step, terms Terms) error {
+// dryRun has the instance check every document without storing it.
+func (s *Service) dryRun(ctx context.Context, site *write.Site, steps []*step, options WriteOptions) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(dryRunsAtOnce)
 	for _, st := range steps {
@@ -360,7 +360,7 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 			continue
 		}
 		group.Go(func() error {
-			out, err := st.send(ctx, site, terms, true)
+			out, err := st.send(ctx, site, options, true)
 			switch {
 			case err == nil:
 				st.before = out.Version.ResourceVersion
@@ -382,26 +382,26 @@ func (s *Service) rehearse(ctx context.Context, site *write.Site, steps []*step,
 }
 
 // send writes the document, or tries it.
-func (st *step) send(ctx context.Context, site *write.Site, terms Terms, dryRun bool) (*write.Outcome, error) {
+func (st *step) send(ctx context.Context, site *write.Site, options WriteOptions, dryRun bool) (*write.Outcome, error) {
 	if !dryRun {
 		st.sent.Store(false)
 		ctx = noting(ctx, &st.sent)
 	}
 	object := st.object.DeepCopy()
-	if terms.Create {
+	if options.Create {
 		return site.Create(ctx, st.kind, object, st.options(dryRun))
 	}
 	if st.previous != nil {
 		// What is restored later is what was changed, and nothing in between.
 		object.SetResourceVersion(st.previous.GetResourceVersion())
 	}
-	return site.Apply(ctx, st.kind, object, terms.Force, st.options(dryRun))
+	return site.Apply(ctx, st.kind, object, options.Force, st.options(dryRun))
 }
 
 // perform writes the documents, one after the other.
-func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, terms Terms) error {
+func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, options WriteOptions) error {
 	for i, st := range steps {
-		out, err := s.write(ctx, site, st, terms)
+		out, err := s.write(ctx, site, st, options)
 		if err != nil {
 			if i == 0 && away(err) && !st.unsettled(err) {
 				return err // Nothing was written, so there is nothing to tell.
@@ -423,9 +423,9 @@ func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, 
 // servedWithin is how long a new kind may take until it is served.
 const servedWithin = 8 * time.Second
 
-func (s *Service) write(ctx context.Context, site *write.Site, st *step, terms Terms) (*write.Outcome, error) {
+func (s *Service) write(ctx context.Context, site *write.Site, st *step, options WriteOptions) (*write.Outcome, error) {
 	for deadline := time.Now().Add(servedWithin); ; {
-		out, err := s.attempt(ctx, site, st, terms)
+		out, err := s.attempt(ctx, site, st, options)
 		if err == nil || st.result.Action != ActionUnverified || !apierror.Is(err, apierror.CodeNotFound) || time.Now().After(deadline) {
 			return out, err
 		}

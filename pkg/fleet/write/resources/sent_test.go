@@ -19,7 +19,7 @@ func TestFirstWrite(t *testing.T) {
 	open := apierror.New(apierror.CodeInstanceUnavailable, "the circuit breaker is open")
 	for _, tt := range []struct {
 		reason string
-		terms  Terms
+		terms  WriteOptions
 		// answer is what the instance makes of the first write.
 		answer func(i *writetest.Instance, path string) error
 		// unsent is why it does not reach the instance.
@@ -28,27 +28,27 @@ func TestFirstWrite(t *testing.T) {
 		code   apierror.Code
 	}{
 		{
-			"it is made, and the answer is lost", Terms{}, func(i *writetest.Instance, path string) error {
+			"it is made, and the answer is lost", WriteOptions{}, func(i *writetest.Instance, path string) error {
 				i.Put(path, configMap("a", "new"))
 				panic(http.ErrAbortHandler)
 			}, nil, "a FAILED, b SKIPPED", "",
 		},
 		{
-			"the answer is lost, and what was written is to be undone", Terms{Rollback: true}, func(*writetest.Instance, string) error {
+			"the answer is lost, and what was written is to be undone", WriteOptions{Rollback: true}, func(*writetest.Instance, string) error {
 				panic(http.ErrAbortHandler)
 			}, nil, "a FAILED UNKNOWN, b SKIPPED", "",
 		},
 		{
-			"the instance failed at it", Terms{Rollback: true, Create: true}, func(*writetest.Instance, string) error {
+			"the instance failed at it", WriteOptions{Rollback: true, Create: true}, func(*writetest.Instance, string) error {
 				return apierrors.NewInternalError(errors.New("etcd"))
 			}, nil, "a FAILED UNKNOWN, b SKIPPED", "",
 		},
 		{
-			"the instance has too much to do", Terms{Rollback: true}, func(*writetest.Instance, string) error {
+			"the instance has too much to do", WriteOptions{Rollback: true}, func(*writetest.Instance, string) error {
 				return apierrors.NewTooManyRequests("later", 0)
 			}, nil, "", apierror.CodeRateLimited,
 		},
-		{"it is not sent", Terms{Rollback: true}, nil, open, "", apierror.CodeInstanceUnavailable},
+		{"it is not sent", WriteOptions{Rollback: true}, nil, open, "", apierror.CodeInstanceUnavailable},
 	} {
 		t.Run(tt.reason, func(t *testing.T) {
 			i, s := newInstance(t)
@@ -94,7 +94,7 @@ func TestKeptBack(t *testing.T) {
 		}
 		return nil
 	})
-	got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b"), Terms{Rollback: true})
+	got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b"), WriteOptions{Rollback: true})
 	if told(got) != "a CREATED DELETED, b FAILED" {
 		t.Errorf("got %s", told(got))
 	}

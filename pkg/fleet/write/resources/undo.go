@@ -48,9 +48,9 @@ const (
 
 // attempt writes one document. Where it may have to be undone, what was there
 // before is read first and the write is bound to it.
-func (s *Service) attempt(ctx context.Context, site *write.Site, st *step, terms Terms) (*write.Outcome, error) {
-	if !terms.Rollback || terms.Create {
-		return st.send(ctx, site, terms, false)
+func (s *Service) attempt(ctx context.Context, site *write.Site, st *step, options WriteOptions) (*write.Outcome, error) {
+	if !options.Rollback || options.Create {
+		return st.send(ctx, site, options, false)
 	}
 	for try := 1; ; try++ {
 		st.sent.Store(false) // What was sent before was answered.
@@ -62,7 +62,7 @@ func (s *Service) attempt(ctx context.Context, site *write.Site, st *step, terms
 			return nil, err
 		}
 		st.previous = previous
-		out, err := st.send(ctx, site, terms, false)
+		out, err := st.send(ctx, site, options, false)
 		if err == nil || previous == nil || !moved(err) || try == readAgain {
 			return out, err
 		}

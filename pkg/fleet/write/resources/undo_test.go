@@ -44,7 +44,7 @@ func manifest(names ...string) string {
 }
 
 // told is what the results say, in the order of the input.
-func told(t *Together) string {
+func told(t *WriteResult) string {
 	var parts []string
 	for _, r := range t.Results {
 		part := r.Name + " " + string(r.Action)
@@ -184,7 +184,7 @@ func TestUndo(t *testing.T) {
 				}
 				return nil
 			}
-			got := s.mustWrite(t, writetest.As(t.Context()), manifest("fresh", "old", "last"), Terms{Rollback: true})
+			got := s.mustWrite(t, writetest.As(t.Context()), manifest("fresh", "old", "last"), WriteOptions{Rollback: true})
 			if diff := cmp.Diff(tt.want, told(got)); diff != "" || got.Done || !got.Written {
 				t.Errorf("(-want +got):\n%s%+v", diff, got)
 			}
@@ -231,7 +231,7 @@ func TestUndoOfNumbers(t *testing.T) {
 ---
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: zz, namespace: shop}, spec: {replicas: 1}}
 `
-	got := (&Service{Writer: w}).mustWrite(t, writetest.As(t.Context()), manifests, Terms{Rollback: true})
+	got := (&Service{Writer: w}).mustWrite(t, writetest.As(t.Context()), manifests, WriteOptions{Rollback: true})
 	if told(got) != "web CONFIGURED RESTORED, zz FAILED" {
 		t.Errorf("got %s", told(got))
 	}
@@ -240,13 +240,13 @@ func TestUndoOfNumbers(t *testing.T) {
 	}
 }
 
-func (s *Service) mustWrite(t *testing.T, ctx context.Context, manifests string, terms Terms) *Together { //nolint:revive // t first, as everywhere in tests.
+func (s *Service) mustWrite(t *testing.T, ctx context.Context, manifests string, options WriteOptions) *WriteResult { //nolint:revive // t first, as everywhere in tests.
 	t.Helper()
 	site, err := s.Writer.To(ctx, writetest.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.Write(ctx, site, manifests, nil, terms)
+	got, err := s.Write(ctx, site, manifests, nil, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +264,7 @@ func TestUndoOutlivesTheCaller(t *testing.T) {
 		}
 		return nil
 	}
-	got := s.mustWrite(t, ctx, manifest("fresh", "last"), Terms{Rollback: true})
+	got := s.mustWrite(t, ctx, manifest("fresh", "last"), WriteOptions{Rollback: true})
 	if told(got) != "fresh CREATED DELETED, last FAILED UNKNOWN" || i.Get(configMapsPath+"fresh") != nil {
 		t.Errorf("got %s", told(got))
 	}
@@ -275,15 +275,15 @@ func TestUndoOutlivesTheCaller(t *testing.T) {
 func TestNothingToUndo(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
-		terms  Terms
+		terms  WriteOptions
 		fails  bool
 		want   string
 		sent   []string
 	}{
-		{"all goes well", Terms{Rollback: true}, false, "a CREATED, b CREATED", []string{"PATCH " + configMapsPath + "a", "PATCH " + configMapsPath + "b"}},
-		{"it was not asked for", Terms{}, true, "a CREATED, b FAILED", []string{"PATCH " + configMapsPath + "a"}},
-		{"a dry run", Terms{Rollback: true, DryRun: true}, false, "a CREATED, b CREATED", nil},
-		{"creations too", Terms{Rollback: true, Create: true}, true, "a CREATED DELETED, b FAILED", []string{"POST " + configMapsPath + "a", "DELETE " + configMapsPath + "a"}},
+		{"all goes well", WriteOptions{Rollback: true}, false, "a CREATED, b CREATED", []string{"PATCH " + configMapsPath + "a", "PATCH " + configMapsPath + "b"}},
+		{"it was not asked for", WriteOptions{}, true, "a CREATED, b FAILED", []string{"PATCH " + configMapsPath + "a"}},
+		{"a dry run", WriteOptions{Rollback: true, DryRun: true}, false, "a CREATED, b CREATED", nil},
+		{"creations too", WriteOptions{Rollback: true, Create: true}, true, "a CREATED DELETED, b FAILED", []string{"POST " + configMapsPath + "a", "DELETE " + configMapsPath + "a"}},
 	} {
 		i, s := newInstance(t)
 		i.Before = func(r *http.Request, path string) error {
@@ -312,7 +312,7 @@ func TestSilenceBetweenWrites(t *testing.T) {
 		}
 		return nil
 	}
-	got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b", "c"), Terms{})
+	got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b", "c"), WriteOptions{})
 	if told(got) != "a CREATED, b FAILED, c SKIPPED" || got.Results[1].Error.Code != string(apierror.CodeInstanceUnavailable) {
 		t.Errorf("got %s, %+v", told(got), got.Results[1].Error)
 	}
@@ -338,7 +338,7 @@ func TestWhatWasThereIsReadBefore(t *testing.T) {
 		}
 		return nil
 	}
-	got := s.mustWrite(t, writetest.As(t.Context()), manifest("old", "theirs", "z-last"), Terms{Rollback: true})
+	got := s.mustWrite(t, writetest.As(t.Context()), manifest("old", "theirs", "z-last"), WriteOptions{Rollback: true})
 	if told(got) != "old CONFIGURED RESTORED, theirs CONFIGURED KEPT, z-last FAILED" {
 		t.Errorf("got %s", told(got))
 	}
@@ -372,7 +372,7 @@ func TestFieldsAreGivenBack(t *testing.T) {
 		}
 		return nil
 	}
-	got := s.mustWrite(t, writetest.As(t.Context()), manifest("old", "zz"), Terms{Rollback: true})
+	got := s.mustWrite(t, writetest.As(t.Context()), manifest("old", "zz"), WriteOptions{Rollback: true})
 	if told(got) != "old CONFIGURED RESTORED, zz FAILED" {
 		t.Errorf("got %s", told(got))
 	}
