@@ -28,6 +28,8 @@ func pendingDecision(in Facts, scheduling *metav1.Condition) string {
 		return "" // No decision will follow.
 	case spec.Resource.UID != "" && in.Template.UID != "" && spec.Resource.UID != in.Template.UID:
 		return "Karmada's binding is still that of an earlier object of this name"
+	case in.policyLeaves():
+		return "the propagation policy that claims it is being deleted"
 	case in.policyChanged():
 		return "Karmada has not taken over the change of its policy yet"
 	case schedulingSuspended(in.Binding):
@@ -75,13 +77,18 @@ func (in Facts) policyChanged() bool {
 		!equality.Semantic.DeepEqual(p.Spec.Placement, *placed)
 }
 
+// policyLeaves reports whether the policy that claims the workload is being deleted. Karmada
+// removes its claim a moment later, and the workload is unmanaged from then on: which of the
+// two was deleted first cannot be known from objects that are watched separately.
+func (in Facts) policyLeaves() bool {
+	return in.Policy != nil && !in.Policy.DeletionTimestamp.IsZero()
+}
+
 // unmanaged reports whether Karmada made a binding for the workload and no policy
 // claims the workload any more: Karmada leaves what runs as it is and propagates
-// no further change. A policy that is being deleted claims nothing, although Karmada
-// removes its claim a moment later. A binding that others require is managed by these.
+// no further change. A binding that others require is managed by these.
 func unmanaged(in Facts) bool {
-	claimed := PolicyRefOf(in.Template) != nil && (in.Policy == nil || in.Policy.DeletionTimestamp.IsZero())
-	return in.Binding != nil && len(in.Binding.Spec.RequiredBy) == 0 && !claimed
+	return in.Binding != nil && len(in.Binding.Spec.RequiredBy) == 0 && PolicyRefOf(in.Template) == nil
 }
 
 // held reports whether changes are not sent to the placement's cluster, so that what

@@ -91,7 +91,7 @@ func TestEvidence(t *testing.T) {
 				in.Policy = &policyv1alpha1.PropagationPolicy{}
 				in.Policy.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 			}),
-			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthUnmanaged, message: "no propagation policy claims it any more: it stays where it was sent, and Karmada sends no further changes",
+			counts: ReplicaCounts{4, 4, 4, 4}, health: HealthProgressing, message: "the propagation policy that claims it is being deleted",
 		},
 		{
 			reason: "the scheduler has not assigned the new number",
