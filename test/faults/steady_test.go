@@ -32,9 +32,17 @@ const (
 // before a test is only worth comparing with when nothing was on its way out then.
 func steady[T any](t *testing.T, what string, read func(ctx context.Context) (T, error)) T {
 	t.Helper()
-	var last T
+	last, err := trySteady(t.Context(), read)
+	if err != nil {
+		t.Fatalf("not within %s: %s: %v", steadyWithin, what, err)
+	}
+	return last
+}
+
+// trySteady does what steady does, and returns why it did not become the same.
+func trySteady[T any](ctx context.Context, read func(ctx context.Context) (T, error)) (last T, err error) {
 	var since time.Time
-	poll.Until(t, steadyWithin, what, func(ctx context.Context) error {
+	err = poll.Try(ctx, steadyWithin, func(ctx context.Context) error {
 		now, err := read(ctx)
 		if err != nil {
 			since = time.Time{}
@@ -49,7 +57,7 @@ func steady[T any](t *testing.T, what string, read func(ctx context.Context) (T,
 		}
 		return nil
 	})
-	return last
+	return last, err
 }
 
 // inventory is what there is in all clusters, by name.
