@@ -55,6 +55,5 @@
 // Names, labels, roles and types are those of github.com/karmada-io/karmada, so
 // that karmadactl, too, knows such a member. Its functions that do a whole join
 // or unjoin are not used: they take no context, wait up to a minute inside one
-// call, take over whatever has the right name, and cannot go on where another stopped
-// .
+// call, take over whatever has the right name, and cannot go on where another stopped.
 package clusterimport

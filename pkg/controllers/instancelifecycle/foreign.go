@@ -49,8 +49,8 @@ func (r *Reconciler) foreignObjects(ctx context.Context, s *scope, namespace str
 	return found, nil
 }
 
-// expected reports whether a Secret in the namespace of an instance's Karmada is there regardless
-// : the operator's, Kairship's, or the token that clusters before Kubernetes 1.24
+// expected reports whether a Secret in the namespace of an instance's Karmada is there
+// regardless: the operator's, Kairship's, or the token that clusters before Kubernetes 1.24
 // make in every namespace.
 func expected(secret *metav1.PartialObjectMetadata, instance *v1alpha1.Instance) bool {
 	switch secret.Labels[v1alpha1.ManagedByLabel] {

@@ -88,8 +88,8 @@ func (r *Reconciler) writeBinding(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// create creates an object that the caches do not have. It may be there nevertheless
-// : they hold only what is marked as ours.
+// create creates an object that the caches do not have. It may be there
+// nevertheless: they hold only what is marked as ours.
 func (r *Reconciler) create(ctx context.Context, s *scope, kind string, created, stored client.Object) error {
 	err := r.Client.Create(ctx, created)
 	if !apierrors.IsAlreadyExists(err) {

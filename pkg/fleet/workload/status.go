@@ -50,8 +50,7 @@ type Facts struct {
 	Objects map[string]*Object
 
 	// Overrides are what Karmada recorded on the Works about override policies, by
-	// cluster; a cluster without a Work is missing. The record may be of policies that no longer exist
-	// .
+	// cluster; a cluster without a Work is missing. The record may be of policies that no longer exist.
 	Overrides map[string][]AppliedOverride
 
 	// OverridePolicies are the OverridePolicies of the workload's namespace and the

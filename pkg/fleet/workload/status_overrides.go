@@ -58,8 +58,8 @@ func (in Facts) askedOverrides(cluster string) (asked []AppliedOverride, known b
 }
 
 // overriding lists what the override policies of a namespace ask for in a cluster; the empty
-// namespace stands for the ClusterOverridePolicies. Karmada applies a policy until it is removed
-// , also while it is being deleted.
+// namespace stands for the ClusterOverridePolicies. Karmada applies a policy until it is
+// removed, also while it is being deleted.
 func (in Facts) overriding(namespace string, cluster *clusterv1alpha1.Cluster) []AppliedOverride {
 	type selecting struct {
 		*policyv1alpha1.OverridePolicy

@@ -105,8 +105,8 @@ func (f *Fleet) Signal(t testing.TB, name string, signal syscall.Signal) {
 	}
 }
 
-// Kill kills processes of the fleet, as kill -9 does, and waits until they have ended
-// . The fleet is healed when the test ends.
+// Kill kills processes of the fleet, as kill -9 does, and waits until they have
+// ended. The fleet is healed when the test ends.
 func (f *Fleet) Kill(t testing.TB, names ...string) {
 	t.Helper()
 	t.Cleanup(func() { f.Heal(t) })

@@ -104,8 +104,8 @@ func hostCluster(host Host) *operatorv1alpha1.HostCluster {
 		// The operator reads the namespace from here and not from its own object's.
 		SecretRef: &operatorv1alpha1.LocalSecretReference{Namespace: host.Secret.Namespace, Name: host.Secret.Name},
 	}
-	// The operator wants host and port. It reaches the cluster by the kubeconfig nevertheless
-	// ; this tells people.
+	// The operator wants host and port. It reaches the cluster by the kubeconfig
+	// nevertheless; this tells people.
 	if endpoint, err := url.Parse(host.Endpoint); err == nil {
 		cluster.APIEndpoint = endpoint.Host
 	}
