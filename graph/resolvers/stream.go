@@ -102,7 +102,7 @@ func (s selection) liveNeeds() workload.Needs {
 type change interface {
 	In(ctx context.Context) context.Context
 	Remembers() bool
-	Tell(selected []byte) bool
+	ShouldSend(selected []byte) bool
 }
 
 // Observed implements the schema's directive observed.
@@ -149,7 +149,7 @@ func StreamResponses() graphql.ResponseMiddleware {
 			attempt := graphql.WithFreshResponseContext(context.WithValue(ctx, slotKey{}, into))
 			attempt = graphql.WithFieldContext(attempt, &graphql.FieldContext{Object: "Subscription", Field: root})
 			resp := next(attempt)
-			if resp == nil || into.event == nil || !into.event.Remembers() || into.event.Tell(shownOf(op, root, into.noun, resp)) {
+			if resp == nil || into.event == nil || !into.event.Remembers() || into.event.ShouldSend(shownOf(op, root, into.noun, resp)) {
 				return resp
 			}
 			if turns != nil {

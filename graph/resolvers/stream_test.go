@@ -112,12 +112,12 @@ func TestEveryFieldIsCompared(t *testing.T) {
 // fakeChange is a change that answers what the test sets.
 type fakeChange struct {
 	remembers bool
-	tells     func([]byte) bool
+	sends     func([]byte) bool
 }
 
 func (f fakeChange) In(ctx context.Context) context.Context { return ctx }
 func (f fakeChange) Remembers() bool                        { return f.remembers }
-func (f fakeChange) Tell(selected []byte) bool              { return f.tells(selected) }
+func (f fakeChange) ShouldSend(selected []byte) bool        { return f.sends(selected) }
 
 // Responses that tell nothing new are left out, whatever else they say.
 func TestStreamResponses(t *testing.T) {
