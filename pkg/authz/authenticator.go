@@ -17,7 +17,7 @@ import (
 // groupAuthenticated is the group that Kubernetes gives to everybody it knows.
 const groupAuthenticated = "system:authenticated"
 
-// Authenticator identifies who a request comes from.
+// Authenticator identifies the user that sent a request.
 type Authenticator interface {
 	// Authenticate returns the user behind the credentials. Its errors are
 	// *apierror.Error: CodeUnauthenticated when there is no valid identity,
@@ -98,10 +98,10 @@ func (a *TokenReviewAuthenticator) Authenticate(ctx context.Context, c Credentia
 	})
 }
 
-// Recheck is Authenticate, but asks anew whatever is remembered of a token; a
-// token that is refused now is refused to everybody at once. It is for callers who were
-// let in, and counts them among no strangers. A certificate proves the same as before
-// while its authority is accepted and until it expires.
+// Recheck authenticates like Authenticate, but reviews a token even if its answer is cached. When
+// the review refuses the token, every later request with it is refused too. ReviewLimiter does not
+// apply, since the caller was authenticated before. A certificate stays valid until it expires or
+// its authority is no longer accepted.
 func (a *TokenReviewAuthenticator) Recheck(ctx context.Context, c Credentials) (User, error) {
 	at := c.Expires()
 	if c.certificate != nil || c.token == "" || !at.IsZero() && !a.clock().Before(at) {

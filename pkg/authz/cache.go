@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// ttlCache remembers decisions for a fixed time and a fixed number of keys; the
-// oldest decision leaves first. Every entry lives equally long, so the order of
-// insertion is also the order of expiry.
+// ttlCache keeps decisions for a fixed time and a fixed number of keys; it evicts the oldest
+// decision first. Every entry lives equally long, so the order of insertion is also the order of
+// expiry.
 type ttlCache[K comparable, V any] struct {
 	ttl  time.Duration
 	size int

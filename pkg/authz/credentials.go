@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Credentials are what a request brought to prove who sends it. They print and
-// log as a placeholder, so that a stray %v or slog attribute shows no token.
+// Credentials are the credentials that a request was sent with. They print and log as a
+// placeholder, so that a stray %v or slog attribute shows no token.
 type Credentials struct {
 	token       string
 	certificate *x509.Certificate
@@ -40,10 +40,9 @@ func RequestCredentials(r *http.Request) Credentials {
 	return c
 }
 
-// Expires tells when the credentials stop to be valid by their own word: the end
-// of the certificate, or the claim exp of a token that is a JWT. It is zero where
-// they do not say. A token's word counts for nothing unless the global cluster
-// has found it valid.
+// Expires returns the time at which the credentials expire: the end of the certificate's verified
+// chain, or the claim exp of a token that is a JWT. It is zero for a token without that claim. The
+// claim is not verified: a token is valid only if the global cluster has found it valid.
 func (c Credentials) Expires() time.Time {
 	if c.certificate != nil {
 		return c.certificateExpires()
@@ -112,20 +111,21 @@ func (c Credentials) key() [sha256.Size]byte {
 	return sha256.Sum256([]byte(c.token))
 }
 
-// Token is the bearer token; empty for a certificate alone. It is for what hands
-// the caller's own token back to them, and for nothing else.
+// Token returns the bearer token; it is empty for a certificate alone. Use it only to return the
+// caller's own token to the caller.
 func (c Credentials) Token() string { return c.token }
 
-// FromSession reports whether a browser sent them on its own, and not the page that it shows.
+// FromSession reports whether a browser sent the credentials automatically, and not the page that
+// it shows.
 func (c Credentials) FromSession() Credentials {
 	c.session = true
 	return c
 }
 
-// Session returns what FromSession said.
+// Session returns the value that FromSession was called with.
 func (c Credentials) Session() bool { return c.session }
 
-// Empty reports whether the request brought nothing to check.
+// Empty reports whether the request has neither a token nor a certificate.
 func (c Credentials) Empty() bool { return c.token == "" && c.certificate == nil }
 
 // String implements fmt.Stringer without showing anything.

@@ -33,7 +33,7 @@ type decisions[V any] struct {
 	positive *ttlCache[decisionKey, V]
 	negative *ttlCache[decisionKey, error]
 	flight   singleflight.Group
-	// renewals are apart from flight: who renews must not be given what was remembered.
+	// renewals are separate from flight, because a caller that renews must not get a cached answer.
 	renewals singleflight.Group
 	// flushes counts the calls of flush.
 	flushes atomic.Uint64
@@ -139,11 +139,10 @@ func (d *decisions[V]) wait(ctx context.Context, result <-chan singleflight.Resu
 	}
 }
 
-// undecided turns the failure of a review into an error for the caller. That
-// Kairship itself may not ask is told apart, because an administrator may have to give it
-// the permission; but a global cluster that is starting refuses everybody for a
-// moment, so it is worth trying again too. What was never sent has an error of
-// its own.
+// undecided converts the failure of a review into an error for the caller. The message differs when
+// Kairship itself may not ask, because an administrator may have to grant the permission. The code
+// is the same, because a global cluster that is starting refuses everybody for a moment, so another
+// attempt is worthwhile. A review that was never sent keeps its own error.
 func (d *decisions[V]) undecided(err error) error {
 	if e, ok := errors.AsType[*apierror.Error](err); ok {
 		return e

@@ -1,4 +1,4 @@
-// Package authz decides who a caller is and what they may do.
+// Package authz authenticates callers and decides what they may do.
 //
 // Both answers are the global cluster's: a bearer token is checked by a
 // TokenReview, permissions are its RBAC. They are cached for seconds, so that a
@@ -31,9 +31,9 @@
 //
 // # From rules to decisions
 //
-// One SelfSubjectRulesReview, sent as the user, tells all rules at once. A
-// Resolver turns it into a Visibility, which has a Grant for each instance, and
-// every further decision is looked up there: a list of a thousand instances costs
-// one review. Where the global cluster has an authorizer that can't list its rules,
-// the review says so (status.incomplete) and the Resolver asks one by one instead.
+// One SelfSubjectRulesReview, sent as the user, returns all rules at once. A Resolver converts it
+// into a Visibility, which has a Grant for each instance, and every further decision is looked up
+// there: a list of a thousand instances costs one review. Where the global cluster has an
+// authorizer that can't list its rules, the review reports it (status.incomplete) and the Resolver
+// sends a review for each instance instead.
 package authz

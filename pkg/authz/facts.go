@@ -20,10 +20,9 @@ const (
 	subresourceSecrets    = "secrets"
 	subresourceProxy      = "proxy"
 	subresourceAccess     = "access"
-	// subresourceManagement is what create, update and delete are about, and not the
-	// instance itself: a rule on the stored kind would be honoured by the global
-	// apiserver too, and a user who may write an Instance can have it read with
-	// the credentials of any user.
+	// subresourceManagement is the resource of create, update and delete, in place of the instance
+	// itself: the global API server would honour a rule on the stored kind too, and a user who may
+	// write an Instance can have it read with the credentials of any user.
 	subresourceManagement = "management"
 )
 

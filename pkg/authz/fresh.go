@@ -11,27 +11,26 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 )
 
-// The API server of a Kubernetes cluster believes for ten seconds what it found out
-// about a token, with no setting for it, so a token whose account was deleted is called
-// valid for so long. What it remembers is for the audiences that were asked about. The
-// token of a service account is therefore asked about for the API server's own
-// audiences and one more that no token has: that question was never asked before, and the
-// account is looked at. Other tokens are not: nothing revokes them sooner (OIDC, a
-// file), or a webhook that is asked about them decides how often they are.
+// A Kubernetes API server caches the answer about a token for ten seconds, without a setting for
+// it, so it reports a token as valid for so long after the account was deleted. Its cache is keyed
+// by the requested audiences. A review of a service account's token therefore requests the API
+// server's own audiences and a random one: that combination is never cached, and the API server
+// looks at the account. Other tokens are reviewed normally: either nothing revokes them sooner
+// (OIDC, a file), or a webhook decides how often it is asked.
 
 // serviceAccountPrefix begins the names of service accounts.
 const serviceAccountPrefix = "system:serviceaccount:"
 
-// maxAudiences bounds what is learned of the API server's audiences.
+// maxAudiences limits how many of the API server's audiences are kept.
 const maxAudiences = 8
 
-// fresh asks about tokens.
+// fresh reviews tokens.
 type fresh struct {
-	// audiences are those that the API server said of tokens that it found valid.
+	// audiences are those that the API server reported for valid tokens.
 	audiences atomic.Pointer[[]string]
 }
 
-// review asks about a token. What the answer contains about the status' error stays unread.
+// review reviews a token. It ignores status.error.
 func (f *fresh) review(ctx context.Context, reviews authenticationclient.TokenReviewInterface, token string) (*authenticationv1.TokenReviewStatus, error) {
 	known := f.known()
 	if !TokenCredentials(token).ofServiceAccount() {
@@ -52,7 +51,7 @@ func (f *fresh) review(ctx context.Context, reviews authenticationclient.TokenRe
 		return status, err
 	}
 	if len(known) > 0 && subset(status.Audiences, known) {
-		// This is what was remembered.
+		// This answer was cached.
 		return &authenticationv1.TokenReviewStatus{}, nil
 	}
 	f.learn(status.Audiences)

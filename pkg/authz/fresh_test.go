@@ -47,8 +47,8 @@ func (f *forgetful) Create(_ context.Context, r *authenticationv1.TokenReview, _
 	return &authenticationv1.TokenReview{Status: status}, nil
 }
 
-// TestRevokedTokenOfServiceAccount: the account is looked at each time, whatever the
-// API server remembers; the tokens of others are asked about as ever.
+// TestRevokedTokenOfServiceAccount checks that each review of such a token looks at the account,
+// whatever the API server has cached, and that other tokens are reviewed normally.
 func TestRevokedTokenOfServiceAccount(t *testing.T) {
 	own, second, other := jwt(`{"sub":"system:serviceaccount:ci:a"}`), jwt(`{"sub":"system:serviceaccount:ci:b"}`), jwt(`{"sub":"alice"}`)
 	kubernetes := []string{"https://kubernetes.default.svc"}

@@ -34,7 +34,7 @@ const (
 	// VerbProxy reads through the native passthrough. For what else may be sent
 	// through it, see Grant.CanProxy.
 	VerbProxy Verb = iota + 100
-	// VerbManageAccess changes who has which role.
+	// VerbManageAccess permits to change the roles of users on the instance.
 	VerbManageAccess
 	// VerbUpdateInstance changes the Instance itself.
 	VerbUpdateInstance
@@ -105,10 +105,9 @@ type Grant struct {
 // visible reports whether the user may know of the instance.
 func (g Grant) visible() bool { return g.whole.has(seeInstance) }
 
-// Can reports whether the user may do something in a namespace of the instance;
-// namespace "" stands for objects that have none. It plays no part for the verbs
-// that are about the instance as a whole. In a reserved namespace only those
-// who manage the access to the instance do more than read, or read Secrets.
+// Can reports whether the user may use a verb in a namespace of the instance; namespace "" means
+// objects that have none. The namespace is ignored for verbs on the instance as a whole. In a
+// reserved namespace only users who manage the access to the instance may write or read Secrets.
 func (g Grant) Can(verb Verb, namespace string) bool {
 	need, known := needs[verb]
 	if !known || !g.visible() {
@@ -137,12 +136,11 @@ func (g Grant) CanProxy(verb string) bool {
 	return known && g.visible() && g.whole.has(need)
 }
 
-// Reach says where in an instance a verb is allowed. The zero Reach is nowhere.
+// Reach is the part of an instance in which a verb is allowed. The zero Reach is nowhere.
 type Reach struct {
 	// Everything is all objects, with and without namespace.
 	Everything bool
-	// EveryNamespace is all objects that have a namespace. It is set together with
-	// Everything.
+	// EveryNamespace is all objects that have a namespace. It is always set when Everything is.
 	EveryNamespace bool
 	// Namespaces are the single namespaces, in order, when EveryNamespace is not set.
 	Namespaces []string
@@ -151,8 +149,8 @@ type Reach struct {
 // None reports whether the verb is allowed nowhere.
 func (r Reach) None() bool { return !r.EveryNamespace && len(r.Namespaces) == 0 }
 
-// Reach tells where a verb about objects is allowed. Asked about a verb of the
-// instance as a whole, it concerns the instance: everything or nothing.
+// Reach returns where a verb on objects is allowed. For a verb on the instance as a whole it
+// returns everything or nothing.
 func (g Grant) Reach(verb Verb) Reach {
 	need, known := needs[verb]
 	switch {

@@ -188,7 +188,8 @@ func TestVisibilityFilter(t *testing.T) {
 	}
 }
 
-// TestVisibilityReadingKey: who may read the same has the same key, and no other caller.
+// TestVisibilityReadingKey checks that two users have the same key exactly if they may read the
+// same.
 func TestVisibilityReadingKey(t *testing.T) {
 	with := func(rules ...[]authorizationv1.ResourceRule) *Visibility {
 		return visibilityOf(slices.Concat(rules...)...)
@@ -257,7 +258,7 @@ func TestGrantInReservedNamespaces(t *testing.T) {
 	}
 }
 
-// TestVisibilityKey: who may do the same has the same key, and no other caller.
+// TestVisibilityKey checks that two users have the same key exactly if they may do the same.
 func TestVisibilityKey(t *testing.T) {
 	alpha := visibilityOf(viewerRules("alpha")...)
 	for _, tt := range []struct {

@@ -14,14 +14,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// reviewNamespace is the namespace for which rules are asked. A review reports
-// the rules of the ClusterRoleBindings together with those of the RoleBindings in
-// the namespace it names, and does not tell one from the other. An instance has
-// no namespace, so a RoleBinding says nothing about it; asked for "default",
-// a user who administers that namespace would seem to administer every instance.
-// A review has to name some namespace. This one holds no RoleBinding and never
-// will, because it can't be created: names of namespaces have no capitals, colons
-// or spaces.
+// reviewNamespace is the namespace for which rules are asked. A review reports the rules of the
+// ClusterRoleBindings and those of the RoleBindings in the namespace it names, without
+// distinguishing them. An instance has no namespace, so a RoleBinding must not count for it; with
+// "default", a user who administers that namespace would seem to administer every instance. A
+// review has to name some namespace. This one can never hold a RoleBinding, because it can't be
+// created: names of namespaces have no capitals, colons or spaces.
 const reviewNamespace = "Kairship: no namespace"
 
 // RulesReviewer returns which rules apply to a user.
@@ -37,11 +35,11 @@ type impersonatedReviews struct {
 	impersonates atomic.Bool
 }
 
-// NewRulesReviewer makes a RulesReviewer over the client of the global cluster's
-// authorization API, for example AuthorizationV1().RESTClient() of a clientset.
-// The one client serves all users: who is impersonated is in the headers of each
-// request. The client's own identity must be allowed to impersonate users,
-// groups and service accounts, and UIDs and every extra of authentication.k8s.io.
+// NewRulesReviewer makes a RulesReviewer over the client of the global cluster's authorization API,
+// for example AuthorizationV1().RESTClient() of a clientset. The one client serves all users: the
+// headers of each request name the impersonated user. The client's own identity must be allowed to
+// impersonate users, groups and service accounts, and UIDs and every extra of
+// authentication.k8s.io.
 func NewRulesReviewer(client rest.Interface) RulesReviewer {
 	return &impersonatedReviews{client: client}
 }
@@ -65,9 +63,9 @@ func (r *impersonatedReviews) Rules(ctx context.Context, u User) (*authorization
 	return &review.Status, nil
 }
 
-// checkImpersonation asks once, with the first user, who the API server takes
-// the sender for. Something in between that drops the headers would otherwise
-// have Kairship's own rules, which are wide, taken for those of every user.
+// checkImpersonation asks once, with the first user, which user the API server authenticates. A
+// proxy in between that drops the headers would otherwise have Kairship's own rules, which are
+// wide, taken for those of every user.
 func (r *impersonatedReviews) checkImpersonation(ctx context.Context, u User, header http.Header) error {
 	if r.impersonates.Load() {
 		return nil
@@ -94,7 +92,7 @@ func as(header http.Header, request *rest.Request) *rest.Request {
 	return request
 }
 
-// impersonationHeader says who a request is sent as. Its errors are
+// impersonationHeader returns the headers with which a request impersonates a user. Its errors are
 // *apierror.Error.
 func impersonationHeader(u User) (http.Header, error) {
 	h := http.Header{}
@@ -121,16 +119,15 @@ func impersonationHeader(u User) (http.Header, error) {
 	return h, nil
 }
 
-// survivesHeader reports whether the other end of a connection reads the same value.
-// HTTP cuts off the spaces around a value: sent as they are, "alice " would be
-// judged as "alice", who is another user.
+// survivesHeader reports whether the other end of a connection reads the same value. HTTP cuts off
+// the spaces around a value: "alice " would be authorized as "alice", another user.
 func survivesHeader(value string) bool {
 	return value != "" && strings.Trim(value, " \t") == value &&
 		!strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
 
-// escapeExtraKey writes a key so that the API server reads the same one: it turns
-// the header's name into lower case and then decodes it as a part of a path.
+// escapeExtraKey escapes a key so that the API server reads the same one: it converts the header's
+// name to lower case and then decodes it as a part of a path.
 func escapeExtraKey(key string) string {
 	var b strings.Builder
 	for _, c := range []byte(key) {

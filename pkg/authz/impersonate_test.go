@@ -19,8 +19,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// globalCluster answers the two reviews, and keeps who sent them as an API server
-// reads it from the headers.
+// globalCluster answers the two reviews, and records the user of each as an API server reads it
+// from the headers.
 type globalCluster struct {
 	// deaf drops the headers, as a proxy might.
 	deaf bool

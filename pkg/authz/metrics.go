@@ -19,7 +19,7 @@ const (
 	answeredYes       = "yes"
 	answeredNo        = "no"
 	answeredUndecided = "undecided"
-	// answeredRefused is the answer to whom there was no place for: there was no review.
+	// answeredRefused is the answer when the limiter refused a token, so no review was sent.
 	answeredRefused = "refused"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
-// visibilityMemory is how long a Visibility is used. Nothing announces that a
-// person changed RBAC by hand, so this alone bounds how long a role works after
-// it was taken away. An empty Visibility is an answer like any other.
+// visibilityMemory is how long a Visibility is cached. No event reports that a person changed RBAC
+// directly, so this alone bounds how long a role works after it was revoked. An empty Visibility is
+// an answer like any other.
 var visibilityMemory = memory{positive: 3 * time.Second, negative: 3 * time.Second, size: 4096}
 
 // Resolver resolves what users may do on which instances. It is safe for concurrent
@@ -30,15 +30,15 @@ var _ Authorizer = (*Resolver)(nil)
 // ruling is what one review of a user's rules said.
 type ruling struct {
 	rules *rules
-	// unlisted is set when the rules say not everything: the global cluster has an
-	// authorizer that can be asked, but can't list. Then the rules only tell what to ask.
+	// unlisted is set when the rules are incomplete: the global cluster has an authorizer that
+	// answers access reviews, but can't list its rules. Then the rules only limit which reviews are
+	// worth sending.
 	unlisted *unlisted
 }
 
-// NewResolver makes a Resolver. The access reviews are asked only where the
-// global cluster can't list a user's rules. now is the clock of its caches; nil
-// means time.Now. logger is told when instances are too many to be asked about
-// one by one; nil means slog.Default().
+// NewResolver makes a Resolver. It sends access reviews only where the global cluster can't list a
+// user's rules. now is the clock of its caches; nil means time.Now. logger gets a warning when
+// there are too many instances to ask about one by one; nil means slog.Default().
 func NewResolver(rules RulesReviewer, access authorizationclient.SubjectAccessReviewInterface, now func() time.Time, logger *slog.Logger) *Resolver {
 	if now == nil {
 		now = time.Now
@@ -98,9 +98,9 @@ func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) 
 	return r.visibility(ctx, u, id, known, instances)
 }
 
-// Review is Visibility, but asks anew whatever is remembered; everybody who asks
-// after it gets the new answer too. Where the rules can't be listed, what is known
-// of single instances may be 1.5 seconds old.
+// Review returns a Visibility like the method Visibility, but never a cached one; later callers get
+// the new answer too. Where the rules can't be listed, the answers about single instances may be
+// 1.5 seconds old.
 func (r *Resolver) Review(ctx context.Context, u User, instances ...string) (*Visibility, error) {
 	id := u.identity()
 	known, err := r.known.renew(ctx, id, func(ctx context.Context) (answer[ruling], error) { return r.review(ctx, u) })

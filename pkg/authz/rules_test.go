@@ -54,7 +54,7 @@ const (
 	viewerSummary = "view=* watch=*"
 	editorSummary = viewerSummary + " create=* update=* delete=* readSecrets=* proxy"
 	adminSummary  = editorSummary + " manageAccess updateInstance deleteInstance"
-	// ownerSummary is what who may do everything may do; no role may make instances.
+	// ownerSummary is what a user who may do everything may do; no role may make instances.
 	ownerSummary = adminSummary + " createInstance"
 )
 

@@ -18,8 +18,8 @@ func sessionFrom(ctx context.Context) *Session {
 	return s
 }
 
-// Unbound returns a context in which what a Resolver says is asked for the moment
-// and has to stay true for no one else: the reads of a single event of a stream.
+// Unbound returns a context without a Session: a Resolver's answer holds for the moment and is not
+// checked later. It is for the reads of a single event of a stream.
 func Unbound(ctx context.Context) context.Context {
 	if sessionFrom(ctx) == nil {
 		return ctx
@@ -27,7 +27,7 @@ func Unbound(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sessionKey{}, (*Session)(nil))
 }
 
-// Session is what has to stay true for one stream.
+// Session holds the answers that have to stay the same for one stream.
 type Session struct {
 	caller *caller // nil where nothing is checked
 	cancel context.CancelCauseFunc
@@ -40,7 +40,7 @@ type Session struct {
 type dependency struct {
 	id        string
 	instances []string
-	// key stands for what may be read of the instances, seen for those that may be seen.
+	// key identifies what may be read of the instances; seen counts those that are visible.
 	key   string
 	seen  int
 	users int
@@ -54,9 +54,9 @@ func (s *Session) End() {
 	s.cancel(context.Canceled)
 }
 
-// Confirmed returns once it is confirmed that the stream may go on: at once,
-// unless the last confirmation is too old because the global cluster does not
-// answer. The error is the cause of the end of ctx.
+// Confirmed returns once a check has confirmed that the stream may go on: at once, unless the last
+// confirmation is too old because the global cluster does not answer. The error is the cause of the
+// end of ctx.
 func (s *Session) Confirmed(ctx context.Context) error {
 	if s.caller != nil {
 		if err := s.caller.wait(ctx); err != nil {
@@ -66,7 +66,7 @@ func (s *Session) Confirmed(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// depend remembers what a Resolver answered.
+// depend records a Resolver's answer.
 func (s *Session) depend(v *Visibility, instances []string) {
 	if s == nil || s.caller == nil {
 		return
@@ -77,7 +77,7 @@ func (s *Session) depend(v *Visibility, instances []string) {
 	c := s.caller
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	// Who has left asks no more.
+	// A session that has ended records nothing.
 	if _, stands := c.sessions[s]; !stands {
 		return
 	}
@@ -92,8 +92,8 @@ func (s *Session) depend(v *Visibility, instances []string) {
 	}
 }
 
-// readingKey stands for what may be read of some instances, and counts those that
-// may be seen.
+// readingKey returns a key for what may be read of some instances, and counts those that are
+// visible.
 func (v *Visibility) readingKey(instances []string) (key string, seen int) {
 	var b strings.Builder
 	if v.All() {
@@ -118,8 +118,8 @@ type caller struct {
 	user        User
 	wake        chan struct{}
 	stop        context.CancelFunc
-	// confirmed is when the last check began that found everything as it was, in
-	// nanoseconds since begun.
+	// confirmed is when the last check that found nothing changed began, in nanoseconds since
+	// begun.
 	confirmed atomic.Int64
 	begun     time.Time
 
@@ -140,7 +140,7 @@ func newCaller(s *SessionChecker, key callerKey, credentials Credentials, u User
 		wake: make(chan struct{}, 1), stop: stop, begun: time.Now(),
 		sessions: map[*Session]struct{}{}, depends: map[string]*dependency{}, renewed: make(chan struct{}),
 	}
-	// What was found out when the stream began may come from a memory of seconds.
+	// The answers from the beginning of the stream may have been cached for seconds.
 	c.wakeUp()
 	go c.run(ctx)
 	return c
@@ -199,7 +199,7 @@ func (c *caller) run(ctx context.Context) {
 	}
 }
 
-// check asks who the caller is and what they may read now.
+// check checks the caller's identity and what they may read now.
 func (c *caller) check(ctx context.Context) {
 	select {
 	case c.checker.slots <- struct{}{}:
@@ -249,7 +249,7 @@ func (c *caller) dependencies() []*dependency {
 	return all
 }
 
-// compare ends the streams for which something is no longer as it was.
+// compare ends the sessions whose dependencies have changed.
 func (c *caller) compare(v *Visibility, depends []*dependency) {
 	ended := map[*dependency]*SessionEndedError{}
 	for _, d := range depends {
@@ -290,7 +290,7 @@ func (c *caller) confirm(asked time.Duration) {
 	c.renewed = make(chan struct{})
 }
 
-// undecided ends the streams once it could not be decided for too long whether they may go on.
+// undecided ends the streams once no check could be completed for GiveUpAfter.
 func (c *caller) undecided(err error) {
 	if c.age() > c.checker.GiveUpAfter {
 		c.endAll(EndUndecided, apierror.Wrap(err, apierror.CodeTimeout,

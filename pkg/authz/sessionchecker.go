@@ -8,14 +8,14 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// How a SessionChecker checks, unless it is told.
+// The defaults of a SessionChecker.
 const (
 	// DefaultRecheckInterval is the time between two checks of a caller.
 	DefaultRecheckInterval = 2 * time.Second
-	// DefaultHoldAfter is how old the last confirmation may be. It is longer than an
-	// interval and a review together, so that a slow review holds nothing up.
+	// DefaultHoldAfter is how old the last confirmation may be. It is longer than an interval plus
+	// a review, so that a slow review delays nothing.
 	DefaultHoldAfter = 5 * time.Second
-	// DefaultGiveUpAfter is how long nothing can be decided until streams end.
+	// DefaultGiveUpAfter is how long the checks may fail until the streams end.
 	DefaultGiveUpAfter = 30 * time.Second
 )
 
@@ -23,19 +23,20 @@ const (
 	// leastRecheck is the time between two checks of one caller, however often
 	// roles change.
 	leastRecheck = 250 * time.Millisecond
-	// maxParallelRechecks bounds what all callers' checks ask of the global cluster at a time.
+	// maxParallelRechecks limits the checks of all callers that run at the same time.
 	maxParallelRechecks = 32
 )
 
-// SessionChecker keeps checking the callers of what goes on for long: that their
-// credentials are still good, and that what they may read is still what it was.
-// One caller costs two reviews in an interval, however many streams they have.
+// SessionChecker checks the callers of long-lived streams at an interval: that their credentials
+// are still valid, and that they may still read the same. One caller costs two reviews in an
+// interval, however many streams they have.
 type SessionChecker struct {
-	// Recheck returns who the credentials belong to now. Required.
+	// Recheck returns the user that the credentials belong to now. Required.
 	Recheck func(context.Context, Credentials) (User, error)
 	// Review returns what a user may do now on some instances. Required.
 	Review func(ctx context.Context, u User, instances ...string) (*Visibility, error)
-	// Interval, HoldAfter and GiveUpAfter are as the defaults say; zero means the default.
+	// Interval, HoldAfter and GiveUpAfter replace DefaultRecheckInterval, DefaultHoldAfter and
+	// DefaultGiveUpAfter unless they are zero.
 	Interval, HoldAfter, GiveUpAfter time.Duration
 
 	once    sync.Once
@@ -44,8 +45,8 @@ type SessionChecker struct {
 	callers map[callerKey]*caller
 }
 
-// callerKey tells apart who is checked separately: two tokens of one user
-// expire at different times.
+// callerKey identifies callers that are checked separately: two tokens of one user expire at
+// different times.
 type callerKey struct {
 	user        identity
 	credentials [32]byte
@@ -66,10 +67,10 @@ func (s *SessionChecker) init() {
 	})
 }
 
-// Begin begins to check a caller who was authenticated just now. The context is
-// cancelled, with a *SessionEndedError as its cause, when what was true no longer is; and what
-// a Resolver says with it is remembered as what has to stay true. Leave must be
-// called in the end. A nil SessionChecker checks nothing.
+// Begin begins to check a caller who was authenticated just now. When a check fails it cancels the
+// context, with a *SessionEndedError as the cause. A Resolver's answers under this context are
+// recorded, and have to stay the same. The caller must call Session.End. A nil SessionChecker
+// checks nothing.
 func (s *SessionChecker) Begin(ctx context.Context, credentials Credentials, u User) (context.Context, *Session) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	session := &Session{cancel: cancel}
@@ -105,14 +106,14 @@ func (s *SessionChecker) CheckNow() {
 	}
 }
 
-// Callers is how many callers are checked.
+// Callers returns the number of callers that are being checked.
 func (s *SessionChecker) Callers() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.callers)
 }
 
-// end ends the checks of a caller whose last stream has gone.
+// end removes a session, and ends the checks of its caller if it was the last one.
 func (s *SessionChecker) end(session *Session) {
 	c := session.caller
 	s.mu.Lock()
@@ -133,26 +134,26 @@ func (s *SessionChecker) end(session *Session) {
 	}
 }
 
-// EndKind says what is no longer so.
+// EndKind is the reason why a session ended.
 type EndKind string
 
-// The kinds of a Lapse.
+// The kinds of a SessionEndedError.
 const (
 	// EndCredentialsExpired means that the token or certificate is no longer valid.
 	EndCredentialsExpired EndKind = "TOKEN_EXPIRED"
-	// EndAccessRevoked means that something may no longer be read at all.
+	// EndAccessRevoked means that the caller may no longer read something at all.
 	EndAccessRevoked EndKind = "ACCESS_REVOKED"
-	// EndPermissionsChanged means that more, less or something else may be read.
+	// EndPermissionsChanged means that the caller may read more, less or something else.
 	EndPermissionsChanged EndKind = "PERMISSIONS_CHANGED"
-	// EndUndecided means that it could not be decided for too long.
+	// EndUndecided means that no check could be completed for too long.
 	EndUndecided EndKind = "UNDECIDED"
 )
 
 // SessionEndedError is the cause of the end of a Session's context.
 type SessionEndedError struct {
 	Kind EndKind
-	// Caller is set where it is about the caller and so about all of their streams,
-	// and not about what one of them carries.
+	// Caller is true if all streams of the caller end, and false if only those end that depend on
+	// what has changed.
 	Caller bool
 	// Err is for the caller.
 	Err *apierror.Error
@@ -161,5 +162,5 @@ type SessionEndedError struct {
 // Error implements error.
 func (l *SessionEndedError) Error() string { return l.Err.Error() }
 
-// Unwrap gives the error for the caller.
+// Unwrap returns the error for the caller.
 func (l *SessionEndedError) Unwrap() error { return l.Err }

@@ -71,7 +71,8 @@ func TestTokenThatExpires(t *testing.T) {
 	}
 }
 
-// TestTokenThatExpiresDuringACheck: the end of a token does not wait for an answer.
+// TestTokenThatExpiresDuringACheck checks that a session ends when its token expires, without
+// waiting for a review.
 func TestTokenThatExpiresDuringACheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := User{Name: "alice"}
@@ -96,7 +97,8 @@ func TestTokenThatExpiresDuringACheck(t *testing.T) {
 	})
 }
 
-// TestRecheckReplacesWhatIsRemembered: what a stream finds out holds for everybody.
+// TestRecheckReplacesWhatIsRemembered checks that the answer of a recheck replaces the cached one
+// for every caller.
 func TestRecheckReplacesWhatIsRemembered(t *testing.T) {
 	valid := true
 	reviews := &fakeTokenReviews{answer: func(context.Context, string) (authenticationv1.TokenReviewStatus, error) {

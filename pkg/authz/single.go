@@ -34,9 +34,9 @@ const (
 // lives shorter, to stay within five seconds in all.
 var singleMemory = memory{positive: 1500 * time.Millisecond, negative: 1500 * time.Millisecond, size: 1 << 16}
 
-// singleReviews finds out by SubjectAccessReviews what can't be read from rules.
-// What the rules say is not believed here: an authorizer that can't list may also
-// refuse what a rule permits. They only tell what is worth asking.
+// singleReviews finds out by SubjectAccessReviews what can't be read from rules. The rules do not
+// decide here, because an authorizer that can't list may also refuse what a rule permits. They only
+// limit which reviews are worth sending.
 type singleReviews struct {
 	reviews authorizationclient.SubjectAccessReviewInterface
 	slots   chan struct{}
@@ -64,9 +64,8 @@ func newSingleReviews(reviews authorizationclient.SubjectAccessReviewInterface, 
 
 func (s *singleReviews) flush() { s.grantOf.flush() }
 
-// everywhere asks without a name: who may do something whatever the name need not
-// be asked about single ones. Most users may see single instances only, and cost
-// one review here.
+// everywhere sends reviews without a name. A user who may do something for every name need not be
+// reviewed for single ones. Most users may see single instances only, and cost one review here.
 func (s *singleReviews) everywhere(ctx context.Context, u User, r *rules) (*unlisted, error) {
 	see, err := s.askAll(ctx, u, "", questions[:1])
 	if err != nil {
@@ -87,8 +86,8 @@ func (s *singleReviews) everywhere(ctx context.Context, u User, r *rules) (*unli
 	return &unlisted{everything: see | whole, everyNamespace: every}, nil
 }
 
-// grants asks about instances, each on its own, and shares the answers with
-// all who ask about the same user and instance.
+// grants sends reviews for each instance, and shares the answers with all callers that ask about
+// the same user and instance.
 func (s *singleReviews) grants(ctx context.Context, u User, id identity, known ruling, instances []string) (map[string]Grant, error) {
 	names := known.rules.mentionedFirst(instances)
 	thorough := len(names) <= maxThorough

@@ -236,8 +236,8 @@ func TestSingleReviewFails(t *testing.T) {
 	}
 }
 
-// Both caches may hold an answer from before a role was taken away, one built on
-// the other. Together they must not outlive five seconds.
+// Both caches may hold an answer from before a role was revoked, one built on the other. The sum of
+// their lifetimes must not exceed five seconds.
 func TestSingleReviewsForgetInTime(t *testing.T) {
 	clk := &clock{}
 	c := &cluster{judged: []authorizationv1.ResourceRule{groupRule("*", "*", "*", "")}}

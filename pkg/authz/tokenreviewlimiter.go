@@ -13,31 +13,30 @@ import (
 	"github.com/kairship-io/kairship/pkg/peer"
 )
 
-// Any client can make tokens up, and each costs the global cluster a review or two. So a
-// token that was not found valid lately has to get one of a few places. A request that gets
-// none is told so at once: nothing is found out about the token, and nothing remembered.
-// Callers who are known wait for none of these.
+// Any client can make tokens up, and each costs the global cluster a review or two. So the number
+// of concurrent reviews of tokens that were not found valid lately is limited. A request beyond the
+// limit fails at once, without a review and without a cached answer. Tokens that were found valid
+// lately are not limited.
 
 const (
-	// DefaultTokenReviews is how many tokens of strangers are reviewed at a time, unless
-	// told.
+	// DefaultTokenReviews is the default of TokenReviewLimiter.Limit.
 	DefaultTokenReviews = 100
-	// tokenReviewRetry is when a stranger may try again for whom there was no place.
+	// tokenReviewRetry is the Retry-After of a request that the limiter refused.
 	tokenReviewRetry = time.Second
 )
 
-// knownMemory says how long a caller whose token was valid is no stranger. No one can
-// push out others with tokens that are not valid.
+// knownMemory is how long, and for how many tokens, a token counts as known after a review found it
+// valid. Invalid tokens are not kept, so they evict no valid ones.
 var knownMemory = memory{positive: time.Hour, size: 1 << 14}
 
-// TokenReviewLimiter bounds what tokens cost of which nothing is known.
+// TokenReviewLimiter limits the concurrent reviews of unknown tokens.
 type TokenReviewLimiter struct {
-	// Reviews are asked about their tokens. They should have requests of their own to
-	// wait for, not those of everybody else. Required.
+	// Reviews is the client for the reviews of unknown tokens. It should have a rate limit of its
+	// own, so that these do not delay other requests. Required.
 	Reviews authenticationclient.TokenReviewInterface
-	// Limit is how many of their tokens are reviewed at a time; zero means
-	// DefaultTokenReviews. One address gets half of them, so that it does not keep
-	// everybody else out; behind a proxy all come from one.
+	// Limit is the number of concurrent reviews of unknown tokens; zero means DefaultTokenReviews.
+	// One client address gets at most half of them, so that it can't block all other clients;
+	// behind a proxy all clients share one address.
 	Limit int
 
 	mu    sync.Mutex
@@ -45,8 +44,8 @@ type TokenReviewLimiter struct {
 	by    map[netip.Prefix]int
 }
 
-// acquire gives a stranger a place, or reports that there is none. leave must be called
-// once the token was reviewed.
+// acquire reserves one of the concurrent reviews, or returns an error with CodeRateLimited when
+// none is free. The caller must call release once the token was reviewed.
 func (s *TokenReviewLimiter) acquire(ctx context.Context) (release func(), err error) {
 	limit := s.Limit
 	if limit <= 0 {
@@ -79,7 +78,7 @@ func (s *TokenReviewLimiter) acquire(ctx context.Context) (release func(), err e
 
 type peerKey struct{}
 
-// WithPeer says where the requests of a context come from.
+// WithPeer returns a context with the client address of its requests.
 func WithPeer(ctx context.Context, from net.Addr) context.Context {
 	network := peer.Network(from.String())
 	if !network.IsValid() {
@@ -88,7 +87,7 @@ func WithPeer(ctx context.Context, from net.Addr) context.Context {
 	return context.WithValue(ctx, peerKey{}, network)
 }
 
-// peerFrom is what WithPeer said; not valid where it said nothing.
+// peerFrom returns the address from WithPeer; it is not valid where there is none.
 func peerFrom(ctx context.Context) netip.Prefix {
 	from, _ := ctx.Value(peerKey{}).(netip.Prefix)
 	return from

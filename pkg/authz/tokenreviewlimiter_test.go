@@ -14,13 +14,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// flooded is an authenticator with four places for strangers, whose tokens are
-// reviewed once it is released. Everybody else's are at once.
+// flooded is an authenticator that reviews four unknown tokens at a time, and only once it is
+// released. It reviews known tokens at once.
 type flooded struct {
 	*TokenReviewAuthenticator
 	*clock
 	release chan struct{}
-	// strangers and others count the reviews.
+	// strangers counts the reviews of unknown tokens, others those of known ones.
 	strangers, others *fakeTokenReviews
 }
 
@@ -46,7 +46,7 @@ func newFlooded() *flooded {
 	return f
 }
 
-// knock brings so many tokens from an address that were never seen.
+// knock authenticates that many unknown tokens from an address.
 func (f *flooded) knock(t *testing.T, address string, tokens int) {
 	t.Helper()
 	for i := range tokens {
@@ -63,7 +63,7 @@ func from(t *testing.T, address string) context.Context {
 func TestStrangersWaitForStrangersAlone(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		// floods are the addresses that bring more tokens than there are places.
+		// floods are the addresses that send more unknown tokens than the limit.
 		floods []string
 		// address is where a request comes from then, and refused what becomes of them.
 		address string
@@ -104,7 +104,7 @@ func TestStrangersWaitForStrangersAlone(t *testing.T) {
 				if !tt.refused {
 					return
 				}
-				// Nothing is held against the token.
+				// The refusal is not cached for the token.
 				close(f.release)
 				synctest.Wait()
 				if u, err := f.Authenticate(from(t, tt.address), TokenCredentials("alice")); err != nil || u.Name != "alice" {
@@ -139,7 +139,7 @@ func TestWhoIsKnownIsNoStranger(t *testing.T) {
 		if n := f.others.count.Load(); n != 2 {
 			t.Errorf("%d reviews apart from the strangers', want 2", n)
 		}
-		// A token that was revoked is a stranger's from then on.
+		// A token counts as unknown once a review found it revoked.
 		f.others.answer = func(context.Context, string) (authenticationv1.TokenReviewStatus, error) {
 			return authenticationv1.TokenReviewStatus{}, nil
 		}

@@ -13,7 +13,8 @@ import (
 type User struct {
 	// Name is the user name, for example "alice" or "system:serviceaccount:ci:deployer".
 	Name string
-	// UID tells apart two users of the same name over time; empty when the authenticator gave none.
+	// UID distinguishes users that had the same name at different times; empty when the
+	// authenticator gave none.
 	UID string
 	// Groups are the groups that the authenticator vouched for.
 	Groups []string
@@ -59,8 +60,7 @@ func writeCount(h hash.Hash, n int) {
 
 type userKey struct{}
 
-// WithoutUser returns a context without a user: what needs to know who does,
-// fails.
+// WithoutUser returns a context without a user, with which everything fails that needs the caller.
 func WithoutUser(ctx context.Context) context.Context {
 	return context.WithValue(ctx, userKey{}, nil)
 }
@@ -70,7 +70,8 @@ func WithUser(ctx context.Context, u User) context.Context {
 	return context.WithValue(ctx, userKey{}, u)
 }
 
-// UserFrom tells the caller of the request that ctx belongs to; false outside of an authenticated request.
+// UserFrom returns the caller of the request that ctx belongs to; false outside of an authenticated
+// request.
 func UserFrom(ctx context.Context) (User, bool) {
 	u, ok := ctx.Value(userKey{}).(User)
 	return u, ok
