@@ -48,8 +48,8 @@ const (
 	// the longest that is made: a browser sends it in a header, and servers and proxies
 	// take few that are longer.
 	maxCursor, maxWritten = 64 << 10, 48 << 10
-	// tooMany stands for places that are too many for a cursor: who goes on from it
-	// begins again.
+	// tooMany is written in place of the number of sources when a cursor can't hold them all: a
+	// subscription that resumes from it begins again.
 	tooMany  = 1 << 32
 	macSize  = 16
 	headSize = 1 + consistency.KeyIDSize

@@ -36,7 +36,7 @@ type span struct {
 	from, to int64
 }
 
-// members tells where the members of a JSON object are.
+// members returns the positions of the members of a JSON object.
 func members(raw []byte) ([]span, error) {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), lenient)
 	if start, err := dec.ReadToken(); err != nil {

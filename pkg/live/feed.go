@@ -11,18 +11,18 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// sink hears what a feed learns, in order, with the feed's lock held.
+// sink receives what a feed learns, in order, with the feed's lock held.
 type sink interface {
-	// synced: the feed's objects are all that is there. It is called once in an epoch,
-	// and again when another cluster came in the place of the feed's.
+	// synced reports that the feed's objects are complete. It is called once in an epoch, and again
+	// when another cluster has replaced the feed's.
 	synced(f *feed)
-	// turned: these objects turned at the version that the feed is at now.
+	// turned reports that these objects changed at the feed's current version.
 	turned(f *feed, turns []turn)
-	// progressed: the feed is at a later version, and nothing turned.
+	// progressed reports that the feed is at a later version without changes.
 	progressed(f *feed)
-	// interrupted: the source does not answer; nil when it does again.
+	// interrupted reports that the source does not answer; with nil, that it answers again.
 	interrupted(f *feed, err error)
-	// ended: the source was removed, and so are its objects, which turned before.
+	// ended reports that the source was removed, and its objects before.
 	ended(f *feed, err error)
 }
 
@@ -34,26 +34,26 @@ type feed struct {
 	metrics  *metrics
 	stop     context.CancelFunc
 
-	// bases shares what is asked of the cluster for resuming streams.
+	// bases shares the old states that were read from the cluster for resuming streams.
 	bases bases
-	// advancing lets one listing at a time be asked for on their account.
+	// advancing limits the listings that advance the feed to one at a time.
 	advancing chan struct{}
 
-	// users is how many views there are; the hub's lock guards it.
+	// users counts the views; the hub's lock guards it.
 	users int
 
 	mu      sync.Mutex
 	sinks   []sink
 	objects map[Key]*Object
-	// version is what objects are at; epoch is the cluster it is a version of.
+	// version is that of objects; epoch identifies the cluster that it is a version of.
 	version uint64
 	epoch   uint32
-	// listed: there was a list of this epoch.
+	// listed is set once a list of this epoch was taken.
 	listed  bool
 	history history
-	// problem is why the source does not answer; gone is why it never will.
+	// problem is why the source does not answer; gone is why it was removed for good.
 	problem, gone error
-	// ordered are the objects by key; nil when that is to be made.
+	// ordered are the objects by key; nil until sorted computes it.
 	ordered []*Object
 }
 
@@ -72,7 +72,7 @@ func compareKeys(a, b Key) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// attach adds a sink, and tells it what is known. It is called with the lock held.
+// attach adds a sink, and reports the feed's current state to it. It is called with the lock held.
 func (f *feed) attach(s sink) {
 	f.sinks = append(f.sinks, s)
 	if f.listed {
@@ -109,7 +109,7 @@ func sortedObjects(objects map[Key]*Object) []*Object {
 	return ordered
 }
 
-// hear takes one frame of a watch that began at the feed's version.
+// hear applies one frame of a watch that began at the feed's version.
 func (f *feed) hear(fr frame) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -156,8 +156,8 @@ func (f *feed) apply(turns []turn) {
 	}
 }
 
-// take makes a listing what the feed has. Only what differs turns. It was asked for
-// when the feed was at version since.
+// take replaces the feed's objects by a listing; only the differences are changes. The listing was
+// requested when the feed was at version since.
 func (f *feed) take(l *listing, epoch uint32, since uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -173,7 +173,7 @@ func (f *feed) take(l *listing, epoch uint32, since uint64) {
 		return // The feed was brought further meanwhile, see advance.
 	}
 	if f.epoch != epoch || l.version < f.version {
-		// Another history: its versions compare with none that was.
+		// Another history: its versions are not comparable with those before.
 		f.metrics.relists.WithLabelValues("other").Inc()
 		f.turnTo(l, epoch)
 		f.history.reset(l.version)
@@ -205,7 +205,7 @@ func (f *feed) turnTo(l *listing, epoch uint32) {
 	f.apply(turns)
 }
 
-// interrupt reports that the source does not answer; with nil, that it does.
+// interrupt records that the source does not answer; with nil, that it does.
 func (f *feed) interrupt(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -223,7 +223,7 @@ func (f *feed) interrupt(err error) {
 	}
 }
 
-// end reports that the source was removed.
+// end records that the source was removed.
 func (f *feed) end(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -248,8 +248,7 @@ func (f *feed) isGone() bool {
 // isGone reports whether an instance was removed for good.
 func isGone(err error) bool { return apierror.Is(err, apierror.CodeNotFound) }
 
-// bases are states that streams resumed from: after an outage many resume from
-// the same.
+// bases caches states that streams resumed from: after an outage many resume from the same one.
 type bases struct {
 	mu   sync.Mutex
 	kept []base
@@ -276,7 +275,7 @@ func (b *bases) find(version uint64, epoch uint32) *listing {
 	return nil
 }
 
-// keep keeps a state for a time: it is a whole copy of the source.
+// keep keeps a state for baseAge only, because it is a whole copy of the source.
 func (b *bases) keep(l *listing, epoch uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

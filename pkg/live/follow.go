@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	// firstWait and longestWait are between two attempts at a source that does not answer.
+	// firstWait and longestWait bound the wait between two attempts at a source that does not
+	// answer.
 	firstWait   = 100 * time.Millisecond
 	longestWait = 3 * time.Second
 	// refusedWait is the same for a source that its cluster does not serve.
 	refusedWait = 15 * time.Second
-	// settle is how long a watch that goes on says nothing before what it had to catch
-	// up with is taken to have been said. An API server sends that at once.
+	// settle is how long a resumed watch must be silent until it counts as caught up. An API server
+	// sends missed changes at once.
 	settle = 250 * time.Millisecond
-	// brief is how long a watch lasts at least unless something is wrong with it.
+	// brief is how long a working watch lasts at least.
 	brief = time.Second
 )
 
@@ -33,7 +34,7 @@ func (f *feed) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case isGone(err):
-			// The name may be another instance's by now, which asking again tells.
+			// Another instance may have the name by now; a second attempt finds out.
 			if gone {
 				f.end(err)
 				return

@@ -2,43 +2,43 @@ package live
 
 import "slices"
 
-// turn is one object's turn from one state to another, as a feed learned of it.
+// turn is the change of one object from one state to another, as a feed received it.
 type turn struct {
 	key Key
 	// old and now are nil where there is no object.
 	old, now *Object
-	// last is, of an object that was deleted, what it was in the end.
+	// last is the final state of an object that was deleted.
 	last *Object
-	// at is the version from which on it is so. Of all turns of one relist it is the
+	// at is the version at which the change appeared; for changes found by a relist it is the
 	// version of the list.
 	at uint64
-	// floor is the last version at which it is known not to have been so.
+	// floor is the last version that is known to be before the change.
 	floor uint64
-	// blind: nothing turned from floor to at, and what was in between was missed.
+	// blind: no object differs between floor and at, but changes in between were missed.
 	blind bool
 }
 
-// touch is an object that is no longer as it was at some version.
+// touch is an object that differs from its state at some version.
 type touch struct {
 	key Key
-	// base is what it was; nil for nothing.
+	// base is that state; nil for none.
 	base *Object
 }
 
-// history is the last turns of a feed, in order. All that happened after version
-// from is in it, so what was at any version since can be told.
+// history holds the last changes of a feed, in order. It has all changes after version from, so it
+// can compute the differences since any later version.
 type history struct {
 	from  uint64
 	turns []turn
 	bytes int
-	// limit is how many turns are kept.
+	// limit is the maximum number of turns.
 	limit int
 }
 
-// maxHistoryBytes bounds what old states of objects may occupy.
+// maxHistoryBytes limits the size of the old states of objects.
 const maxHistoryBytes = 8 << 20
 
-// reset forgets everything up to a version.
+// reset removes all turns and makes version the start of the history.
 func (h *history) reset(version uint64) { h.from, h.turns, h.bytes = version, nil, 0 }
 
 func (h *history) add(t turn) {
@@ -46,7 +46,7 @@ func (h *history) add(t turn) {
 	h.bytes += t.weight()
 	drop := 0
 	for drop < len(h.turns) && (len(h.turns)-drop > h.limit || h.bytes > maxHistoryBytes) {
-		// Turns of the same version go together: half of them tells nothing.
+		// Turns of the same version are dropped as a whole: a part of them is no consistent state.
 		for at := h.turns[drop].at; drop < len(h.turns) && h.turns[drop].at == at; drop++ {
 			h.bytes -= h.turns[drop].weight()
 			h.from = at
@@ -58,8 +58,8 @@ func (h *history) add(t turn) {
 	}
 }
 
-// skip notes that a relist found everything as it was: what came and went meanwhile
-// was not heard.
+// skip records that a relist found no differences: objects that were created and deleted meanwhile
+// were missed.
 func (h *history) skip(floor, at uint64) {
 	if at <= floor {
 		return
@@ -78,7 +78,7 @@ func (t *turn) weight() int {
 	return len(t.old.Raw)
 }
 
-// since returns what is no longer as it was at a version; false when that is not known.
+// since returns the objects that differ from a version; false when the history does not cover it.
 func (h *history) since(version uint64) ([]touch, bool) {
 	if version < h.from {
 		return nil, false
@@ -107,7 +107,7 @@ func (h *history) since(version uint64) ([]touch, bool) {
 	return touches, true
 }
 
-// differences returns what a later state has otherwise than an earlier one, by key.
+// differences returns the objects that differ between two states, by key.
 func differences(before, after map[Key]*Object) []touch {
 	var touches []touch
 	for key, base := range before {

@@ -171,7 +171,8 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 		return nil, ErrStopped
 	}
 	if !lost && orphaned(from, subscription.Interests) {
-		// What was told of sources that were removed can only be forgotten with the rest.
+		// The subscriber must drop the objects of sources that were removed, and it can only drop
+		// all at once.
 		from = nil
 		h.metrics.gaps.WithLabelValues("sources").Inc()
 		s.sayAll(Event{Type: Gap})
@@ -267,7 +268,7 @@ func reasonOf(err error) string {
 	return "other"
 }
 
-// viewKey tells views apart.
+// viewKey identifies the view of an interest.
 func viewKey(i *Interest) string {
 	var b strings.Builder
 	source := func(s Source) {
@@ -359,8 +360,8 @@ func (h *Hub) feed(s Source) *feed {
 	return f
 }
 
-// release gives a view back. It goes on for a while, because who left may come
-// again and others may come.
+// release ends one use of a view. An unused view runs on for Options.IdleTimeout, because the
+// subscriber may reconnect and others may come.
 func (h *Hub) release(v *view) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -147,7 +147,7 @@ func spread[V any](affected map[Key]V, primaries map[Key]*Object) {
 	}
 }
 
-// same reports whether nothing turned for who follows the join.
+// same reports whether a joined object is unchanged for the subscribers of the join.
 func (j *joiner) same(old, now *Object) bool {
 	if old == nil || now == nil {
 		return old == now

@@ -101,7 +101,7 @@ func TestJoin(t *testing.T) {
 				t.Errorf("%s: with a filter (-want +got):\n%s", step.reason, diff)
 			}
 		}
-		// Resumed elsewhere, where both inputs have to be told as they were.
+		// Resumes in another hub, where both inputs have to be read as they were.
 		r.stream.Close()
 		b.put("n", "b", nil, 2)
 		c.remove("n", "c")

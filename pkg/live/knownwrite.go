@@ -19,7 +19,7 @@ type KnownWrite struct {
 	Deleted types.UID
 }
 
-// knownWritesOf are the marks that are about the inputs of a view; nil when there is none.
+// knownWritesOf returns the known writes to the inputs of a view; nil when there are none.
 func (v *view) knownWritesOf(writes []KnownWrite) map[*feed][]KnownWrite {
 	var of map[*feed][]KnownWrite
 	for _, m := range writes {

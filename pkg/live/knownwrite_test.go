@@ -32,14 +32,14 @@ func thaw(c *cluster) {
 	c.bookmark(0)
 }
 
-// What a user did is in what they are told before SYNCED, though no watch has heard
-// of it; and who did nothing costs nothing.
+// TestMarks checks that a user's own writes are delivered before SYNCED, even if no watch has
+// received them, and that a subscription without known writes costs no request.
 func TestMarks(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		do   func(c *cluster) KnownWrite
-		// unmarked and marked are what is told without the mark and with it; resumed is
-		// what is told with it to who knows a and b.
+		// unmarked and marked are the events without and with the known write; resumed are the
+		// events with it for a subscriber that knows a and b.
 		unmarked, marked, resumed []string
 		lists                     int
 	}{
@@ -220,7 +220,7 @@ func TestMarksOfWhatIsJoined(t *testing.T) {
 	})
 }
 
-// What can't be asked is interrupted, and told in full once it answers.
+// A source that can't be read is interrupted, and delivered completely once it answers.
 func TestMarksOfWhatDoesNotAnswer(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.cluster(alpha)

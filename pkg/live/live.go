@@ -72,12 +72,12 @@ type Subscription struct {
 	Identity string
 	// After is the cursor to go on from; empty to begin with what is there.
 	After string
-	// KnownWrites are what is told before SYNCED, whether a watch has heard of it or not: what
-	// the subscriber has done. A source is not told before it is known as it was then, or
-	// later; one that can't be asked is like one that does not answer.
+	// KnownWrites are the subscriber's own writes, which are delivered before SYNCED even if no
+	// watch has received them. A source is not delivered before it is known at that version or a
+	// later one; one that can't be read is treated like one that does not answer.
 	KnownWrites []KnownWrite
-	// Open: the stream goes on without any source, as it may begin without one, until
-	// Follow gives it some.
+	// Open keeps the stream open without any source, as it may begin without one, until Follow adds
+	// some.
 	Open bool
 	// MaxPending is how many objects of one source may wait to be read before the
 	// source starts again with a GAP; 0 for Options.MaxPending.
@@ -88,7 +88,7 @@ type Subscription struct {
 	Wake func()
 }
 
-// Type is what an event says.
+// Type is the type of an event.
 type Type string
 
 // The types of events.
@@ -99,19 +99,20 @@ const (
 	Modified Type = "MODIFIED"
 	// Deleted is an object that was deleted, or no longer matches the filter.
 	Deleted Type = "DELETED"
-	// Synced: everything that was there has been told. It comes once for the stream
-	// (Source is zero), when all sources that answer are told; again after each GAP,
-	// and for a source that comes later (Source is set).
+	// Synced means that everything that was there has been delivered. It comes once for the stream
+	// (Source is zero), after all sources that answer; again after each GAP, and for a source that
+	// is added later (Source is set).
 	Synced Type = "SYNCED"
-	// Gap: changes of the source were lost. Forget its objects; what is there now follows.
-	// Without a source it is about all: one that the cursor knows is followed no longer.
+	// Gap means that changes of the source were lost. Drop its objects; the current ones follow.
+	// Without a source it is about all sources: one that the cursor knows is followed no longer.
 	Gap Type = "GAP"
-	// Interrupted: the source does not answer. What was told may be outdated. Err says why.
+	// Interrupted means that the source does not answer. The objects delivered before may be
+	// outdated. Err is the reason.
 	Interrupted Type = "INTERRUPTED"
-	// Restored: the source answers again, and everything that changed meanwhile has been told.
+	// Restored means that the source answers again, and all changes since have been delivered.
 	Restored Type = "RESTORED"
-	// Ended: the source was removed for good, and so are its objects, which are told as
-	// DELETED before. Err says why. A stream without sources ends with that error.
+	// Ended means that the source was removed for good. Its objects are delivered as DELETED
+	// before. Err is the reason. A stream without sources ends with that error.
 	Ended Type = "ENDED"
 )
 
@@ -138,6 +139,6 @@ var (
 	ErrSlow = errors.New("the subscriber did not read for too long")
 	// ErrStopped is for everybody when Kairship stops. Resume at another replica.
 	ErrStopped = errors.New("the process is being stopped; resume with the last cursor")
-	// ErrClosed is for who reads a stream that was closed.
+	// ErrClosed is returned by reads of a stream that was closed.
 	ErrClosed = errors.New("the stream is closed")
 )

@@ -99,7 +99,7 @@ func (m *metrics) Describe(out chan<- *prometheus.Desc) {
 	}
 }
 
-// kindOf is what the gauges tell sources by.
+// kindOf groups sources in the gauges.
 type kindOf struct{ cluster, resource string }
 
 // sums are the gauges of one kind of source.

@@ -31,7 +31,7 @@ func values(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return out
 }
 
-// TestNothingIsLeft connects and leaves ten thousand times, reading or not.
+// TestNothingIsLeft subscribes and closes ten thousand times, with and without reading.
 func TestNothingIsLeft(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		registry := prometheus.NewRegistry()

@@ -4,21 +4,21 @@ import "sync/atomic"
 
 // start is where a part begins, or begins again.
 type start struct {
-	// gap: what was told before is to be forgotten.
+	// gap: the subscriber must drop the objects that were delivered before.
 	gap bool
-	// changes lead from what is known to what is there, by key.
+	// changes lead from the known state to the current one, by key.
 	changes []change
-	// snapshot is what is there, by key, for who knows nothing.
+	// snapshot has the current objects, by key, for a subscriber that knows none.
 	snapshot []*Object
-	// from is what is known, and at what the changes or the snapshot lead to.
+	// from is the known state; the changes or the snapshot lead to at.
 	from position
 	at   *stamp
 }
 
-// nothing is the position of who knows nothing.
+// nothing is the position of a subscriber that knows no object.
 var nothing = position{{end: true}}
 
-// elsewhere is a position that is of no view: no view has no versions.
+// elsewhere is a position of no view, since every view has versions.
 var elsewhere = known(&stamp{})
 
 // part is one source of a stream.
@@ -29,12 +29,12 @@ type part struct {
 	id     partID
 	scope  uint32
 	filter filter
-	// resume is what the subscriber knows already; nil for nothing.
+	// resume is the position that the subscriber knows already; nil for none.
 	resume position
-	// knownWrites are what it does not begin without; nil for nothing.
+	// knownWrites have to be in the state that the part begins with; nil for none.
 	knownWrites map[*feed][]KnownWrite
 
-	// seen is how far everything has been offered.
+	// seen is the stamp up to which all changes have been offered.
 	seen atomic.Pointer[stamp]
 
 	// The stream's lock guards what follows.
@@ -47,7 +47,7 @@ type part struct {
 	active bool
 	// stale: too much waits; it has to begin again.
 	stale bool
-	// held: what belongs together is being offered.
+	// held: a batch of changes is being offered, and must not be read before its end.
 	held  bool
 	fresh *start
 	inbox queue
@@ -56,17 +56,17 @@ type part struct {
 	silent         error
 	// problem is why the source does not answer, ended why it never will.
 	problem, ended error
-	// settled: the stream need not wait for it to be synced.
+	// settled: the stream's SYNCED does not wait for this part any more.
 	settled bool
 
-	// The rest belongs to the reader.
+	// Only the reader uses the following fields.
 
 	reading reading
-	// progress is what has been read.
+	// progress is the position up to which the part has been read.
 	progress progress
-	// out is how many of its events wait in the stream.
+	// out counts its events that wait in the stream.
 	out int
-	// toldProblem: the subscriber knows that the source does not answer.
+	// toldProblem: INTERRUPTED was delivered, and no RESTORED since.
 	toldProblem bool
 }
 
@@ -99,8 +99,8 @@ func (p *part) offer(c *change, at *stamp) {
 	s.enqueue(p)
 }
 
-// cut takes out what waits, and tells the stamp that it leads to. The stream's lock
-// is held, and the part is not.
+// cut takes the unread entries, and returns the stamp that they lead to. The stream's lock is held,
+// and held is false.
 func (p *part) cut() ([]entry, *stamp) {
 	at := p.seen.Load()
 	if p.offered != nil && p.offered.sequence > at.sequence {
@@ -109,7 +109,7 @@ func (p *part) cut() ([]entry, *stamp) {
 	return p.inbox.take(), at
 }
 
-// hold has the reader wait until what belongs together was offered.
+// hold keeps the reader from reading a batch before all of it was offered.
 func (p *part) hold() {
 	p.stream.mu.Lock()
 	defer p.stream.mu.Unlock()

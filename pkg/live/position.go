@@ -1,17 +1,16 @@
 package live
 
-// position is what a subscriber knows of a source: steps by key, each with the
-// stamp that its objects are known as of. Most positions are a single step.
+// position is the state of a source that a subscriber knows: steps by key, each with the stamp at
+// which its objects are known. Most positions are a single step.
 //
-// What is told at once, a snapshot or the changes between two stamps, is told in
-// the order of keys. While it is being told, the objects up to a key are known as
-// of the later stamp, and the rest as of the one before: so a cursor is exact in
-// between, too, however much was merged.
+// A batch, a snapshot or the changes between two stamps, is delivered in the order of keys. During
+// the delivery the objects up to a key are known at the later stamp, and the rest at the one
+// before: so a cursor in the middle is exact too, however many changes were coalesced.
 type position []step
 
 // step is a range of keys, from where the step before ends.
 type step struct {
-	// stamp is nil for objects that were not told.
+	// stamp is nil for objects that were not delivered.
 	stamp *stamp
 	// end: the range has no end. Otherwise it goes up to last and, unless open, has it.
 	end, open bool
@@ -22,7 +21,7 @@ type step struct {
 // before it has caught up adds one.
 const maxSteps = 6
 
-// known is the position of who knows everything as of a stamp.
+// known returns the position of a subscriber that knows everything at a stamp.
 func known(at *stamp) position { return position{{stamp: at, end: true}} }
 
 // has reports whether a key is within the range, or before it.
@@ -34,19 +33,19 @@ func (s *step) has(k Key) bool {
 	return c < 0 || (c == 0 && !s.open)
 }
 
-// progress is how far a position is replaced by a later stamp.
+// progress is how far the delivery of a batch has replaced a position by a later stamp.
 type progress struct {
-	// from is what was known before.
+	// from is the position before the batch.
 	from position
 	at   *stamp
-	// done: everything is known as of at. Otherwise what is up to last is.
+	// done: everything is known at the stamp at; otherwise only the keys up to last are.
 	done bool
 	last Key
-	// halfway: the object last is known to be gone, and not that there is another.
+	// halfway: the deletion of the object last was delivered, but not the object that replaced it.
 	halfway bool
 }
 
-// position works out what is known.
+// position returns the position that the subscriber has reached.
 func (p *progress) position() position {
 	if p.done {
 		return known(p.at)

@@ -2,7 +2,7 @@ package live
 
 import "slices"
 
-// entry is an object's turn that a subscriber has yet to read, as its filter shows it.
+// entry is an unread change of an object, as the subscriber's filter shows it.
 type entry struct {
 	key Key
 	// old is what the subscriber knows by then, now what there is; nil for nothing.
@@ -34,7 +34,7 @@ func (q *queue) find(key Key) int {
 	return slices.IndexFunc(q.entries, func(e entry) bool { return e.key == key })
 }
 
-// put adds a turn. It reports whether it was merged into one that waits.
+// put adds an entry. It reports whether it was coalesced with an unread one.
 func (q *queue) put(e entry) bool {
 	i := q.find(e.key)
 	if i < 0 {

@@ -5,18 +5,18 @@ import "time"
 // reading is what the reader of a stream has taken out of a part.
 type reading struct {
 	gap bool
-	// changes and snapshot are what a part starts with; it has to be settled behind them.
+	// changes and snapshot are the first batch of a part; the part settles after it.
 	changes  []change
 	snapshot []*Object
 	starting bool
-	// entries are what turned since.
+	// entries are the changes since.
 	entries []entry
-	// from is what is known before all of these, at what they lead to.
+	// from is the position before all of these; they lead to at.
 	from position
 	at   *stamp
-	// unread: entries are a batch whose end has not been said.
+	// unread: entries are a batch whose end has not been delivered.
 	unread bool
-	// problem and ended are told behind the entries.
+	// problem and ended are delivered after the entries.
 	problem, ended error
 	active         bool
 }
@@ -24,13 +24,13 @@ type reading struct {
 func (r *reading) done() bool { return !r.gap && !r.starting && !r.unread }
 
 const (
-	// turnEvents is how many events of a part are told before another one's turn.
+	// turnEvents is how many events of a part are delivered before those of another part.
 	turnEvents = 64
-	// turnObjects is how many objects are looked at in that time.
+	// turnObjects limits the objects that are compared for these events.
 	turnObjects = 1024
 )
 
-// takeIn gives what waits to the reader. The stream's lock is held, by the reader.
+// takeIn moves unread entries to the reader. The reader holds the stream's lock.
 func (p *part) takeIn() {
 	r := &p.reading
 	r.active = p.active
@@ -52,7 +52,7 @@ func (p *part) takeIn() {
 	}
 }
 
-// read has a part say what it has to say, up to a bound. It returns whether there is more.
+// read delivers the next events of a part, up to a bound. It reports whether there are more.
 func (s *Stream) read(p *part) bool {
 	r := &p.reading
 	looked, first := 0, len(s.out)
@@ -148,8 +148,8 @@ func (s *Stream) started(p *part) {
 	}
 }
 
-// settle notes that the stream need not wait for a part any more, and whether
-// there is none left to wait for.
+// settle records that SYNCED does not wait for a part any more, and sets synced when it waits for
+// none.
 func (s *Stream) settle(p *part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -165,7 +165,7 @@ func (s *Stream) settle(p *part) {
 // sayAll is said about the stream as a whole.
 func (s *Stream) sayAll(e Event) { s.utter(said{event: e}) }
 
-// status says how a part's source is, behind what it had to say.
+// status delivers a change of the state of a part's source, after its entries.
 func (s *Stream) status(p *part) {
 	r := &p.reading
 	switch {

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// begin tells a part what is there, or what is otherwise than what its subscriber
+// begin begins a part with the current objects, or with the differences from what its subscriber
 // knows. The view is locked and, where it has a single input, that too.
 func (v *view) begin(p *part) {
 	switch {
@@ -16,9 +16,9 @@ func (v *view) begin(p *part) {
 	}
 }
 
-// beginWith begins a part with what is known, and with bases where there are some; or
-// else returns what is missing for that. The view is locked and, where its subscriber
-// knows something already, its inputs are too.
+// beginWith begins a part from the histories and from bases where there are some, or else returns
+// the bases that are missing. The view is locked and, where its subscriber has a position, its
+// inputs are too.
 func (v *view) beginWith(p *part, bases map[past]*listing, told string) (missing []past) {
 	switch {
 	case p.resume == nil:
@@ -36,7 +36,7 @@ func (v *view) beginWith(p *part, bases map[past]*listing, told string) (missing
 	return missing
 }
 
-// foreign reports whether a position is one of another cluster.
+// foreign reports whether a position belongs to another cluster.
 func (v *view) foreign(from position) bool {
 	for _, s := range from {
 		if s.stamp != nil && (s.stamp.epoch != v.now.epoch || len(s.stamp.versions) != len(v.inputs)) {
@@ -46,7 +46,7 @@ func (v *view) foreign(from position) bool {
 	return false
 }
 
-// lose begins with a gap. The view is locked.
+// lose begins a part with a gap. The view is locked.
 func (v *view) lose(p *part, reason string) {
 	v.metrics.gaps.WithLabelValues(reason).Inc()
 	v.metrics.resumed.WithLabelValues("lost").Inc()
@@ -59,9 +59,8 @@ type past struct {
 	version uint64
 }
 
-// since returns what is otherwise than at a stamp, from the feeds' histories and from
-// bases where there are some; or else which bases it would need. The view and its
-// inputs are locked.
+// since returns the differences from a stamp, from the feeds' histories and from bases where there
+// are some, or else the bases that are missing. The view and its inputs are locked.
 func (v *view) since(at *stamp, bases map[past]*listing) (changes []change, missing []past) {
 	touched := make([][]touch, len(v.inputs))
 	for i, in := range v.inputs {
@@ -92,7 +91,7 @@ func (v *view) since(at *stamp, bases map[past]*listing) (changes []change, miss
 	return changes, nil
 }
 
-// changesSince is since for a position.
+// changesSince returns the differences from a position, like since.
 func (v *view) changesSince(from position, bases map[past]*listing) (changes []change, missing []past) {
 	for i := range from {
 		var within []change
@@ -114,8 +113,8 @@ func (v *view) changesSince(from position, bases map[past]*listing) (changes []c
 	return changes, missing
 }
 
-// recover begins a part for which memory may not be enough: it asks the cluster for
-// what was missed, and waits for what is marked.
+// recover begins a part for which the histories may not suffice: it reads old states from the
+// cluster, and waits for the known writes.
 func (v *view) recover(p *part) {
 	ctx := p.stream.ctx
 	for failures := 0; ctx.Err() == nil; failures++ {
@@ -135,7 +134,7 @@ func (v *view) recover(p *part) {
 	}
 }
 
-// beginFrom is beginWith with all locks, for a part that may be gone meanwhile.
+// beginFrom calls beginWith with all locks, unless the part was removed meanwhile.
 func (v *view) beginFrom(p *part, bases map[past]*listing, told string) (missing []past) {
 	v.lock()
 	defer v.unlock()

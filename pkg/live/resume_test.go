@@ -123,8 +123,8 @@ func TestResumeAtAReplicaThatIsBehind(t *testing.T) {
 	})
 }
 
-// A relist that finds everything as it was did not hear what came and went meanwhile,
-// which another replica may have told.
+// A relist without differences misses objects that were created and deleted meanwhile, which
+// another replica may have delivered.
 func TestResumeFromWhatARelistDidNotHear(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		c := w.cluster(alpha)
@@ -248,7 +248,7 @@ func TestCursorsOfOthers(t *testing.T) {
 	})
 }
 
-// Who may see something else than before must forget what it saw.
+// A subscriber whose scope has changed must drop the objects it got before.
 func TestCursorOfAnotherScope(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.cluster(alpha).put("n", "a", nil, 0)
@@ -267,7 +267,8 @@ func TestCursorOfAnotherScope(t *testing.T) {
 	})
 }
 
-// A cursor of more sources than fit says so, and who goes on from it begins again.
+// A cursor with more sources than fit records that, and a subscription that resumes from it begins
+// again.
 func TestCursorOfTooManySources(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		for _, n := range []int{900, 2000} {
@@ -298,7 +299,7 @@ func TestCursorOfTooManySources(t *testing.T) {
 	})
 }
 
-// Of a source that went while the subscriber was away nothing can be told.
+// The differences of a source that was removed during the disconnection can't be delivered.
 func TestCursorOfASourceThatWent(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.cluster(alpha).put("n", "a", nil, 0)

@@ -48,7 +48,7 @@ type Stream struct {
 	out []said
 	// pooled is the room of out at first.
 	pooled *[fewSaid]said
-	// synced: the whole stream has been told to be.
+	// synced: SYNCED was delivered for the whole stream.
 	synced bool
 }
 
@@ -78,8 +78,8 @@ func (s *Stream) Next(ctx context.Context) (Event, error) {
 	}
 }
 
-// Poll is Next without the wait: ok is false when there is nothing to read now.
-// Subscription.Wake tells when there is again.
+// Poll returns the next event like Next, but does not wait: ok is false when there is none now.
+// Subscription.Wake reports new ones.
 func (s *Stream) Poll() (e Event, ok bool, err error) {
 	if !s.reads.Load() {
 		s.reads.Store(true)
@@ -161,8 +161,7 @@ func (s *Stream) clear() {
 	}
 }
 
-// turn is the part whose turn it is, with what it has to say taken out; nil when
-// none has anything.
+// turn returns the next part of the queue with its unread entries taken; nil when no part has any.
 func (s *Stream) turn() (*part, error) {
 	for {
 		s.mu.Lock()
@@ -266,12 +265,11 @@ func (s *Stream) giveUp() {
 
 var errSilent = errors.New("there was no answer in time")
 
-// Follow replaces the interests of the stream. Sources that were followed before
-// go on where the filter is to stay (Join and Filter of a source that stays are
-// ignored), and begin again with a GAP where the Scope is another; new ones begin with
-// what is there and a SYNCED of their own; the objects of those that are left out are
-// told as DELETED, followed by ENDED with the error given. The error is INVALID for a
-// source that is named twice.
+// Follow replaces the interests of the stream. Sources that were followed before go on where the
+// filter is to stay (Join and Filter of a source that stays are ignored), and begin again with a
+// GAP where the Scope differs; new ones begin with their current objects and a SYNCED of their own;
+// the objects of those that are left out are delivered as DELETED, followed by ENDED with the given
+// error. The error is INVALID for a source that is named twice.
 func (s *Stream) Follow(interests []Interest, reason error) error {
 	s.following.Lock()
 	defer s.following.Unlock()

@@ -350,7 +350,7 @@ func TestAnInstanceThatGoes(t *testing.T) {
 	})
 }
 
-// Who follows whatever instances there are begins with none, and stays without.
+// A stream that follows all instances begins without any, and stays open without any.
 func TestAnOpenStreamOutlivesItsSources(t *testing.T) {
 	inBubble(t, func(t *testing.T, w *world) {
 		w.cluster(alpha).put("n", "a", nil, 0)

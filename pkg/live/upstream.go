@@ -39,7 +39,7 @@ type upstream interface {
 	watch(ctx context.Context, version uint64) (watcher, error)
 	// latest is the version that the resource is at.
 	latest(ctx context.Context) (uint64, error)
-	// epoch tells one cluster from another that came in its place.
+	// epoch distinguishes a cluster from another one that replaced it.
 	epoch(ctx context.Context) (uint32, error)
 }
 
@@ -181,8 +181,8 @@ func (r *remote) latest(ctx context.Context) (uint64, error) {
 	return l.version, err
 }
 
-// epoch is made of the UID of a namespace that every cluster has and keeps. A
-// cluster that does not show it is told from none.
+// epoch is derived from the UID of a namespace that every cluster has and keeps. Clusters that hide
+// it can't be distinguished.
 func (r *remote) epoch(ctx context.Context) (uint32, error) {
 	body, err := r.get(ctx, "/api/v1/namespaces/"+metav1.NamespaceSystem, nil)
 	switch {

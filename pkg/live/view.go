@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// stamp is where a view is at: a version for each of its inputs. It is never changed.
+// stamp is the state of a view: a version for each of its inputs. It is immutable.
 type stamp struct {
 	versions []uint64
 	// epoch is the cluster that they are versions of.
 	epoch uint32
 	// sequence orders the stamps of one view.
 	sequence uint64
-	// heard is when the view was told.
+	// heard is when the view received the change.
 	heard time.Time
 }
 
-// change is one object's turn as a view tells it.
+// change is a change of one object that a view delivers.
 type change struct {
 	key      Key
 	old, now *Object
@@ -30,8 +30,7 @@ type input struct {
 	ready bool
 }
 
-// view is what parts of streams are attached to: the objects of one feed, or of a
-// join of several.
+// view holds the objects of one feed, or of a join of several. Parts of streams are attached to it.
 type view struct {
 	key    string
 	inputs []*input
@@ -39,7 +38,7 @@ type view struct {
 	joiner  *joiner
 	metrics *metrics
 
-	// users and linger are guarded by the hub's lock.
+	// users and stopIdle are guarded by the hub's lock.
 	users    int
 	stopIdle func() bool
 
@@ -48,12 +47,12 @@ type view struct {
 	// ready: all inputs are known.
 	ready bool
 	now   *stamp
-	// problems are those of the inputs, nil where there is none; gone is the end.
+	// problems are those of the inputs, nil where there is none; gone is why the view has ended.
 	problems []error
 	gone     error
 }
 
-// lock locks the view and what feeds it.
+// lock locks the view and its feeds.
 func (v *view) lock() {
 	for _, f := range v.feedsInOrder() {
 		f.mu.Lock()
@@ -77,7 +76,7 @@ func (v *view) feedsInOrder() []*feed {
 	return slices.Compact(feeds)
 }
 
-// versions are those of the inputs that the view has heard of. The lock is held.
+// versions returns the current stamp with the feed's present version. The lock is held.
 func (v *view) versions(of *feed) *stamp {
 	s := &stamp{versions: make([]uint64, len(v.inputs)), epoch: of.epoch, heard: time.Now()}
 	if v.now != nil {
@@ -175,7 +174,7 @@ func (v *view) interrupted(f *feed, err error) {
 	}
 }
 
-// problem is the first one there is. The lock is held.
+// problem returns the first problem of the inputs. The lock is held.
 func (v *view) problem() error {
 	for _, err := range v.problems {
 		if err != nil {
@@ -198,7 +197,7 @@ func (v *view) ended(_ *feed, err error) {
 	}
 }
 
-// tell gives changes to all parts. The lock is held.
+// tell offers changes to all parts. The lock is held.
 func (v *view) tell(changes []change) {
 	if !v.ready {
 		return
@@ -221,14 +220,14 @@ func (v *view) tell(changes []change) {
 	v.seen()
 }
 
-// seen reports that everything up to now was told. The lock is held.
+// seen records that all changes up to now were offered. The lock is held.
 func (v *view) seen() {
 	for p := range v.parts {
 		p.seen.Store(v.now)
 	}
 }
 
-// objects are what is there now. All locks are held.
+// objects returns the current objects. All locks are held.
 func (v *view) objects() map[Key]*Object {
 	if v.joiner != nil {
 		return v.joiner.joined
@@ -236,7 +235,7 @@ func (v *view) objects() map[Key]*Object {
 	return v.inputs[0].feed.objects
 }
 
-// sorted is the same by key; it is not changed later. All locks are held.
+// sorted returns the current objects by key; the slice is not changed later. All locks are held.
 func (v *view) sorted() []*Object {
 	if v.joiner != nil {
 		return v.joiner.sorted()
@@ -260,8 +259,7 @@ func (v *view) attach(p *part) {
 	}
 }
 
-// detach removes a part. With a reason, its subscriber is told that its objects
-// were removed.
+// detach removes a part. With a reason, the deletion of its objects is delivered before.
 func (v *view) detach(p *part, reason error) {
 	v.lock()
 	defer v.unlock()
@@ -280,7 +278,7 @@ func (v *view) detach(p *part, reason error) {
 	p.end(reason)
 }
 
-// restart has a part that fell behind begin again.
+// restart begins a part again whose inbox was full.
 func (v *view) restart(p *part) {
 	v.lock()
 	defer v.unlock()

@@ -37,7 +37,7 @@ func (keys) Find(_ context.Context, id [consistency.KeyIDSize]byte) ([]byte, err
 	return theKey, nil
 }
 
-// cluster is an upstream in memory, with the faults of a real one.
+// cluster is an upstream in memory that can fail like a real one.
 type cluster struct {
 	source Source
 	mu     sync.Mutex
