@@ -35,8 +35,8 @@ type TokenReviewAuthenticator struct {
 	// verified them, ends at an authority that is still accepted. Nil accepts all that a
 	// handshake did.
 	Authorities func(chains [][]*x509.Certificate) bool
-	// ReviewLimiter bounds what is asked about tokens that were not found valid lately. It is
-	// replaced, where it is, before the first request.
+	// ReviewLimiter limits the reviews of tokens that were not found valid lately. Replace it only
+	// before the first request.
 	ReviewLimiter *TokenReviewLimiter
 
 	clock   func() time.Time
@@ -44,7 +44,7 @@ type TokenReviewAuthenticator struct {
 	fresh   fresh
 	key     [32]byte
 	tokens  *decisions[User]
-	// lately are the tokens that were found valid when they were asked about last.
+	// lately holds the tokens that their latest review found valid.
 	lately *ttlCache[[32]byte, struct{}]
 }
 

@@ -7,13 +7,13 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// KnownWrite is what a subscriber knows to have happened to an object, because they did it.
+// KnownWrite is a write that a subscriber knows of, because it was their own.
 type KnownWrite struct {
-	// Source is where; the version of its resource does not count.
+	// Source is the source of the object; the version of its resource is ignored.
 	Source Source
 	Key    Key
-	// Version is the resourceVersion that the object had then; it does not count where
-	// the object was deleted.
+	// Version is the resourceVersion that the object had then; it is ignored where the object was
+	// deleted.
 	Version uint64
 	// Deleted is the UID of the object, where it was deleted.
 	Deleted types.UID
@@ -37,7 +37,7 @@ func (v *view) knownWritesOf(writes []KnownWrite) map[*feed][]KnownWrite {
 	return of
 }
 
-// shows reports whether an object is as a mark says, or was it before. The lock is held.
+// shows reports whether the feed is at a known write or beyond it. The lock is held.
 func (f *feed) shows(m *KnownWrite) bool {
 	if m.Deleted == "" {
 		return f.version >= m.Version
@@ -46,7 +46,7 @@ func (f *feed) shows(m *KnownWrite) bool {
 	return o == nil || o.Meta.UID != m.Deleted
 }
 
-// showsAll is shows for all. The lock is held.
+// showsAll reports whether shows holds for all. The lock is held.
 func (f *feed) showsAll(writes []KnownWrite) bool {
 	for i := range writes {
 		if !f.shows(&writes[i]) {

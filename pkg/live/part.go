@@ -37,15 +37,15 @@ type part struct {
 	// seen is the stamp up to which all changes have been offered.
 	seen atomic.Pointer[stamp]
 
-	// The stream's lock guards what follows.
+	// The stream's lock guards the following fields.
 
-	// queued: it is among the stream's parts that have something to say.
+	// queued: the part is in the stream's queue of parts with unread events.
 	queued bool
-	// dropped: it has nothing to say any more.
+	// dropped: the part has no more events.
 	dropped bool
-	// active: it has begun, and takes what is offered.
+	// active: the part has begun, and accepts changes.
 	active bool
-	// stale: too much waits; it has to begin again.
+	// stale: too many entries are unread, so the part has to begin again.
 	stale bool
 	// held: a batch of changes is being offered, and must not be read before its end.
 	held  bool
