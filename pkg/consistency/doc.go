@@ -1,15 +1,14 @@
-// Package consistency lets people read their own writes.
+// Package consistency provides read-your-writes consistency for the index.
 //
-// A write answers with a token that names what was written and at which version.
-// A later operation that carries the token reads the index only once the index
-// has those versions. The wait is short and bounded, because the index lags by
-// milliseconds while it is well; when it does not catch up, the named objects are
-// read from the instance itself, as the caller, and laid over what the index says.
+// The result of a write has a token with the written objects and their versions. An operation that
+// carries the token reads the index only once the index has those versions. The wait is short and
+// bounded, because a healthy index lags by milliseconds; when the index does not catch up in time,
+// the named objects are read from the instance itself, as the caller, and replace those of the
+// index.
 //
-// A subscription that carries the token begins once the watches have what it names
-// (Written): SYNCED comes behind it.
+// A subscription that carries the token begins once its watches have the named versions (Written):
+// SYNCED comes after them.
 //
-// A token is encrypted for the user who got it, with a key that all replicas share
-// (keys.go), and is worth nothing to other users, nor after some minutes. It
-// grants nothing: a user who brings it sees what they may see.
+// A token is encrypted for the user who got it, with a key that all replicas share (keys.go). It is
+// not valid for other users, and expires after some minutes. It grants no permission.
 package consistency

@@ -16,7 +16,7 @@ import (
 
 // Bounds of waiting.
 const (
-	// DefaultWait is how long the index is waited for. It usually takes milliseconds.
+	// DefaultWait bounds the index wait, which usually takes milliseconds.
 	DefaultWait = 2 * time.Second
 	// The first look comes at once, the others after growing pauses.
 	firstPause, longestPause = 2 * time.Millisecond, 50 * time.Millisecond
@@ -29,16 +29,16 @@ type Getter interface {
 	GetMany(ctx context.Context, keys []index.Key, detail index.Detail) (map[index.Key]*index.Object, error)
 }
 
-// Collected tells in which version the index collects a resource of a cluster;
-// false when it collects none, and waiting for it would be in vain.
+// Collected returns the version in which the index collects a resource of a cluster; false when it
+// collects none, so that waiting would be in vain.
 type Collected func(ctx context.Context, cluster, group, resource string) (version string, ok bool)
 
-// IndexWaiter has the index catch up with what an operation has to see.
+// IndexWaiter waits until the index has the versions that an operation has to see.
 type IndexWaiter struct {
 	Index     Getter
 	Clients   instanceproxy.Clients
 	Collected Collected
-	// Wait bounds the waiting; zero is DefaultWait.
+	// Wait bounds the index wait; zero means DefaultWait.
 	Wait time.Duration
 	Now  func() time.Time
 }
@@ -46,8 +46,9 @@ type IndexWaiter struct {
 // replacement is an object that is read from its instance instead of the index.
 type replacement = index.Replacement
 
-// waitForIndex waits, once in an operation, until the index has what the operation has
-// to see in any of some clusters. What it does not have by then is in the result.
+// waitForIndex waits, once in an operation, until the index has the versions that the operation has
+// to see in any of some clusters. It returns replacements for those that the index does not have in
+// time.
 func (s *IndexWaiter) waitForIndex(ctx context.Context, clusters ...string) ([]replacement, error) {
 	r := readingFrom(ctx)
 	if r == nil || !r.concerns(clusters) {
@@ -119,8 +120,8 @@ func (s *IndexWaiter) await(ctx context.Context, versions []Version, keys []inde
 	return versions
 }
 
-// ask reads objects from their instances, as the user of the operation. What the
-// user may not read there any more is left as the index has it.
+// ask reads objects from their instances, as the user of the operation. An object that the user may
+// no longer read there stays as the index has it.
 func (s *IndexWaiter) ask(ctx context.Context, versions []Version) ([]replacement, error) {
 	found := make([]*replacement, len(versions))
 	group, gctx := errgroup.WithContext(ctx)

@@ -3,6 +3,6 @@ package consistency
 // KeyIDSize is the size of a key's fingerprint in bytes.
 const KeyIDSize = keyIDSize
 
-// KeyID is a fingerprint of a key, which tells nothing about it: for who signs
-// something else with what replicas share.
+// KeyID returns a fingerprint of a key that does not reveal the key, for packages that sign with a
+// key that replicas share.
 func KeyID(key []byte) [KeyIDSize]byte { return keyID(key) }

@@ -36,20 +36,19 @@ const (
 	lookTimeout = 10 * time.Second
 )
 
-// SecretKeys keeps the key in a Secret of the global cluster. The replica that
-// needs it first makes it. Who replaces it leaves the one before beside it, so that
-// nothing that is out becomes worthless; who deletes the Secret makes all of it
-// worthless, and the next key is made.
+// SecretKeys keeps the key in a Secret of the global cluster. The replica that needs the Secret
+// first creates it. An administrator who replaces the key keeps the old one in the Secret, so that
+// issued tokens stay valid; deleting the Secret invalidates all tokens, and the next replica
+// creates a new key.
 type SecretKeys struct {
 	Secrets         corev1client.SecretsGetter
 	Namespace, Name string
 	Now             func() time.Time
 
 	mu sync.Mutex
-	// keys are those that are good; what is new is sealed with the first.
+	// keys are the valid keys; new tokens are sealed with the first.
 	keys [][]byte
-	// looked is when the Secret was read last, sought when one was looked for that is
-	// not ours.
+	// looked is when the Secret was last read; sought is when it was last read for an unknown key.
 	looked, sought time.Time
 	looking        bool
 }
@@ -88,8 +87,8 @@ func among(keys [][]byte, id [keyIDSize]byte) []byte {
 	return nil
 }
 
-// known are the keys as they were read last. Where that is a while ago they are read
-// again, and no caller waits for it: the global cluster may be away.
+// known returns the keys as they were read last. When that is a while ago it reads them again in
+// the background: no caller waits, because the global cluster may be unreachable.
 func (s *SecretKeys) known(ctx context.Context) [][]byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,7 +119,7 @@ func (s *SecretKeys) mayLook() bool {
 	return true
 }
 
-// look reads the Secret and, when told to, makes it. No lock is held meanwhile.
+// look reads the Secret and creates it if create is set. It holds no lock meanwhile.
 func (s *SecretKeys) look(ctx context.Context, create bool) ([][]byte, error) {
 	secrets := s.Secrets.Secrets(s.Namespace)
 	found, err := secrets.Get(ctx, s.Name, metav1.GetOptions{})

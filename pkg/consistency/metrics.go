@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// caughtUp is how far the index is behind, as those see it who read what they wrote.
+// caughtUp measures the index wait of operations that carry a consistency token.
 var caughtUp = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Namespace: "kairship", Subsystem: "index", Name: "catch_up_seconds",
 	Help:    "Time that an operation waited until the index had what its consistency token names (result index), or until that was read from instances (live).",

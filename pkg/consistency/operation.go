@@ -21,15 +21,15 @@ type sealedOperation[T any] struct {
 	Operation T     `json:"o"`
 }
 
-// SealOperation makes the ID of an operation that the user of the context began:
-// all that is needed to follow it, so that any replica can. It does not show to a user who
-// sees it what is in it.
+// SealOperation makes the ID of an operation that the user of the context began. The ID holds all
+// that is needed to follow the operation, so that any replica can. It is encrypted: its user can't
+// read the content.
 func SealOperation[T any](ctx context.Context, t *Tokens, operation T) (string, error) {
 	return t.seal(ctx, operationFormat, sealedOperation[T]{t.Now().Add(OperationLifetime).Unix(), operation})
 }
 
-// OpenOperation reads the ID of an operation. That of another user's is like one
-// of nothing: NOT_FOUND.
+// OpenOperation reads the ID of an operation. The ID of another user's operation is like an unknown
+// one: NOT_FOUND.
 func OpenOperation[T any](ctx context.Context, t *Tokens, id string) (T, error) {
 	var s sealedOperation[T]
 	err := t.open(ctx, operationFormat, id, &s)

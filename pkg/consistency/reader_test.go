@@ -240,7 +240,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Who asks about another instance, or brings no token, waits for nothing.
+// An operation without a token, or about another instance, does not wait.
 func TestReaderDoesNotWait(t *testing.T) {
 	idx := &lagging{then: map[string]*index.Object{}}
 	r := NewReader(idx, &IndexWaiter{Index: idx, Wait: time.Hour, Now: time.Now})
@@ -257,7 +257,7 @@ func TestReaderDoesNotWait(t *testing.T) {
 	}
 }
 
-// Fields that are resolved side by side wait together.
+// Fields that are resolved concurrently share one index wait.
 func TestReaderWaitsOnce(t *testing.T) {
 	idx := &lagging{then: map[string]*index.Object{}, last: map[string]*index.Object{"a": indexed(t, "a", "1", "9")}, after: 2}
 	r := NewReader(idx, &IndexWaiter{

@@ -11,20 +11,20 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Header brings tokens, parted by commas where there are several.
+// Header is the request header with tokens, separated by commas.
 const Header = "Kairship-Consistency-Token"
 
-// Extension is the key of the same in the extensions of a request's body, for
-// clients that cannot set headers: a string, or a list of them.
+// Extension is the key of the tokens in the extensions of a request's body, for clients that cannot
+// set headers: a string, or a list of strings.
 const Extension = "consistencyToken"
 
 // maxTokens is how many tokens one request may bring.
 const maxTokens = 20
 
-// reading is what one operation has to see.
+// reading holds the versions that one operation has to see.
 type reading struct {
 	versions []Version
-	// settled is closed when the index was waited for, or was not; see settle.
+	// begun admits one caller to the index wait; done is closed when the wait is over.
 	begun   chan struct{}
 	done    chan struct{}
 	overlay []replacement
@@ -71,7 +71,7 @@ func newest(versions []Version) []Version {
 	return kept
 }
 
-// Concerns reports whether an operation has to see something in one of some clusters.
+// Concerns reports whether an operation has to see a version in one of some clusters.
 func Concerns(ctx context.Context, clusters ...string) bool {
 	r := readingFrom(ctx)
 	return r != nil && r.concerns(clusters)
@@ -84,8 +84,7 @@ func (r *reading) concerns(clusters []string) bool {
 	})
 }
 
-// Requested finds the tokens of a request: those of the header, and what its
-// extensions say.
+// Requested returns the tokens of a request, from its header and its extensions.
 func Requested(header []string, extension any) ([]string, error) {
 	var tokens []string
 	for _, line := range header {
@@ -129,12 +128,12 @@ func (t *Tokens) Begin(ctx context.Context, header []string, extension any) (con
 	return With(ctx, versions), nil
 }
 
-// BeginStream is Begin for a subscription. It is told what the tokens name before
-// anything else, see Written; but what it reads from the index later must be as late
-// as the events that it reads it for, and is not held to them.
+// BeginStream begins a subscription. The named versions are delivered before anything else
+// (Written). Later reads of the index must be as late as the events that they are for, and do not
+// wait for the named versions.
 //
-// A client sends the same request whenever it connects again, for days perhaps. So a
-// token that has expired asks for nothing.
+// A client sends the same request whenever it reconnects, perhaps for days. So an expired token is
+// ignored.
 func (t *Tokens) BeginStream(ctx context.Context, header []string, extension any) (context.Context, error) {
 	versions, err := t.requested(ctx, header, extension, func(ctx context.Context, token string) ([]Version, error) {
 		versions, err := t.Read(ctx, token)
@@ -151,13 +150,14 @@ func (t *Tokens) BeginStream(ctx context.Context, header []string, extension any
 
 type writtenKey struct{}
 
-// Written is what the tokens of a subscription name, the last version of every object.
+// Written returns the versions that the tokens of a subscription name, the last one of every
+// object.
 func Written(ctx context.Context) []Version {
 	versions, _ := ctx.Value(writtenKey{}).([]Version)
 	return versions
 }
 
-// requested is what all tokens of a request name.
+// requested returns the versions that all tokens of a request name.
 func (t *Tokens) requested(
 	ctx context.Context, header []string, extension any, read func(context.Context, string) ([]Version, error),
 ) ([]Version, error) {

@@ -121,7 +121,7 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// keyID is a fingerprint of a key, which tells nothing about it.
+// keyID returns a fingerprint of a key that does not reveal the key.
 func keyID(key []byte) [keyIDSize]byte {
 	sum := sha256.Sum256(append([]byte("kairship consistency key "), key...))
 	return [keyIDSize]byte(sum[:keyIDSize])

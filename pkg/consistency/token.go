@@ -35,7 +35,7 @@ const KeySize = 32
 // keyIDSize is how much of a key's fingerprint a token carries.
 const keyIDSize = 4
 
-// Keys hands out the key that all replicas share.
+// Keys provides the key that all replicas share.
 type Keys interface {
 	// Key returns the key to seal with.
 	Key(ctx context.Context) ([]byte, error)
@@ -55,8 +55,8 @@ type content struct {
 	Versions []Version `json:"w"`
 }
 
-// Issue makes the token of some writes of the user of the context. It is not told
-// to a reader what was written, or by whom.
+// Issue makes the token for some writes of the user of the context. The token is encrypted, so it
+// does not show what was written, or by which user.
 func (t *Tokens) Issue(ctx context.Context, versions ...Version) (string, error) {
 	if len(versions) > MaxVersions {
 		return "", fmt.Errorf("%d objects are more than a token can name", len(versions))
@@ -64,8 +64,8 @@ func (t *Tokens) Issue(ctx context.Context, versions ...Version) (string, error)
 	return t.seal(ctx, format, content{Expires: t.Now().Add(Lifetime).Unix(), Versions: versions})
 }
 
-// Read returns what a token names. The error is INVALID for one that is none, that
-// is another user's or too old, and says so: nothing but another token helps.
+// Read returns the versions that a token names. The error is INVALID for a token that is malformed,
+// too old or another user's, and asks for another token, because a retry does not help.
 func (t *Tokens) Read(ctx context.Context, text string) ([]Version, error) {
 	if len(text) > maxToken {
 		return nil, apierror.Invalid(Argument, "a consistency token is at most %d characters long", maxToken)

@@ -6,7 +6,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Version is what one write left behind: an object at a version, or its absence.
+// Version is the result of one write: an object at a version, or its absence.
 type Version struct {
 	Instance string `json:"i"`
 	Group    string `json:"g,omitempty"`
@@ -21,7 +21,7 @@ type Version struct {
 	ResourceVersion string `json:"rv,omitempty"`
 	// Deleted: the object of this UID no longer exists.
 	Deleted bool `json:"d,omitempty"`
-	// Deleting: it is marked, and may be gone at any time.
+	// Deleting: the object has a deletion timestamp, and may be removed at any time.
 	Deleting bool `json:"x,omitempty"`
 }
 
@@ -30,16 +30,15 @@ func (v Version) GVR() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: v.Group, Version: v.Version, Resource: v.Resource}
 }
 
-// Type is the same in the words of the index.
+// Type returns the index type of the resource.
 func (v Version) Type() index.Type {
 	return index.Type{Group: v.Group, Version: v.Version, Resource: v.Resource, Kind: v.Kind}
 }
 
-// shownBy reports whether what the index has, nil for nothing, is at least as new
-// as the version.
+// shownBy reports whether the index has the object, nil for none, at the version or a later one.
 //
-// An object that is missing tells nothing: it was not collected yet, or was deleted
-// since. The wait's end decides that.
+// A missing object decides nothing: either the index has not collected it yet, or it was deleted
+// since. The end of the wait decides that.
 func (v Version) shownBy(o *index.Object) bool {
 	if v.Deleted {
 		return o == nil || string(o.Meta.UID) != v.UID

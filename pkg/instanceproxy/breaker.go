@@ -49,7 +49,7 @@ func newBreaker(life context.Context, failures int, interval time.Duration, prob
 // open reports whether requests fail at once.
 func (b *breaker) open() bool { return b.circuit.State() != gobreaker.StateClosed }
 
-// allow returns how the outcome of a request is told, or errOpen.
+// allow returns the function that records the outcome of a request, or errOpen.
 func (b *breaker) allow() (done func(error), err error) {
 	if b.open() {
 		// Nothing is left undone should the last prober have just ended.

@@ -60,8 +60,8 @@ func front(t *testing.T, c *instanceproxy.Collection, logged io.Writer) (address
 	return server.Listener.Addr().String()
 }
 
-// says sends what may be no request at all, and returns what is answered; cut leaves
-// it at that.
+// says sends raw bytes, which may be no valid request, and returns the response; cut closes the
+// sending side afterwards.
 func says(t *testing.T, address, raw string, cut bool) *http.Response {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -229,8 +229,8 @@ func TestInstancesFaults(t *testing.T) {
 	}
 }
 
-// TestFaultsBehindAnInstance: what an instance passes requests on to may hang for who
-// asked, and no other. The instance itself is looked at.
+// TestFaultsBehindAnInstance checks that a server behind an instance may hang without an effect on
+// other requests: the instance is probed, and its breaker stays closed.
 func TestFaultsBehindAnInstance(t *testing.T) {
 	for _, path := range []string{
 		"/api/v1/namespaces/shop/services/hangs/proxy/x",

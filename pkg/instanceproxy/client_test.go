@@ -145,8 +145,8 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Credentials that are refused, with no others in sight, are Kairship's problem
-// and not the caller's: a 401 would have clients drop their own.
+// Refused credentials without a replacement are Kairship's problem and not the caller's: a 401
+// would have clients drop their own.
 func TestRefusedCredentials(t *testing.T) {
 	w, s, c := alphaWorld(t, nil, nil)
 	s.revoke("good")
@@ -295,7 +295,7 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
-// Callers who give up say nothing about the instance.
+// Requests that their callers cancel do not count as failures of the instance.
 func TestImpatientCallers(t *testing.T) {
 	_, _, c := alphaWorld(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {

@@ -34,7 +34,7 @@ func newClients(name, userAgent string, transport http.RoundTripper) (clients, e
 		// The transport knows the endpoint; this only shows in errors.
 		Host:      "https://" + name,
 		UserAgent: userAgent,
-		// The transport limits all of an instance's requests together.
+		// The transport limits the requests of all clients of an instance.
 		QPS: -1,
 	}
 	users := &http.Client{Transport: transport, CheckRedirect: noRedirects}

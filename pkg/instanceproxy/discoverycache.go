@@ -23,15 +23,15 @@ const (
 	rediscoverAfter = 2 * time.Second
 )
 
-// discoveryCache remembers what an instance serves. client-go's own caches hold a lock
-// while they ask; here a caller that waits can stop to wait.
+// discoveryCache caches the discovery of an instance. client-go's own caches hold a lock while they
+// ask; here a caller can stop waiting.
 type discoveryCache struct {
 	life   context.Context //nolint:containedctx // It is the instance's lifetime, not a request's.
 	client discovery.DiscoveryInterface
 	age    time.Duration
 	known  atomic.Pointer[cachedDiscovery]
-	// generation counts the calls of forget, so that what was asked before one is not
-	// kept after it.
+	// generation counts the calls of forget, so that an answer requested before a call is not kept
+	// after it.
 	generation atomic.Int64
 	flight     singleflight.Group
 }
@@ -46,13 +46,13 @@ func newDiscoveryCache(life context.Context, client discovery.DiscoveryInterface
 	return &discoveryCache{life: life, client: client, age: age}
 }
 
-// forget has the next caller ask anew.
+// forget drops the cached discovery, so that the next caller asks the instance.
 func (c *discoveryCache) forget() {
 	c.generation.Add(1)
 	c.known.Store(nil)
 }
 
-// get returns an edition that is at most so old.
+// get returns a discovery that is at most that old.
 func (c *discoveryCache) get(ctx context.Context, age time.Duration) (*cachedDiscovery, error) {
 	if known := c.known.Load(); known != nil && time.Since(known.At) < age {
 		return known, nil
@@ -69,7 +69,7 @@ func (c *discoveryCache) get(ctx context.Context, age time.Duration) (*cachedDis
 	}
 }
 
-// discovery is what an instance serves, from an edition that is at most so old.
+// discovery returns the Discovery of an instance that is at most that old.
 func (c *discoveryCache) discovery(ctx context.Context, instance string, age time.Duration) (*Discovery, error) {
 	known, err := c.get(ctx, age)
 	if err != nil {
@@ -145,7 +145,7 @@ func (i *instance) RESTMapper(ctx context.Context) meta.RESTMapper {
 	return &mapper{ctx: ctx, kinds: i.kinds}
 }
 
-// mapper answers from the catalogue, for one caller.
+// mapper is a RESTMapper over the discovery cache, for one caller.
 type mapper struct {
 	ctx   context.Context //nolint:containedctx // meta.RESTMapper's methods take none.
 	kinds *discoveryCache
@@ -153,7 +153,7 @@ type mapper struct {
 
 var _ meta.RESTMapper = (*mapper)(nil)
 
-// look asks the remembered mapper, and a fresh one for what is not in it.
+// look asks the cached mapper, and a fresh one for kinds that it does not have.
 func look[T any](m *mapper, ask func(meta.RESTMapper) (T, error)) (T, error) {
 	var zero T
 	known, err := m.kinds.get(m.ctx, m.kinds.age)

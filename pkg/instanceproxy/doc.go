@@ -1,20 +1,18 @@
-// Package instanceproxy is the one place that talks to instances. It keeps, for
-// each instance, one connection and the clients built on it, and makes sure that
-// every request is sent as the person who asked.
+// Package instanceproxy sends all requests to instances. It keeps, for each instance, one
+// connection and the clients built on it, and makes sure that every request is sent as the user who
+// asked.
 //
 // # One connection, many people
 //
-// A Client is made once for an instance and serves everybody. Who a request is
-// sent as is decided request by request, from its context: the user that package
-// authz put there, impersonated with user name, UID, groups and extra. A context
-// without a user is refused; what Kairship asks on its own account says so with
-// AsKairship. There is never a client for each user, so a thousand people cost an
-// instance no more connections than one, and no cache can hand one person's
-// client to another.
+// A Client is made once for an instance and serves all users. Each request's context decides its
+// identity: the user that package authz put there, impersonated with user name, UID, groups and
+// extra. A context without a user is refused; requests on Kairship's own account use AsKairship.
+// There is never a client for each user, so a thousand users cost an instance no more connections
+// than one, and no cache can return one user's client to another.
 //
-// Before a connection carries a user's request, the instance is asked once whom
-// it takes a made-up user for. Something in between that drops the headers would
-// otherwise have all people act with Kairship's own permissions, which are wide.
+// Before a connection carries a user's request, one request checks which identity the instance
+// gives an invented user. A proxy in between that drops the headers would otherwise let all users
+// act with Kairship's own permissions, which are wide.
 //
 // # Where credentials come from, and how they change
 //

@@ -12,7 +12,7 @@ import (
 // another Instance holds, or to another one than it was registered with.
 var errNotItsOwn = errors.New("the control plane is not the instance's own")
 
-// gone reports that an instance was deleted while it was used.
+// gone returns the error for an instance that was deleted while it was used.
 func gone(instance string) error { return apierror.NotFound("instance", instance) }
 
 // unavailable reports that an instance can't be reached. The cause goes to the log:
@@ -34,7 +34,7 @@ func refused(instance string, cause error) error {
 	return unavailable(instance, cause, "instance %q does not accept Kairship's credentials; its administrator has to renew them", instance)
 }
 
-// unimpersonated reports that an instance does not take Kairship's word for who asks.
+// unimpersonated returns the error for an instance that ignores Kairship's impersonation headers.
 func unimpersonated(instance string, cause error) error {
 	return unavailable(instance, cause, "instance %q does not let Kairship act for users; its administrator has to permit impersonation", instance)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// How far a request came. It is the connection's failure when none was had, or
-// when something was written to it.
+// How far a request came. A failure is the connection's when the request got none, or when it was
+// written to one.
 const (
 	// atHome is a request that was refused before it asked for a connection.
 	atHome int32 = iota
@@ -28,7 +28,7 @@ const (
 // journey follows a request to its connection.
 type journey struct{ stage atomic.Int32 }
 
-// follow returns the context that a request is to be sent with.
+// follow returns the context to send a request with.
 func (j *journey) follow(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GetConn:      func(string) { j.stage.Store(seeking) },
@@ -37,40 +37,40 @@ func (j *journey) follow(ctx context.Context) context.Context {
 	})
 }
 
-// callersError is the failure of a request by what the caller sent. Any user can
-// bring it about at any time, so it says nothing about the instance.
+// callersError is a failure caused by what the caller sent. Any user can cause it at any time, so
+// it is no sign of a failing instance.
 type callersError struct {
 	error
 	says string
 }
 
-// Unwrap returns what went wrong.
+// Unwrap returns the cause.
 func (f *callersError) Unwrap() error { return f.error }
 
-// tooLarge is what net/http says, with no type of its own, when the other end has
-// announced that it takes less.
+// tooLarge is part of an error of net/http, which has no type, when the server has announced a
+// lower limit.
 const tooLarge = "request header list larger than peer's advertised limit"
 
-// errUnsent is the failure of a request that no byte was sent of, though there was
-// a connection. It may have broken at that moment; a probe finds out.
+// errUnsent is the failure of a request of which no byte was sent on its connection. The connection
+// may have broken at that moment; a probe finds out.
 var errUnsent = errors.New("nothing was sent")
 
-// errBeyond is the failure of a request that the instance passes on to a server
-// behind it, which may hang as long as it likes. A probe finds out whether the
-// instance does.
+// errBeyond is the failure of a request that the instance passes on to a server behind it, which
+// may hang for any time. A probe finds out whether the instance itself hangs.
 var errBeyond = errors.New("what is behind the instance may not answer")
 
-// relays are what requests are about that an instance passes on: to members, pods,
-// services and nodes.
+// relays are the subresources whose requests an instance passes on: to members, pods, services and
+// nodes.
 var relays = []string{"proxy", "exec", "attach", "portforward", "log"}
 
-// relayed reports whether a path leads beyond the instance. It is read generously,
-// because a probe finds out about the instance nevertheless.
+// relayed reports whether a path leads beyond the instance. It may match too many paths, because a
+// probe checks the instance anyway.
 func relayed(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(segment string) bool { return slices.Contains(relays, segment) })
 }
 
-// blame finds out whose fault it was that a request failed.
+// blame classifies the failure of a request: as the caller's (callersError), as one that a probe
+// has to confirm (errUnsent, errBeyond), or as the instance's.
 func (j *journey) blame(r *http.Request, err error) error {
 	if body, ok := r.Body.(*recording); ok && body.broken.Load() {
 		return &callersError{err, "its body breaks off, or is not encoded as it says"}
@@ -88,7 +88,7 @@ func (j *journey) blame(r *http.Request, err error) error {
 	return err
 }
 
-// unsendable tells a caller what is wrong with a request.
+// unsendable returns the error for a caller whose request can't be sent.
 func unsendable(instance string, fault *callersError) error {
 	return apierror.In(apierror.Invalid("", "the request cannot be sent to instance %q: %s", instance, fault.says), instance)
 }

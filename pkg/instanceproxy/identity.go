@@ -27,8 +27,7 @@ func AsUser(ctx context.Context, u authz.User) context.Context {
 	return authz.WithUser(context.WithValue(ctx, ownKey{}, false), u)
 }
 
-// identityOf are the headers that say who a request is sent as; none for
-// Kairship itself.
+// identityOf returns the headers of the user that a request is sent as; none for Kairship itself.
 func identityOf(ctx context.Context) (http.Header, error) {
 	if own, _ := ctx.Value(ownKey{}).(bool); own {
 		return nil, nil
@@ -44,11 +43,11 @@ func identityOf(ctx context.Context) (http.Header, error) {
 // credentialHeaders never come from a caller.
 var credentialHeaders = []string{"Authorization", "Proxy-Authorization", "Cookie"}
 
-// credentialPrefixes are headers that claim an identity: what is in them is
-// believed when it comes over an authenticated connection, as ours is.
+// credentialPrefixes are headers that claim an identity: a server believes them on an authenticated
+// connection such as ours.
 var credentialPrefixes = []string{"Impersonate-", "X-Remote-"}
 
-// stripCredentials removes everything that says who sends a request.
+// stripCredentials removes all headers that identify the sender of a request.
 func stripCredentials(h http.Header) {
 	for _, name := range credentialHeaders {
 		h.Del(name)
@@ -88,7 +87,8 @@ func stripProtocolToken(h http.Header) {
 	}
 }
 
-// setIdentity says who sends a request, and removes whatever else did.
+// setIdentity sets the headers that identify the sender of a request, and removes all others that
+// do.
 func setIdentity(h http.Header, token string, identity http.Header) {
 	stripCredentials(h)
 	if token != "" {
@@ -97,8 +97,8 @@ func setIdentity(h http.Header, token string, identity http.Header) {
 	maps.Copy(h, identity)
 }
 
-// stranger is whom an instance is asked about to see that it heeds
-// impersonation. No user has this name: Kubernetes' own begin with system:.
+// stranger is the invented user with which a link checks that the instance heeds impersonation. No
+// real user has this name: those of Kubernetes begin with system:.
 const stranger = "kairship:impersonation-check"
 
 func strangerHeader() http.Header {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Clients hands out the clients of instances, by name.
+// Clients returns the clients of instances, by name.
 type Clients interface {
 	// Get returns the client of an instance. It sends nothing: whether the instance
 	// answers shows in the first request. The error is *apierror.Error with
@@ -39,9 +39,9 @@ type Client interface {
 	Kubernetes() kubernetes.Interface
 	// Dynamic is the client of any kind.
 	Dynamic() dynamic.Interface
-	// RESTMapper tells kinds and resources from each other. It answers from the
-	// discovery that is remembered, and looks again when a kind is not there; ctx
-	// bounds that. It is asked as Kairship, regardless of the user of ctx.
+	// RESTMapper maps kinds to resources and back. It answers from the cached discovery, and asks
+	// the instance again for an unknown kind; ctx bounds that request. The request is sent as
+	// Kairship, regardless of the user of ctx.
 	RESTMapper(ctx context.Context) meta.RESTMapper
 	// Discovery is what the instance serves, from memory, at most
 	// Options.DiscoveryAge old.

@@ -121,7 +121,7 @@ func (l *link) hold() {
 	l.inFlight++
 }
 
-// leave counts a request out, and closes a replaced link behind the last one.
+// leave ends the count of a request, and closes a replaced link after its last one.
 func (l *link) leave() {
 	l.mu.Lock()
 	l.inFlight--
@@ -192,7 +192,7 @@ func (l *link) send(ctx context.Context, r *http.Request, identity http.Header) 
 	return l.multiplexed.RoundTrip(out)
 }
 
-// isUpgrade tells a request that wants to become a stream of its own.
+// isUpgrade reports whether a request asks for a stream of its own.
 func isUpgrade(h http.Header) bool {
 	for _, value := range h.Values("Connection") {
 		for token := range strings.SplitSeq(value, ",") {
@@ -287,7 +287,7 @@ func (l *link) shared(ctx context.Context, key string, ask func(context.Context)
 	}
 }
 
-// whoAmI asks whom the instance takes the sender for.
+// whoAmI returns the name of the user as whom the instance authenticates the sender.
 func (l *link) whoAmI(ctx context.Context, identity http.Header) (string, error) {
 	body, err := json.Marshal(&authenticationv1.SelfSubjectReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: "authentication.k8s.io/v1", Kind: "SelfSubjectReview"},

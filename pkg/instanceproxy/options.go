@@ -41,8 +41,8 @@ type Options struct {
 	// are. get and watch are enough, for these names alone. Required.
 	Secrets corev1client.SecretsGetter
 
-	// QPS and Burst bound the requests to one instance, of all users together: a
-	// fuse, well above what an apiserver can answer.
+	// QPS and Burst limit the requests of all users to one instance: a protection, well above what
+	// an API server can answer.
 	QPS   float32
 	Burst int
 	// DialTimeout bounds connecting, and the TLS handshake after it.

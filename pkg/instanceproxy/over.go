@@ -10,9 +10,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// Over makes a Client of a transport that reaches the instance directly. Each
-// request carries the headers that say who it is sent as, and there is neither
-// limit nor breaker. Tests and tools use it; see package fake.
+// Over makes a Client from a transport that reaches the instance directly. Each request carries the
+// headers of its identity, and there is neither limit nor breaker. Tests and tools use it; see
+// package fake.
 func Over(name string, transport http.RoundTripper) (Client, error) {
 	o := &overTransport{name: name, transport: transport}
 	var err error

@@ -23,8 +23,8 @@ type Limits struct {
 	// MaxStreams is how many native requests of a user without an end of their own may be
 	// under way: watches, followed logs, exec sessions.
 	MaxStreams int
-	// MaxIndexRequests is how many requests to the index a user may have under way, and how
-	// many reads of instances that stand in for it: more wait for their turn.
+	// MaxIndexRequests limits a user's concurrent requests to the index, and their concurrent reads
+	// of instances that stand in for it: further ones wait.
 	MaxIndexRequests int
 	// OperationsPerSecond is how many operations of any kind a user may begin, on
 	// average; OperationsBurst how many in one go.

@@ -16,7 +16,7 @@ const (
 	maxAccounts = 10_000
 	// leastCharge is what every operation costs: its user has to be found and its text read.
 	leastCharge = 10
-	// retry is when a user may try again who has too much under way.
+	// retry is the Retry-After of a request beyond a concurrency limit.
 	retry = time.Second
 )
 
@@ -27,7 +27,7 @@ type Users struct {
 
 	mu       sync.Mutex
 	accounts *lru.Cache[string, *account]
-	// held is what all operations hold.
+	// held is the memory that all operations hold.
 	held    int64
 	refused func(limit string)
 }
@@ -37,7 +37,7 @@ type account struct {
 	running, streams int
 	operations, cost bucket
 	held             int64
-	// turns has a place for each request of a line that may be under way.
+	// turns limits the concurrent requests of each line.
 	turns [lines]chan struct{}
 }
 
@@ -85,8 +85,8 @@ func (u *Users) of(user string) *account {
 	return a
 }
 
-// Enter begins an operation of a user, or returns when the user may try again. The
-// operation ends with Leave.
+// Enter begins an operation of a user, or returns an error with the time after which the user may
+// try again. Leave ends the operation.
 func (u *Users) Enter(user string) (*Operation, *apierror.Error) {
 	return u.enter(user, func(a *account) (*int, *apierror.Error) {
 		if a.running >= u.limits.MaxConcurrent {
@@ -170,8 +170,8 @@ func (o *Operation) Reserve(cost int) *apierror.Error {
 	return nil
 }
 
-// Settle takes what the operation cost from its user's account, in place of what was
-// reserved. Only the first call counts.
+// Settle charges the operation's cost to its user's account and releases the reservation. Only the
+// first call has an effect.
 func (o *Operation) Settle(cost int) {
 	if o == nil {
 		return
@@ -190,8 +190,8 @@ func (o *Operation) settle(cost int) {
 	o.account.cost.add(o.reserved - min(max(cost, leastCharge), o.users.limits.CostBurst))
 }
 
-// Leave ends the operation: it gives back its place and its memory. Only the first call
-// counts.
+// Leave ends the operation, and releases its place and its memory. Only the first call has an
+// effect.
 func (o *Operation) Leave() {
 	if o == nil {
 		return

@@ -53,7 +53,7 @@ func TestConcurrency(t *testing.T) {
 	}
 }
 
-// The cost is taken before the operation is executed, so operations that begin together
+// The cost is reserved before the operation is executed, so operations that begin at the same time
 // cannot cost more than the account has.
 func TestCostIsReserved(t *testing.T) {
 	now := &clock{time.Unix(1000, 0)}

@@ -2,7 +2,7 @@ package quota
 
 import "context"
 
-// Line is where the requests of one user wait for their turn. One does not hold up the
+// Line is a concurrency limit for one kind of requests of a user. The lines do not block each
 // other.
 type Line int
 
@@ -17,9 +17,9 @@ const (
 	lines
 )
 
-// Turn waits, as long as the context lasts, until the user of its operation may send one
-// more request of a line, so that the requests of one user never are all that is worked
-// on there. done is called once the request is answered.
+// Turn waits, as long as the context lasts, until the user of its operation may send one more
+// request of a line. It keeps the requests of one user from taking all workers there. The caller
+// calls done once the request is answered.
 func Turn(ctx context.Context, line Line) (done func(), err error) {
 	o := From(ctx)
 	if o == nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/instanceproxy"
 )
 
-// Clients implements instanceproxy.Clients over HTTP handlers, one for each
-// instance. The clients are real: a handler sees what an apiserver would see,
-// with Impersonate-User and the other headers that say who asks.
+// Clients implements instanceproxy.Clients over HTTP handlers, one for each instance. The clients
+// are real: a handler sees what an API server would see, with Impersonate-User and the other
+// headers of the user.
 type Clients map[string]instanceproxy.Client
 
 var _ instanceproxy.Clients = Clients{}

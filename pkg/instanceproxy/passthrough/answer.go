@@ -11,10 +11,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// An instance answers for itself, and Kairship's clients and browsers hear it
-// from Kairship. So whatever an answer says about where else to go, or about the
-// origin it comes from, must hold for the instance alone: the operator of one
-// instance would otherwise act in the others as everybody who uses theirs.
+// An instance's answer reaches clients and browsers from Kairship's address. So everything in an
+// answer that names another address, or concerns its origin, must be confined to the instance: the
+// operator of one instance could otherwise act in the others as every user of theirs.
 
 // spokenForOrigin are headers by which an answer speaks for all of its origin.
 var spokenForOrigin = []string{
@@ -63,9 +62,8 @@ func isInert(contentTypes []string) bool {
 
 var errElsewhere = errors.New("the instance redirects elsewhere")
 
-// confineRedirect keeps redirects inside the instance. Clients follow them with
-// everything they sent: client-go sends its token to whatever host it is told,
-// and repeats a DELETE.
+// confineRedirect keeps redirects inside the instance. Clients follow a redirect with everything
+// they sent: client-go sends its token to any host that it names, and repeats a DELETE.
 func (c *call) confineRedirect(response *http.Response) error {
 	location := response.Header.Get("Location")
 	if location == "" || response.StatusCode < 300 || response.StatusCode > 399 {

@@ -22,7 +22,8 @@ type call struct {
 	instance string
 	target   *url.URL
 	what     request
-	// caller is who sent it, and as is who it is for: the same, but for impersonation.
+	// caller is the user who sent the request, as the one it is sent for: the same, unless
+	// impersonated.
 	caller, as authz.User
 	// grant is what the latter may do in the instance; set by admit.
 	grant authz.Grant
@@ -112,7 +113,7 @@ func (c *call) operation(status int) string {
 	return name
 }
 
-// admit finds out who a request is for, and whether they may send it.
+// admit returns the user that a request is sent for, if the caller may send it.
 func (c *call) admit(ctx context.Context, credentials authz.Credentials, asked *impersonation, method string) (authz.User, error) {
 	h := c.handler
 	user, err := h.Authenticator.Authenticate(ctx, credentials)

@@ -2,30 +2,25 @@
 // /instances/{instance}/proxy/, for unmodified clients: kubectl, informers,
 // operators, exec and port-forward.
 //
-// It looks into no body but a refusal's, to whose message it adds which API server
-// refused. What comes in goes out as it came, as a stream, with three changes: the
-// address, the credentials, and who the request is from. The
-// caller's own credentials end here; the instance sees Kairship's, and the caller
-// as the impersonated user, so its RBAC, its admission and its audit log see the
-// person.
+// It reads no body except those of refusals, to whose message it adds which API server refused.
+// Requests are passed on as a stream, with three changes: the address, the credentials, and the
+// identity. The caller's own credentials end here; the instance sees Kairship's, and the caller as
+// the impersonated user, so its RBAC, its admission and its audit log see the caller.
 //
-// # Who may
+// # Permissions
 //
-// The caller is whom the global cluster says (package authz), and needs the verb
-// of the request's method on the virtual resource instances/proxy: get, create,
-// update, patch, delete. Namespaces play no part in that: a user who has a role in
-// some namespaces of an instance may use the passthrough, and the instance, where
-// the role is bound to these namespaces, refuses the rest. An instance that the
-// caller may not see answers like one that does not exist.
+// The global cluster authenticates the caller (package authz), who needs the verb of the request's
+// method on the virtual resource instances/proxy: get, create, update, patch, delete. Namespaces do
+// not matter for that: a user who has a role in some namespaces of an instance may use the
+// passthrough, and the instance, where the role is bound to these namespaces, refuses the rest. An
+// instance that the caller may not see answers like one that does not exist.
 //
-// Impersonate headers that a caller brings are honoured for those who may
-// impersonate in the global cluster, as by any apiserver: the request then is the
-// impersonated user's in every respect, the permission to use the passthrough
-// included. Everybody else is refused.
+// Impersonate headers of a request are honoured for callers who may impersonate in the global
+// cluster, as by any API server: the request then is the impersonated user's in every respect,
+// including the permission to use the passthrough. All other callers with such headers are refused.
 //
-// What lasts, watches, logs that are followed, exec sessions, is decided again
-// every few seconds, and ends when the caller lost the permission or the
-// credentials.
+// Long-running requests (watches, followed logs, exec sessions) are authorized again every few
+// seconds, and end when the caller has lost the permission or the credentials.
 //
 // # Errors
 //

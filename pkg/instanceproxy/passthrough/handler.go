@@ -47,7 +47,7 @@ type Config struct {
 	Reviews authorizationclient.SubjectAccessReviewInterface
 	Audit   *audit.Log
 	Logger  *slog.Logger
-	// Quotas limit what one user may ask for, together with GraphQL.
+	// Quotas limit the requests of one user, in total with those of GraphQL.
 	Quotas *quota.Users
 	// Timeout is how long a request may take that has an end of its own; zero means
 	// DefaultTimeout. IndexTimeout is the same for one that the index answers; zero means
@@ -115,7 +115,7 @@ func Serves(r *http.Request) bool {
 // Route is the pattern of the paths that are served.
 const Route = "/instances/{instance}/proxy/{path...}"
 
-// Lasts tells a request that has no end of its own.
+// Lasts reports whether a request is long-running, such as a watch.
 func Lasts(r *http.Request) bool {
 	_, rest, ok := split(r.URL.EscapedPath())
 	return ok && what(r.Method, rest).lasts(r)

@@ -35,7 +35,7 @@ type global struct {
 
 	mu     sync.Mutex
 	people map[string]authz.User
-	// verbs of instances/proxy on alpha, by user; who is in it may see alpha.
+	// verbs of instances/proxy on alpha, by user; the users in it may see alpha.
 	verbs map[string][]string
 	// impersonates are "caller resource/name".
 	impersonates map[string]bool

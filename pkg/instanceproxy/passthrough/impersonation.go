@@ -22,10 +22,10 @@ const (
 	maxAsked             = 64
 )
 
-// impersonation is whom a caller wants to be.
+// impersonation is the user that a caller asks to impersonate.
 type impersonation struct {
 	user authz.User
-	// malformed is set when the headers say it in no way that Kubernetes knows.
+	// malformed is set when Kubernetes would not understand the headers.
 	malformed bool
 }
 
@@ -61,7 +61,7 @@ func impersonationOf(header http.Header) *impersonation {
 	return asked
 }
 
-// by returns who the request is for, when the caller may be them.
+// by returns the impersonated user, if the caller may impersonate them.
 func (i *impersonation) by(ctx context.Context, reviews authorizationclient.SubjectAccessReviewInterface, caller authz.User) (authz.User, error) {
 	questions := i.questions()
 	if i.malformed || i.user.Name == "" || len(questions) > maxAsked {

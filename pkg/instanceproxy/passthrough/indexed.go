@@ -30,9 +30,9 @@ type Index interface {
 	List(ctx context.Context, instance string, of schema.GroupVersionResource, namespace string, query url.Values) (any, map[string]string, error)
 }
 
-// wantsIndex reports whether a request is to be answered by the index, and takes
-// that wish out of the query. The header may be on every request of a client, so
-// it is about reads of objects alone; the parameter is about this very request.
+// wantsIndex reports whether the index is to answer a request, and removes the parameter from the
+// query. A client may send the header with every request, so it applies to reads of objects only;
+// the parameter applies to this very request.
 func (c *call) wantsIndex(r *http.Request) (bool, error) {
 	readable := c.what.readable(r)
 	named := false
@@ -64,7 +64,7 @@ func (q request) kind() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: q.group, Version: q.version, Resource: q.resource}
 }
 
-// readable tells a get or list of objects from everything else.
+// readable reports whether a request is a get or list of objects.
 func (q request) readable(r *http.Request) bool {
 	return r.Method == http.MethodGet && q.resource != "" && q.subresource == "" && !q.lasts(r)
 }

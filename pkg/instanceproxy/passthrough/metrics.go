@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are those of the passthrough itself; what it sends to which instance is
-// told by those of package instanceproxy. Labels are words of Kairship's own.
+// metrics are those of the passthrough itself; package instanceproxy measures its requests to
+// instances. Label values are Kairship's own words, never a client's.
 type metrics struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec

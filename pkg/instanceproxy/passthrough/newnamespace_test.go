@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Who makes a namespace hears of it once they may write in it.
+// The creation of a namespace is answered once its creator may write in it.
 func TestNewNamespace(t *testing.T) {
 	const namespaces = "/api/v1/namespaces"
 	for _, tt := range []struct {

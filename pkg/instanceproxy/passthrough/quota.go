@@ -13,7 +13,7 @@ const (
 	bytesPerValue = 16
 )
 
-// enter counts the request among those of the person who sent it, not of the user it is for.
+// enter counts the request for the user who sent it, not for the impersonated one.
 func (c *call) enter(r *http.Request) error {
 	users := c.handler.Quotas
 	enter := users.Enter

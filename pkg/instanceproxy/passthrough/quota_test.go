@@ -17,8 +17,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// Requests of one user are counted together with those of GraphQL, and apart from those
-// of others. Streams have a limit of their own.
+// A user's requests count together with their GraphQL requests, and separately from those of other
+// users. Streams have a limit of their own.
 func TestQuota(t *testing.T) {
 	users := quota.New(quota.Limits{MaxConcurrent: 1, MaxStreams: 1}, nil)
 	s := newScene(t, func(w http.ResponseWriter, r *http.Request) {
@@ -121,8 +121,8 @@ func (partIndex) List(context.Context, string, schema.GroupVersionResource, stri
 	return "the index", nil, nil
 }
 
-// A kind that is not collected is not answered by the index: who asks for that is told, and
-// who prefers the index is answered by the instance.
+// The index does not answer for a kind that it does not collect: a request with the parameter
+// fails, and the instance answers a request with the header.
 func TestIndexOfWhatIsNotCollected(t *testing.T) {
 	s := newScene(t, mirror, func(c *passthrough.Config) { c.Index = partIndex{} })
 	const path = "/instances/alpha/proxy/api/v1/namespaces/shop/"

@@ -29,7 +29,7 @@ func parseTarget(escaped, query string) (*url.URL, error) {
 	return &url.URL{Path: path, RawPath: escaped, RawQuery: query}, nil
 }
 
-// request is what a request is about, as far as its path tells.
+// request is the part of a request that its path determines.
 type request struct {
 	verb string
 	// These are words of the caller; see operation.
@@ -98,13 +98,13 @@ func (q request) operation(status int) string {
 	return name
 }
 
-// lasts tells a request that has no end of its own.
+// lasts reports whether a request is long-running.
 func (q request) lasts(r *http.Request) bool {
 	query := r.URL.Query()
 	return q.upgrade(r) || instanceproxy.IsSet(query, "watch") || instanceproxy.IsSet(query, "follow") || q.subresource == "proxy"
 }
 
-// upgrade tells a request that wants the connection for itself.
+// upgrade reports whether a request asks to upgrade its connection.
 func (request) upgrade(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
 
 // protocolToken begins the WebSocket subprotocol that carries a browser's token.

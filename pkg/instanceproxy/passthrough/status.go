@@ -90,8 +90,8 @@ func writeError(w http.ResponseWriter, r *http.Request, instance string, err err
 	w.Write(append(body, '\n')) //nolint:errcheck // The caller went away.
 }
 
-// asksDiscovery tells the first question of client-go's discovery. It reads no
-// Status there, and would have people see "unknown", but it shows plain text.
+// asksDiscovery reports whether a request is the first one of client-go's discovery. It does not
+// read a Status from that answer, and would show "unknown", but it shows plain text.
 func asksDiscovery(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "g=apidiscovery.k8s.io")
 }
