@@ -1,11 +1,9 @@
-// Package access confines what is read to what the user may see.
+// Package access restricts reads to what the user may see.
 //
-// It stands between the services of the nouns and what they read from: Reader
-// narrows every question to the index, Watched what is at hand from the watch on
-// the global cluster. Services above it ask as if everything were visible, and
-// what may not be seen is missing, down to the totals and the errors. So there is
-// one place where a read can be let through by mistake, and its tests cover every
-// way to read.
+// It stands between the services of the nouns and their sources: Reader restricts reads of the
+// index, Watched reads of the caches of the global cluster. The services above it read as if
+// everything were visible, and hidden objects are missing, also from totals and errors. So there is
+// one place where a mistake could let a read through, and its tests cover every way to read.
 package access
 
 import (
@@ -43,10 +41,10 @@ func (a *Access) Instance(ctx context.Context, name string) (authz.Grant, bool, 
 	return g, ok, nil
 }
 
-// Clusters keeps the clusters of the inventory that the user may see: one that is
-// joined to an instance, users who see the instance; a free one, users who see all
-// instances and so may join it. The figures stay on those whose instance the user may
-// read as a whole. What an item points to may be the cache's own and is not changed.
+// Clusters returns the clusters of the inventory that the user may see. A cluster that is joined to
+// an instance is visible to users who see the instance; a free one to users who see all instances
+// and so may join it. The figures stay on those whose instance the user may read as a whole.
+// Pointers in an item may lead into the cache, so it does not change their targets.
 func (a *Access) Clusters(ctx context.Context, items []v1alpha1.Cluster) ([]v1alpha1.Cluster, error) {
 	names := make([]string, 0, len(items))
 	for i := range items {
@@ -81,8 +79,8 @@ func Figures(v *authz.Visibility, c *v1alpha1.Cluster) bool {
 	return g.CanRead("")
 }
 
-// figuresFrom is the instance that reports a cluster's figures. While the cluster
-// moves that is another one than the one that it is to be joined to.
+// figuresFrom returns the instance that reports a cluster's figures. While the cluster moves, it
+// differs from the instance that the cluster is to be joined to.
 func figuresFrom(c *v1alpha1.Cluster) string {
 	if member := c.Status.Membership; member != nil {
 		return member.Instance

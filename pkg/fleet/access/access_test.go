@@ -116,7 +116,7 @@ func TestInstance(t *testing.T) {
 	}
 }
 
-// A thousand instances, and a user who is bound to three of them.
+// There are a thousand instances, and the user has a role on three of them.
 func TestThousandInstancesCostOneReview(t *testing.T) {
 	names := make([]string, 1000)
 	for i := range names {

@@ -8,18 +8,17 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// Check is what is found out about the user of an operation before one of its
-// fields is resolved. The schema names the check of each field; the reads below
-// the field are confined whatever it is.
+// Check is the check of the user before a field of an operation is resolved. The schema names the
+// check of each field; the reads below the field are restricted in any case.
 type Check string
 
 const (
-	// CheckCaller finds out who the user is.
+	// CheckCaller requires an authenticated user.
 	CheckCaller Check = "CALLER"
-	// CheckVisible finds out what the user may see. It is for fields that find what
-	// is visible and nothing else.
+	// CheckVisible requires that the user's permissions are known. It is for fields that return
+	// only what is visible.
 	CheckVisible Check = "VISIBLE"
-	// CheckInstance finds out whether the user may see one instance.
+	// CheckInstance requires that the user may see one instance.
 	CheckInstance Check = "INSTANCE"
 )
 

@@ -12,19 +12,20 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Some types are not judged by the namespace they are in. They are told by
-// their resource: a type that comes from a caller need not name a kind.
+// The visibility of some types does not follow from their namespace. They are recognized by their
+// resource: a type that comes from a caller need not name a kind.
 
-// isSecret: the values of Secrets are for fewer people than the rest of them.
+// isSecret reports whether t is Secrets, whose values fewer users may read than the rest of them.
 func isSecret(t index.Type) bool {
 	return t.Group == "" && (strings.EqualFold(t.Resource, "secrets") || t.Kind == "Secret")
 }
 
-// isNamespace: a Namespace belongs to those who may read what is in it.
+// isNamespace reports whether t is Namespaces. A Namespace is visible to users who may read the
+// objects in it.
 func isNamespace(t index.Type) bool { return t.Group == "" && t.Resource == "namespaces" }
 
-// isWork: a Work holds the manifests of what it takes to a member cluster, and is
-// in a namespace of Karmada's own.
+// isWork reports whether t is Works. A Work holds the manifests for a member cluster, and is in an
+// execution namespace of Karmada.
 func isWork(t index.Type) bool {
 	return t.Group == index.Works.Group && t.Resource == index.Works.Resource
 }
@@ -47,8 +48,7 @@ const (
 	whole
 )
 
-// strip takes the manifests out of a Work, and what kubectl keeps of them on a
-// Work that a user wrote by hand.
+// strip removes the manifests from a Work, and kubectl's copy of them on a Work that a user wrote.
 func strip(work *index.Object) (*index.Object, error) {
 	stripped, err := work.Without("spec", "workload")
 	for _, key := range copies {
@@ -145,9 +145,8 @@ func admit(g authz.Grant, types []index.Type, o *index.Object) (*index.Object, e
 	return nil, nil //nolint:nilnil // It may not be read.
 }
 
-// typeOf is the type of an object, as far as viewOf tells types apart: the plurals
-// of these are regular. An object that does not say its kind is of the one type
-// that was asked for.
+// typeOf returns the type of an object, as far as viewOf distinguishes types: the plurals of these
+// are regular. An object without a kind is of the one type that was requested.
 func typeOf(types []index.Type, o *index.Object) (index.Type, bool) {
 	if o.Kind == "" {
 		if len(types) != 1 {

@@ -13,11 +13,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// mayWatch are the people who have the verb watch wherever they may read.
+// mayWatch are the users who have the verb watch wherever they may read.
 var mayWatch = []string{"admin", "alice", "bob", "both", "shop", "shopper"}
 
-// What may be followed is what may be read, for those who have the verb watch, and
-// nothing for others.
+// Users with the verb watch may follow what they may read; other users may follow nothing.
 func TestMayFollow(t *testing.T) {
 	may := access.New(authz.NewResolver(&fakeRules{}, nil, standing, nil))
 	followed := 0
@@ -48,7 +47,7 @@ func TestMayFollow(t *testing.T) {
 			}
 			if got {
 				followed++
-				// The namespaces that are watched leave out nothing that may be followed.
+				// The watched namespaces contain all objects that the user may follow.
 				for _, wanted := range [][]string{nil, {k.Namespace}, {k.Namespace, "other"}} {
 					if in := access.WatchedNamespaces(grants[instance], k.Type, wanted); in != nil && !slices.Contains(in, k.Namespace) {
 						t.Errorf("%s: %s %s/%s of %s is followed, and not in %v", person, k.Type.Resource, k.Namespace, k.Name, instance, in)

@@ -10,7 +10,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// moving is an inventory whose only cluster moves, and counts who asks.
+// moving is an inventory whose only cluster moves; it counts the reads.
 type moving struct {
 	instance string
 	asked    int

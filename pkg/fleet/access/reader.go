@@ -165,7 +165,7 @@ func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Obj
 	if err != nil {
 		return nil, err
 	}
-	// Who asks says which namespace the owner is in. Its pods say it for themselves.
+	// The caller names the owner's namespace; each pod has its own, which is checked here.
 	var admitted []*index.Object
 	for _, o := range pods {
 		if o.Cluster != owner.Cluster {

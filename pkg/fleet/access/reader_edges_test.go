@@ -106,8 +106,8 @@ func TestPageOfFiftyInstancesCostsOneReview(t *testing.T) {
 	}
 }
 
-// A filter that leaves nothing of what may be read is answered without asking,
-// whether there is something outside or not.
+// A filter that excludes everything that the user may read is answered without a request, whether
+// hidden objects match or not.
 func TestListOutsideCostsNothing(t *testing.T) {
 	resolver := authz.NewResolver(&fakeRules{}, nil, standing, nil)
 	for _, tt := range []struct {

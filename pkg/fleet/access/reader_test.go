@@ -61,8 +61,8 @@ func TestEveryReadIsConfined(t *testing.T) {
 	}
 }
 
-// checkKeys looks at the keys that went down. A Work's key does not tell what it
-// was made for, so those in a visible instance may be asked for.
+// checkKeys checks the keys that were requested from the index. A Work's key does not show the
+// object that it was made for, so all those in a visible instance may be requested.
 func checkKeys(t *testing.T, person string, down []asked) {
 	t.Helper()
 	for _, a := range down {
@@ -97,7 +97,7 @@ func checkQuery(t *testing.T, person string, q index.ListQuery) {
 	}
 }
 
-// lists are the types that are listed together.
+// lists returns the types that are listed in one request.
 func lists() [][]index.Type {
 	return [][]index.Type{
 		{index.Deployments}, {index.Deployments, configMaps}, {secrets}, {index.Deployments, secrets}, {index.Namespaces},

@@ -12,8 +12,8 @@ func Shown(g authz.Grant, t index.Type, o *index.Object) (*index.Object, error) 
 	return admit(g, []index.Type{t}, o)
 }
 
-// Concealed is a Secret without its values, and without what tools keep of them, for
-// every user who reads it.
+// Concealed returns a Secret without its values, and without the copies that tools keep of them,
+// for all users who read it.
 func Concealed(secret *index.Object) (*index.Object, error) { return conceal(secret) }
 
 // IsSecret reports whether a kind is that of Secrets, of which values are for fewer people

@@ -25,8 +25,8 @@ func NewWatched(reader client.Reader, permissions Permissions) *Watched {
 	return &Watched{reader: reader, access: New(permissions)}
 }
 
-// Get implements client.Reader. What the user may see is decided first where the
-// name tells enough, so that a hidden object takes the path of a missing one.
+// Get implements client.Reader. Where the name suffices, the visibility is decided first, so that a
+// hidden object takes the path of a missing one.
 func (w *Watched) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
 	switch o := obj.(type) {
 	case *v1alpha1.Instance:

@@ -85,9 +85,8 @@ func role(instance string, editor bool) []authorizationv1.ResourceRule {
 	return rules
 }
 
-// sight is what a person may read, written by hand: per instance, the namespaces
-// whose objects and whose Secrets they may read. "*" is everything, "+" every
-// namespace.
+// sight is what a user may read, written out: per instance, the namespaces whose objects and whose
+// Secrets they may read. "*" is everything, "+" every namespace.
 type sight struct{ objects, secrets string }
 
 var mayRead = map[string]map[string]sight{
@@ -161,7 +160,7 @@ func (f *fakeRules) Rules(_ context.Context, u authz.User) (*authorizationv1.Sub
 	return &authorizationv1.SubjectRulesReviewStatus{ResourceRules: rules}, nil
 }
 
-// standing is a clock that stands still, so that what is remembered stays.
+// standing is a clock that does not advance, so that cached answers never expire.
 func standing() time.Time { return time.Time{} }
 
 func as(t testing.TB, person string) context.Context {

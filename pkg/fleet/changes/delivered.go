@@ -2,23 +2,23 @@ package changes
 
 import "hash/maphash"
 
-// maxDelivered bounds what one stream remembers of what it told. Changes of further
-// objects are told although nothing that is selected may have changed.
+// maxDelivered limits the objects that one stream keeps hashes of. Changes of further objects are
+// sent even if no selected field has changed.
 const maxDelivered = 10_000
 
-// seed is that of all hashes: they are compared within one process alone.
+// seed is the seed of all hashes, which are only compared within one process.
 var seed = maphash.MakeSeed()
 
-// delivered remembers by object what a stream told last, as a hash. It belongs to the
-// one goroutine that asks for the stream's events.
+// delivered holds, for each object, a hash of what a stream delivered last. Only the goroutine that
+// reads the stream's events uses it.
 type delivered struct {
 	last map[uint64]uint64
 }
 
 func newDelivered() *delivered { return &delivered{last: map[uint64]uint64{}} }
 
-// update remembers what is told of an object, and reports whether it differs from what
-// was told last.
+// update records what is delivered of an object, and reports whether it differs from the last
+// delivery.
 func (t *delivered) update(key string, what []byte) bool {
 	k, h := maphash.String(seed, key), maphash.Bytes(seed, what)
 	before, known := t.last[k]

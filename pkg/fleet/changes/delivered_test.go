@@ -34,7 +34,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-// What a stream remembers is bounded; what it does not remember it tells.
+// A stream keeps a bounded number of hashes, and sends the changes of all other objects.
 func TestToldIsBounded(t *testing.T) {
 	memory := newDelivered()
 	for i := range maxDelivered + 10 {

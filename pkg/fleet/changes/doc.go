@@ -1,4 +1,4 @@
-// Package changes turns what pkg/live reports about the objects of instances into the
-// events of the API: what may be seen of them, in the words of the API's types, and
-// only where it makes a difference to what a subscriber selected.
+// Package changes converts the events of pkg/live about objects of instances into events of the
+// API: restricted to what the user may see, with the API's types, and only where a selected field
+// differs.
 package changes

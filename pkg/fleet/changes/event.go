@@ -6,7 +6,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 )
 
-// Type is what an event tells.
+// Type is the type of an event.
 type Type string
 
 // The types of events.
@@ -23,40 +23,38 @@ const (
 // Event is one event of a subscription to a noun.
 type Event[T any] struct {
 	Type Type
-	// Object is the object as it is; in Deleted, as it was last. Nothing in events
-	// that are about no object.
+	// Object is the current object; in Deleted, its last state. It is zero in events that concern
+	// no object.
 	Object T
 	// ChangedFields are the fields that differ in Modified, whether selected or not.
 	ChangedFields []string
-	// InstanceName is the instance that it is about; nil for all, and where the global
-	// cluster is meant.
+	// InstanceName is the instance of the event; nil for all instances, and for the global cluster.
 	InstanceName *string
-	// Kind is Kubernetes' name of the kind that it is about; nil for all that the
-	// subscription is about.
+	// Kind is Kubernetes' name of the event's kind; nil for all kinds of the subscription.
 	Kind *string
-	// Message says what is wrong, for a person.
+	// Message describes the problem, for a person.
 	Message *string
 
-	// cursor is that of the stream's event. It is made at once: later it would be that
-	// of what has been read since.
+	// cursor is the cursor of the stream's event. It is made at once, because the stream's position
+	// moves on.
 	cursor string
-	// key tells objects apart.
+	// key identifies the object.
 	key string
-	// compare: whether a selected field changed shows only once it is read.
+	// compare: only a read shows whether a selected field changed.
 	compare bool
-	// delivered remembers what the stream told; nil where nothing has to be read.
+	// delivered holds what the stream delivered; nil where nothing has to be read.
 	delivered *delivered
-	// reading carries what the fields of the event's object are read with.
+	// reading adds what the reads of the object's fields share.
 	reading Reading
 }
 
-// Reading adds to a context what reads with it share.
+// Reading adds to a context the state that reads with it share.
 type Reading func(context.Context) context.Context
 
-// Cursor is where the event is in the stream.
+// Cursor returns the position of the event in the stream.
 func (e *Event[T]) Cursor() string { return e.cursor }
 
-// In is the context to read the fields of the event's object in.
+// In returns the context to read the fields of the event's object with.
 func (e *Event[T]) In(ctx context.Context) context.Context {
 	if e.reading == nil {
 		return ctx
@@ -64,12 +62,11 @@ func (e *Event[T]) In(ctx context.Context) context.Context {
 	return e.reading(ctx)
 }
 
-// Remembers reports whether ShouldSend has to be asked about the event.
+// Remembers reports whether the event may only be sent if ShouldSend reports true.
 func (e *Event[T]) Remembers() bool { return e.delivered != nil }
 
-// ShouldSend reports whether the event is to be sent, by what was read of what is selected
-// on its object: nil where it can't be compared, because some of it could not be
-// read.
+// ShouldSend reports whether to send the event, given the selected fields of its object as they
+// were read: nil where they can't be compared, because some could not be read.
 func (e *Event[T]) ShouldSend(selected []byte) bool {
 	switch {
 	case e.delivered == nil || e.key == "":
@@ -98,17 +95,17 @@ func ObjectFields[T any](base func(T) *object.Object) []Field[T] {
 type Selection struct {
 	// Carried are the paths of fields that the objects of events carry.
 	Carried []string
-	// Read: there are fields that have to be read to know whether they changed.
+	// Read: some fields have to be read to find out whether they changed.
 	Read bool
-	// Loads: something has to be read to show what is selected. It is set with Read.
+	// Loads: the selected fields can't be resolved without a read. It is set with Read.
 	Loads bool
-	// Alone: what is selected of an object depends on the object alone: not on who looks
-	// at it or when, and not on anything else.
+	// Alone: the selected fields depend on the object alone, not on the user, the time or anything
+	// else.
 	Alone bool
 }
 
-// sends says how a change of some fields is told: not at all, at once, or once it
-// shows in what is read.
+// sends decides how to handle a change of some fields: not at all, send it at once, or send it if a
+// read shows a difference.
 func (s Selection) sends(changed []string) (tell, compare bool) {
 	switch {
 	case len(changed) == 0:

@@ -22,38 +22,35 @@ type Stream interface {
 }
 
 const (
-	// batch is how many events are read together, where something has to be read at
-	// all: the objects of a snapshot share requests.
+	// batch limits the events whose reads share requests, such as those of a snapshot.
 	batch = 50
-	// batchDelay is how long further events are waited for then.
+	// batchDelay is how long a batch waits for further events.
 	batchDelay = time.Millisecond
-	// retry is when interests are asked for again that could not be found out.
+	// retry is the pause after Interests failed.
 	retry = time.Second
 )
 
-// Feed turns the events of a stream into those of a noun.
+// Feed converts the events of a stream into those of a noun.
 type Feed[T any] struct {
 	Stream Stream
-	// Selection is what is selected of the objects, of which Fields are compared.
+	// Selection is the selected part of the objects; Fields are compared for it.
 	Selection Selection
 	Fields    []Field[T]
-	// Bare makes the noun of an object, regardless of the caller; Show makes what the
-	// subscriber may see of it.
+	// Bare converts an object to the noun, regardless of the caller; Show converts the part that
+	// the subscriber may see.
 	Bare, Show func(*live.Object) (T, error)
-	// Hide are the paths of fields that the subscriber may not see of an object; nil
-	// for none.
+	// Hide returns the paths of fields that the subscriber may not see of an object; nil for none.
 	Hide func(*live.Object) []string
 	// KindOf names the kind of a source for SYNCED and the like.
 	KindOf func(live.Source) string
 
-	// Begin makes the context that some events are read in, together; Prefetch starts
-	// reading what will be asked of their objects. They are called only where something
-	// is read.
+	// Begin makes the context that the reads of some events share; Prefetch starts reading the
+	// selected fields of their objects. They are called only where something has to be read.
 	Begin    func(context.Context) context.Context
 	Prefetch func(context.Context, []T)
 
-	// Changed hears when the interests may be others than before, and Interests
-	// returns those. Both may be nil.
+	// Changed is signalled when the interests may have changed, and Interests returns them. Both
+	// may be nil.
 	Changed   *Listener
 	Interests func(context.Context) ([]live.Interest, error)
 
@@ -65,18 +62,18 @@ type Feed[T any] struct {
 	Logger *slog.Logger
 
 	out chan *Event[T]
-	// memory is what was told; nil where nothing has to be read.
+	// memory holds what was delivered; nil where nothing has to be read.
 	memory *delivered
-	// events are those that are to be told, the first of which was pulled.
+	// events are those to be delivered; Pull has pulled the first.
 	events []*pulled[T]
-	// over: there are no more, closed: the channel has been told so.
+	// over: there are no more events; closed: the channel is closed.
 	over, closed bool
 }
 
 var _ Turns = (*Feed[any])(nil)
 
-// Run makes the channel of the feed's events, and leaves it to the driver when they
-// are made. The driver closes the feed in the end.
+// Run returns the channel of the feed's events. The driver decides when they are made, and closes
+// the feed in the end.
 func (f *Feed[T]) Run(ctx context.Context, d Driver) <-chan *Event[T] {
 	f.out = make(chan *Event[T], 1)
 	if f.Selection.Read {
@@ -99,7 +96,7 @@ func (f *Feed[T]) Pull(ctx context.Context) (ready bool) {
 		}
 	}()
 	if len(f.events) > 0 {
-		f.events[0] = nil // What was told is not kept.
+		f.events[0] = nil // A delivered event is not kept.
 		if f.events = f.events[1:]; len(f.events) > 0 {
 			return true
 		}
@@ -159,8 +156,8 @@ func (f *Feed[T]) Pass(ctx context.Context) Passed {
 	return Closed
 }
 
-// showFirst makes what is told of the event that was pulled; nil where there is none,
-// or nothing to send of it.
+// showFirst makes the event for the subscriber from the one that was pulled; nil where there is
+// none, or the object can't be read.
 func (f *Feed[T]) showFirst(ctx context.Context) *Event[T] {
 	defer func() {
 		if p := recover(); p != nil {
@@ -179,8 +176,8 @@ func (f *Feed[T]) Close() {
 	f.Stream.Close()
 }
 
-// gather takes the next event that is to be told and, where it takes reading, those
-// along that are there too. There may be none.
+// gather returns the next event and, where its object has to be read, further ones that are
+// available. There may be none.
 func (f *Feed[T]) gather(ctx context.Context) ([]*pulled[T], error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -215,7 +212,7 @@ func (f *Feed[T]) gather(ctx context.Context) ([]*pulled[T], error) {
 	}
 }
 
-// follow takes over other interests.
+// follow replaces the interests of the stream.
 func (f *Feed[T]) follow(ctx context.Context) {
 	interests, err := f.Interests(ctx)
 	if err == nil {
@@ -227,7 +224,7 @@ func (f *Feed[T]) follow(ctx context.Context) {
 	}
 }
 
-// read starts reading what is selected on the events' objects.
+// read starts reading the selected fields of the events' objects.
 func (f *Feed[T]) read(ctx context.Context, events []*pulled[T]) {
 	if !f.Selection.Loads || len(events) == 0 {
 		return
@@ -264,24 +261,25 @@ func (s shared) Value(key any) any {
 	return s.values.Value(key)
 }
 
-// pulled is an event that is to be told.
+// pulled is an event to be delivered.
 type pulled[T any] struct {
 	event live.Event
 	// changed are the fields that differ; compare is Event.compare.
 	changed []string
 	compare bool
-	// cursor is made at once: later it would be that of what has been read since.
+	// cursor is made at once, because the stream's position moves on.
 	cursor string
-	// made is made when it is needed; shown: it was, and is nil where it can't be.
+	// made is the converted event; shown: made was set, and stays nil where the object can't be
+	// read.
 	made  *Event[T]
 	shown bool
 }
 
-// pull takes an event of the stream; nil when there is nothing to tell.
+// pull converts an event of the stream; nil when it is not to be delivered.
 func (f *Feed[T]) pull(e *live.Event) *pulled[T] {
 	switch e.Type {
 	case live.Ended:
-		return nil // Its objects have been told as gone.
+		return nil // DELETED was delivered for its objects.
 	case live.Modified:
 		changed, err := f.differ(e)
 		if err != nil {
@@ -298,8 +296,7 @@ func (f *Feed[T]) pull(e *live.Event) *pulled[T] {
 	return &pulled[T]{event: *e, changed: []string{}, cursor: e.Cursor()}
 }
 
-// show makes what is told of an event, as the subscriber may see it; nil where the
-// object can't be read.
+// show makes the event for the subscriber; nil where the object can't be read.
 func (f *Feed[T]) show(p *pulled[T]) *Event[T] {
 	if p.shown {
 		return p.made
@@ -331,14 +328,14 @@ func (f *Feed[T]) show(p *pulled[T]) *Event[T] {
 	return sent
 }
 
-// unreadable leaves an object out that is not what its kind says. It would come
-// back with every snapshot, so it can't end the stream.
+// unreadable logs an object that can't be decoded as its kind, and that is left out. It would come
+// again with every snapshot, so it must not end the stream.
 func (f *Feed[T]) unreadable(e *live.Event, err error) {
 	f.Logger.Warn("a subscription leaves out an object that can't be read", "source", e.Source.String(),
 		"namespace", e.Object.Meta.Namespace, "name", e.Object.Meta.Name, "error", err)
 }
 
-// messageOf is what may be shown of an error.
+// messageOf returns the part of an error that the subscriber may see.
 func messageOf(err error) string {
 	if e, ok := errors.AsType[*apierror.Error](err); ok && e.Code != apierror.CodeInternal {
 		return e.Message
@@ -390,7 +387,7 @@ func (f *Feed[T]) differ(e *live.Event) ([]string, error) {
 	return except(changed, f.Hide(e.Object)), nil
 }
 
-// except leaves out what is below some paths.
+// except returns the changed paths that are not below some hidden ones.
 func except(changed, hidden []string) []string {
 	var rest []string
 	for _, path := range changed {

@@ -34,7 +34,7 @@ func seen(name, state string) *live.Object {
 	return live.NewObject(things, "v1", "Thing", metav1.ObjectMeta{Name: name, UID: types.UID(name)}, raw)
 }
 
-// script is a stream that says what it was told to, and then waits.
+// script is a stream with prepared events, which waits at their end.
 type script struct {
 	events   []live.Event
 	err      error
@@ -75,7 +75,7 @@ func feedOf(s *script, selection Selection) *Feed[thing] {
 	}
 }
 
-// told is what an event says, in short.
+// said returns a short text for an event.
 func said(e *Event[thing]) string {
 	text := string(e.Type)
 	if e.InstanceName != nil {
@@ -149,7 +149,7 @@ func TestFeedTells(t *testing.T) {
 	}
 }
 
-// Where something has to be read, events that are there together are read together.
+// Events that are available at the same time share their reads.
 func TestFeedReadsTogether(t *testing.T) {
 	type scope struct{}
 	synctest.Test(t, func(t *testing.T) {

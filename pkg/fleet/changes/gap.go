@@ -7,8 +7,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
-// traceGap tells in the trace of a subscription that it lost its continuity: its
-// own span ended when it had begun.
+// traceGap records in the trace of a subscription that changes were lost: the subscription's own
+// span ended when it had begun.
 func traceGap(ctx context.Context, from live.Source) {
 	tracing.Late(ctx, "subscription gap", func(s tracing.Span) {
 		s.Text(tracing.Instance, from.Instance)

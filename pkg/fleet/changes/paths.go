@@ -10,11 +10,10 @@ import (
 	"strings"
 )
 
-// Paths tells where two values of one type differ, in the words of the API: the
-// dotted names of fields, below a prefix. Fields are named as the API names them,
-// by their JSON name or else by their Go name. Lists are compared item by item and
-// their positions are not named; where they differ in length, the list itself is
-// what differs. The paths are in order, each once.
+// Paths returns the paths at which two values of one type differ, in the words of the API: the
+// dotted names of fields, below a prefix. Fields have their JSON names or else their Go names.
+// Lists are compared item by item and their positions are not named; where they differ in length,
+// the path is that of the list. The paths are in order, each once.
 func Paths(prefix string, before, after any) []string {
 	d := differ{found: map[string]struct{}{}}
 	d.compare(prefix, reflect.ValueOf(before), reflect.ValueOf(after))

@@ -5,15 +5,13 @@ import (
 	"time"
 )
 
-// Signal tells any number of feeds that something may have changed. Its zero value
-// is ready.
+// Signal wakes any number of feeds when something may have changed. Its zero value is ready to use.
 type Signal struct {
 	mu        sync.Mutex
 	listeners map[*Listener]struct{}
 }
 
-// Send wakes everybody who waits, and everybody who is not waiting just now as soon
-// as they do.
+// Send wakes all listeners; one that is not waiting now wakes as soon as it waits.
 func (s *Signal) Send() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -22,7 +20,7 @@ func (s *Signal) Send() {
 	}
 }
 
-// Listen begins to listen, before it is found out what a later signal would change.
+// Listen returns a new listener. Call it before reading the state that a later signal would change.
 func (s *Signal) Listen() *Listener {
 	l := &Listener{signal: s}
 	s.mu.Lock()
@@ -34,15 +32,15 @@ func (s *Signal) Listen() *Listener {
 	return l
 }
 
-// Listener is one who listens to a signal. A nil one hears nothing.
+// Listener receives a signal. A nil one never does.
 type Listener struct {
 	signal *Signal
-	// The rest is under the signal's lock.
+	// The signal's lock guards the following fields.
 	wake    func()
 	pending bool
 }
 
-// again has the listener hear the signal after a while, if it is not sent before.
+// again wakes the listener after a while, even if the signal is not sent before.
 func (l *Listener) again(after time.Duration) {
 	time.AfterFunc(after, func() {
 		l.signal.mu.Lock()

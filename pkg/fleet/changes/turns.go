@@ -6,58 +6,57 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// Turns are the events of a subscription as they are made: one at a time, by the goroutine that
-// was woken, and without a goroutine that waits for them. Most subscriptions are
-// silent nearly always, and there are thousands. The functions are called by one
-// goroutine at a time.
+// Turns makes the events of a subscription: one at a time, in the goroutine of the driver that was
+// woken, so that no goroutine waits for them. Most of the thousands of subscriptions are silent
+// nearly always. Only one goroutine at a time may call the methods.
 type Turns interface {
-	// Pull makes the next event. It is false when there is none now: the driver is woken
-	// when there may be. Once the subscription has ended, it is true for good.
+	// Pull makes the next event. It returns false when there is none now: the driver is woken when
+	// there may be one. Once the subscription has ended, it always returns true.
 	Pull(ctx context.Context) bool
-	// Same stands for what the event that was pulled tells, but for its cursor; false
-	// where others may be told something else.
+	// Same identifies the content of the pulled event without its cursor; false where other
+	// subscribers may get something else.
 	Same() (Same, bool)
-	// Cursor is that of the event that was pulled and that is the same for others.
+	// Cursor returns the cursor of the pulled event; it is for an event whose content is shared.
 	Cursor() string
-	// Pass sends what was pulled to the channel, which has room for one; the end closes
-	// the channel.
+	// Pass sends the pulled event to the channel, which has room for one; at the end it closes the
+	// channel.
 	Pass(ctx context.Context) Passed
-	// Close ends it from outside.
+	// Close ends the subscription from outside.
 	Close()
 }
 
-// Passed is what became of an event.
+// Passed is the result of Pass.
 type Passed int
 
 const (
 	// Sent means that it is in the channel.
 	Sent Passed = iota
-	// LeftOut means that it can't be read, and nothing is told of it.
+	// LeftOut means that its object can't be read, so nothing is sent.
 	LeftOut
-	// Closed means that there was none, and there will be none.
+	// Closed means that there was no event, and there will be none.
 	Closed
 )
 
 // Driver makes the events of a subscription and passes them on.
 type Driver interface {
-	// Wake reports that there may be something to pull. It does not block, and does nothing
-	// itself.
+	// Wake reports that there may be an event to pull. It does not block, and does not pull.
 	Wake()
-	// Drive takes over, until it closes the turns. The context is the subscription's.
+	// Drive pulls and passes the events until the subscription ends, and closes t. The context is
+	// the subscription's.
 	Drive(ctx context.Context, t Turns)
 }
 
-// Same is the same for events that show the same object, to everybody who may
-// see the whole of it and selects the same.
+// Same identifies events with the same content: they show the same object to users who may see the
+// whole of it, with the same selection.
 type Same struct {
 	typ      Type
 	now, old *live.Object
 }
 
-// NewSame stands for an event of an object that was another one before, or nothing.
+// NewSame identifies an event of an object and its previous state, or nil.
 func NewSame(typ Type, now, before *live.Object) Same { return Same{typ, now, before} }
 
-// Size is how much memory is kept by keeping it, in bytes and about.
+// Size returns about how many bytes a kept Same occupies.
 func (s Same) Size() int {
 	size := len(s.now.Raw)
 	if s.old != nil {
@@ -71,7 +70,7 @@ type runner struct {
 	woken chan struct{}
 }
 
-// NewRunner is a driver with a goroutine of its own, for who has no other.
+// NewRunner returns a driver with a goroutine of its own.
 func NewRunner() Driver { return &runner{woken: make(chan struct{}, 1)} }
 
 // Wake implements Driver.

@@ -30,7 +30,7 @@ type Changes[T, S any] struct {
 	contradictions func(spec *S) []apierror.Field
 	// clusters are those that a spec names.
 	clusters func(spec *S) []namedCluster
-	// use returns who uses a policy, as the instance itself has it.
+	// use returns the objects that use a policy, as the instance itself has them.
 	use func(ctx context.Context, site *write.Site, policy *unstructured.Unstructured) (*Use, error)
 }
 
@@ -145,7 +145,7 @@ func (c *Changes[T, S]) Update(ctx context.Context, in UpdateInput[S]) (*Written
 	if err != nil {
 		return nil, err
 	}
-	// What the input leaves alone, Karmada's finalizer among it, is taken from what is there.
+	// Fields that the input omits, such as Karmada's finalizer, keep their current values.
 	u, err := site.Get(ctx, c.kind, in.Namespace, in.Name, paths)
 	if err != nil {
 		return nil, err
@@ -289,7 +289,7 @@ func described(u *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %q", u.GetKind(), name)
 }
 
-// inUse says who keeps a policy from being deleted.
+// inUse returns the error that names the objects which keep a policy from being deleted.
 func inUse(u *unstructured.Unstructured, use *Use) error {
 	names := make([]string, 0, len(use.Users)+1)
 	for _, user := range use.Users {

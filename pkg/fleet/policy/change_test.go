@@ -116,8 +116,8 @@ func as(t *testing.T, user string) context.Context {
 	return authz.WithUser(t.Context(), authz.User{Name: user})
 }
 
-// However many resources a policy has claimed, a bounded number of them is read,
-// and all of it as the person who deletes it.
+// A bounded number of the resources that a policy has claimed is read, all of them as the user who
+// deletes it.
 func TestUseIsBounded(t *testing.T) {
 	for _, tt := range []struct {
 		reason                 string
@@ -172,7 +172,7 @@ func TestDeleteWhatWasLookedAt(t *testing.T) {
 	}
 }
 
-// What an update leaves out stays as it is, and what it gives is there as a whole.
+// Fields that an update omits keep their values, and those that it has are replaced as a whole.
 func TestUpdateKeepsWhatItLeavesOut(t *testing.T) {
 	u, writes := newUpstream(t, 0)
 	in := UpdatePropagationPolicyInput{Instance: "alpha", Namespace: "shop", Name: "web", ResourceVersion: "7"}
@@ -193,7 +193,7 @@ func TestUpdateKeepsWhatItLeavesOut(t *testing.T) {
 	}
 }
 
-// Who may not do something has nothing sent to the instance.
+// A write without permission sends nothing to the instance.
 func TestNothingIsSentForStrangers(t *testing.T) {
 	for _, tt := range []struct {
 		reason, user, namespace string

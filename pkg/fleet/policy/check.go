@@ -10,9 +10,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// The instance decides what a policy may say: it may run another version of
-// Karmada than Kairship knows. What is checked here are contradictions that no
-// version could give a meaning to, so that they are told without asking it.
+// The instance decides which policies are valid: it may run another version of Karmada than
+// Kairship knows. The checks here find contradictions that no version could give a meaning to, so
+// that they are reported without a request.
 
 type violations []apierror.Field
 

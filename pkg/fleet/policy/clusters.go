@@ -91,10 +91,10 @@ var memberClusters = write.Kind{
 	GroupVersionResource: schema.GroupVersion(clusterv1alpha1.GroupVersion).WithResource(index.MemberClusters.Resource), Kind: index.MemberClusters.Kind,
 }
 
-// warnOfClusters warns of unknown clusters, by what the instance itself lists for
-// the caller at this moment: the index lags, and would miss a cluster that has just
-// joined. Callers who may not list its clusters are not told which there are. A
-// list that fails is no reason to refuse the change, so that it warns of nothing.
+// warnOfClusters warns of unknown clusters, by what the instance itself lists for the caller at
+// this moment: the index lags, and would miss a cluster that has just joined. Callers who may not
+// list clusters get no warning, because it would reveal their names. A list that fails is no reason
+// to refuse the change, so it warns of nothing.
 func (c *Changes[T, S]) warnOfClusters(ctx context.Context, site *write.Site, spec *S) []write.Warning {
 	named := c.clusters(spec)
 	if len(named) == 0 || !site.Reads("") {

@@ -31,8 +31,8 @@ type UpdateInput[S any] struct {
 	ResourceVersion     string
 	Labels, Annotations []object.Pair
 	Spec                *S
-	// Sent is the input spec as it was sent, which tells a field that is null from
-	// one that is not mentioned.
+	// Sent is the input spec as it was sent, which distinguishes a field that is null from one that
+	// is omitted.
 	Sent   any
 	DryRun bool
 }
@@ -88,7 +88,7 @@ type Written[T any] struct {
 type Deleted[T any] struct {
 	// Policy is what is left of it while Karmada cleans up; nil when it no longer exists.
 	Policy *T
-	// UsedBy is who used it.
+	// UsedBy are the objects that used it.
 	UsedBy *Use
 	// ConsistencyToken names the deletion; nil for a dry run.
 	ConsistencyToken *string
@@ -121,9 +121,9 @@ type (
 	DeletedClusterOverridePolicy = Deleted[ClusterOverridePolicy]
 )
 
-// Canonical is a spec as Kubernetes stores it: what Karmada's types leave out when
-// it is empty is left out, so that an empty list and none are the same. Null and empty
-// stay apart where Karmada tells them apart, in objects.
+// Canonical returns a spec as Kubernetes stores it: fields that Karmada's types omit when empty are
+// omitted, so that an empty list and none are the same. Null and empty stay distinct where Karmada
+// distinguishes them, in objects.
 func Canonical[S any](spec S) (S, error) {
 	var out S
 	raw, err := json.Marshal(spec)

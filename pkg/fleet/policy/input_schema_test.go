@@ -14,8 +14,8 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 )
 
-// optionalAnyway are fields that Karmada's types always write and that an input may
-// leave out anyway, with the reason.
+// optionalAnyway are fields that Karmada's types always write and that an input may omit anyway,
+// with the reason.
 var optionalAnyway = map[string]string{
 	"OverrideSpecInput.overriders": "it is deprecated, and nobody has to give what is deprecated",
 }
@@ -58,8 +58,8 @@ func (w *walker) input(goType reflect.Type, name string) {
 	}
 }
 
-// inputValue compares the type of a field. What Karmada leaves out when it is
-// empty may be left out of the input; everything else has to be given.
+// inputValue compares the type of a field. Fields that Karmada omits when they are empty may be
+// omitted from the input; all others are required.
 func (w *walker) inputValue(field reflect.StructField, gql *ast.Type, where string) {
 	goType, required := field.Type, !strings.Contains(field.Tag.Get("json"), "omitempty")
 	if goType.Kind() == reflect.Pointer {

@@ -56,7 +56,7 @@ type ChangeFilter struct {
 	LabelSelector *string
 }
 
-// Types are the types that the filter leaves over.
+// Types returns the types that the filter selects.
 func (f *ChangeFilter) Types() []index.Type {
 	var types []index.Type
 	for _, k := range kindTypes {

@@ -11,8 +11,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
-// Manifest is the policy that an input says, to be written together with other
-// objects. at is the path of the input, which errors name.
+// Manifest returns the policy that an input describes, to be written with other objects. at is the
+// path of the input, which errors name.
 func (c *Changes[T, S]) Manifest(at string, in CreateInput[S]) (*unstructured.Unstructured, error) {
 	u, err := c.draft(in)
 	if err != nil {

@@ -129,7 +129,7 @@ func alike(a, b any) int {
 	return 0
 }
 
-// empty reports whether a value says nothing: Karmada's types leave those out.
+// empty reports whether Karmada's types omit a value.
 func empty(v any) bool {
 	switch v := v.(type) {
 	case nil:

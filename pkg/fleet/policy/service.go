@@ -60,9 +60,8 @@ func (p *Policies[T]) Get(ctx context.Context, instance, namespace, name string)
 	return p.make(instance, o, p.lister.Freshness.Of(ctx, o.Cluster))
 }
 
-// PrefetchNamed starts reading some policies that Get will be asked for. When they
-// are there it calls then, if there is one, and only after that goes on with those
-// who wait for them.
+// PrefetchNamed starts reading some policies that Get will ask for. When they have been read, it
+// calls then, if it is not nil, and only afterwards unblocks the callers that wait for them.
 func (p *Policies[T]) PrefetchNamed(ctx context.Context, named []object.Name, then func([]*index.Object)) {
 	keys := make([]index.Key, len(named))
 	for i, n := range named {
@@ -88,9 +87,9 @@ func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args,
 	return listing.Decoded(r, func(o *index.Object) (*T, error) { return p.make(instance, o, r.Freshness) })
 }
 
-// Prefetch starts reading what List will be asked for in each instance. When the
-// policies are there it calls then, if there is one, and only after that goes on
-// with those who wait for them.
+// Prefetch starts reading what List will ask for in each instance. When the policies have been
+// read, it calls then, if it is not nil, and only afterwards unblocks the callers that wait for
+// them.
 func (p *Policies[T]) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool, then func([]*index.Object)) {
 	p.lister.Prefetch(ctx, p.request(instances, args, f, order, count), then)
 }

@@ -7,7 +7,7 @@ import (
 // mostUsers is how many users of a policy are named.
 const mostUsers = 20
 
-// Use returns who uses a policy.
+// Use holds the objects that use a policy.
 type Use struct {
 	// Count is how many do. More reports whether there are others, which were not counted.
 	Count int

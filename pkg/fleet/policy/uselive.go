@@ -18,8 +18,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Who uses a policy is asked of the instance itself, as the person who wants to
-// delete it: the index lags, and would miss what was claimed a moment ago.
+// The uses of a policy are read from the instance itself, as the user who wants to delete it: the
+// index lags, and would miss what was claimed a moment ago.
 
 var (
 	bindings        = kindOfWork(index.ResourceBindings, true)
@@ -118,9 +118,9 @@ func selects(spec *policyv1alpha1.OverrideSpec, of *workv1alpha2.ObjectReference
 	return false, nil
 }
 
-// mayChangeIn reports whether a policy may change what goes to a cluster. Conditions
-// on labels and fields of clusters are taken to hold: not everybody who may delete
-// the policy may read the clusters, and to ask once too often does no harm.
+// mayChangeIn reports whether a policy may change what is sent to a cluster. It assumes that
+// conditions on labels and fields of clusters hold: not every user who may delete the policy may
+// read the clusters, and one confirmation too many does no harm.
 func mayChangeIn(spec *policyv1alpha1.OverrideSpec, cluster string) bool {
 	rules := slices.Clone(spec.OverrideRules)
 	//nolint:staticcheck // deprecated, and still in use

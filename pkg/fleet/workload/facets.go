@@ -81,7 +81,7 @@ func (s *Service) counted(ctx context.Context, c *Connection, r listing.Request,
 	return c
 }
 
-// errNoFacets is a mistake of ours: a list was not told that facets of it would be asked for.
+// errNoFacets is a bug: a list was read without counting the facets that were then requested.
 var errNoFacets = errors.New("the facets were not counted")
 
 // FacetsOf returns the facets of a list in the order of some fields. They were counted

@@ -36,8 +36,8 @@ func (i *indexed) Members() (map[string]Member, error) {
 	return i.setting.members, err
 }
 
-// OverridePolicies implements Source. They are read past what the user may see, because the
-// state of a workload is the same for everyone who sees it; no more of them is shown.
+// OverridePolicies implements Source. It reads them regardless of the user's visibility, because
+// the state of a workload is the same for all users who see it; nothing else of them is shown.
 func (i *indexed) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
 	found, err := together([]string{"", i.Namespace()}, func(namespace string) (*[]*policyv1alpha1.OverridePolicy, error) {
 		return i.service.overridePolicies(i.ctx, index.Part{Cluster: i.Indexed.Cluster, Value: namespace})
@@ -51,8 +51,8 @@ func (i *indexed) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
 // overridePoliciesAtOnce is how many override policies of a namespace are read at a time.
 const overridePoliciesAtOnce = 500
 
-// overridePolicies reads the override policies of a namespace; the empty one stands for
-// the ClusterOverridePolicies. Those of several namespaces are read together.
+// overridePolicies reads the override policies of a namespace; the empty one stands for the
+// ClusterOverridePolicies. Concurrent calls for several namespaces share a request.
 func (s *Service) overridePolicies(ctx context.Context, of index.Part) (*[]*policyv1alpha1.OverridePolicy, error) {
 	q := index.ListQuery{
 		Types: []index.Type{index.OverridePolicies, index.ClusterOverridePolicies}, PartField: []string{"metadata", "namespace"},
@@ -100,8 +100,8 @@ func (i *indexed) Works(clusters []string) (map[string]*metav1.ObjectMeta, error
 	})
 }
 
-// together reads something of each cluster side by side, so that it is read together.
-// What is not there is missing.
+// together calls read for each cluster concurrently, so that the reads share requests. Clusters
+// without a value are missing in the result.
 func together[T any](clusters []string, read func(cluster string) (*T, error)) (map[string]*T, error) {
 	found := make([]*T, len(clusters))
 	var g errgroup.Group

@@ -29,7 +29,7 @@ type Observed struct {
 	Binding *index.Object
 	// Status is computed from both, and from the instance's members.
 	Status *Status
-	// Err is set where the state can't be told, because something of it can't be read.
+	// Err is set where the state is unknown, because an object that it depends on can't be read.
 	Err error
 }
 
@@ -178,8 +178,8 @@ func (f *Filter) Types() []index.Type {
 	return indexTypes(f.Kinds)
 }
 
-// Matcher tells one by one which observed workloads a list with the filter has. Its
-// errors name the argument.
+// Matcher returns a function that reports whether a list with the filter has an observed workload.
+// Its errors name the argument.
 func (f *Filter) Matcher() (func(*Observed) bool, error) {
 	named, err := f.Listing().Matcher()
 	if err != nil {

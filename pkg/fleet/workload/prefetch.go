@@ -36,7 +36,7 @@ func (s *Service) prefetchPage(ctx context.Context, rows []*index.Object, needs 
 	s.prefetch(ctx, rows, needs).wait()
 }
 
-// prefetchEvents starts reading the events about some workloads, together.
+// prefetchEvents starts reading the events about some workloads in one request.
 func (s *Service) prefetchEvents(ctx context.Context, rows []*index.Object, needs Needs) {
 	for _, w := range needs.Events {
 		s.events.PrefetchAbout(ctx, rows, w)
@@ -68,8 +68,8 @@ func (p *prefetch) read(keys []index.Key, detail index.Detail, then func(map[ind
 	}
 	reader := p.service.lister.Reader
 	reader.Prefetch(p.ctx, keys, detail, then)
-	// What is read together is there together. An error is told by the field that
-	// asks for it.
+	// All keys are read in one request, so waiting for the first suffices. The field that needs the
+	// object returns the error.
 	p.later(func() { _, _ = reader.Get(p.ctx, keys[0], detail) })
 }
 

@@ -85,8 +85,8 @@ func (s *Service) ListInstance(ctx context.Context, name string, a ListArgs, nee
 	return s.page(ctx, result, r, needs), nil
 }
 
-// ListClaimed returns a page of the workloads that a policy claimed. The lists of
-// several policies that are asked for at the same time are read together.
+// ListClaimed returns a page of the workloads that a policy claimed. Concurrent lists of several
+// policies share a request.
 func (s *Service) ListClaimed(ctx context.Context, p *policy.Policy, a ListArgs, needs Needs) (*Connection, error) {
 	r, err := requestIn([]string{p.Instance}, a, needs)
 	if err != nil {
@@ -199,8 +199,8 @@ func requestIn(instances []string, a ListArgs, needs Needs) (listing.Request, er
 	return a.request(TypeName, instances, needs)
 }
 
-// computedAtOnce bounds how many states are computed side by side, which has what they are
-// computed from read together. Most are in the projection, and not computed at all.
+// computedAtOnce limits the states that are computed concurrently, so that their reads share
+// requests. Most states are in the projection, and not computed at all.
 const computedAtOnce = 100
 
 // page makes the page of a result, with what was asked for.
@@ -228,7 +228,7 @@ func (s *Service) page(ctx context.Context, result *listing.Result, r listing.Re
 
 func narrowsHealth(r listing.Request) bool { return r.Projected != nil && r.Projected.Health != nil }
 
-// computeAll computes the states of some workloads. Their fields tell errors.
+// computeAll computes the states of some workloads. Their fields return the errors.
 func (s *Service) computeAll(ctx context.Context, all map[*index.Object]Any) {
 	var g errgroup.Group
 	g.SetLimit(computedAtOnce)

@@ -16,9 +16,8 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
-// Facts are the objects that together tell the state of one workload. Only
-// Template is required; each missing part makes the answer coarser as its
-// field says, never wrong.
+// Facts are the objects that the state of one workload is computed from. Only Template is required;
+// each missing part makes the answer coarser as its field says, never wrong.
 type Facts struct {
 	// Kind of the workload. It decides what "desired" and "ready" mean.
 	Kind Kind
@@ -126,9 +125,9 @@ type ReplicaCounts struct {
 type PlacementStatus struct {
 	// Cluster is the member cluster's name.
 	Cluster string
-	// Scheduled is false for a cluster that the workload is leaving: it is being
-	// evicted from it, or what it left there is still to be removed. Such a
-	// placement is listed, but neither counted nor part of the health.
+	// Scheduled is false for a cluster from which the workload is being removed: it is being
+	// evicted, or its objects still have to be deleted there. Such a placement is listed, but
+	// neither counted nor part of the health.
 	Scheduled bool
 	// Evicting reports whether Karmada moves the workload away from this cluster gracefully.
 	Evicting bool
@@ -151,7 +150,7 @@ type PlacementStatus struct {
 	Message string
 }
 
-// Status is everything that Facts tell, computed in one go.
+// Status is the state that is computed from Facts.
 type Status struct {
 	Replicas ReplicaCounts
 	Health   Health
@@ -191,12 +190,12 @@ func bindingID(b *workv1alpha2.ResourceBinding) string {
 // Replicas sums the replicas over the clusters that the workload is scheduled to.
 func Replicas(in Facts) ReplicaCounts { return Evaluate(in).Replicas }
 
-// HealthOf tells the health of the workload as a whole, and for a person why.
+// HealthOf returns the health of the workload as a whole, and the reason for a person.
 func HealthOf(in Facts) (Health, string) {
 	s := Evaluate(in)
 	return s.Health, s.Message
 }
 
-// Placements tells the state in each cluster that the workload is in or is
-// scheduled to, ordered by cluster name.
+// Placements returns the state in each cluster that the workload is in or is scheduled to, ordered
+// by cluster name.
 func Placements(in Facts) []PlacementStatus { return placementsOf(in) }

@@ -401,7 +401,8 @@ func TestCapturedNames(t *testing.T) {
 	}
 }
 
-// TestCapturedPolicies: who claimed the workloads, and what was overridden on the way.
+// TestCapturedPolicies checks which policies claimed the workloads, and which overrides were
+// applied.
 func TestCapturedPolicies(t *testing.T) {
 	tests := []struct {
 		name, policy string

@@ -44,9 +44,9 @@ func pendingDecision(in Facts, scheduling *metav1.Condition) string {
 	return ""
 }
 
-// undivided is the number of replicas in all clusters together that a change asks for
-// and Karmada's scheduler has not assigned yet; nil when it has, and where overrides or
-// members have a say in the number. The placements still have what was assigned before.
+// undivided returns the total number of replicas in all clusters that a change requests and
+// Karmada's scheduler has not assigned yet; nil when it has, and where overrides or members change
+// the number. The placements still have the numbers from before.
 func undivided(in Facts) *int32 {
 	if in.Binding == nil || in.Template == nil || in.Template.Spec.Replicas == nil || !hasReplicas(in.Kind) ||
 		unmanaged(in) || schedulingSuspended(in.Binding) || in.Template.Labels[retainReplicasLabel] == "true" {
@@ -69,8 +69,8 @@ func undivided(in Facts) *int32 {
 	return &asked
 }
 
-// policyChanged reports whether the binding has another placement than the policy. A
-// lazy policy changes bindings only together with their templates.
+// policyChanged reports whether the placement of the binding differs from the policy's. A lazy
+// policy changes a binding only when its template changes.
 func (in Facts) policyChanged() bool {
 	p, placed := in.Policy, in.Binding.Spec.Placement
 	return p != nil && placed != nil && p.Spec.ActivationPreference != policyv1alpha1.LazyActivation &&
@@ -91,8 +91,8 @@ func unmanaged(in Facts) bool {
 	return in.Binding != nil && len(in.Binding.Spec.RequiredBy) == 0 && PolicyRefOf(in.Template) == nil
 }
 
-// held reports whether changes are not sent to the placement's cluster, so that what
-// runs there is judged by what the cluster was told last.
+// held reports whether changes are not sent to the placement's cluster, so that what runs there is
+// compared with the last Work that was sent.
 func held(in Facts, p PlacementStatus) bool { return p.Suspended || unmanaged(in) }
 
 func schedulingSuspended(binding *workv1alpha2.ResourceBinding) bool {

@@ -22,8 +22,8 @@ const (
 	jobFailed                = "Failed"
 )
 
-// placementHealth tells the health of the workload in a cluster that is
-// scheduled and can be observed.
+// placementHealth returns the health of the workload in a cluster that is scheduled and can be
+// observed.
 func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv1alpha2.AggregatedStatusItem) (Health, string) {
 	failure := ""
 	if item != nil && !item.Applied {
@@ -79,12 +79,11 @@ func kindHealth(in Facts, p PlacementStatus, seen *observation) (Health, string)
 
 // rolloutHealth is for the kinds that keep replicas running.
 //
-// Only a Deployment reports that it failed, by its conditions. A StatefulSet or
-// DaemonSet has none, so that one whose pods crash stays PROGRESSING; its pods
-// and events say why. A Deployment that falls below its minimum availability
-// after its rollout was complete is DEGRADED at once: nothing in the objects
-// tells a crash from a large scale-up that is still starting, and a fault that
-// is shown for some seconds too much is better than one that is hidden.
+// Only a Deployment reports that it failed, by its conditions. A StatefulSet or DaemonSet has none,
+// so that one whose pods crash stays PROGRESSING; its pods and events show why. A Deployment that
+// falls below its minimum availability after its rollout was complete is DEGRADED at once: nothing
+// in the objects distinguishes a crash from a large scale-up that is still starting, and a failure
+// that is shown for some seconds too long is better than one that is hidden.
 func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, string) {
 	s := &seen.status
 	progressing, available := s.condition(deploymentProgressing), s.condition(deploymentAvailable)
@@ -104,7 +103,7 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 
 	want := *p.Desired
 	if held(in, p) && hasReplicas(in.Kind) {
-		// What was asked for since is not sent: judge what runs by what it was told.
+		// Later changes are not sent: compare with the last Work that was.
 		want = seen.replicas()
 	}
 	ready, updated := deref(p.Available), deref(p.Updated)
@@ -284,7 +283,8 @@ func worst(placements []PlacementStatus) (Health, string) {
 	return health, placementNotes(placements)
 }
 
-// placementNotes gathers what the placements say, clusters that say the same together.
+// placementNotes joins the messages of the placements, and names clusters with the same message
+// once.
 func placementNotes(placements []PlacementStatus) string {
 	var order []string
 	clusters := make(map[string][]string)

@@ -36,8 +36,8 @@ func (in Facts) earlierImages(cluster string, seen *observation) bool {
 	return known && maps.Equal(without, has) || certain && maps.Equal(before, has)
 }
 
-// imagesWith are the images of a template after some overrides; false when overrides replace
-// more than images, so that what they leave is not known.
+// imagesWith returns the images of a template after some overrides; false when overrides replace
+// more than images, so that the result is unknown.
 func imagesWith(kind Kind, manifest []byte, overrides []AppliedOverride) (images map[string]string, known bool) {
 	for i := range overrides {
 		o := policyv1alpha1.Overriders{ImageOverrider: overrides[i].Overriders.ImageOverrider}

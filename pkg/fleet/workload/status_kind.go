@@ -16,19 +16,19 @@ const (
 	KindCronJob     Kind = "CRON_JOB"
 )
 
-// Health says how a workload or one of its placements is. The values are those
-// of the GraphQL enum WorkloadHealth.
+// Health is the health of a workload or of one of its placements. The values are those of the
+// GraphQL enum WorkloadHealth.
 //
-// The set is closed and small on purpose. Two states that people look for are
-// not values of it, because they say what a user asked for and not how the
-// workload is; Message names them first, and they have flags of their own:
+// The set is closed and small on purpose. Two states that users look for are not values of it,
+// because they describe what a user requested and not how the workload is; Message names them
+// first, and they have flags of their own:
 //
-//   - Suspended. A suspended CronJob or Job is HEALTHY: it does what it was told.
-//     A suspended dispatching leaves the health of what runs; it is UNPROPAGATED
+//   - Suspended. A suspended CronJob or Job is HEALTHY: it does what its spec says.
+//     A suspended dispatching does not change the health of what runs; it is UNPROPAGATED
 //     where nothing was ever sent, and PROGRESSING where only some clusters have it.
 //     The flag is PlacementStatus.Suspended.
-//   - Being deleted. The workload is PROGRESSING (towards being gone) until its
-//     last finalizer is. The flag is Object.DeletionTimestamp.
+//   - Being deleted. The workload is PROGRESSING (towards its deletion) until its
+//     last finalizer is removed. The flag is Object.DeletionTimestamp.
 type Health string
 
 // The values of Health, from good to bad as far as they can be compared.
@@ -38,7 +38,7 @@ const (
 	// HealthProgressing means that the state is not yet the one asked for, and
 	// nothing reports that it will not get there.
 	HealthProgressing Health = "PROGRESSING"
-	// HealthDegraded means that something failed, or that a part is missing or out of sight.
+	// HealthDegraded means that something failed, or that a part is missing or can't be observed.
 	HealthDegraded Health = "DEGRADED"
 	// HealthUnscheduled means that a policy claims the workload and no cluster was found for it.
 	HealthUnscheduled Health = "UNSCHEDULED"

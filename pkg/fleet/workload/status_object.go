@@ -129,8 +129,8 @@ func ParseObject(raw []byte) (*Object, error) {
 	return o, nil
 }
 
-// WorkloadKind tells the kind from the object's own apiVersion and kind; false
-// when it is no workload, or when they are missing (items of a typed list).
+// WorkloadKind returns the kind from the object's own apiVersion and kind; false when it is no
+// workload, or when they are missing (items of a typed list).
 func (o *Object) WorkloadKind() (Kind, bool) {
 	return KindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
 }

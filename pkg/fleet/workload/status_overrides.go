@@ -150,10 +150,10 @@ func (in Facts) relabelled(wide []AppliedOverride) bool {
 	})
 }
 
-// differences says for a person which policies of a scope ask for something else than is
-// recorded. Where none asks for anything, nothing is certain: Karmada leaves the record of the
-// last policy on the Work when the policy goes. A ClusterOverridePolicy has no name in a
-// message: not everyone who sees the workload may read it.
+// differences describes for a person which policies of a scope request something else than the Work
+// records. Where none requests anything, nothing is certain: Karmada leaves the record of the last
+// policy on the Work after the policy was deleted. The text does not name a ClusterOverridePolicy:
+// not every user who sees the workload may read it.
 func differences(asked, recorded []AppliedOverride, clusterScoped bool) []string {
 	asked, recorded = ofScope(asked, clusterScoped), ofScope(recorded, clusterScoped)
 	if len(asked) == 0 {

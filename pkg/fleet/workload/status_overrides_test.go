@@ -50,7 +50,7 @@ func in(p *policyv1alpha1.OverridePolicy, affinity policyv1alpha1.ClusterAffinit
 	return p
 }
 
-// wide marks what is recorded of ClusterOverridePolicies.
+// wide is the prefix for records of ClusterOverridePolicies.
 const wide = "wide/"
 
 // recorded is the record of a Work: names of policies, each with its overriders.

@@ -13,8 +13,8 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
-// placementsOf lists the clusters that the binding assigns, then those that
-// the workload is leaving, and evaluates each.
+// placementsOf lists the clusters that the binding assigns, then those from which the workload is
+// being removed, and evaluates each.
 func placementsOf(in Facts) []PlacementStatus {
 	if in.Binding == nil || in.Template == nil {
 		return nil
@@ -60,9 +60,9 @@ func aggregatedOf(binding *workv1alpha2.ResourceBinding) map[string]*workv1alpha
 	return aggregated
 }
 
-// Clusters lists, by name, the member clusters that a binding has to do with:
-// those of the scheduling result and those that the workload is leaving. They
-// are the ones whose objects and Works are worth reading. Nil for no binding.
+// Clusters returns, by name, the member clusters of a binding: those of the scheduling result and
+// those from which the workload is being removed. Only their objects and Works are worth reading.
+// It is nil for no binding.
 func Clusters(binding *workv1alpha2.ResourceBinding) []string {
 	if binding == nil {
 		return nil
@@ -205,7 +205,8 @@ type observation struct {
 	generation int64
 	// templateGeneration is the template's generation that the object was derived from; 0 when unknown.
 	templateGeneration int64
-	// verdict is Karmada's own, from the member's whole object: Healthy, Unhealthy or Unknown.
+	// verdict is the health that Karmada computed from the member's whole object: Healthy,
+	// Unhealthy or Unknown.
 	verdict workv1alpha2.ResourceHealth
 }
 
@@ -311,9 +312,9 @@ func desired(in Facts, target workv1alpha2.TargetCluster, seen *observation, sus
 	return new(target.Replicas)
 }
 
-// completions is how many pods of a Job have to succeed. A Job without
-// completions is a work queue: its pods end together when the queue is empty,
-// so that the parallelism is the number of those that will have succeeded.
+// completions returns how many pods of a Job have to succeed. A Job without completions is a work
+// queue: its pods end at the same time when the queue is empty, so the parallelism is the number of
+// those that will have succeeded.
 func completions(job *Object) int32 {
 	switch {
 	case job.Spec.Completions != nil:

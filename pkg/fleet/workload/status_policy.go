@@ -31,12 +31,11 @@ type PolicyRef struct {
 // ClusterScoped reports whether the policy is a ClusterPropagationPolicy.
 func (r PolicyRef) ClusterScoped() bool { return r.Namespace == "" }
 
-// PolicyRefOf reads which policy claimed the object, from the annotations that
-// Karmada writes on the template (and copies to its ResourceBinding). Nil when
-// none did. The policy may be gone or going: Karmada removes the claim when it
-// sees the policy deleted. A PropagationPolicy wins over a
-// ClusterPropagationPolicy when both are written, as it does in Karmada while
-// one takes over from the other.
+// PolicyRefOf returns the policy that claimed the object, from the annotations that Karmada writes
+// on the template (and copies to its ResourceBinding). It is nil when none did. The policy may have
+// been deleted: Karmada removes the claim when it sees the deletion. A PropagationPolicy wins over
+// a ClusterPropagationPolicy when both are written, as it does in Karmada while one takes over from
+// the other.
 func PolicyRefOf(meta metav1.Object) *PolicyRef {
 	annotations, labels := meta.GetAnnotations(), meta.GetLabels()
 	if name := annotations[policyv1alpha1.PropagationPolicyNameAnnotation]; name != "" {
@@ -54,9 +53,8 @@ func PolicyRefOf(meta metav1.Object) *PolicyRef {
 	return nil
 }
 
-// AppliedOverride is one override policy's effect on the manifest of one
-// member cluster, as it was when Karmada last wrote the Work. The policy may
-// have changed or gone since.
+// AppliedOverride is one override policy's effect on the manifest of one member cluster, as it was
+// when Karmada last wrote the Work. The policy may have been changed or deleted since.
 type AppliedOverride struct {
 	// ClusterScoped is true for a ClusterOverridePolicy. A namespaced
 	// OverridePolicy is in the workload's own namespace.

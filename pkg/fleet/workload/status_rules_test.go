@@ -13,8 +13,8 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
-// These tests are about single decisions, on facts made by hand. Whole states,
-// as real instances show them, are in TestCaptured.
+// These tests check single decisions on constructed facts. TestCaptured checks whole states, as
+// real instances show them.
 
 // facts is a workload of generation 2 that is scheduled to the clusters with
 // two replicas each, has been applied in all, and reported nothing yet.
@@ -72,7 +72,7 @@ type ruleCase struct {
 	counts  ReplicaCounts
 	health  Health
 	message string
-	// suspended is what Status.Suspended is to be.
+	// suspended is the expected Status.Suspended.
 	suspended bool
 }
 
@@ -365,7 +365,8 @@ func TestSuspendedDispatching(t *testing.T) {
 	})
 }
 
-// TestLeaving: clusters that a workload leaves are listed, and neither counted nor judged.
+// TestLeaving checks that clusters from which a workload is being removed are listed, but neither
+// counted nor evaluated.
 func TestLeaving(t *testing.T) {
 	in := facts(KindDeployment, "m1", "m2", "m3").report("m1", good).report("m2", good).report("m3", good)
 	in.Binding.Spec.Clusters = in.Binding.Spec.Clusters[:1]

@@ -9,7 +9,7 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
-// What the clusters are to run together is known before the scheduler has divided it.
+// The total number of replicas is known before the scheduler has divided it.
 func TestUndivided(t *testing.T) {
 	divided := &policyv1alpha1.Placement{ReplicaScheduling: &policyv1alpha1.ReplicaSchedulingStrategy{ReplicaSchedulingType: policyv1alpha1.ReplicaSchedulingTypeDivided}}
 	const none = -1
