@@ -50,7 +50,7 @@ func (c *Cluster) Hidden() bool { return c.Spec.Hidden }
 // APIEndpoint is the URL of its API server.
 func (c *Cluster) APIEndpoint() string { return c.Spec.APIEndpoint }
 
-// Provider is who runs it.
+// Provider is the provider of the cluster.
 func (c *Cluster) Provider() *string { return object.Optional(c.Spec.Provider) }
 
 // Region it is in.
@@ -67,9 +67,9 @@ func (c *Cluster) InstanceName() string {
 	return c.Spec.InstanceRef.Name
 }
 
-// Conditions are its state in detail. Who sees the cluster sees the instance that
-// it is to be joined to, and need not see any other: what Joined reports about another one
-// is left out.
+// Conditions are its state in detail. A user who sees the cluster sees the instance that it is to
+// be joined to, but need not see another one: what the condition Joined reports about another
+// instance is left out.
 func (c *Cluster) Conditions() []object.Condition {
 	shown := slices.Clone(c.Status.Conditions)
 	for i := range shown {
@@ -80,9 +80,8 @@ func (c *Cluster) Conditions() []object.Condition {
 	return object.Conditions(shown)
 }
 
-// elsewhere reports whether the condition Joined is about another instance than the
-// one that the cluster is to be joined to. A free one is seen only by those who see
-// all instances.
+// elsewhere reports whether the condition Joined is about another instance than the one that the
+// cluster is to be joined to. Only users who see all instances see a free cluster.
 func (c *Cluster) elsewhere(reason string) bool {
 	if c.InstanceName() == "" {
 		return false
@@ -94,7 +93,7 @@ func (c *Cluster) elsewhere(reason string) bool {
 // KubernetesVersion is the version of its API server.
 func (c *Cluster) KubernetesVersion() *string { return object.Optional(c.Status.KubernetesVersion) }
 
-// KubeSystemID identifies it whatever it is called.
+// KubeSystemID identifies it independently of its name.
 func (c *Cluster) KubeSystemID() *string { return object.Optional(c.Status.KubeSystemID) }
 
 // CredentialsExpireTime is when the credentials for it expire.
@@ -113,9 +112,8 @@ type Summary struct {
 	CPU, Memory, Pods object.Capacity
 }
 
-// Summary are its figures; nil for a cluster that is a member of nothing. What
-// another instance than the one that it is to be joined to reports about it is left out,
-// as in Conditions.
+// Summary are its figures; nil for a cluster that is no member of an instance. What another
+// instance than the one that it is to be joined to reports about it is left out, as in Conditions.
 func (c *Cluster) Summary() *Summary {
 	in := c.Status.Summary
 	if in == nil || c.elsewhere("") {

@@ -15,8 +15,8 @@ import (
 	fleetobject "github.com/kairship-io/kairship/pkg/fleet/object"
 )
 
-// A user who sees the instance that a cluster is to be joined to sees the cluster, and
-// is told nothing of another instance.
+// A user who sees the instance that a cluster is to be joined to sees the cluster, but nothing of
+// another instance.
 func TestNothingIsToldOfAnotherInstance(t *testing.T) {
 	const secret = "2 objects are propagated to it by beta"
 	for _, c := range []struct {

@@ -32,7 +32,7 @@ func Fields() []changes.Field[*Cluster] {
 	}
 }
 
-// Matcher tells one by one which clusters a list with the filter has. Its errors
+// Matcher returns a function that reports whether a list with the filter has a cluster. Its errors
 // name the argument.
 func (f *Filter) Matcher() (func(*Cluster) bool, error) {
 	if f == nil {

@@ -23,11 +23,11 @@ const (
 	Whole
 )
 
-// Kind returns how much the index has of a kind of a cluster, in exactly this version. It
-// follows from what the collector does and not from what it was told to do: a cluster may
-// not serve all of that. Of a cluster that does not answer any more, the index has what
-// there was. A cluster whose name another owner took counts as Whole, so that reads of
-// it end where its objects are hidden.
+// Kind returns how much the index has of a kind of a cluster, in exactly this version. It follows
+// from the state that the collector reports and not from its configuration: a cluster may not serve
+// all of that. For a cluster that no longer answers, the index has the last known objects. A
+// cluster whose name another owner took counts as Whole, so that reads of it end where its objects
+// are hidden.
 func Kind(ctx context.Context, watched client.Reader, cluster string, of schema.GroupVersionResource) (State, error) {
 	others, err := ByOthers(ctx, watched, cluster)
 	if err != nil || others {

@@ -65,7 +65,7 @@ func (e *Event) InvolvedNamespace() *string {
 // InvolvedName is the name of the object it is about.
 func (e *Event) InvolvedName() string { return e.event.InvolvedObject.Name }
 
-// Source is who reported it.
+// Source is the component that reported it.
 func (e *Event) Source() string {
 	if e.event.ReportingController != "" {
 		return e.event.ReportingController

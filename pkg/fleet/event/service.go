@@ -34,8 +34,8 @@ func (s *Service) List(ctx context.Context, instance string, args page.Args, f *
 	return listing.Decoded(r, New)
 }
 
-// About returns a page of the events about one object. The events of several
-// objects that are asked for at the same time are read together.
+// About returns a page of the events about one object. Concurrent calls for several objects share a
+// request.
 func (s *Service) About(ctx context.Context, instance, uid string, args page.Args, count bool) (*Connection, error) {
 	result, err := s.lister.ListOne(ctx, about([]string{instance}, uid, args, count))
 	if err != nil {

@@ -92,7 +92,7 @@ func kairship(name string, status metav1.ConditionStatus, reason string, seconds
 	return c
 }
 
-// told is what a freshness says, in seconds.
+// told holds the values of a freshness, in seconds.
 type told struct {
 	Lag     float64
 	Never   bool

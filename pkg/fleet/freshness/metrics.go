@@ -16,7 +16,7 @@ var (
 		"How old what the index has of a cluster may be, of the cluster that is most behind; clusters that were never collected are not in it.", nil, nil)
 )
 
-// Metrics tells Prometheus what Of tells operations. It reads what is watched, and
+// Metrics returns a collector of the values that Of returns for operations. It reads caches, and
 // sends no request.
 func (t *Tracker) Metrics() prometheus.Collector { return trackerMetrics{t} }
 

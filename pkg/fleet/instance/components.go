@@ -57,7 +57,7 @@ type Descheduler struct {
 	UnschedulableThreshold *string
 }
 
-// FeatureGate turns a feature of Karmada on or off.
+// FeatureGate enables or disables a feature of Karmada.
 type FeatureGate struct {
 	Name    string
 	Enabled bool

@@ -31,8 +31,8 @@ func Fields() []changes.Field[*Instance] {
 	}
 }
 
-// Matcher tells one by one which instances a list with the filter has. Its errors
-// name the argument.
+// Matcher returns a function that reports whether a list with the filter has an instance. Its
+// errors name the argument.
 func (f *Filter) Matcher() (func(*Instance) bool, error) {
 	if f == nil {
 		f = &Filter{}

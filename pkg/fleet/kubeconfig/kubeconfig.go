@@ -1,6 +1,5 @@
-// Package kubeconfig makes the files with which kubectl reaches an instance
-// through the native passthrough. There is no secret in them: who has one still
-// has to log in.
+// Package kubeconfig makes the files with which kubectl reaches an instance through the native
+// passthrough. They contain no secret: their user still has to log in.
 package kubeconfig
 
 import (
@@ -24,8 +23,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 )
 
-// UserName is the user in all of them: a person who merged those of several
-// instances logs in once for all.
+// UserName is the name of the user in all of them, so that a person who has merged those of several
+// instances logs in only once.
 const UserName = "kairship"
 
 // TokenFile is where the user's token is read from, beside the kubeconfig itself. A

@@ -1,6 +1,6 @@
-// Package listing turns the arguments of a list field into a page of objects.
-// Every noun that is read from the index lists through it, so that paging,
-// filters and their errors are the same everywhere.
+// Package listing executes the arguments of a list field and returns a page of objects. Every noun
+// that is read from the index is listed through it, so that paging, filters and their errors are
+// the same everywhere.
 package listing
 
 import (
@@ -25,9 +25,8 @@ type Filter struct {
 	LabelSelector *string
 }
 
-// parse checks the values of a filter and reads its selector with read; nil
-// selects everything. It is the same for all lists, but that what is at hand can
-// be selected by number too.
+// parse checks the values of a filter and reads its selector with read; nil selects everything. It
+// is the same for all lists, except that lists in memory can compare labels as numbers too.
 func (f Filter) parse(read func(string) (labels.Selector, error)) (labels.Selector, error) {
 	if s := f.NameContains; s != nil && (*s == "" || len(*s) > apivalidation.DNS1123SubdomainMaxLength) {
 		return nil, apierror.Invalid("filter.nameContains", "Give a part of a name, of 1 to %d characters", apivalidation.DNS1123SubdomainMaxLength)
@@ -63,8 +62,8 @@ type Request struct {
 	// Fields and Projected narrow further.
 	Fields    []index.FieldEquals
 	Projected *index.Projected
-	// Part narrows to what has a value in a field; several parts of the same list
-	// that are asked for at the same time are read together.
+	// Part selects objects by the value of a field. Concurrent requests for several parts of the
+	// same list share a request to the index.
 	Part *index.FieldEquals
 	// WithCount and Detail are what the selection needs.
 	WithCount bool
@@ -146,8 +145,8 @@ func (l *Lister) List(ctx context.Context, r Request) (*Result, error) {
 	return l.fill(ctx, result, r, p), nil
 }
 
-// ListOne reads a page of the one instance of the request, together with the
-// same page of other instances, or of other parts, that is asked for at the same time.
+// ListOne returns a page of the one instance of the request. Concurrent calls for the same page of
+// other instances, or of other parts, share a request.
 func (l *Lister) ListOne(ctx context.Context, r Request) (*Result, error) {
 	q, result, err := l.Parse(r)
 	if err != nil {
@@ -235,7 +234,8 @@ func Connection[T any](r *Result, wrap func(*index.Object) T) *page.Connection[T
 	return c
 }
 
-// identity tells lists apart. How many to return is not part of it: a reader may change that.
+// identity identifies the list. The page size is not part of it, because a client may change that
+// between pages.
 func (r Request) identity() page.Identity {
 	return page.IdentityOf(r.Noun, r.Types, r.Instances, r.Filter, r.Fields, r.Part, r.Projected, r.Order)
 }

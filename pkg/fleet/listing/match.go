@@ -9,8 +9,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Matcher tells one by one which objects a filter lets through: those that a list
-// with the same filter has. Its errors name the argument.
+// Matcher returns a function that reports whether a list with the filter has an object. Its errors
+// name the argument.
 func (f Filter) Matcher() (func(metav1.Object) bool, error) {
 	selector, err := f.parse(index.ParseSelector)
 	if err != nil {
@@ -19,7 +19,7 @@ func (f Filter) Matcher() (func(metav1.Object) bool, error) {
 	return f.matcher(selector), nil
 }
 
-// MemoryMatcher is Matcher for what is at hand, where labels compare as numbers too.
+// MemoryMatcher returns a Matcher for lists in memory, where labels also compare as numbers.
 func (f Filter) MemoryMatcher() (func(metav1.Object) bool, error) {
 	selector, err := f.parse(func(text string) (labels.Selector, error) { return labels.Parse(text) })
 	if err != nil {

@@ -14,8 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// MemoryRequest is a list of objects that are at hand, as those of the global
-// cluster are.
+// MemoryRequest is a list of objects in memory, such as those in the cache of the global cluster.
 type MemoryRequest[T metav1.Object] struct {
 	// Noun is what is listed.
 	Noun   string
@@ -30,7 +29,7 @@ type MemoryRequest[T metav1.Object] struct {
 	Freshness     freshness.Freshness
 }
 
-// Memory pages through objects that are at hand. The order must be by name or by creation.
+// Memory returns a page of objects in memory. The order must be by name or by creation.
 func Memory[T metav1.Object](r MemoryRequest[T]) (*page.Connection[T], error) {
 	limit, err := r.Args.Limit()
 	if err != nil {

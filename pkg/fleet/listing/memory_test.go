@@ -109,8 +109,8 @@ func TestMemoryRefuses(t *testing.T) {
 	}
 }
 
-// A reader who goes through a list while objects come and go sees everything that
-// stays, once, in order.
+// A client that pages through a list while objects are created and deleted gets all others exactly
+// once, in order.
 func TestMemoryPagesWhileObjectsComeAndGo(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 0))

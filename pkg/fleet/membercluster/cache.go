@@ -17,26 +17,25 @@ import (
 	"github.com/kairship-io/kairship/pkg/requeststats"
 )
 
-// cacheTTL is how long the members of an instance are remembered. Karmada
-// itself takes tens of seconds to call a member down, so two more seconds are
-// no news lost; and the objects are large, because each lists every API that
-// the member serves.
+// cacheTTL is how long the members of an instance are cached. Karmada itself takes tens of seconds
+// to report a member as not ready, so two more seconds do not matter; and the objects are large,
+// because each lists every API that the member serves.
 const cacheTTL = 2 * time.Second
 
-// longestOperation bounds how far back an operation may have begun. What lasts
-// longer, such as a subscription, gets members that are this much older at most.
+// longestOperation bounds how far back an operation may have begun. A longer one, such as a
+// subscription, gets members that are at most this much older.
 const longestOperation = 10 * time.Second
 
 // cacheBatch is how many members are read at a time.
 const cacheBatch = 500
 
-// Lister is what the roster needs of the index.
+// Lister is the part of the index that Cache needs.
 type Lister interface {
 	List(ctx context.Context, q index.ListQuery) (*index.Page, error)
 }
 
-// Cache knows the members of every instance, briefly. Each instance's members
-// are kept apart, so nothing of one is ever seen through another.
+// Cache keeps the members of every instance for cacheTTL. Each instance has its own entry, so no
+// member is ever visible through another instance.
 type Cache struct {
 	index Lister
 	now   func() time.Time
@@ -45,7 +44,7 @@ type Cache struct {
 	entries map[string]*cacheEntry
 }
 
-// cacheEntry is the members of one instance, there or on their way.
+// cacheEntry holds the members of one instance, or waits for them.
 type cacheEntry struct {
 	// done is closed when members or err are set.
 	done    chan struct{}
@@ -150,14 +149,14 @@ func (r *Cache) fill(ctx context.Context, entries map[string]*cacheEntry) {
 	members, err = r.read(ctx, slices.Sorted(maps.Keys(entries)))
 }
 
-// filled tells those who wait what was read.
+// filled completes the entries with the result of a read.
 func (r *Cache) filled(entries map[string]*cacheEntry, members map[string]map[string]*clusterv1alpha1.Cluster, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for name, e := range entries {
 		e.members, e.err = members[v1alpha1.VirtualClusterName(name)], err
 		if err != nil && r.entries[name] == e {
-			// A failure is told to those who waited, and not remembered.
+			// An error is returned to the callers that wait, and not cached.
 			delete(r.entries, name)
 		}
 		close(e.done)

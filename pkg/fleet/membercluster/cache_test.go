@@ -57,7 +57,7 @@ func member(cluster, name string) indextest.Row {
 	}
 }
 
-// indexed makes a roster over an index with these members.
+// indexed makes a Cache over an index with these members.
 func indexed(t *testing.T, rows ...indextest.Row) (*lister, *membercluster.Cache) {
 	t.Helper()
 	client, err := index.New(index.Config{REST: &rest.Config{Host: indextest.New(t, rows...).URL}})
@@ -173,7 +173,7 @@ func TestRosterSharesWhatIsOnItsWay(t *testing.T) {
 	})
 }
 
-// A failure is told to all who waited for it, and the next one asks again.
+// An error is returned to all callers that wait for it, and the next caller reads again.
 func TestRosterForgetsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := apierror.New(apierror.CodeIndexUnavailable, "The index does not answer")
@@ -201,7 +201,7 @@ func TestRosterForgetsFailures(t *testing.T) {
 	})
 }
 
-// Who gives up does not take the answer away from those who wait, and gives up at once.
+// A caller whose context ends returns at once, and the read goes on for the callers that wait.
 func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
@@ -235,8 +235,8 @@ func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 	})
 }
 
-// Within one operation the members are read once, together: also when each instance
-// is asked for alone afterwards, while they are on their way or too old by then.
+// One operation reads the members in one request, even if each instance is requested separately
+// afterwards, while the read is in progress or when its result has expired.
 func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{before: func() error { time.Sleep(100 * time.Millisecond); return nil }}
@@ -292,8 +292,8 @@ func TestRosterInALongOperation(t *testing.T) {
 	})
 }
 
-// A bug that is met while members are read is told to those who wait, and does not
-// end the process.
+// A panic while members are read is returned as an error to the callers that wait, and does not end
+// the process.
 func TestRosterSurvivesAPanic(t *testing.T) {
 	l := &lister{before: func() error { panic("a nil map") }}
 	roster := membercluster.NewCache(l, time.Now)

@@ -57,7 +57,7 @@ func (m *MemberCluster) ID() string { return nodeid.New(TypeName, m.Instance, m.
 // Karmada is Karmada's own object.
 func (m *MemberCluster) Karmada() *clusterv1alpha1.Cluster { return m.cluster }
 
-// Managed reports whether Kairship joined it, by the marks that it then carries.
+// Managed reports whether Kairship joined it, by the owner labels that it then has.
 func (m *MemberCluster) Managed() bool {
 	return m.cluster.Labels[v1alpha1.ManagedByLabel] == v1alpha1.ManagedByValue && m.cluster.Labels[v1alpha1.OwnerUIDLabel] != ""
 }
@@ -68,7 +68,7 @@ func (m *MemberCluster) SyncMode() clusterv1alpha1.ClusterSyncMode { return m.cl
 // APIEndpoint is the URL of its API server.
 func (m *MemberCluster) APIEndpoint() *string { return object.Optional(m.cluster.Spec.APIEndpoint) }
 
-// Provider is who runs it.
+// Provider is the provider of the cluster.
 func (m *MemberCluster) Provider() *string { return object.Optional(m.cluster.Spec.Provider) }
 
 // Region it is in.

@@ -45,8 +45,8 @@ func Parse(text string) (ID, error) {
 	return ID{Type: parts[0], Parts: parts[1:]}, nil
 }
 
-// checksum tells a mistyped ID from one of an object that no longer exists. It is no
-// protection: who may see an object is decided when it is read.
+// checksum distinguishes a mistyped ID from the ID of an object that no longer exists. It protects
+// nothing: permissions are checked when the object is read.
 func checksum(raw []byte) byte { return byte(crc32.ChecksumIEEE(raw)) } //nolint:gosec // One byte of the checksum is what is wanted.
 
 func notAnID() error {

@@ -34,7 +34,7 @@ type Condition struct {
 	ObservedGeneration            *int64
 }
 
-// Conditions turns Kubernetes' conditions into ours, in the order they have.
+// Conditions converts Kubernetes' conditions into those of the API, in the same order.
 func Conditions(in []metav1.Condition) []Condition {
 	out := make([]Condition, len(in))
 	for i, c := range in {

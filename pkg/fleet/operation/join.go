@@ -15,8 +15,7 @@ import (
 // underWay are the reasons of condition Joined that mean work and no failure.
 var underWay = []string{"", v1alpha1.ReasonFree, v1alpha1.ReasonJoining, v1alpha1.ReasonJoined, v1alpha1.ReasonLeaving, v1alpha1.ReasonBlocked}
 
-// credentialsFail are the reasons of condition Joined that tell that the cluster
-// itself can't be worked with.
+// credentialsFail are the reasons of condition Joined for which the cluster itself can't be used.
 var credentialsFail = []string{v1alpha1.ReasonCredentialsMissing, v1alpha1.ReasonCredentialsInvalid, v1alpha1.ReasonUnreachable, v1alpha1.ReasonNotAllowed}
 
 // joining returns how far a cluster of the inventory has come into an instance: nil
@@ -54,7 +53,7 @@ func joining(op Operation, c *v1alpha1.Cluster, member *clusterv1alpha1.Cluster)
 	return f
 }
 
-// leaving returns how far a cluster has come out of an instance.
+// leaving returns the progress of removing a cluster from an instance.
 func leaving(op Operation, c *v1alpha1.Cluster, member *clusterv1alpha1.Cluster) finding {
 	var f finding
 	asked := c == nil || c.DeletionTimestamp != nil || c.Spec.InstanceRef == nil || c.Spec.InstanceRef.Name != op.Instance

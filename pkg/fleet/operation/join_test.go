@@ -174,8 +174,8 @@ func TestCreating(t *testing.T) {
 	}
 }
 
-// The watch may be behind the mutation: what it reports about the time before says nothing
-// of the operation, whether it is to be seen as withdrawn or as done.
+// The watch may be behind the mutation: a state from before the operation must not make it look
+// withdrawn or done.
 func TestWhatIsOlderThanTheOperationIsNotBelieved(t *testing.T) {
 	begun := time.Date(2031, 1, 2, 3, 4, 5, 0, time.UTC)
 	event := func(version, instance string) *live.Event {

@@ -41,7 +41,7 @@ func (o Object) Type() index.Type {
 type Operation struct {
 	Kind     Kind   `json:"k"`
 	Instance string `json:"i"`
-	// Cluster of the inventory, for joining and leaving.
+	// Cluster is the cluster of the inventory that is joined or removed.
 	Cluster string `json:"c,omitempty"`
 	// Version is the resourceVersion of the Cluster or Instance that was written: what
 	// is older says nothing of the operation.
@@ -103,7 +103,8 @@ type Step struct {
 // Cluster is an operation in one member cluster.
 type Cluster struct {
 	Name string
-	// Objects are how many are to be there, Applied and Healthy how many are.
+	// Objects is the number of objects that are to exist, Applied and Healthy the numbers of those
+	// that are applied and healthy.
 	Objects, Applied, Healthy int
 	Message                   *string
 }

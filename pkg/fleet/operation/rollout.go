@@ -15,19 +15,19 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
-// propagated is what is observed of one object that an operation wrote.
+// propagated is the observed state of one object that an operation wrote.
 type propagated struct {
 	object Object
-	// binding is Karmada's record of where it goes; nil when there is none.
+	// binding is Karmada's binding of the object; nil when there is none.
 	binding *workv1alpha2.ResourceBinding
 	// status is that of a workload; nil for others, and for one that no longer exists.
 	status *workload.Status
-	// gone: it was there and is not any more.
+	// gone: the object was deleted.
 	gone bool
 }
 
-// behind reports whether Karmada's record is of an earlier version of the object than
-// the operation wrote. The state of a workload reports that more precisely.
+// behind reports whether Karmada's binding is for an earlier version of the object than the
+// operation wrote. For a workload, its status has that more precisely.
 func (p propagated) behind() bool {
 	if p.isWorkload() {
 		return false
@@ -53,9 +53,9 @@ func (p propagated) name() string {
 	return p.object.Kind + " " + p.object.Namespace + "/" + p.object.Name
 }
 
-// rollout follows how far objects have come from their instance into its members.
-// What is no workload and what no policy claimed is there once it is written;
-// settling reports that it may still be claimed.
+// rollout returns the progress of objects from their instance into its members. An object that is
+// no workload and has no binding is complete once it is written; settling means that a policy may
+// still claim it.
 func rollout(objects []propagated, settling bool) finding {
 	r := rolling{clusters: map[string]*Cluster{}}
 	for _, o := range objects {

@@ -87,7 +87,7 @@ func (s *Service) Progress(ctx context.Context, id string) (<-chan *Progress, er
 	return out, nil
 }
 
-// watch tells the progress whenever it is another one, until the operation is over.
+// watch sends the progress whenever it has changed, until the operation is over.
 func (s *Service) watch(ctx context.Context, stream *live.Stream, v view, j *judge, out chan<- *Progress) error {
 	var told *Progress
 	synced, wait := false, longest
@@ -128,17 +128,18 @@ func (s *Service) watch(ctx context.Context, stream *live.Stream, v view, j *jud
 	}
 }
 
-// view is what is observed of an operation.
+// view computes the state of an operation from events.
 type view interface {
-	// see takes an event over.
+	// see applies an event.
 	see(e *live.Event)
-	// find returns what is observed now.
+	// find returns the current state.
 	find(now time.Time) finding
-	// settles tells after which time alone it may find something else; zero for never.
+	// settles returns the time after which find may change without an event; zero for never.
 	settles(now time.Time) time.Duration
 }
 
-// viewOf says what has to be watched to follow an operation, as far as the user may.
+// viewOf returns the view of an operation and the interests to watch for it, as far as the user
+// may.
 func viewOf(op Operation, grant authz.Grant) (view, []live.Interest, error) {
 	forbidden := apierror.In(apierror.New(apierror.CodeForbidden, "your roles do not let you follow what this operation wrote"), op.Instance)
 	switch op.Kind {

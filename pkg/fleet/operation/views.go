@@ -27,20 +27,20 @@ var (
 	clusters  = index.Type{Group: v1alpha1.ClusterResource.Group, Version: v1alpha1.ClusterResource.Version, Resource: v1alpha1.ClusterResource.Resource}
 )
 
-// current is what an event leaves of an object: nothing when it was deleted.
+// current returns the object of an event; nil when it was deleted.
 func current[T any](e *live.Event) *T {
 	if e.Type == live.Deleted {
 		return nil
 	}
 	v, err := live.Decoded[T](e.Object)
 	if err != nil {
-		return nil // As good as gone; a later version may be better.
+		return nil // It is treated like a deleted one until a later version can be decoded.
 	}
 	return v
 }
 
-// seen reports whether what an operation wrote was seen. The watch that reports it may
-// be behind the mutation, by another connection or another replica.
+// seen records whether a watch has reached the version that an operation wrote. The watch may be
+// behind the mutation, which another connection or replica sent.
 type seen struct {
 	written uint64
 	begun   time.Time
@@ -75,7 +75,7 @@ func unseen(steps ...StepName) finding {
 	return finding{steps: sequence(all...)}
 }
 
-// membership views a cluster that joins or leaves an instance.
+// membership is the view of a cluster that is joined to an instance or removed from it.
 type membership struct {
 	op      Operation
 	seen    seen
@@ -141,8 +141,8 @@ func (b *birth) find(now time.Time) finding {
 
 func (b *birth) settles(now time.Time) time.Duration { return b.seen.waits(now) }
 
-// settled is how long after they were written objects may still be claimed by a
-// policy: Karmada takes less than a second.
+// settled is how long after the write of an object a policy may still claim it: Karmada takes less
+// than a second.
 const settled = 5 * time.Second
 
 // propagation views objects on their way into member clusters.
@@ -201,7 +201,7 @@ func newPropagation(op Operation) *propagation {
 		}
 		p.byBinding[watched{bindings, live.Key{Namespace: o.Namespace, Name: workload.BindingName(o.Kind, o.Name)}}] = one
 		if one.isWorkload() {
-			// Its absence is told by nothing but the end of the snapshot.
+			// No event reports that it is missing, only the end of the snapshot.
 			one.gone = true
 			p.byTemplate[watched{o.Type(), live.Key{Namespace: o.Namespace, Name: o.Name}}] = one
 		}

@@ -103,7 +103,7 @@ func TestCursorsThatAreRefused(t *testing.T) {
 	}
 }
 
-// What tells lists apart: everything that says what is in them, and the order.
+// Lists have different identities if their arguments select different objects or another order.
 func TestIdentities(t *testing.T) {
 	text := "x"
 	seen := map[page.Identity]string{}

@@ -19,8 +19,9 @@ const (
 	currentPause  = 10 * time.Millisecond
 )
 
-// settled asks the projection, until it has everything that the index had when it was
-// asked first, if it has to be current. asOf is the moment whose state it shows.
+// settled sends ask to the projection. If the answer has to be current, it repeats that until the
+// projection has everything that the index had at the first attempt. asOf is the time of the state
+// in the answer.
 func (s *Source) settled(ctx context.Context, current bool, ask func(context.Context) (projection.Moment, error)) (asOf time.Time, err error) {
 	began := 0.0
 	for deadline := s.Now().Add(currentWithin); ; {
@@ -47,7 +48,7 @@ func (s *Source) settled(ctx context.Context, current bool, ask func(context.Con
 	}
 }
 
-// send sends one statement when it is the user's turn.
+// send sends one statement within the user's concurrency limit.
 func (s *Source) send(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (projection.Moment, error) {
 	limited, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()

@@ -42,7 +42,7 @@ type Source struct {
 	Now     func() time.Time
 }
 
-// errPassedBy means that the index is to be asked.
+// errPassedBy means that the index has to answer instead.
 var errPassedBy = errors.New("the projection is passed by")
 
 // List reads a page over several clusters.
@@ -90,8 +90,9 @@ func (s *Source) page(ctx context.Context, q *index.ListQuery) (*index.Page, err
 	return pageOf(ctx, found, asOf)
 }
 
-// selected asks the projection for a list. One that only the projection can make waits for
-// what the operation has to see, and is told what is wrong; any other passes it by.
+// selected reads a list from the projection. A list that only the projection can make waits for the
+// versions that the operation has to see, and returns the projection's errors; any other falls back
+// to the index.
 func (s *Source) selected(ctx context.Context, q *index.ListQuery, clusters []string, ask func(context.Context) (projection.Moment, error)) (time.Time, error) {
 	only := q.Projected != nil
 	if s.Projection == nil {

@@ -258,7 +258,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestProjectedParts: parts of a list that only the projection can make are read together too.
+// TestProjectedParts checks that concurrent parts of a list that only the projection can make share
+// a statement.
 func TestProjectedParts(t *testing.T) {
 	w := built(t)
 	ctx, used := requeststats.With(t.Context())

@@ -67,8 +67,8 @@ func WorkloadJoin(instance string, t index.Type) *live.Join {
 		With: []live.Secondary{
 			{Source: source(index.ResourceBindings), Keys: func(o *live.Object) []live.Key {
 				b, err := decoded[workv1alpha2.ResourceBinding](o)
-				// One in another namespace is not Karmada's: it would let who may write there
-				// speak for this workload.
+				// A binding in another namespace is not Karmada's: users who may write there could
+				// otherwise change this workload's state.
 				if err != nil || b.Namespace != b.Spec.Resource.Namespace || b.Spec.Resource.Kind != t.Kind || b.Name != kind.BindingName(b.Spec.Resource.Name) {
 					return nil
 				}
@@ -164,8 +164,8 @@ func (e evidence) policyOf(template *workload.Object) *policyv1alpha1.Propagatio
 	return nil
 }
 
-// combine tells the state of a workload from what its instance says. What it cannot
-// read it tells as an error, which is a value like others.
+// combine computes the state of a workload from objects of its instance. It returns a failure to
+// decode one as Observed.Err, which is compared like other values.
 func combine(kind workload.Kind, template *live.Object, e evidence) *workload.Observed {
 	o := &workload.Observed{}
 	facts := workload.Facts{Kind: kind, Members: make(map[string]workload.Member, len(e.members)), Overrides: map[string][]workload.AppliedOverride{}, OverridePolicies: []*policyv1alpha1.OverridePolicy{}}

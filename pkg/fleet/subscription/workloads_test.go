@@ -290,7 +290,7 @@ func TestWorkloadJoinOverridePolicies(t *testing.T) {
 	}
 }
 
-// What can't be read is told as that, and does not match.
+// A workload whose state can't be read is delivered with the error, and matches no filter by state.
 func TestWorkloadThatCannotBeRead(t *testing.T) {
 	broken := live.NewObject(live.Source{Instance: "alpha", Resource: index.Deployments.GroupVersionResource()}, "apps/v1", "Deployment",
 		metav1.ObjectMeta{Namespace: "shop", Name: "web"}, json.RawMessage(`{"spec":"none"}`))

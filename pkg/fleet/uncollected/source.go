@@ -1,13 +1,13 @@
-// Package uncollected reads what the index does not collect from the instances themselves.
+// Package uncollected reads kinds that the index does not collect from the instances themselves.
 //
-// A list is asked of the instance as the caller: Kairship's permissions narrow it, as they
-// narrow questions to the index, and the instance's own RBAC decides again. All objects
-// that the instance has of the kind, at most MostObjects, are filtered, ordered and cut into
-// pages here, so that a list is the same as one of the index.
+// A list is requested from the instance as the caller: Kairship's permissions restrict it, as they
+// restrict reads of the index, and the instance's own RBAC decides again. All objects that the
+// instance has of the kind, at most MostObjects, are filtered, ordered and cut into pages here, so
+// that a list is the same as one of the index.
 //
-// Of Secrets, everybody who may read the rest of a namespace reads the metadata and the
-// keys, which RBAC cannot say. Kairship reads these with its own identity, and the values
-// only as the caller (secrets.go).
+// All users who may read the rest of a namespace may read the metadata and the keys of its Secrets,
+// which RBAC cannot express. Kairship reads these with its own identity, and the values only as the
+// caller (secrets.go).
 package uncollected
 
 import (
@@ -96,8 +96,8 @@ func (s *Source) ListOne(ctx context.Context, r listing.Request) (*listing.Resul
 	return result, err
 }
 
-// Check returns nil when an instance serves a kind, and else the refusal at the argument
-// that is wrong. Callers who may not see the instance are told nothing.
+// Check returns nil when an instance serves a kind, and otherwise an error at the argument that is
+// wrong. Callers who may not see the instance get no error, because it would reveal something.
 func (s *Source) Check(ctx context.Context, instance string, of schema.GroupVersionResource) error {
 	_, visible, err := s.reader.access.Instance(ctx, instance)
 	if err != nil || !visible {
@@ -113,7 +113,7 @@ func (s *Source) Check(ctx context.Context, instance string, of schema.GroupVers
 	return apierror.In(err, instance)
 }
 
-// unanswered marks an error as ErrUnanswered.
+// unanswered makes ErrUnanswered a cause of an error.
 func unanswered(err error) error {
 	e, ok := errors.AsType[*apierror.Error](err)
 	if !ok {

@@ -33,7 +33,7 @@ type apiServer struct {
 	mu      sync.Mutex
 	kinds   *instanceproxy.Discovery
 	objects map[string][]map[string]any
-	// asked are the requests but for discovery: who, what and how much.
+	// asked are the requests except discovery: the user, the resource and the size.
 	asked []string
 	// discoveries is how often it was asked what it serves.
 	discoveries int

@@ -10,13 +10,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// denied is what the API server says when a webhook of Karmada refuses an object.
+// denied matches the API server's message when a webhook of Karmada refuses an object.
 var denied = regexp.MustCompile(`^admission webhook "[a-z.-]*karmada[a-z.-]*" denied the request: `)
 
-// deniedByKarmada says which inputs a webhook of Karmada found fault with; nil
-// when none did, or when it names no field. Karmada says it in words and with the
-// status of what is forbidden; but what is wrong is the input, not who gives it.
-// Webhooks of others say who may do what, and are taken at their word.
+// deniedByKarmada returns an error with the inputs that a webhook of Karmada refused; nil when none
+// did, or when it names no field. Karmada reports such a violation as text, with the status
+// Forbidden; but the input is wrong, not the caller's permission. Other webhooks decide on
+// permissions, so their status stands.
 func (s subject) deniedByKarmada(status *metav1.Status) *apierror.Error {
 	mark := denied.FindString(status.Message)
 	if mark == "" || s.secret() {
@@ -32,7 +32,7 @@ func (s subject) deniedByKarmada(status *metav1.Status) *apierror.Error {
 // fieldStart is where a field's part of a webhook's text begins.
 var fieldStart = regexp.MustCompile(`(?:^\[?|, )((?:spec|metadata)(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]]*\])*): `)
 
-// rules are what Karmada says in words of its own, and the field that each is about.
+// rules are texts of Karmada that name no field, and the field that each is about.
 var rules = []struct{ words, field string }{
 	{"schedulerName should not be updated", "spec.schedulerName"},
 	{"permanent-id is immutable", "metadata.labels"},
@@ -41,9 +41,8 @@ var rules = []struct{ words, field string }{
 // karmadasFields are fields that Karmada's webhooks call by another name than theirs.
 var karmadasFields = strings.NewReplacer("spec.suspension.suspension", "spec.suspension")
 
-// said are the faults that a webhook of Karmada names: one, or a list in brackets.
-// The values that it quotes are left out: the caller knows them, and no one else
-// should.
+// said returns the violations that a webhook of Karmada names: one, or a list in brackets. It
+// leaves out the quoted values: the caller knows them, and no other user should see them.
 func (s subject) said(text string) []apierror.Field {
 	for _, rule := range rules {
 		if strings.Contains(text, rule.words) {
@@ -70,8 +69,8 @@ func (s subject) said(text string) []apierror.Field {
 	return wrong
 }
 
-// detail is what Kubernetes states about a field without the value: the text is the kind
-// of fault, for most kinds the value as JSON, and the words.
+// detail returns Kubernetes' message about a field without the value: the text has the type of the
+// error, for most types the value as JSON, and the message.
 func detail(text string) string {
 	kind, rest, ok := strings.Cut(text, ": ")
 	if !ok {

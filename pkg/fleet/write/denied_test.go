@@ -79,7 +79,7 @@ func TestDeniedByKarmada(t *testing.T) {
 	}
 }
 
-// Manifests and patches are told in the words of their own inputs.
+// Errors about manifests and patches name their own inputs.
 func TestDeniedManifests(t *testing.T) {
 	const by = `admission webhook "propagationpolicy.karmada.io" denied the request: `
 	for _, tt := range []struct {

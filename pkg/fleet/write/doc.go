@@ -1,10 +1,9 @@
-// Package write changes what is in instances.
+// Package write changes objects in instances.
 //
-// Every write takes the same steps, and Site is where they are taken: the caller
-// must see the instance, be permitted to do this there, and then the request goes
-// to the instance as that person, whose own RBAC and admission judge it again.
-// What comes back is the object as the instance stored it, or an error about the
-// inputs of the mutation, and the version for the consistency token.
+// Site takes the steps of every write: the caller must see the instance and have the permission
+// there; then the request goes to the instance as that user, whose own RBAC and admission decide
+// again. The result is the object as the instance stored it, or an error about the inputs of the
+// mutation, and the version for the consistency token.
 //
-// The packages below it turn the input of a mutation into such writes.
+// The packages below it convert the input of a mutation into such writes.
 package write

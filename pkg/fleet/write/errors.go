@@ -37,7 +37,7 @@ func (s subject) String() string {
 // secret reports whether what the instance states about the object may hold what no caller may read.
 func (s subject) secret() bool { return s.kind.Group == "" && s.kind.Resource == "secrets" }
 
-// translate turns what became of a request into an error about the inputs.
+// translate converts the error of a request into one about the inputs.
 func (s *Site) translate(ctx context.Context, c call, err error) error {
 	about := subject{
 		instance: s.Instance, verb: c.verb, kind: c.kind, namespace: c.namespace, name: c.name, paths: c.options.Paths, sent: c.object,
@@ -47,7 +47,7 @@ func (s *Site) translate(ctx context.Context, c call, err error) error {
 	if !ok || e.Code != apierror.CodeConflict || c.verb == http.MethodGet || len(e.Fields) > 0 {
 		return translated
 	}
-	// What is there now is read as the caller, who may have lost the right to.
+	// The current object is read as the caller, who may have lost the permission.
 	now, err := s.Get(ctx, c.kind, c.namespace, c.name, nil)
 	if err != nil {
 		return translated
@@ -58,9 +58,8 @@ func (s *Site) translate(ctx context.Context, c call, err error) error {
 	return &current
 }
 
-// Translate turns what Kubernetes answers about a refused request into an error about
-// the inputs of a mutation. It is a pure function. Errors that are Kairship's own
-// are returned as they are, with their instance.
+// Translate converts Kubernetes' refusal of a request into an error about the inputs of a mutation.
+// It is a pure function. Kairship's own errors are returned as they are, with their instance.
 func Translate(instance string, err error, kind Kind, verb, namespace, name string, paths Paths) error {
 	return subject{instance: instance, verb: verb, kind: kind, namespace: namespace, name: name, paths: paths}.translate(err)
 }
@@ -126,7 +125,7 @@ func (s subject) of(status *metav1.Status) *apierror.Error {
 	}
 }
 
-// notFound: the object, or the namespace that it is to be in.
+// notFound returns the error for a missing object, or for the missing namespace of a new one.
 func (s subject) notFound(status *metav1.Status) *apierror.Error {
 	d := status.Details
 	if d != nil && (d.Kind == "namespaces" || d.Kind == "Namespace") && s.kind.Namespaced {

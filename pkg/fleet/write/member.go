@@ -14,8 +14,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// PermitSecrets refuses what would tell the caller values of Secrets in a namespace
-// of the instance; in any of them where it is empty.
+// PermitSecrets refuses requests that would reveal values of Secrets which the caller may not read,
+// in a namespace of the instance; in any of them where it is empty.
 func (s *Site) PermitSecrets(ctx context.Context, namespace string) error {
 	if s.grant.Can(authz.VerbReadSecrets, namespace) {
 		return nil

@@ -15,9 +15,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/writetest"
 )
 
-// What goes wrong between a caller and an object in a member is told apart: the
-// instance that does not let them through, the member that is none, the member
-// that refuses, the object that is not there.
+// TestFromMember checks that the errors of reading an object in a member are distinct: the instance
+// refuses the proxy, the member does not exist, the member refuses, the object does not exist.
 func TestFromMember(t *testing.T) {
 	const at = "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy/api/v1/namespaces/shop/configmaps/settings"
 	clusters := schema.GroupResource{Group: "cluster.karmada.io", Resource: "clusters"}

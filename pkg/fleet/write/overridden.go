@@ -12,9 +12,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz/overrides"
 )
 
-// deniedOverride says which inputs the admission policy for overrides found fault with;
-// nil when it did not refuse the request. It names no fields; they are those of the
-// object that was sent. The fields of a patch are not known, so the policy's own words stay.
+// deniedOverride returns an error with the inputs that the admission policy for overrides refused;
+// nil when it did not refuse the request. The policy names no fields, so they are found in the
+// object that was sent. The object of a patch is not known, so the error then has the policy's own
+// message.
 func (s subject) deniedOverride(status *metav1.Status) *apierror.Error {
 	if !strings.Contains(status.Message, "ValidatingAdmissionPolicy '"+overrides.Name+"'") {
 		return nil
@@ -30,7 +31,7 @@ func (s subject) deniedOverride(status *metav1.Status) *apierror.Error {
 	return apierror.Invalid(s.paths.Argument("spec"), "%s", text)
 }
 
-// violationsOf are the faults of an override policy that was sent as a whole.
+// violationsOf returns the violations of an override policy that was sent as a whole.
 func violationsOf(sent any) []overrides.Violation {
 	object, ok := sent.(map[string]any)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 type Problem struct {
 	Code    string
 	Message string
-	// Argument is the input at fault; nil where none is.
+	// Argument is the input that caused it; nil where none did.
 	Argument *string
 	Fields   []apierror.Field
 }

@@ -91,7 +91,8 @@ func (s *Site) Apply(ctx context.Context, k Kind, obj *unstructured.Unstructured
 
 // Deletion says how an object is deleted.
 type Deletion struct {
-	// Propagation is what becomes of what the object owns; nil leaves it to the kind.
+	// Propagation is the propagation policy for dependents of the object; nil means the default of
+	// its kind.
 	Propagation *metav1.DeletionPropagation
 	// UID and ResourceVersion: only the object that has them, where not empty. Those
 	// that come from inputs are checked by CheckPreconditions.

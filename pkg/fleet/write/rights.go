@@ -47,10 +47,10 @@ func (r Rights) Permit(ctx context.Context, what authorizationv1.ResourceAttribu
 	return nil
 }
 
-// ChangeMembership returns nil when the caller may join a cluster of the inventory to
-// instances, take it out, and have instances installed on it. A person who may do one of these
-// may run anything on the cluster, so it is one right. It is not the right to change where
-// the cluster's entry leads, and not contained in it.
+// ChangeMembership returns nil when the caller may join a cluster of the inventory to instances,
+// remove it from them, and have instances installed on it. A user who may do one of these may run
+// anything on the cluster, so it is one permission. It does not include the permission to change
+// the address and credentials of the cluster, and is not included in it.
 func (r Rights) ChangeMembership(ctx context.Context, cluster, argument string) error {
 	return r.Permit(ctx, authorizationv1.ResourceAttributes{
 		Resource: v1alpha1.ClusterResource.Resource, Subresource: v1alpha1.MembershipSubresource, Verb: "update", Name: cluster,

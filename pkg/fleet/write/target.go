@@ -65,11 +65,10 @@ func CheckNamespace(name, argument string) error {
 	return nil
 }
 
-// CheckPreconditions refuses the inputs resourceVersion and uid that cannot be those of
-// an object, before anything is asked of an instance. It would take an empty one, and
-// the version of zero, for none, while a caller who sends it, from a variable that was
-// not set for one, means to be refused when the object moved; and it would fail at any
-// other text.
+// CheckPreconditions refuses values of resourceVersion and uid that no object can have, before any
+// request to an instance. An API server takes an empty value and version zero for no precondition,
+// while a caller who sends them, such as from an unset variable, expects a conflict when the object
+// has changed; and it fails on any other text.
 func CheckPreconditions(resourceVersion, uid *string) error {
 	if resourceVersion != nil && !isVersion(*resourceVersion) {
 		return apierror.Invalid("input.resourceVersion",

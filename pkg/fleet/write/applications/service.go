@@ -1,5 +1,5 @@
-// Package applications holds the mutation that writes an application: its
-// resources together with the policies that send them to member clusters.
+// Package applications implements the mutation that writes an application: its resources and the
+// policies that send them to member clusters.
 package applications
 
 import (
@@ -44,9 +44,9 @@ type DeployPayload struct {
 	ConsistencyToken *string
 }
 
-// Deploy writes an application: everything is tried by dry runs on the instance,
-// and only when nothing is refused is any of it written. What fails later ends it;
-// what was written until then is told, and undone where that is asked for.
+// Deploy writes an application. It first sends dry runs of all objects to the instance, and writes
+// only when none is refused. A later failure ends it; the result lists what was written until then,
+// and undoes it if the input requests that.
 func (s *Service) Deploy(ctx context.Context, in DeployInput) (*DeployPayload, error) {
 	site, err := s.Writer.To(ctx, in.Instance)
 	if err != nil {

@@ -91,8 +91,8 @@ func (s *Service) Update(ctx context.Context, in UpdateInput) (*Payload, error) 
 	return s.payload(i), nil
 }
 
-// change writes an instance that was changed, and its credentials where there are
-// new ones; moves reports whether they are to be in another Secret than before.
+// change writes a changed instance, and its new credentials if there are any; moves reports whether
+// these belong in another Secret than before.
 func (s *Service) change(ctx context.Context, before, i *v1alpha1.Instance, credentials []byte, moves bool) error {
 	if moves {
 		// What follows the instance looks there at once, and drops credentials that

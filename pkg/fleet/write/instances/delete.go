@@ -54,8 +54,8 @@ func (s *Service) Delete(ctx context.Context, in DeleteInput) (*DeletePayload, e
 	}
 }
 
-// remove marks the Instance that may be deleted, and deletes it. In a dry run it only
-// tries the mark.
+// remove annotates the Instance as deletable, and deletes it. In a dry run it only tries the
+// annotation.
 func (s *Service) remove(ctx context.Context, in DeleteInput) (*v1alpha1.Instance, error) {
 	before, i, err := s.mark(ctx, in)
 	if err != nil || in.DryRun || i.DeletionTimestamp != nil {

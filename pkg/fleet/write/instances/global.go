@@ -61,8 +61,8 @@ func (s *Service) createCredentials(ctx context.Context, i *v1alpha1.Instance, k
 	if i.UID != "" {
 		secret.Labels[v1alpha1.OwnerUIDLabel] = string(i.UID)
 		owner := metav1.NewControllerRef(i, v1alpha1.GroupVersion.WithKind(kind.Kind))
-		// The Instance need not wait for it, and who reports that it must has to have the
-		// right to update the finalizers of Instances.
+		// The Instance need not wait for its Secret, and setting this requires the permission to
+		// update the finalizers of Instances.
 		owner.BlockOwnerDeletion = nil
 		secret.OwnerReferences = []metav1.OwnerReference{*owner}
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write"
 )
 
-// Hosts decides who may have a control plane installed on which cluster of the
-// inventory. The operator does that with the inventory's credentials of the
-// cluster, so it takes what joining the cluster takes: the right to its membership.
+// Hosts decides whether a user may have a control plane installed on a cluster of the inventory.
+// The operator installs it with the inventory's credentials of the cluster, so it requires the same
+// permission as joining the cluster: the one to change its membership.
 type Hosts struct {
 	Rights write.Rights
 	// Visible reads what the caller may see of the inventory.

@@ -32,8 +32,8 @@ func (names admin) Rules(context.Context, authz.User) (*authorizationv1.SubjectR
 	return status, nil
 }
 
-// A control plane is registered once, whatever it is called and whatever address the
-// kubeconfig has; what the caller may not see of that is not told.
+// A control plane can be registered only once, regardless of its name and the address in the
+// kubeconfig; errors reveal nothing of it that the caller may not see.
 func TestTheSameControlPlane(t *testing.T) {
 	const there = "kube-system-of-there"
 	for _, c := range []struct {

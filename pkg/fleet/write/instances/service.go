@@ -1,11 +1,10 @@
-// Package instances holds the mutations of instances themselves: a Karmada that
-// exists is registered, one that does not is asked of the operator, and either is
-// changed and let go.
+// Package instances implements the mutations of instances themselves: it registers an existing
+// Karmada, requests a new one from the operator, and changes and deletes either.
 //
-// Unlike everything else that is written, an Instance is written by Kairship and
-// not as the person who asks. A user who may write the stored object can have it read
-// with the credentials of any user, so no role contains that; what they contain is
-// the virtual resource instances/management, and what may be done with it is here.
+// Unlike all other objects, Kairship writes an Instance with its own identity and not as the user.
+// A user who may write the stored object can have it read with the credentials of any user, so no
+// role permits that; roles permit the virtual resource instances/management instead, and this
+// package decides what it allows.
 package instances
 
 import (
@@ -194,8 +193,8 @@ func described(name string, alias *string, labels []object.Pair, karmadaVersion 
 	return i, nil
 }
 
-// mayCreate says no in the same words whether or not there is an instance of that
-// name, because who asks may not know of it.
+// mayCreate refuses with the same message whether or not an instance of that name exists, because
+// the caller may not be allowed to know.
 func (s *Service) mayCreate(ctx context.Context, name string) error {
 	grant, visible, err := s.Access.Instance(ctx, name)
 	switch {

@@ -36,8 +36,8 @@ type Inventory struct {
 
 var clusterKind = write.Kind{GroupVersionResource: v1alpha1.ClusterResource, Kind: "Cluster"}
 
-// permit returns nil when the caller may change the membership of a cluster. To those
-// who may not and do not see the cluster, there is none.
+// permit returns nil when the caller may change the membership of a cluster. Callers who may
+// neither change nor see the cluster get NOT_FOUND.
 func (v *Inventory) permit(ctx context.Context, name string) error {
 	refusal := v.Rights.ChangeMembership(ctx, name, clusterArgument)
 	if !apierror.Is(refusal, apierror.CodeForbidden) {
@@ -62,9 +62,8 @@ func (v *Inventory) get(ctx context.Context, name string) (*v1alpha1.Cluster, er
 	return &c, nil
 }
 
-// join writes which instance a cluster is joined to, nil stands for none, and how
-// it may leave; nil leaves that. It is a conflict when the cluster is no longer what
-// it was.
+// join writes the instance that a cluster is joined to, nil for none, and the removal policy; nil
+// keeps that. It returns a conflict when the cluster has changed since it was read.
 func (v *Inventory) join(ctx context.Context, c *v1alpha1.Cluster, to *string, policy *v1alpha1.RemovalPolicy, dryRun bool) (*v1alpha1.Cluster, error) {
 	var ref *v1alpha1.InstanceReference
 	if to != nil {

@@ -26,23 +26,24 @@ type MembershipInput struct {
 	DryRun bool
 }
 
-// MembershipPayload is what became of the request.
+// MembershipPayload is the result of the request.
 type MembershipPayload struct {
-	// Requested reports whether the inventory asks for it now. Controllers see to it.
+	// Requested reports whether the inventory requests the membership now. Controllers carry it
+	// out.
 	Requested bool
 	Cluster   *cluster.Cluster
 	// Operation is the ID under which the progress is followed; nil for a dry run.
 	Operation *string
 	// ConsistencyToken is always nil: the inventory is watched, not indexed.
 	ConsistencyToken *string
-	// leaves is the instance that the cluster is asked to leave; empty where nothing
-	// can keep it there.
+	// leaves is the instance from which the cluster is to be removed; empty where no objects can
+	// block that.
 	leaves string
 }
 
 const clusterArgument = "input.cluster"
 
-// Join asks for a cluster to be joined to an instance.
+// Join requests that a cluster be joined to an instance.
 func (s *Service) Join(ctx context.Context, in MembershipInput) (*MembershipPayload, error) {
 	return s.request(ctx, in, &in.Instance, func(c *v1alpha1.Cluster) error {
 		joined := access.InstanceOfCluster(c)
@@ -57,11 +58,12 @@ func (s *Service) Join(ctx context.Context, in MembershipInput) (*MembershipPayl
 	})
 }
 
-// Unjoin asks for a cluster to leave an instance.
+// Unjoin requests that a cluster be removed from an instance.
 func (s *Service) Unjoin(ctx context.Context, in MembershipInput) (*MembershipPayload, error) {
 	return s.request(ctx, in, nil, func(c *v1alpha1.Cluster) error {
 		joined := access.InstanceOfCluster(c)
-		// It may be leaving already, and workloads hold it: who forces it asks again.
+		// The removal may have begun and be blocked by workloads: the same request with Force ends
+		// that.
 		leaving := joined == "" && c.Status.Membership != nil && c.Status.Membership.Instance == in.Instance
 		if joined == in.Instance || leaving {
 			return nil
@@ -70,8 +72,8 @@ func (s *Service) Unjoin(ctx context.Context, in MembershipInput) (*MembershipPa
 	})
 }
 
-// BlockedBy counts what keeps a cluster in the instance that it is asked to leave,
-// as the instance itself has it for the caller; nil when nothing does.
+// BlockedBy counts the objects that block the removal of a cluster from its instance, as the
+// instance itself lists them for the caller; nil when none can.
 func (s *Service) BlockedBy(ctx context.Context, p *MembershipPayload) (*propagated.Objects, error) {
 	if p.leaves == "" {
 		return nil, nil
@@ -103,8 +105,8 @@ func conflict(format string, args ...any) error {
 	return apierror.At(apierror.New(apierror.CodeConflict, format, args...), clusterArgument)
 }
 
-// request writes which instance a cluster is to be joined to, nil for none, when
-// the one that it is joined to now allows it.
+// request writes the instance that a cluster is to be joined to, nil for none, if allowed returns
+// nil for the stored cluster.
 func (s *Service) request(ctx context.Context, in MembershipInput, to *string, allowed func(*v1alpha1.Cluster) error) (*MembershipPayload, error) {
 	if err := s.permit(ctx, in.Instance, to != nil); err != nil {
 		return nil, err
@@ -146,14 +148,13 @@ func (s *Service) request(ctx context.Context, in MembershipInput, to *string, a
 	}
 }
 
-// keepable reports whether objects that are propagated to a cluster keep it in the
-// instance that it is asked to leave.
+// keepable reports whether propagated objects can block the removal of a cluster from its instance.
 func keepable(c *v1alpha1.Cluster) bool {
 	leaving := c.Status.Membership != nil && c.Status.Membership.LeavingSince != nil
 	return c.Spec.RemovalPolicy() != v1alpha1.RemovalForce && !leaving
 }
 
-// membershipKind is what a cluster that is to be joined to an instance, or to none, is about.
+// membershipKind returns the kind of the operation that joins a cluster to an instance, or to none.
 func membershipKind(to *string) operation.Kind {
 	if to == nil {
 		return operation.KindUnjoinCluster
@@ -161,8 +162,8 @@ func membershipKind(to *string) operation.Kind {
 	return operation.KindJoinCluster
 }
 
-// policy is the removal policy to write; nil leaves the one that is there. Every
-// join begins with one that protects workloads, whatever let the cluster go before.
+// policy returns the removal policy to write; nil keeps the stored one. Every join begins with the
+// one that protects workloads, whichever the previous removal used.
 func policy(c *v1alpha1.Cluster, join, force bool) *v1alpha1.RemovalPolicy {
 	wanted := c.Spec.RemovalPolicy()
 	switch {
@@ -177,8 +178,8 @@ func policy(c *v1alpha1.Cluster, join, force bool) *v1alpha1.RemovalPolicy {
 	return &wanted
 }
 
-// permit lets those change the members of an instance who may change the instance
-// itself. The right to the membership of the cluster is Inventory's to check.
+// permit returns nil when the caller may change the instance itself, which changing its members
+// requires. Inventory checks the permission on the cluster.
 func (s *Service) permit(ctx context.Context, name string, join bool) error {
 	grant, visible, err := s.Writer.Access.Instance(ctx, name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package members holds the mutations of member clusters: which cluster of the
-// inventory is to be a member of which instance, and how Karmada regards it.
+// Package members implements the mutations of member clusters: the instance that a cluster of the
+// inventory is joined to, and its settings in Karmada.
 package members
 
 import (
@@ -40,7 +40,7 @@ type Service struct {
 	Writer    *write.Writer
 	Instances *instance.Service
 	Inventory *Inventory
-	// Operations makes the IDs under which joining and leaving are followed; nil for none.
+	// Operations makes the IDs under which joins and removals are followed; nil for none.
 	Operations *operation.Service
 }
 
@@ -154,10 +154,9 @@ func (s *Service) cordon(ctx context.Context, in CordonInput, want bool) (*Paylo
 	})
 }
 
-// change changes a member cluster from what it is, for those who may update what is in
-// the instance: what edit changes is all that they may change of it. Without a version that the
-// change is based on, it is made anew of what is there when something else came
-// between.
+// change applies edit to the stored member cluster, for callers who may update objects in the
+// instance; they may change nothing else of it. Without a version it repeats that on the new state
+// when another client changed the cluster in between.
 func (s *Service) change(ctx context.Context, instance, name string, version *string, dryRun bool, edit func(*unstructured.Unstructured) error) (*Payload, error) {
 	site, err := s.Writer.To(ctx, instance)
 	if err != nil {

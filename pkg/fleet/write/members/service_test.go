@@ -39,8 +39,8 @@ func moving(i *writetest.Instance, times int) {
 	}
 }
 
-// Whatever Karmada notes in between, a cluster is cordoned; one who said which
-// version is meant is told that it moved.
+// A cluster is cordoned whatever Karmada writes in between; a request with an outdated version is a
+// conflict.
 func TestConflicts(t *testing.T) {
 	version := "1"
 	for _, tt := range []struct {
@@ -73,7 +73,7 @@ func TestConflicts(t *testing.T) {
 	}
 }
 
-// What an input leaves out stays, and what it says replaces what was there.
+// Fields that an input omits keep their values, and those that it has are replaced.
 func TestUpdate(t *testing.T) {
 	text := func(s string) *string { return &s }
 	for _, tt := range []struct {

@@ -22,10 +22,9 @@ const karmadas = clusterv1alpha1.GroupName + "/"
 // unschedulable is the taint that `karmadactl cordon` sets.
 var unschedulable = corev1.Taint{Key: clusterv1alpha1.TaintClusterUnscheduler, Effect: corev1.TaintEffectNoSchedule}
 
-// replaced are the taints of a cluster that is given others. Those of Karmada
-// stay: a person who sends back what they saw a while ago must not call a cluster
-// ready that is not. What was given comes first, so that its places are those
-// of the input.
+// replaced returns the new taints of a cluster. It keeps Karmada's own: a user who sends back
+// outdated taints must not make a cluster schedulable that is not ready. The given taints come
+// first, so that their positions are those of the input.
 func replaced(now []corev1.Taint, given []TaintInput) ([]corev1.Taint, error) {
 	out := make([]corev1.Taint, 0, len(given)+1)
 	for i, g := range given {
@@ -48,7 +47,7 @@ func replaced(now []corev1.Taint, given []TaintInput) ([]corev1.Taint, error) {
 	return out, nil
 }
 
-// cordoned are the taints of a cluster that is to be cordoned, or no longer.
+// cordoned returns the taints of a cluster with or without the one that cordons it.
 func cordoned(now []corev1.Taint, want bool) []corev1.Taint {
 	isIt := func(t corev1.Taint) bool { return t.MatchTaint(&unschedulable) }
 	switch has := slices.ContainsFunc(now, isIt); {

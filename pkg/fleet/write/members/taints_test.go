@@ -96,7 +96,7 @@ func TestCordoned(t *testing.T) {
 	}
 }
 
-// Taints that are read and set come out as they were, and leave the rest alone.
+// Taints that are read and written back stay the same, and other taints are kept.
 func TestTaintsOfACluster(t *testing.T) {
 	u := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": map[string]any{"name": "m1"},

@@ -14,11 +14,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/resources"
 )
 
-// dependencies are what an object names.
+// dependencies are the objects that a promoted object names.
 type dependencies struct {
-	// given are to be written.
+	// given are those to write.
 	given []resources.Given
-	// settled are those that nothing is to be done about.
+	// settled are the results for those that are not written.
 	settled []resources.Result
 }
 
@@ -56,8 +56,7 @@ func (s *Service) dependencies(ctx context.Context, site *write.Site, member str
 // inDependencies are the inputs that the fields of a dependency come from.
 var inDependencies = write.Paths{"": dependenciesArgument + "!", "metadata.namespace": "input.namespace"}
 
-// dependency is one dependency as it is to be written, or what is said of one that
-// is left alone.
+// dependency returns one dependency as it is to be written, or the result for one that is not.
 func dependency(ctx context.Context, site *write.Site, member string, k write.Kind, r reference) (*resources.Given, *resources.Result, error) {
 	live, err := site.FromMember(ctx, member, clusterArgument, k, r.Namespace, r.Name, inDependencies)
 	if apierror.Is(err, apierror.CodeNotFound) {

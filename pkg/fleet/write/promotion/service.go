@@ -33,9 +33,9 @@ type Input struct {
 	Name                     string
 	// Dependencies promotes what the object names, too.
 	Dependencies bool
-	// PolicyName is a name made of the object's unless told.
+	// PolicyName is derived from the object's name if it is nil.
 	PolicyName *string
-	// PreserveOnDeletion leaves the objects in the member when their templates go.
+	// PreserveOnDeletion keeps the objects in the member when their templates are deleted.
 	PreserveOnDeletion bool
 	Rollback           bool
 	DryRun             bool

@@ -90,7 +90,7 @@ type step struct {
 	err error
 }
 
-// WriteOptions say how several objects are written together.
+// WriteOptions are the options for writing several objects.
 type WriteOptions struct {
 	// Namespace is for objects that say none.
 	Namespace *string
@@ -100,11 +100,11 @@ type WriteOptions struct {
 	Create bool
 	// Rollback undoes what was written when something fails later.
 	Rollback bool
-	// Operation is what the call is about, for those who follow its progress.
+	// Operation is the kind of the operation under which the progress is followed.
 	Operation operation.Kind
 }
 
-// WriteResult is what became of objects that were written together.
+// WriteResult is the result of writing several objects.
 type WriteResult struct {
 	// Done reports whether every object was written, or in a dry run could be.
 	Done bool
@@ -144,8 +144,8 @@ func (s *Service) Apply(ctx context.Context, in ApplyInput) (*ApplyPayload, erro
 	return &ApplyPayload{Applied: t.Done, Results: t.Results, Operation: t.Operation, ConsistencyToken: t.ConsistencyToken}, nil
 }
 
-// Write writes objects of manifests, which may be empty, and of other inputs
-// together, as Apply does it.
+// Write writes the objects of manifests, which may be empty, and of other inputs in one call, as
+// Apply does.
 func (s *Service) Write(ctx context.Context, site *write.Site, manifests string, given []Given, options WriteOptions) (*WriteResult, error) {
 	var documents []document
 	if manifests != "" {
@@ -214,7 +214,7 @@ func (s *Service) writeAll(ctx context.Context, site *write.Site, documents []do
 	return t, nil
 }
 
-// written are the objects of some steps, for those who follow their progress.
+// written returns the objects that some steps have written, for following their progress.
 func written(steps []*step) []operation.Object {
 	objects := make([]operation.Object, len(steps))
 	for i, st := range steps {
@@ -404,7 +404,7 @@ func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, 
 		out, err := s.write(ctx, site, st, options)
 		if err != nil {
 			if i == 0 && away(err) && !st.unsettled(err) {
-				return err // Nothing was written, so there is nothing to tell.
+				return err // Nothing was written, so there are no results.
 			}
 			st.fail(err)
 			return nil

@@ -10,13 +10,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// readingSteps are the operations of a JSON patch that tell something of the object as it
-// is: the first two put a value where it is shown, in an annotation for example, and the
-// third reports whether it is the one that was guessed. Patches of other types tell nothing.
+// readingSteps are the operations of a JSON patch that reveal something of the current object: the
+// first two copy a value to a visible place such as an annotation, and the third tests a guessed
+// value. Other types of patches reveal nothing.
 var readingSteps = []string{"copy", "move", "test"}
 
-// permitReading refuses a patch that would tell the caller what is concealed from them: the
-// values of a Secret, or the manifests of a Work, Secrets among them.
+// permitReading refuses a patch that would reveal concealed content to the caller: the values of a
+// Secret, or the manifests of a Work, which may contain Secrets.
 func (in PatchInput) permitReading(ctx context.Context, site *write.Site, k write.Kind, namespace string) error {
 	isSecret := k.Group == "" && k.Resource == "secrets"
 	isWork := k.Group == index.Works.Group && k.Resource == index.Works.Resource
@@ -33,7 +33,7 @@ func (in PatchInput) permitReading(ctx context.Context, site *write.Site, k writ
 	return site.PermitSecrets(ctx, namespace)
 }
 
-// readsObject reports whether a JSON patch has steps that tell something of the object.
+// readsObject reports whether a JSON patch has operations that reveal something of the object.
 func readsObject(patch any) (bool, error) {
 	var steps []map[string]any // A struct's fields would take other letters for the same.
 	raw, err := json.Marshal(patch)

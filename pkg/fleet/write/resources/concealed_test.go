@@ -10,8 +10,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/write/writetest"
 )
 
-// TestPatchesTellNothingConcealed has a caller who may change Secrets, and not read their
-// values, take these out by patches.
+// TestPatchesTellNothingConcealed checks that a caller who may change Secrets, but not read their
+// values, can't extract these by patches.
 func TestPatchesTellNothingConcealed(t *testing.T) {
 	const (
 		secrets    = "/api/v1/namespaces/shop/secrets/a"

@@ -38,11 +38,11 @@ type Undone struct {
 }
 
 const (
-	// undoWithin bounds the undoing as a whole. It goes on when the caller has left:
-	// half of it would leave more to clean up than none.
+	// undoWithin bounds the whole rollback. It continues after the caller has disconnected: half of
+	// it would leave more to clean up than none.
 	undoWithin = 20 * time.Second
-	// readAgain is how often an object that moves is looked at. Karmada writes its
-	// marks into new objects at any time.
+	// readAgain is how often an object is read again that changes meanwhile. Karmada writes its
+	// labels and annotations into new objects at any time.
 	readAgain = 8
 )
 
@@ -156,10 +156,10 @@ func (st *step) restore(ctx context.Context, site *write.Site) (out *write.Outco
 	}
 }
 
-// giveBack gives the fields of an object that was restored to those who managed
-// them before. By the update that restored them they are Kairship's, and the next
-// one to apply them, be it Kairship, would meet a conflict. It returns the object
-// as it is then; who manages it is no reason to call it not restored.
+// giveBack returns the ownership of a restored object's fields to their previous managers. The
+// update that restored them made Kairship their manager, so the next apply, even one by Kairship,
+// would meet a conflict. It returns the resulting object; a failure here does not make the rollback
+// fail.
 func (st *step) giveBack(ctx context.Context, site *write.Site, restored *write.Outcome) *write.Outcome {
 	if len(st.previous.GetManagedFields()) == 0 {
 		return restored
@@ -186,7 +186,7 @@ func (st *step) giveBack(ctx context.Context, site *write.Site, restored *write.
 	}
 }
 
-// managers are those who managed an object before, and those who came to it since.
+// managers returns the previous managers of an object, and those that were added since.
 func managers(before, now []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
 	all := slices.Clone(before)
 	for _, n := range now {

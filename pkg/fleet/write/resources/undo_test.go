@@ -43,7 +43,7 @@ func manifest(names ...string) string {
 	return text.String()
 }
 
-// told is what the results say, in the order of the input.
+// told returns the results as text, in the order of the input.
 func told(t *WriteResult) string {
 	var parts []string
 	for _, r := range t.Results {
@@ -69,8 +69,8 @@ func changed(i *writetest.Instance, name, value string) {
 	i.Put(configMapsPath+name, u.Object)
 }
 
-// `fresh` is created and `old` is changed before `last` fails. What became of each
-// is told, whatever happened meanwhile.
+// `fresh` is created and `old` is changed before `last` fails. The result describes each of them,
+// whatever happened meanwhile.
 func TestUndo(t *testing.T) {
 	for _, tt := range []struct {
 		reason string
@@ -253,7 +253,7 @@ func (s *Service) mustWrite(t *testing.T, ctx context.Context, manifests string,
 	return got
 }
 
-// The caller may have gone: what was begun to be undone is undone to its end.
+// A rollback that has begun completes even if the caller has disconnected.
 func TestUndoOutlivesTheCaller(t *testing.T) {
 	i, s := newInstance(t)
 	ctx, cancel := context.WithCancel(writetest.As(t.Context()))
@@ -302,8 +302,8 @@ func TestNothingToUndo(t *testing.T) {
 	}
 }
 
-// An instance that falls silent between two writes leaves no doubt about
-// which were made, and which one may have been.
+// When an instance stops answering between two writes, the result shows which were made, and which
+// one may have been.
 func TestSilenceBetweenWrites(t *testing.T) {
 	i, s := newInstance(t)
 	i.Before = func(r *http.Request, path string) error {
@@ -347,7 +347,8 @@ func TestWhatWasThereIsReadBefore(t *testing.T) {
 	}
 }
 
-// Who managed the fields of an object before manages them again; who came since stays.
+// A rollback gives an object's fields back to their previous managers, and keeps managers that were
+// added since.
 func TestFieldsAreGivenBack(t *testing.T) {
 	entry := func(manager string, operation metav1.ManagedFieldsOperationType) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: manager, Operation: operation, APIVersion: "v1", FieldsType: "FieldsV1", FieldsV1: &metav1.FieldsV1{Raw: []byte("{}")}}

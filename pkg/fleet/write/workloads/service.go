@@ -122,8 +122,8 @@ type ScaleInput struct {
 	Replicas int
 }
 
-// Scale sets how many replicas there are, in all clusters together or in each,
-// as the policy says.
+// Scale sets the number of replicas, in all clusters in total or in each one, as the policy
+// decides.
 func (s *Service) Scale(ctx context.Context, in ScaleInput) (*Payload, error) {
 	site, err := s.at(ctx, in.Target, authz.VerbUpdate, "scaled", workload.KindDeployment, workload.KindStatefulSet)
 	if err != nil {
@@ -218,12 +218,11 @@ func (s *Service) SetImage(ctx context.Context, in SetImageInput) (*SetImagePayl
 	return &SetImagePayload{Payload: *p, set: in.Images}, nil
 }
 
-// attempts is how often a change that was based on a version of our own choice is
-// tried: Karmada writes the status of workloads at any time.
+// attempts is how often a change without a caller's version is tried: Karmada writes the status of
+// workloads at any time.
 const attempts = 10
 
-// again repeats a change while the object moves, unless the caller said which
-// version it is to be based on.
+// again repeats a change on conflicts, unless the caller gave the version that it is based on.
 func again[T any](t Target, change func() (T, error)) (T, error) {
 	for try := 1; ; try++ {
 		p, err := change()

@@ -96,9 +96,9 @@ func (s *Service) Trigger(ctx context.Context, in TriggerInput) (*TriggerPayload
 	return p, nil
 }
 
-// takeBack deletes a Job whose policy was refused: it would run nowhere. Even when a caller
-// cannot wait has gone, the Job has to go too. It returns why the policy was
-// refused and, where the Job is left, says so.
+// takeBack deletes a Job whose policy was refused: it would run nowhere. It does so even if the
+// caller has disconnected. It returns why the policy was refused, and adds to that if the Job could
+// not be deleted.
 func takeBack(ctx context.Context, site *write.Site, job *write.Outcome, refused error) error {
 	background := metav1.DeletePropagationBackground
 	v := job.Version

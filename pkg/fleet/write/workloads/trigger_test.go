@@ -45,8 +45,7 @@ func triggering(t *testing.T) (*writetest.Instance, *Service) {
 	return i, &Service{Writer: w}
 }
 
-// A Job whose policy is refused goes again, and nothing but that Job; where it
-// stays, the caller is told.
+// A Job whose policy is refused is deleted, and nothing else; if that fails, the error reports it.
 func TestTriggerIsTakenBack(t *testing.T) {
 	denied := apierrors.NewForbidden(schema.GroupResource{Resource: "propagationpolicies"}, "now", errors.New("no"))
 	for _, tt := range []struct {

@@ -35,9 +35,9 @@ const Name = "alpha"
 
 // Instance holds objects and answers like an apiserver, as far as writes need it.
 type Instance struct {
-	// Before is called with every request about an object before it is answered, the
-	// lock being held; it may change Objects, and an answer other than nil is sent
-	// instead. Panicking with http.ErrAbortHandler leaves the request without answer.
+	// Before is called with every request about an object before it is answered, with the lock
+	// held; it may change Objects, and an error that it returns is sent as the answer. Panicking
+	// with http.ErrAbortHandler aborts the request without an answer.
 	Before func(r *http.Request, path string) error
 	// Allowed answers SelfSubjectAccessReviews, without the lock.
 	Allowed func() bool
@@ -89,13 +89,13 @@ func New(t testing.TB, kinds ...metav1.APIResource) (*Instance, *write.Writer) {
 	}
 }
 
-// As is a context of a user who may do everything in the instance.
+// As returns a context of a user who may do everything in the instance.
 func As(ctx context.Context) context.Context {
 	return authz.WithUser(ctx, authz.User{Name: "editor"})
 }
 
-// AsWithoutSecrets is a context of a user who may do everything in the instance but
-// read the values of Secrets.
+// AsWithoutSecrets returns a context of a user who may do everything in the instance except read
+// the values of Secrets.
 func AsWithoutSecrets(ctx context.Context) context.Context {
 	return authz.WithUser(ctx, authz.User{Name: withoutSecrets})
 }
