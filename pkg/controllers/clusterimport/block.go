@@ -39,10 +39,9 @@ func (r *Reconciler) block(ctx context.Context, s *scope) error {
 	return &phase.Stop{Retry: retry, Condition: v1alpha1.NotJoined(v1alpha1.ReasonBlocked, workloads.Message())}
 }
 
-// maintain keeps a member true that is to leave and cannot yet. What fails here is
-// not what a person waits for, and is tried again. Only one that is known not to
-// answer is left out, because asking it would last; one that was not looked at
-// yet is asked.
+// maintain keeps a member up to date whose removal is blocked. Users do not wait for that, so an
+// error is only logged, and the next reconciliation tries again. It skips a member that is known
+// not to answer, because the request would take long; one that was not probed yet is tried.
 func (r *Reconciler) maintain(ctx context.Context, s *scope) {
 	if meta.IsStatusConditionFalse(s.cluster.Status.Conditions, v1alpha1.ConditionReachable) {
 		return
@@ -53,7 +52,7 @@ func (r *Reconciler) maintain(ctx context.Context, s *scope) {
 	}
 }
 
-// workloadsOn counts what is propagated to the member, in the order of the instance.
+// workloadsOn counts the objects that are propagated to the member, in the order of the instance.
 func (r *Reconciler) workloadsOn(ctx context.Context, s *scope) (*propagated.Objects, error) {
 	found := &propagated.Objects{Instance: s.membership.Instance, Cluster: s.cluster.Name}
 	narrow := &workv1alpha2.ResourceBindingList{}

@@ -54,10 +54,9 @@ type Reconciler struct {
 	Interval time.Duration
 	// Timeout bounds each request to an instance or a member.
 	Timeout time.Duration
-	// Patience is how long a cluster that leaves waits for the other side when that
-	// does not answer or does not get done: for the cluster itself only when its
-	// Cluster is being deleted, for the instance only with RemovalForce. Without these
-	// it waits for ever.
+	// Patience is how long the removal of a cluster waits for the other side when that does not
+	// answer or does not finish: for the cluster itself only when its Cluster is being deleted, for
+	// the instance only with RemovalForce. Otherwise it waits forever.
 	Patience time.Duration
 
 	instances, members remotes
@@ -132,9 +131,9 @@ func (r *Reconciler) move(ctx context.Context, s *scope) error {
 		r.prepare, r.publishSecrets, r.publish, r.confirm)
 }
 
-// explain turns a failed request to an instance or a member into words for the
-// condition. It is no failure of ours: it is tried again later and later, or as
-// soon as the other side is seen to answer.
+// explain converts the error of a request to an instance or a member into a condition. It is not
+// returned as an error: the request is repeated at growing intervals, or as soon as the other side
+// answers.
 func (r *Reconciler) explain(ctx context.Context, s *scope, err error) error {
 	if err == nil {
 		r.pauses.forget(s.cluster.Name)

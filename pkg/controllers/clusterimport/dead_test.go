@@ -107,8 +107,8 @@ func TestDeletedWithADeadMember(t *testing.T) {
 	}
 }
 
-// TestLeavingALostInstance has a cluster leave an instance that is not reachable, by
-// force and without.
+// TestLeavingALostInstance removes a cluster from an instance that is not reachable, by force and
+// without.
 func TestLeavingALostInstance(t *testing.T) {
 	for _, c := range []struct {
 		name   string

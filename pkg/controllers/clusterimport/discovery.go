@@ -54,7 +54,8 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 		if ctx.Err() != nil {
 			return ctrl.Result{}, ctx.Err()
 		}
-		// That it does not answer is told by its own conditions. What was seen last counts.
+		// The instance's own conditions report that it does not answer. The last known members
+		// count.
 		d.memberCache.tried(instance.Name)
 		return ctrl.Result{RequeueAfter: probe.Next(d.Interval)}, nil
 	}
@@ -111,8 +112,8 @@ func (d *discovery) look(ctx context.Context, instance *v1alpha1.Instance) ([]me
 	}
 }
 
-// tell wakes the Clusters that members are about: by name, by mark, and by what
-// cluster they are.
+// tell enqueues the Clusters that members belong to: by name, by owner label, or by the UID of
+// kube-system.
 func (d *discovery) tell(ctx context.Context, members []member) error {
 	if len(members) == 0 {
 		return nil
@@ -146,7 +147,7 @@ func concerns(cluster *v1alpha1.Cluster, members []member) bool {
 	return false
 }
 
-// discovered reports whether every instance was looked at, if only in vain.
+// discovered reports whether every instance was looked at, successfully or not.
 func (r *Reconciler) discovered(ctx context.Context) (bool, error) {
 	list := &v1alpha1.InstanceList{}
 	if err := r.Client.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {

@@ -1,8 +1,8 @@
-// Package clusterimport joins the clusters of the inventory to instances, and
-// takes them out again: a Physical Cluster is a member of the instance that its
-// spec.instanceRef names, in Karmada's push mode, and of no other.
+// Package clusterimport joins the clusters of the inventory to instances, and removes them again: a
+// Physical Cluster is a member of the instance that its spec.instanceRef names, in Karmada's push
+// mode, and of no other.
 //
-// What joining makes, each of it marked with the Cluster's name and UID:
+// A join creates these objects, with the Cluster's name and UID in their owner labels:
 //
 //   - in the cluster, unless its own credentials are used as they are: the
 //     namespace karmada-cluster, two service accounts with long-lived tokens
@@ -11,17 +11,16 @@
 //   - in the instance: two Secrets with the tokens and the CA in the namespace
 //     karmada-cluster, and Karmada's Cluster object under the Cluster's own name.
 //
-// Leaving removes exactly that, in the reverse order: Karmada takes its
-// workloads out of the cluster while it still can.
+// The removal deletes exactly these, in the reverse order: Karmada removes its workloads from the
+// cluster while it still can.
 //
 // # A step is finished by the next attempt
 //
-// status.membership is written before anything is made elsewhere, and removed
-// after everything is removed. It, and not the spec, says where a cluster has to
-// leave from: a reconciliation compares the two and does what is missing. Every
-// step looks first and may be repeated, so it does not matter which replica
-// leads or where the one before it stopped. Should the status be lost, the marks
-// in the instances tell where a cluster is; see roster.
+// status.membership is written before any object is created elsewhere, and removed after all of
+// them are deleted. It, and not the spec, determines the instance that a cluster has to be removed
+// from: a reconciliation compares the two and takes the missing steps. Every step reads first and
+// may be repeated, so it does not matter which replica leads or where its predecessor stopped. If
+// the status is lost, the owner labels in the instances show where a cluster is (memberCache).
 //
 // # Two leaders, stale caches and frozen processes
 //
@@ -45,10 +44,10 @@
 //  4. A member is claimed for one Cluster first, and looked for among the others then:
 //     of two Clusters for the same cluster at least one sees the other, and yields.
 //
-// A late creation remains: a reserved object, or a Secret with a token, which leaving
-// has revoked if it was made for the member. The look at an instance removes both
-// (stale.go). In the member it is one object of several that are of no use alone; the
-// next join takes it over.
+// A late creation remains possible: a reserved object, or a Secret with a token, which the removal
+// has revoked if it was made for the member. The periodic look at an instance deletes both
+// (stale.go). In the member it is one object of several that are useless alone; the next join takes
+// it over.
 //
 // # Karmada's library
 //

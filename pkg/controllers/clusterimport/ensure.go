@@ -55,8 +55,9 @@ func (r *Reconciler) ensure(ctx context.Context, s *scope, in *remote, wanted cl
 	return updated, r.failed(in, err, "change %s %q", kind, wanted.GetName())
 }
 
-// onItsWayOut waits for an object to be gone, and then it is made again. That is soon,
-// and no news about a member; or never, and then a person has to hear what to look at.
+// onItsWayOut waits until an object that is being deleted has been removed, and can be created
+// again. Usually that is soon, and does not change the condition; otherwise the condition names the
+// object to look at.
 func (r *Reconciler) onItsWayOut(s *scope, in *remote, stored client.Object) error {
 	if r.pauses.quick(s.cluster.Name) {
 		return &phase.Stop{Retry: whileBusy}

@@ -34,8 +34,8 @@ import (
 // of a member that it does not know: they keep their finalizers and the namespace
 // terminates for ever. Such a space is orphaned, and finished here.
 
-// markExecutionNamespace marks the execution space as ours to finish, before Karmada is told to
-// remove it.
+// markExecutionNamespace sets the owner labels on the execution namespace before Karmada is asked
+// to delete it, so that this controller may finish the deletion.
 func (r *Reconciler) markExecutionNamespace(ctx context.Context, s *scope) error {
 	namespace, err := r.readExecutionNamespace(ctx, s)
 	if err != nil || namespace == nil {
@@ -100,7 +100,7 @@ func (r *Reconciler) removeExecutionNamespace(ctx context.Context, s *scope) err
 		fmt.Sprintf("Instance %q is removing namespace %q.", s.membership.Instance, namespace.Name))}
 }
 
-// withoutMember reports whether an instance has no Cluster of a name, regardless of who joined it.
+// withoutMember reports whether an instance has no Cluster of a name, regardless of its owner.
 func (r *Reconciler) withoutMember(ctx context.Context, control *remote, name string) (bool, error) {
 	err := control.Get(ctx, client.ObjectKey{Name: name}, &clusterv1alpha1.Cluster{})
 	if apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) {
@@ -109,9 +109,9 @@ func (r *Reconciler) withoutMember(ctx context.Context, control *remote, name st
 	return false, r.failed(control, err, "read Cluster %q", name)
 }
 
-// finishExecutionNamespace does for the Works of an orphaned execution space what Karmada does
-// not do any more: undo what they made, and take its finalizer off them. Only what
-// is being deleted is touched.
+// finishExecutionNamespace does for the Works of an orphaned execution namespace what Karmada no
+// longer does: it deletes the objects that they created, and removes Karmada's finalizer from them.
+// It only touches Works that are being deleted.
 func (r *Reconciler) finishExecutionNamespace(ctx context.Context, control *remote, namespace *corev1.Namespace, undo func(context.Context, *workv1alpha1.Work) error) error {
 	works := &workv1alpha1.WorkList{}
 	if err := control.List(ctx, works, client.InNamespace(namespace.Name)); err != nil {
@@ -137,8 +137,8 @@ func (r *Reconciler) finishExecutionNamespace(ctx context.Context, control *remo
 	return nil
 }
 
-// undoing gives a function that removes from the member what a Work made there. A
-// member that cannot be reached is waited for, as long as for leaving it at all.
+// undoing returns a function that deletes from the member the objects that a Work created. It waits
+// for a member that cannot be reached as long as the whole removal does.
 func (r *Reconciler) undoing(s *scope) func(context.Context, *workv1alpha1.Work) error {
 	var member *remote
 	return func(ctx context.Context, work *workv1alpha1.Work) (err error) {
@@ -180,8 +180,8 @@ func (r *Reconciler) reachWidely(ctx context.Context, s *scope) (*remote, error)
 	return member, nil
 }
 
-// undo removes from the member what one Work made there, and that alone: its objects
-// name it. Like Karmada it leaves what the Work is to preserve.
+// undo deletes from the member the objects that one Work created, and no others: their annotations
+// name the Work. Like Karmada it keeps objects that the Work preserves.
 func (r *Reconciler) undo(ctx context.Context, s *scope, member *remote, work *workv1alpha1.Work) error {
 	if preserve := work.Spec.PreserveResourcesOnDeletion; preserve != nil && *preserve {
 		return nil

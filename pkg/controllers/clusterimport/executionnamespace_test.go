@@ -115,8 +115,8 @@ func orphan(t *testing.T) *world {
 	return w
 }
 
-// TestOrphanedSpace has a cluster leave whose Works Karmada does not finish, with a
-// process that dies at each of its writes.
+// TestOrphanedSpace removes a cluster whose Works Karmada does not finish, with a process that dies
+// at each of its writes.
 func TestOrphanedSpace(t *testing.T) {
 	leave := func(w *world) []string {
 		w.settle()
@@ -158,8 +158,8 @@ func TestOrphanedSpace(t *testing.T) {
 	}
 }
 
-// TestOrphanedSpaceOfOthers has a Cluster leave before it was a member, while an
-// instance has an orphaned execution space of its name: another owner's.
+// TestOrphanedSpaceOfOthers removes a Cluster before it was a member, while an instance has an
+// orphaned execution namespace of its name with another owner.
 func TestOrphanedSpaceOfOthers(t *testing.T) {
 	w := newWorld(t)
 	cluster := &v1alpha1.Cluster{}
@@ -189,8 +189,8 @@ func TestOrphanedSpaceOfOthers(t *testing.T) {
 	}
 }
 
-// TestSpaceIsMarked has a member leave: its execution space is known as ours before
-// Karmada's object goes, and only then.
+// TestSpaceIsMarked removes a member: its execution namespace gets the owner labels before
+// Karmada's object is deleted, and only then.
 func TestSpaceIsMarked(t *testing.T) {
 	w := newWorld(t)
 	w.settle()
@@ -206,7 +206,7 @@ func TestSpaceIsMarked(t *testing.T) {
 	if got := labels(); len(got) != 1 {
 		t.Errorf("while it is a member, the labels are %v", got)
 	}
-	karmada := &clusterv1alpha1.Cluster{} // Which has the same marks.
+	karmada := &clusterv1alpha1.Cluster{} // It has the same owner labels.
 	if err := w.others["alpha"].Get(t.Context(), client.ObjectKey{Name: "m1"}, karmada); err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestOrphansOfAnInstance(t *testing.T) {
 		unmarked  bool
 		present   bool // The namespace is not being deleted.
 		member    bool // Karmada has a Cluster of the name.
-		awaits    bool // The Cluster of the inventory is still leaving.
+		awaits    bool // The Cluster of the inventory is still being removed.
 		finished  bool
 	}{
 		{name: "given up on", why: "no other will finish it", finished: true},

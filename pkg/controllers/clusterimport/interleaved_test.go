@@ -28,16 +28,18 @@ func interleaveLeaders(t *testing.T, w *stage) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
-		// from is where the cluster is, and to where it is sent before the first leader acts.
+		// from is the instance that the cluster is in, and to the one in its spec before the first
+		// leader acts.
 		from, to string
 		// spoil changes it before the run.
 		spoil func(m string)
-		// meanwhile is done while the first leader is frozen; the second one settles then.
+		// meanwhile is called while the first leader is frozen; afterwards the second one
+		// reconciles until nothing changes.
 		meanwhile func(m string, second *leader)
-		// in is where the cluster is in the end.
+		// in is the instance that the cluster is in at the end.
 		in string
-		// real means that it is tried in real API servers, too; and versions that it is
-		// tried only there, where a version tells a former object of a name from the present
+		// real means that the case also runs with real API servers; versions that it runs only
+		// there, where a resource version distinguishes a former object of a name from the present
 		// one.
 		real, versions bool
 	}{

@@ -163,8 +163,8 @@ func (w *world) start() {
 	}
 }
 
-// settle reconciles until nothing is written any more, and starts another process
-// when the present one died.
+// settle reconciles until nothing is written any more, and starts another process when the present
+// one died.
 func (w *world) settle() {
 	w.Helper()
 	const most = 60
@@ -338,8 +338,8 @@ func TestWorkloadsHoldAMember(t *testing.T) {
 	}
 }
 
-// TestLostStatus has the status of a member lost, as by a restored backup, and the
-// cluster leave then.
+// TestLostStatus removes the status of a member, as a restored backup may, and then removes the
+// cluster from its instance.
 func TestLostStatus(t *testing.T) {
 	w := newWorld(t)
 	w.settle()

@@ -18,9 +18,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
-// findInstance reads the Instance that the cluster is to be joined to. Without it
-// nothing is touched: a control plane that is no longer registered goes on with
-// its members.
+// findInstance reads the Instance that the cluster is to be joined to. Without it nothing is
+// changed: a control plane that is no longer registered keeps its members.
 func (r *Reconciler) findInstance(ctx context.Context, s *scope) error {
 	instance, err := r.readInstance(ctx, s.wants())
 	switch {
@@ -90,8 +89,8 @@ func (r *Reconciler) connectMember(ctx context.Context, s *scope) error {
 	return err
 }
 
-// wait stops for something that a person has to bring. It is no news about a
-// cluster that was joined as its spec is now: the instance has what it needs.
+// wait stops until a user provides something. It keeps the condition of a cluster that was joined
+// with its present spec: the instance has what it needs.
 func (s *scope) wait(reason, message string) error {
 	if s.upToDate() {
 		return &phase.Stop{}
@@ -138,7 +137,7 @@ func (r *Reconciler) identify(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// systemIDOf reads the UID of the namespace kube-system, which tells clusters apart.
+// systemIDOf returns the UID of the namespace kube-system, which identifies a cluster.
 func (r *Reconciler) systemIDOf(ctx context.Context, member *remote) (string, error) {
 	system := &corev1.Namespace{}
 	if err := member.Get(ctx, client.ObjectKey{Name: metav1.NamespaceSystem}, system); err != nil {
@@ -201,9 +200,9 @@ func (r *Reconciler) claim(ctx context.Context, s *scope) error {
 	return r.yield(ctx, s)
 }
 
-// yield ends a join of a cluster that another Cluster has claimed, too. Of two that
-// claim it at the same moment the one with the lower name waits, and the other leaves;
-// the first leaves as well when the other has its object in an instance already.
+// yield ends the join of a cluster that another Cluster has claimed too. Of two that claim it at
+// the same moment the one with the lower name waits, and the other is removed; the first is removed
+// as well when the other has its object in an instance already.
 func (r *Reconciler) yield(ctx context.Context, s *scope) error {
 	other, err := r.twin(ctx, s)
 	if err != nil || other == nil {

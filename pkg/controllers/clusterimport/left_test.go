@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestWhatWasLeftFitsIntoAnEvent leaves behind more than Kubernetes lets an event say.
+// TestWhatWasLeftFitsIntoAnEvent checks that the list of objects that could not be removed is cut
+// to the size that Kubernetes allows for an event.
 func TestWhatWasLeftFitsIntoAnEvent(t *testing.T) {
 	s := &scope{}
 	if got := s.behind(); got != "" {

@@ -66,8 +66,8 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 		if s.membership.Credentials == "" {
 			s.membership.Credentials = v1alpha1.JoinWithGiven
 		}
-		// What an earlier join made here stays until the cluster leaves: Karmada's
-		// controller manager watches with the token that it had first until it restarts.
+		// Objects of an earlier join stay until the cluster is removed: Karmada's controller
+		// manager watches with the first token that it had until it restarts.
 		return nil
 	}
 	if s.membership.Credentials != v1alpha1.JoinWithServiceAccount {
@@ -106,8 +106,7 @@ func (r *Reconciler) prepare(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// adjustAccount puts right what a user changed in the member, and leaves alone
-// what Karmada does not need.
+// adjustAccount restores what a user changed in the member, except what Karmada does not need.
 func adjustAccount(stored, wanted client.Object) {
 	switch stored := stored.(type) {
 	case *rbacv1.ClusterRole:
@@ -117,7 +116,7 @@ func adjustAccount(stored, wanted client.Object) {
 	}
 }
 
-// ensureNamespace makes a namespace, or uses the one that is there regardless of who made it.
+// ensureNamespace creates a namespace, or uses the existing one regardless of its owner.
 func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, wanted *corev1.Namespace) error {
 	stored := &corev1.Namespace{}
 	err := in.Get(ctx, client.ObjectKeyFromObject(wanted), stored)
@@ -133,8 +132,8 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, 
 	return err
 }
 
-// cleanMember removes from the member what was made there for this cluster, and
-// nothing else. It says with a Stop that something is not gone yet.
+// cleanMember deletes from the member the objects that were created there for this cluster, and no
+// others. It returns a Stop while one of them still exists.
 func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 	made := accounts(s.cluster.Name)
 	slices.Reverse(made)

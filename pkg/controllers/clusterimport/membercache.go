@@ -13,8 +13,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// memberCache is what members the instances were last seen to have, by whomever they
-// were joined. The zero value is ready for use.
+// memberCache holds the members that each instance had when it was last looked at, whichever owner
+// joined them. The zero value is ready to use.
 type memberCache struct {
 	mu        sync.Mutex
 	instances map[string]map[string]member
@@ -34,11 +34,11 @@ type member struct {
 	generation int64
 	// id is the UID of the cluster's namespace kube-system.
 	id string
-	// labels are the marks.
+	// The values of the owner labels.
 	cluster, owner, global, madeFor, membership string
 
 	managed, ready, deleting bool
-	// reserved means that Karmada was not let in; see reserve.
+	// reserved means that Karmada has no credentials for it yet; see reserve.
 	reserved bool
 }
 
@@ -52,7 +52,7 @@ func memberOf(instance string, karmada *clusterv1alpha1.Cluster) member {
 	}
 }
 
-// whose is by whom it was joined, as a Cluster sees it.
+// whose returns the owner that joined it, relative to a Cluster.
 func (m member) whose(as ownerLabels) owner {
 	switch {
 	case !m.managed || m.owner == "":
@@ -65,9 +65,9 @@ func (m member) whose(as ownerLabels) owner {
 	return ownedByUs
 }
 
-// condition reports that the cluster belongs to another owner. Of another instance than the
-// one that it wants, the reason is always the same: who sees only the wanted one is
-// shown no more than that.
+// condition reports that the cluster belongs to another owner. If that is in another instance than
+// the wanted one, the reason is always the same, so that users who see only the wanted one learn no
+// more.
 func (m member) condition(wants string) metav1.Condition {
 	switch {
 	case m.managed && m.owner != "":
@@ -82,8 +82,8 @@ func (m member) condition(wants string) metav1.Condition {
 	}
 }
 
-// put replaces what is known of an instance, as a look that began at some time saw
-// it, and gives the members that are new, gone or different.
+// put replaces the known members of an instance by those that a look saw which began at some time.
+// It returns the members that were added, removed or changed.
 func (r *memberCache) put(instance string, begun time.Time, seen []member) (changed []member) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

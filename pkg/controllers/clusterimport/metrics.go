@@ -122,8 +122,8 @@ func (c *reasonCounts) forget(cluster string) {
 	}
 }
 
-// announce counts the condition and leaves an event when it is news. What is on
-// its way has events of its own, and comes with another reason soon.
+// announce counts the condition and emits an event when it has changed. States in progress have
+// events of their own, and soon get another reason.
 func (r *Reconciler) announce(s *scope, before, after []metav1.Condition) {
 	for _, now := range after {
 		states.set(s.cluster.Name, now.Reason)
@@ -138,7 +138,7 @@ func (r *Reconciler) announce(s *scope, before, after []metav1.Condition) {
 	}
 }
 
-// notef leaves an event about what was done.
+// notef emits an event about a step that was taken.
 func (r *Reconciler) notef(s *scope, reason, format string, args ...any) {
 	action := "Join"
 	if s.mustLeave() {

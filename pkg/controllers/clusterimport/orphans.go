@@ -95,8 +95,8 @@ func (d *discovery) finishOrphans(ctx context.Context, instance *v1alpha1.Instan
 	return nil
 }
 
-// awaited reports whether the Cluster for which an execution space was is there and still
-// leaving: it finishes the space itself, and what is in the member with it.
+// awaited reports whether the Cluster that owns an execution namespace still exists and is being
+// removed: its own reconciliation finishes the namespace, and deletes the objects in the member.
 func (d *discovery) awaited(ctx context.Context, instance string, namespace *corev1.Namespace) (bool, error) {
 	cluster := &v1alpha1.Cluster{}
 	err := d.Live.Get(ctx, client.ObjectKey{Name: namespace.Labels[v1alpha1.ClusterLabel]}, cluster)

@@ -11,7 +11,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// ownerLabels are the labels of everything that is made outside the global cluster.
+// ownerLabels are the labels of all objects that this controller creates outside the global
+// cluster.
 type ownerLabels struct {
 	cluster  string
 	uid      string
@@ -37,7 +38,7 @@ func (m ownerLabels) labels() map[string]string {
 	return labels
 }
 
-// put marks an object; what other labels it has stays.
+// put sets the labels on an object, and keeps its other labels.
 func (m ownerLabels) put(object client.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {
@@ -47,21 +48,21 @@ func (m ownerLabels) put(object client.Object) {
 	object.SetLabels(labels)
 }
 
-// owner is who made an object, as its marks tell.
+// owner is the owner of an object, relative to a Cluster.
 type owner int
 
 const (
-	// ownedByUs: it was made for this Cluster.
+	// ownedByUs means that it was made for this Cluster.
 	ownedByUs owner = iota
-	// ownedByAnother: it was made for another Cluster of this global cluster.
+	// ownedByAnother means that it was made for another Cluster of this global cluster.
 	ownedByAnother
-	// ownedByKairship: it was made by a Kairship of another global cluster.
+	// ownedByKairship means that a Kairship of another global cluster made it.
 	ownedByKairship
-	// ownedBySomebody: it was not made by Kairship.
+	// ownedBySomebody means that no Kairship made it.
 	ownedBySomebody
 )
 
-// of reads the marks of an object.
+// of returns the owner that the labels of an object name.
 func (m ownerLabels) of(object client.Object) owner {
 	labels := object.GetLabels()
 	switch {
@@ -75,7 +76,7 @@ func (m ownerLabels) of(object client.Object) owner {
 	return ownedByUs
 }
 
-// taken reports that something else has the name of what is to be made.
+// taken is the error for an object with a needed name and another owner.
 type taken struct {
 	by     owner
 	place  place
@@ -99,7 +100,7 @@ func (t *taken) Error() string {
 	}
 }
 
-// reason is the condition's.
+// reason returns the reason for the condition.
 func (t *taken) reason() string {
 	if t.by == ownedBySomebody {
 		return v1alpha1.ReasonForeign

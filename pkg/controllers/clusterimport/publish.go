@@ -73,8 +73,8 @@ func (w where) put(karmada *clusterv1alpha1.Cluster) {
 	}
 }
 
-// shape makes Karmada's object what the inventory says, and leaves alone what that
-// says nothing about, such as taints.
+// shape sets the fields of Karmada's object that the inventory decides, and keeps the others, such
+// as taints.
 func shape(karmada *clusterv1alpha1.Cluster, to connection.Connection, id string, place where) {
 	spec := &karmada.Spec
 	spec.ID = id
@@ -166,9 +166,9 @@ func (r *Reconciler) publishSecrets(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// publish makes Karmada's object, or brings it up to date. A new one is reserved first,
-// and recorded: Karmada is let in by a change of an object that leaving would have
-// removed, which the API server refuses when it is not as it was read.
+// publish creates Karmada's object, or updates it. A new one is first reserved and recorded. The
+// credentials follow by an update of an object that a removal would have deleted or changed, and
+// that the API server then refuses.
 func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	if s.karmada == nil {
 		if err := r.reserve(ctx, s); err != nil {
@@ -184,11 +184,10 @@ func (r *Reconciler) publish(ctx context.Context, s *scope) error {
 	return r.admit(ctx, s)
 }
 
-// reserve makes Karmada's object without the Secret to reach the cluster with, and so
-// without a place for workloads: Karmada leaves it alone. A creation cannot be made
-// dependent on anything, so this one may come late, from a process that was frozen.
-// The impersonator's Secret is named from the start: Karmada looks for it when the
-// object is created, and never again, to let people reach the member.
+// reserve creates Karmada's object without the Secret to reach the cluster with. Karmada ignores
+// such a member, so that it gets no workloads. A creation cannot have a precondition, so this one
+// may come late, from a process that was frozen. The impersonator's Secret is set from the start:
+// Karmada reads it only when the object is created, to let users reach the member.
 func (r *Reconciler) reserve(ctx context.Context, s *scope) error {
 	created := &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: s.cluster.Name}}
 	s.ownerLabels.put(created)

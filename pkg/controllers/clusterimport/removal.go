@@ -22,11 +22,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
-// whileRemoving is when to look again whether Karmada has taken its workloads out
-// of a member.
+// whileRemoving is the pause before checking again whether Karmada has removed its workloads from a
+// member.
 const whileRemoving = time.Second
 
-// findFormer reads the instance that the cluster is to leave, as far as it is there.
+// findFormer reads the instance that the cluster is removed from, if it still exists.
 func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 	name := s.membership.Instance
 	if s.cluster.Spec.RemovalPolicy() == v1alpha1.RemovalForce {
@@ -59,8 +59,7 @@ func (r *Reconciler) findFormer(ctx context.Context, s *scope) error {
 	return err
 }
 
-// lost reports whether the instance was waited for long enough: a person said that the
-// cluster is to leave whatever happens.
+// lost reports whether a forced removal has waited long enough for the instance.
 func (r *Reconciler) lost(s *scope) bool {
 	return s.cluster.Spec.RemovalPolicy() == v1alpha1.RemovalForce && r.patienceIsOver(s)
 }
@@ -92,7 +91,8 @@ func (r *Reconciler) lookInFormer(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// beginToLeave writes down that the cluster leaves, from which there is no way back.
+// beginToLeave records that the removal of the cluster has begun. From then on it can't be
+// cancelled.
 func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
 	if s.membership.LeavingSince != nil {
 		return nil
@@ -107,9 +107,9 @@ func (r *Reconciler) beginToLeave(ctx context.Context, s *scope) error {
 	return s.save(ctx, r)
 }
 
-// cleanUpMember removes from the cluster what was made there for the instance. A
-// cluster that cannot be reached is waited for; but not for long when the entry of
-// the inventory is being deleted, because then it may be gone for good.
+// cleanUpMember deletes the objects in the cluster that were created for the instance. It waits for
+// a cluster that cannot be reached; but not for long when its Cluster is being deleted, because
+// then it may no longer exist.
 func (r *Reconciler) cleanUpMember(ctx context.Context, s *scope) error {
 	if s.membership.Credentials != v1alpha1.JoinWithServiceAccount {
 		return nil
@@ -138,7 +138,7 @@ func (r *Reconciler) cleanUpMember(ctx context.Context, s *scope) error {
 	return err
 }
 
-// cannotBeCleaned waits for usable credentials of a cluster that leaves.
+// cannotBeCleaned waits for usable credentials of a cluster that is being removed.
 func (r *Reconciler) cannotBeCleaned(s *scope, err error) error {
 	return &phase.Stop{Retry: r.pauses.next(s.cluster.Name), Condition: v1alpha1.NotJoined(v1alpha1.ReasonLeaving,
 		fmt.Sprintf("The cluster is leaving instance %q, and cannot be cleaned: %v", s.membership.Instance, err))}

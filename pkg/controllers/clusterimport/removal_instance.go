@@ -57,17 +57,17 @@ func (r *Reconciler) removeSecrets(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// tooLong is how long Karmada gets to take a workload out of a member before it is
-// reminded, and the time between two reminders.
+// tooLong is how long Karmada may take to remove a workload from a member before it is reminded,
+// and the time between two reminders.
 const tooLong = 10 * time.Second
 
-// reminders are when Karmada was reminded last, by control plane and member.
+// reminders holds the times of the last reminders, by control plane and member.
 type reminders struct {
 	mu   sync.Mutex
 	last map[string]time.Time
 }
 
-// due tells, once in a while, that it is time for another reminder.
+// due reports whether it is time for another reminder, and if so records it.
 func (m *reminders) due(of string, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -77,7 +77,7 @@ func (m *reminders) due(of string, now time.Time) bool {
 	if m.last == nil {
 		m.last = map[string]time.Time{}
 	}
-	for other, at := range m.last { // What has gone is not asked for again.
+	for other, at := range m.last { // No reminder asks for removed members again.
 		if now.Sub(at) > time.Hour {
 			delete(m.last, other)
 		}

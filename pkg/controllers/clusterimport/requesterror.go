@@ -46,13 +46,13 @@ func (f *requestError) transient() bool {
 	return apierrors.HasStatusCause(f.err, "NamespaceTerminating")
 }
 
-// answered reports whether the other side answered and does not want this request: it
-// is there, and trying again soon is of no use.
+// answered reports whether the other side answered and refused the request: it is reachable, and an
+// immediate retry is useless.
 func (f *requestError) answered() bool {
 	return apierrors.IsForbidden(f.err) || apierrors.IsInvalid(f.err) || apierrors.IsBadRequest(f.err) || apierrors.IsNotFound(f.err)
 }
 
-// condition says the fault to a person, in the same words each time.
+// condition describes the error for a person, with the same text each time.
 func (f *requestError) condition() metav1.Condition {
 	answer := apierrors.APIStatus(nil)
 	if !errors.As(f.err, &answer) {

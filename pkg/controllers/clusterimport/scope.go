@@ -16,17 +16,17 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
-// scope is what the phases of one reconciliation hand to each other.
+// scope is the state that the phases of one reconciliation share.
 type scope struct {
 	cluster     *v1alpha1.Cluster
 	ownerLabels ownerLabels
-	// membership is the record as it is to be stored; nil for a free cluster.
+	// membership is the record to store; nil for a free cluster.
 	membership *v1alpha1.ClusterMembership
-	// stored is what the status says now, as far as it is ours.
+	// stored is the part of the stored status that this controller owns.
 	stored v1alpha1.ClusterStatus
 
-	// instance is the Instance that is being joined or left, and control its client;
-	// both nil when it no longer exists, and control also when it has no credentials.
+	// instance is the Instance that the cluster is joined to or removed from, and control its
+	// client; both nil when it no longer exists, and control also when it has no credentials.
 	instance *v1alpha1.Instance
 	control  *remote
 	// to is how the cluster is reached, and member its client.
@@ -40,21 +40,21 @@ type scope struct {
 	// given is what the instance is to have; set by prepare.
 	given handover
 
-	// hasLeft reports whether the cluster has just left an instance.
+	// hasLeft reports whether the cluster was just removed from an instance.
 	hasLeft bool
-	// left is what could not be removed, for people; and leftWorks that of Works, of
-	// which there may be many.
+	// left describes the objects that could not be removed, and leftWorks those of Works, which may
+	// be many.
 	left, leftWorks []string
-	// joined is the condition to write; nil leaves the one that is there.
+	// joined is the condition to write; nil keeps the stored one.
 	joined *metav1.Condition
 	// released means that the Cluster has been released: there is nothing to write to.
 	released bool
-	// outdated means that the stored record is not the one that this reconciliation
-	// goes by: it may write nothing any more.
+	// outdated means that the stored record is not the one that this reconciliation began with: it
+	// may write nothing any more.
 	outdated bool
 }
 
-// handover is what an instance is given to reach a member with.
+// handover holds the credentials with which an instance reaches a member.
 type handover struct {
 	token, impersonator, ca []byte
 }
@@ -75,14 +75,14 @@ func newScope(cluster *v1alpha1.Cluster, global string) *scope {
 	return s
 }
 
-// wants is the instance that the cluster is to be joined to; empty for none.
+// wants returns the instance that the cluster is to be joined to; empty for none.
 func (s *scope) wants() string { return s.cluster.Wants() }
 
-// deleting reports whether the Cluster is on its way out.
+// deleting reports whether the Cluster is being deleted.
 func (s *scope) deleting() bool { return !s.cluster.DeletionTimestamp.IsZero() }
 
-// mustLeave reports whether the cluster is recorded where it is not to be, or has begun
-// to leave, which is always done to the end.
+// mustLeave reports whether the cluster is recorded in another instance than the wanted one, or its
+// removal has begun, which is always completed.
 func (s *scope) mustLeave() bool {
 	return s.membership != nil && (s.membership.Instance != s.wants() || s.membership.LeavingSince != nil)
 }
@@ -93,19 +93,19 @@ func (s *scope) isOurs(karmada *clusterv1alpha1.Cluster) bool {
 	return s.ownerLabels.of(karmada) == ownedByUs || s.membership != nil && s.membership.MemberUID != "" && s.membership.MemberUID == karmada.UID
 }
 
-// upToDate reports whether the cluster was joined as its spec is now, so that not
-// reaching the other side for a while is no news about the join.
+// upToDate reports whether the cluster was joined with its present spec, so that a short outage of
+// the other side does not change the condition.
 func (s *scope) upToDate() bool {
 	was := meta.FindStatusCondition(s.stored.Conditions, v1alpha1.ConditionJoined)
 	return was != nil && was.Status == metav1.ConditionTrue && was.ObservedGeneration == s.cluster.Generation && !s.mustLeave()
 }
 
-// leftBehindf notes that something could not be removed.
+// leftBehindf records that something could not be removed.
 func (s *scope) leftBehindf(format string, args ...any) {
 	s.left = append(s.left, fmt.Sprintf(format, args...))
 }
 
-// leftWorkBehind notes that what a Work made in the cluster could not be removed.
+// leftWorkBehind records that the objects of a Work in the cluster could not be removed.
 func (s *scope) leftWorkBehind(name, why string) {
 	s.leftWorks = append(s.leftWorks, fmt.Sprintf("in the cluster what Karmada had propagated to it by Work %q (%s)", name, why))
 }

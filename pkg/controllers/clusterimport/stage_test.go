@@ -169,8 +169,8 @@ func (w *stage) furnish() {
 	}
 }
 
-// want sets the instance that a Cluster is to be joined to, and makes it where it is
-// not there.
+// want sets the instance that a Cluster is to be joined to, and creates the Cluster if it does not
+// exist.
 func (w *stage) want(name, instance string) {
 	w.Helper()
 	cluster := &v1alpha1.Cluster{}
@@ -432,7 +432,8 @@ func (l *leader) look() {
 	}
 }
 
-// settle reconciles Clusters, all when it is given none, until nothing is written any more.
+// settle reconciles the named Clusters, all of them without names, until nothing is written any
+// more.
 func (l *leader) settle(names ...string) {
 	l.stage.Helper()
 	if len(names) == 0 {

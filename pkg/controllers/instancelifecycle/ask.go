@@ -23,8 +23,8 @@ import (
 
 // Annotations of a Karmada.
 const (
-	// appliedAnnotation is a digest of what was applied last: it tells when a field
-	// is to be taken away, which the stored object cannot.
+	// appliedAnnotation is a digest of the spec that was applied last: it shows when a field has to
+	// be removed, which the stored object cannot.
 	appliedAnnotation = v1alpha1.GroupName + "/applied"
 	// judgedAnnotation is the operator's judgement that the last change came after.
 	// Until the operator writes another one, it is about the past: the operator
@@ -32,9 +32,9 @@ const (
 	judgedAnnotation = v1alpha1.GroupName + "/judged-before-change"
 )
 
-// ask asks the operator for what the Instance says, unless it has been asked for
-// exactly that. What comes from where nothing may come from is not asked for: the
-// operator would run it on the host cluster.
+// ask applies the Karmada of the Instance, unless exactly that was applied before. It does not
+// apply components from sources that are not permitted: the operator would run them on the host
+// cluster.
 func (r *Reconciler) ask(ctx context.Context, s *scope) error {
 	if refusal := r.Sources.refusal(s.instance.Spec.Components); refusal != "" {
 		if s.karmada == nil {
@@ -48,7 +48,7 @@ func (r *Reconciler) ask(ctx context.Context, s *scope) error {
 		return err
 	}
 	if s.cluster == nil && s.karmada != nil && s.karmada.Spec.HostCluster != nil {
-		// The endpoint is not known any more; what the operator has been told stays.
+		// The endpoint is unknown now, so the applied one stays.
 		if err := unstructured.SetNestedField(wanted.Object, s.karmada.Spec.HostCluster.APIEndpoint, "spec", "hostCluster", "apiEndpoint"); err != nil {
 			return err
 		}
@@ -164,7 +164,7 @@ func asMap(labels map[string]string) map[string]any {
 	return out
 }
 
-// digestOf is the same for the same spec and tells nothing else.
+// digestOf returns a digest of the spec, from which the spec can't be read.
 func digestOf(wanted *unstructured.Unstructured) (string, error) {
 	text, err := json.Marshal(wanted.Object["spec"])
 	if err != nil {
@@ -174,8 +174,8 @@ func digestOf(wanted *unstructured.Unstructured) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// judged tells one judgement of the operator from another; empty while it has
-// made none. The time alone has whole seconds only.
+// judged identifies the operator's last report of the condition Ready; empty while there is none.
+// Its time alone has whole seconds only.
 func judged(karmada *operatorv1alpha1.Karmada) string {
 	ready := meta.FindStatusCondition(karmada.Status.Conditions, string(operatorv1alpha1.Ready))
 	if ready == nil {

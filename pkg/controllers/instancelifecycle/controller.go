@@ -29,7 +29,7 @@ const Name = "instance-lifecycle"
 // concurrency is how many instances are worked on at the same time.
 const concurrency = 16
 
-// The pauses between two looks at what no watch tells.
+// The pauses between two reads of state that no watch reports.
 const (
 	// whileAtWork is for what the operator has done so far in the host cluster.
 	whileAtWork = 10 * time.Second

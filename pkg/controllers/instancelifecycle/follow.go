@@ -62,9 +62,9 @@ type finding struct {
 	Failed bool
 }
 
-// judge turns what the operator reports about a Karmada into the condition Installed.
-// The condition before it matters: the operator forgets what failed as soon as it
-// tries again, which it does for ever.
+// judge converts the operator's report about a Karmada into the condition Installed. It depends on
+// the previous condition: the operator forgets what failed as soon as it tries again, which it does
+// forever.
 func judge(karmada *operatorv1alpha1.Karmada, before *metav1.Condition, instance *v1alpha1.Instance) finding {
 	var found finding
 	if ref := karmada.Status.SecretRef; ref != nil && ref.Name != "" {

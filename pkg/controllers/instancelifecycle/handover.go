@@ -31,8 +31,8 @@ func retainedFor(karmada *operatorv1alpha1.Karmada, instance *v1alpha1.Instance)
 	return letGo(karmada, instance) && karmada.Annotations[v1alpha1.RetainedAnnotation] == instance.Spec.HostCluster
 }
 
-// mark makes an object the Instance's. It gets no owner reference: the garbage
-// collector would take away what is to be retained.
+// mark sets the Instance's owner labels on an object. It sets no owner reference: the garbage
+// collector would delete retained objects.
 func (s *scope) mark(object client.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {
@@ -42,7 +42,7 @@ func (s *scope) mark(object client.Object) {
 	object.SetLabels(labels)
 }
 
-// takeOver makes an object that was let go the Instance's.
+// takeOver makes the Instance the owner of an object that was released.
 func (r *Reconciler) takeOver(ctx context.Context, s *scope, object client.Object) error {
 	before, ok := object.DeepCopyObject().(client.Object)
 	if !ok {
@@ -55,7 +55,7 @@ func (r *Reconciler) takeOver(ctx context.Context, s *scope, object client.Objec
 	return nil
 }
 
-// leave lets an object go that is the Instance's, and reports whether it was.
+// leave releases an object that the Instance owns, and reports whether it did.
 func (r *Reconciler) leave(ctx context.Context, s *scope, object client.Object, key client.ObjectKey, annotations map[string]any) (bool, error) {
 	err := r.Live.Get(ctx, key, object)
 	switch {

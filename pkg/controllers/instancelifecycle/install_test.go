@@ -278,7 +278,8 @@ func TestTheGlobalClusterAsHost(t *testing.T) {
 	w.installed("local", "True/Installed")
 }
 
-// TestNamesOfOthers: what has the name already is told and left alone.
+// TestNamesOfOthers checks that an object of another owner with the name is reported and not
+// changed.
 func TestNamesOfOthers(t *testing.T) {
 	for _, c := range []struct {
 		reason string
@@ -363,7 +364,7 @@ func TestExternal(t *testing.T) {
 	w.gone(client.ObjectKey{Name: "k-external"}, &corev1.Namespace{})
 }
 
-// TestWithoutTheOperator: it is told, and looked for again.
+// TestWithoutTheOperator checks that a missing operator is reported, and looked for again.
 func TestWithoutTheOperator(t *testing.T) {
 	w := newWorld(t)
 	w.reached("h5")
@@ -380,7 +381,7 @@ func TestWithoutTheOperator(t *testing.T) {
 	w.settle("no-operator")
 	w.installed("no-operator", "Unknown/Pending")
 
-	// With the CRD every Karmada has gone.
+	// Deleting the CRD has deleted every Karmada.
 	w.reconciler.Client = ignorant{served}
 	w.must(w.kube.Delete(t.Context(), w.instance("no-operator")))
 	w.reconcile("no-operator")

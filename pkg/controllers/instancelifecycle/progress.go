@@ -17,9 +17,8 @@ import (
 // progressBegins begins the sentence about the host cluster.
 const progressBegins = "So far"
 
-// progress returns what there is of the instance in the host cluster: the operator
-// itself says no more than that it is at work. It is no failure when one cannot
-// look; then nothing is told.
+// progress describes the objects of the instance in the host cluster, because the operator itself
+// reports only that it is working. If they can't be read, it returns nothing.
 func (r *Reconciler) progress(ctx context.Context, s *scope) string {
 	if s.cluster == nil || r.Connections == nil {
 		return ""

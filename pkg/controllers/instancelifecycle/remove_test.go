@@ -127,8 +127,8 @@ func TestDeleteLeavesOthersAlone(t *testing.T) {
 	}
 }
 
-// TestDeleteLeavesSecretsAlone: so do Secrets, which are told from those that are
-// there automatically.
+// TestDeleteLeavesSecretsAlone checks that Secrets keep a namespace from being deleted, except
+// those that Kubernetes creates automatically.
 func TestDeleteLeavesSecretsAlone(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -172,8 +172,9 @@ func TestDeleteLeavesSecretsAlone(t *testing.T) {
 	}
 }
 
-// TestDeleteLeavesWhatItMayNotSee: a user who may not list the Secrets cannot know that
-// there are none. Where it is known that they may not, they do not ask.
+// TestDeleteLeavesWhatItMayNotSee checks that a namespace is kept when Kairship may not list its
+// Secrets, because it cannot know that there are none. Where Kairship is known not to have the
+// permission, it does not ask.
 func TestDeleteLeavesWhatItMayNotSee(t *testing.T) {
 	for name, known := range map[string]bool{"unseen": false, "unread": true} {
 		t.Run(name, func(t *testing.T) {
@@ -398,8 +399,8 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 	})
 }
 
-// TestForcedDeletionWaitsForNobody, and leaves the operator what it needs to
-// finish.
+// TestForcedDeletionWaitsForNobody checks that a forced deletion releases the Instance at once, and
+// keeps the objects that the operator needs to finish.
 func TestForcedDeletionWaitsForNobody(t *testing.T) {
 	w := newWorld(t)
 	w.reached("d6")

@@ -13,23 +13,23 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
-// scope is what the phases of one reconciliation hand to each other.
+// scope is the state that the phases of one reconciliation share.
 type scope struct {
 	instance *v1alpha1.Instance
 	owner    ownership.Owner
 
 	// cluster is the host; set by findHost.
 	cluster *v1alpha1.Cluster
-	// host is what the operator is told of it; set by findHost.
+	// host describes the cluster for the operator; set by findHost.
 	host conversion.Host
 	// karmada is the stored Karmada, nil while there is none; set by findKarmada and ask.
 	karmada *operatorv1alpha1.Karmada
-	// concern is what a person should know although the Karmada is as it should be.
+	// concern is a message for people although the Karmada is as it should be.
 	concern string
 
 	// after is the status to write.
 	after v1alpha1.InstanceStatus
-	// gone means that the Instance has been released: there is nothing to write to.
+	// gone means that the Instance has been released, so there is no object to write to.
 	gone bool
 }
 
@@ -50,7 +50,7 @@ func (s *scope) installed() *metav1.Condition {
 	return meta.FindStatusCondition(s.instance.Status.Conditions, v1alpha1.ConditionInstalled)
 }
 
-// tell sets a condition, beside the other one.
+// tell sets a condition, and keeps the other one.
 func (s *scope) tell(condition metav1.Condition) {
 	merged := status.Conditions(s.instance.Status.Conditions, s.instance.Generation, condition)
 	for _, other := range s.after.Conditions {

@@ -43,7 +43,7 @@ const (
 	operatorLabel     = "operator.karmada.io/disable-cascading-deletion"
 )
 
-// token is what must not be told to any reader.
+// token is a secret that no message or log may contain.
 const token = "t0p-s3cret-t0ken"
 
 // world is an apiserver and the reconciler, which is run step by step: nothing
@@ -140,7 +140,7 @@ func (w *world) reconcile(name string) reconcile.Result {
 	return result
 }
 
-// settle reconciles until nothing is left to do.
+// settle reconciles until there is nothing left to do.
 func (w *world) settle(name string) reconcile.Result {
 	w.Helper()
 	const most = 10
@@ -234,8 +234,8 @@ func hostSecretOf(name string) client.ObjectKey {
 	return client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "k-" + name + "-host"}
 }
 
-// gone fails the test when there is such an object, or when it is not on its way
-// out: no controller removes what is in a namespace here.
+// gone fails the test unless an object was deleted or is being deleted: no controller removes the
+// objects of a namespace here.
 func (w *world) gone(key client.ObjectKey, object client.Object) {
 	w.Helper()
 	err := w.kube.Get(w.Context(), key, object)
@@ -280,7 +280,7 @@ func (w *world) removable(name, want string, parts ...string) {
 	w.says(name, v1alpha1.ConditionRemovable, want, parts...)
 }
 
-// told are the events since the last call, one in a line.
+// told returns the events since the last call, one in a line.
 func (w *world) told() string {
 	var all []string
 	for {

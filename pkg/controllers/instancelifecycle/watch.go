@@ -32,7 +32,7 @@ func hostOf(object client.Object) []string {
 	return []string{instance.Spec.HostCluster}
 }
 
-// worthALook leaves out changes of an instance's status.
+// worthALook ignores changes of an instance's status.
 func worthALook() builder.ForOption {
 	return builder.WithPredicates(predicate.Or[client.Object](
 		predicate.GenerationChangedPredicate{},
@@ -43,8 +43,8 @@ func worthALook() builder.ForOption {
 	))
 }
 
-// otherCluster leaves out changes of a cluster's status: its status is written
-// all the time.
+// otherCluster ignores changes of a cluster's status that do not matter here: it is written all the
+// time.
 func otherCluster() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, ok := e.ObjectOld.(*v1alpha1.Cluster)
@@ -58,8 +58,7 @@ func otherCluster() predicate.Predicate {
 	}}
 }
 
-// concerned wakes the Instances that a Cluster hosts, and those that wait for it
-// to leave.
+// concerned enqueues the Instances that a Cluster hosts, and those that wait for its removal.
 func concerned(all client.Reader) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, object client.Object) []reconcile.Request {
 		cluster, ok := object.(*v1alpha1.Cluster)
@@ -77,7 +76,7 @@ func concerned(all client.Reader) handler.EventHandler {
 	})
 }
 
-// joinedTo are the instances that the Cluster may hold.
+// joinedTo returns the instances that the Cluster may be a member of.
 func joinedTo(cluster *v1alpha1.Cluster) []string {
 	var names []string
 	if cluster.Spec.InstanceRef != nil {

@@ -1,9 +1,8 @@
-// Package conversion says what the Karmada operator is asked for: it turns an
-// Instance of mode Managed into the operator's own resource Karmada. It reads
-// nothing and writes nothing.
+// Package conversion converts an Instance of mode Managed into the Karmada operator's own resource
+// Karmada. It reads nothing and writes nothing.
 //
-// Only what the Instance decides is set. The operator writes its own defaults
-// into the rest of the same object, and server-side apply keeps the two apart.
+// It sets only the fields that the Instance decides. The operator writes its own defaults into the
+// rest of the same object, and server-side apply keeps the two apart.
 package conversion
 
 import (
@@ -45,14 +44,14 @@ type Host struct {
 // operator removes no namespace, and nothing of one instance is in another's.
 func Namespace(instance string) string { return v1alpha1.VirtualClusterName(instance) }
 
-// Karmada is what the operator is asked for.
+// Karmada returns the Karmada to apply for an Instance.
 func Karmada(instance *v1alpha1.Instance, host Host) *operatorv1alpha1.Karmada {
 	karmada := &operatorv1alpha1.Karmada{
 		TypeMeta: metav1.TypeMeta{APIVersion: GVK.GroupVersion().String(), Kind: GVK.Kind},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: Namespace(instance.Name),
 			Name:      instance.Name,
-			// No owner reference: the garbage collector would uninstall what is to be retained.
+			// No owner reference: the garbage collector would uninstall a retained Karmada.
 			Labels: ownership.ByInstance(instance).Labels(),
 		},
 	}
@@ -104,8 +103,8 @@ func hostCluster(host Host) *operatorv1alpha1.HostCluster {
 		// The operator reads the namespace from here and not from its own object's.
 		SecretRef: &operatorv1alpha1.LocalSecretReference{Namespace: host.Secret.Namespace, Name: host.Secret.Name},
 	}
-	// The operator wants host and port. It reaches the cluster by the kubeconfig
-	// nevertheless; this tells people.
+	// The operator requires host and port. It reaches the cluster by the kubeconfig anyway; this is
+	// for people who read the object.
 	if endpoint, err := url.Parse(host.Endpoint); err == nil {
 		cluster.APIEndpoint = endpoint.Host
 	}
