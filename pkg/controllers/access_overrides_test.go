@@ -17,8 +17,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz/overrides"
 )
 
-// TestOverridesAreWrittenOnlyWhereTheyAreLimited takes the admission policy away in every
-// way, and looks at who may write override policies then.
+// TestOverridesAreWrittenOnlyWhereTheyAreLimited disables the admission policy in every way, and
+// checks that editors may write override policies only while it is in force.
 func TestOverridesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 	w := newAccessWorld(t)
 	w.registered("limited")

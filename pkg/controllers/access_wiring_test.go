@@ -90,9 +90,9 @@ func TestBindingsTogether(t *testing.T) {
 	w.eventually("a deleted binding goes", func(ctx context.Context) bool { return word(ctx, "alice-live") == "" && word(ctx, "erin-live") == "" })
 }
 
-// TestTheRolesCanBeGivenAwayByWhoHoldsThem runs the reconciler as a user who
-// has what the markers beside it ask for, and nothing more: RBAC refuses to
-// write rules that the writer does not hold.
+// TestTheRolesCanBeGivenAwayByWhoHoldsThem runs the reconciler as a user with exactly the
+// permissions that its kubebuilder markers request: RBAC refuses to write rules that the writer
+// does not have.
 func TestTheRolesCanBeGivenAwayByWhoHoldsThem(t *testing.T) {
 	w := newAccessWorld(t)
 	const user = "test:kairship:controller-manager"

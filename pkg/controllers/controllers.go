@@ -94,8 +94,8 @@ type Settings struct {
 // requestTimeout bounds one request about access rules.
 const requestTimeout = 5 * time.Second
 
-// lookAtOnce is how many instances may wait to be looked at because their
-// connection broke. What does not fit is looked at when its turn comes.
+// lookAtOnce is how many instances may be queued for a look because their connection broke. Others
+// are looked at after their usual interval.
 const lookAtOnce = 4096
 
 // importTimeout bounds one request about joining a cluster: Karmada's admission

@@ -98,7 +98,7 @@ func TestEveryQueueHasAName(t *testing.T) {
 	})
 }
 
-// workers are how many each queue of this process has, as the metrics tell it.
+// workers returns the number of workers of each queue of this process, from the metrics.
 func workers(t *testing.T) map[string]int {
 	t.Helper()
 	families, err := metrics.Registry.Gather()

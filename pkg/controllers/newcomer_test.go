@@ -110,8 +110,8 @@ func (l *ledger) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// concerns reports whether the request is about the object: by its address, or when it is
-// to be made by what it is to be.
+// concerns reports whether the request is about the object: by its address, or for a creation by
+// its body.
 func (l *ledger) concerns(request *http.Request) bool {
 	if strings.Contains(request.URL.Path, l.of) {
 		return true

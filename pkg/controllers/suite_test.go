@@ -249,7 +249,7 @@ func (w *world) wantWord(what, word, message, want string, says []string) {
 	}
 }
 
-// told is how many events of a reason there have been since it was asked last.
+// told returns how many events of a reason there have been since the last call.
 func (w *world) told(reason string) (number int) {
 	for {
 		select {

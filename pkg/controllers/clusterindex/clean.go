@@ -15,8 +15,7 @@ import (
 )
 
 const (
-	// cleanPoll is how often is looked whether a PediaCluster is removed, should the
-	// watch not tell.
+	// cleanPoll is how often the removal of a PediaCluster is checked, in case the watch misses it.
 	cleanPoll = 5 * time.Second
 	// afterClean is when to look again at one that was removed, which the cache does not
 	// know yet.

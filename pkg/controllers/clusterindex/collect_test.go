@@ -52,7 +52,8 @@ func clusterOf(kind v1alpha1.ClusterType, conditions ...metav1.Condition) *v1alp
 	}
 }
 
-// TestCollectTellsOfWhatIsNew: that of a new virtual Cluster was told with the Cluster.
+// TestCollectTellsOfWhatIsNew checks the events of new collections: a new virtual Cluster has one
+// already.
 func TestCollectTellsOfWhatIsNew(t *testing.T) {
 	indexed := v1alpha1.IndexedUnknown("Collecting", "Somebody knows.")
 	for _, c := range []struct {

@@ -31,9 +31,9 @@ import (
 // Name of the controller: in logs, in events and as owner of its fields.
 const Name = "cluster-index"
 
-// concurrency is how many clusters are worked on at the same time. What it waits for is
-// the global cluster alone, and when much is new, how an instance is should be told
-// before it is indexed.
+// concurrency is how many clusters are reconciled at the same time. Reconciliations wait for the
+// global cluster only; and after many additions, the health of an instance should be known before
+// it is indexed.
 const concurrency = 4
 
 // Reconciler keeps the PediaCluster of one Cluster.

@@ -27,13 +27,12 @@ func pediaCluster(cluster *v1alpha1.Cluster, to connection.Connection) *pediav1a
 	}
 }
 
-// resources is what is collected of a cluster.
+// resources returns the resources to collect from a cluster.
 //
-// Secrets are on neither list. Clusterpedia stores whole objects and has no way
-// to collect metadata alone, so every value would lie in the index's database,
-// readable by users who may read the index. That a Secret is propagated is still
-// known, from its binding; and its value too, which cannot be helped as long as
-// Works are collected: Karmada puts the whole manifest into them.
+// Secrets are on neither list. Clusterpedia stores whole objects and can't collect metadata alone,
+// so every value would be in the index's database, readable by users who may read the index. The
+// binding of a propagated Secret is still collected; and so is its value, which cannot be avoided
+// as long as Works are collected: Karmada puts the whole manifest into them.
 func resources(kind v1alpha1.ClusterType) []pediav1alpha2.ClusterGroupResources {
 	if kind == v1alpha1.ClusterTypeVirtual {
 		return virtualResources()

@@ -133,7 +133,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 			return fmt.Errorf("create PediaCluster %q: %w", wanted.Name, err)
 		}
 		if s.cluster.Spec.Type != v1alpha1.ClusterTypeVirtual || meta.FindStatusCondition(s.cluster.Status.Conditions, v1alpha1.ConditionIndexed) != nil {
-			// That a new virtual Cluster is collected is no news: it is made for that.
+			// A new virtual Cluster is always collected, so that needs no event.
 			r.Recorder.Eventf(s.cluster, nil, corev1.EventTypeNormal, "IndexRequested", "Index", "Created PediaCluster %q", wanted.Name)
 		}
 		s.pedia = wanted
@@ -161,7 +161,7 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	metav1.SetMetaDataAnnotation(&updated.ObjectMeta, fingerprintAnnotation, wanted.Annotations[fingerprintAnnotation])
 	updated.Spec = wanted.Spec
 	if !equality.Semantic.DeepEqual(stored, updated) {
-		// A patch leaves alone what this version of the API does not know of.
+		// A patch keeps fields that this version of the API does not know.
 		patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 		if err := r.Client.Patch(ctx, updated, patch); err != nil {
 			return fmt.Errorf("update PediaCluster %q: %w", updated.Name, err)
@@ -173,9 +173,8 @@ func (r *Reconciler) collect(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// collectOn leaves a collection that runs with the credentials that it has, and begins
-// none: those that there are may lead to a control plane that is collected already, or to
-// another cluster.
+// collectOn keeps a running collection with its credentials, and begins none: the present
+// credentials may lead to a control plane that is collected already, or to another cluster.
 func (r *Reconciler) collectOn(ctx context.Context, s *scope) error {
 	stored := &pediav1alpha2.PediaCluster{}
 	err := r.Client.Get(ctx, client.ObjectKeyFromObject(s.cluster), stored)

@@ -12,7 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
-// scope is what the phases of one reconciliation hand to each other.
+// scope is the state that the phases of one reconciliation share.
 type scope struct {
 	cluster *v1alpha1.Cluster
 	owner   ownership.Owner
@@ -25,9 +25,9 @@ type scope struct {
 	to connection.Connection
 	// pedia is the PediaCluster as it is stored; set by collect.
 	pedia *pediav1alpha2.PediaCluster
-	// indexed is the condition to write; nil leaves the one that is there.
+	// indexed is the condition to write; nil keeps the stored one.
 	indexed *metav1.Condition
-	// gone means that the Cluster has been released: there is nothing to write to.
+	// gone means that the Cluster has been released, so there is no object to write to.
 	gone bool
 }
 

@@ -109,7 +109,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err := status.Apply(ctx, r.Client, cluster, Name, &before, &after); err != nil {
 		return ctrl.Result{}, err
 	}
-	if cluster.Spec.Type != v1alpha1.ClusterTypeVirtual { // Of those the Instance has told.
+	if cluster.Spec.Type != v1alpha1.ClusterTypeVirtual { // The Instance has the events of a virtual one.
 		status.Announce(r.Recorder, cluster, "Look", before.Conditions, after.Conditions)
 	}
 	return ctrl.Result{RequeueAfter: next}, nil

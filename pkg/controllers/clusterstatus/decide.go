@@ -24,9 +24,9 @@ func own(all v1alpha1.ClusterStatus) v1alpha1.ClusterStatus {
 	}
 }
 
-// decide turns a finding into the status. What was true at the last successful
-// look and is not known any better now, such as the version, is kept.
-// It is pending when more looks have to tell whether something changed.
+// decide converts a finding into the status. It keeps the results of the last successful look that
+// the finding does not replace, such as the version. pending means that more looks are needed to
+// decide whether a condition changed.
 func decide(cluster *v1alpha1.Cluster, found probe.Finding, look asked, began time.Time, debouncer *debounce.Debouncer) (next v1alpha1.ClusterStatus, pending bool) {
 	next = own(cluster.Status)
 	next.ObservedGeneration = cluster.Generation
@@ -47,7 +47,7 @@ func decide(cluster *v1alpha1.Cluster, found probe.Finding, look asked, began ti
 	if cluster.Spec.Type != v1alpha1.ClusterTypeVirtual { // A Virtual one is identified by its Instance.
 		known = append(known, identified(&next, meta.FindStatusCondition(cluster.Status.Conditions, v1alpha1.ConditionIdentified), look, reachable))
 	}
-	switch { // No look has to tell that, whatever it shows.
+	switch { // These conditions do not depend on the look.
 	case !cluster.DeletionTimestamp.IsZero():
 		shown, known = shown[:1], append(known, v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted."))
 	case meta.IsStatusConditionFalse(known, v1alpha1.ConditionIdentified):

@@ -27,8 +27,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
 
-// TestADeletingClusterIsLookedAtWhileItIsAMember deletes one that is held, moves its
-// endpoint to nowhere, and then has it leave its instance.
+// TestADeletingClusterIsLookedAtWhileItIsAMember deletes a Cluster that a finalizer keeps, makes
+// its endpoint unreachable, and then removes it from its instance.
 func TestADeletingClusterIsLookedAtWhileItIsAMember(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"gitVersion":"v1.35.4","metadata":{"uid":"1234"}}`)

@@ -31,9 +31,8 @@ func pin(next *v1alpha1.ClusterStatus, look asked) {
 	}
 }
 
-// identified returns the condition for a status that was pinned. A look that showed
-// nothing leaves the stored condition, unless that is about another endpoint or other
-// credentials.
+// identified returns the condition for a status with a pinned identity. If the look found nothing
+// it keeps the stored condition, unless that is about another endpoint or other credentials.
 func identified(next *v1alpha1.ClusterStatus, stored *metav1.Condition, look asked, reachable metav1.Condition) metav1.Condition {
 	changed := look.fingerprint != "" && look.fingerprint != next.CredentialsFingerprint
 	switch {

@@ -12,8 +12,7 @@ import (
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 )
 
-// resyncEvent is the event ID of a binding that no event has told of, but a
-// resync.
+// resyncEvent is the event ID of a binding that came by a resync and not by an event.
 const resyncEvent = "resync"
 
 // decision is what has to happen to a binding.

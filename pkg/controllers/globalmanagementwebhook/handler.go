@@ -197,8 +197,8 @@ func (h *handler) resync(ctx context.Context, w http.ResponseWriter, r request) 
 	return nil
 }
 
-// tell logs a refusal. Any client can send what is not signed, so of that no more is
-// logged than one line a second.
+// tell logs a refusal. Any client can send unsigned requests, so these are logged at most once a
+// second.
 func (h *handler) tell(r *http.Request, refused *refusal) {
 	switch refused.Code {
 	case gm.Unavailable:

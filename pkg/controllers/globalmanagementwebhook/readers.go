@@ -18,7 +18,7 @@ type readers struct {
 	all []*reader // in the order in which they came
 }
 
-// reader is one of them.
+// reader is one request whose body is being read.
 type reader struct {
 	from netip.Prefix
 	// cut ends the reading of its body.
@@ -27,8 +27,8 @@ type reader struct {
 	arrived bool
 }
 
-// enter makes room for one more. There is none, and the result is nil, only while
-// the bodies of all others have arrived.
+// enter adds a reader, and cuts another one off if there are too many. It returns nil if the bodies
+// of all others have arrived.
 func (r *readers) enter(from netip.Prefix, cut func()) *reader {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -45,7 +45,8 @@ func (r *readers) enter(from netip.Prefix, cut func()) *reader {
 	return entered
 }
 
-// slowest is who is cut off for a newcomer; -1 when none can be.
+// slowest returns the index of the reader to cut off for a new one; -1 when there is none. It
+// prefers those of the client address with the most readers.
 func (r *readers) slowest(newcomer netip.Prefix) int {
 	number := map[netip.Prefix]int{newcomer: 1}
 	for _, each := range r.all {
@@ -60,14 +61,14 @@ func (r *readers) slowest(newcomer netip.Prefix) int {
 	return found
 }
 
-// arrive notes that a body was read, or will not be.
+// arrive records that a body was read, or will not be.
 func (r *readers) arrive(one *reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	one.arrived = true
 }
 
-// leave makes room again.
+// leave removes a reader.
 func (r *readers) leave(one *reader) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,7 +77,7 @@ func (r *readers) leave(one *reader) {
 	}
 }
 
-// number is how many there are.
+// number returns the number of readers.
 func (r *readers) number() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()

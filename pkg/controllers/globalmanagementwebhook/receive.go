@@ -13,9 +13,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/peer"
 )
 
-// How many bodies are read at once. A body is in memory before it is known whether
-// it was signed, so these bound what strangers can make us hold: 32 MiB of events
-// and 128 MiB of resyncs.
+// The limits of concurrently read bodies. A body has to be in memory before its signature can be
+// checked, so these limit the memory that clients without the key can use: 32 MiB for events and
+// 128 MiB for resyncs.
 const (
 	maxEventBodies  = 512
 	maxResyncBodies = 8

@@ -178,12 +178,12 @@ func TestWhatIsSeenToBeWrongIsNotRead(t *testing.T) {
 	}
 }
 
-// TestReaders decides who is cut off when there is no room.
+// TestReaders checks which reader is cut off when there are too many.
 func TestReaders(t *testing.T) {
 	for _, c := range []struct {
 		reason string
-		// there are the senders of what is being read, in the order in which they came;
-		// those in upper case have sent everything.
+		// there are the clients of the present readers, in the order of their arrival; those in
+		// upper case have sent the whole body.
 		there, newcomer string
 		cut             string
 		enters          bool

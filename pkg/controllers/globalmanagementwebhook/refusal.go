@@ -54,7 +54,7 @@ func invalid(err error) *refusal {
 	return refuse(gm.Malformed, told(cause.Field), "%s", cause.Message)
 }
 
-// told is the name in the protocol of a field of InstanceRoleBinding.
+// told returns the protocol's name of a field of InstanceRoleBinding.
 func told(field string) string {
 	field = strings.TrimPrefix(strings.TrimPrefix(field, "spec."), "source.")
 	if strings.HasPrefix(field, "instanceRef") {

@@ -106,7 +106,7 @@ func (k *keyring) load(ctx context.Context) ([][]byte, error) {
 	return nil, fmt.Errorf("%w: %w", errNoSecret, errors.Join(append(problems, fmt.Errorf("the Secret %s needs the key %s", k.name, PrimaryKey))...))
 }
 
-// warn tells once of a secret that is not used beside one that is.
+// warn logs once that one of the keys is invalid and not used.
 func (k *keyring) warn(problem error) {
 	text := ""
 	if problem != nil {

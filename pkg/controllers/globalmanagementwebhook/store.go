@@ -45,13 +45,12 @@ type exists interface {
 	instance(ctx context.Context, name string) (bool, error)
 }
 
-// look is what was seen of a binding a moment ago; stored is nil when there was
-// none.
+// look is a binding that was just read; stored is nil when there was none.
 type look struct{ stored *v1alpha1.InstanceRoleBinding }
 
-// settle reads a binding, decides, and writes, until no other client has written in
-// between. seen is nil when it was not looked at before; a decision to write that
-// was made on something older than what is stored fails, and is made again.
+// settle reads a binding, decides, and writes, and repeats that while other clients write in
+// between. seen is nil when it was not read before; a write that was decided on an outdated object
+// fails, and is decided again.
 func (s *store) settle(ctx context.Context, name string, seen *look, instances exists, decide decide) (outcome, *refusal) {
 	var err error
 	for try := range maxTries {

@@ -101,7 +101,8 @@ func (s *server) Start(ctx context.Context) error {
 		WriteTimeout:      resyncArrives + resyncTimeout + 30*time.Second,
 		IdleTimeout:       2 * time.Minute,
 		MaxHeaderBytes:    16 << 10,
-		// What goes wrong before there is a request, such as a handshake, is strangers' doing.
+		// Clients without the key can cause errors before there is a request, such as in a
+		// handshake.
 		ErrorLog: log.New(debugWriter{s.log}, "", 0),
 	}
 	failed := make(chan error, 2)
@@ -127,7 +128,7 @@ func (s *server) Start(ctx context.Context) error {
 	return nil
 }
 
-// debugWriter sends lines of a standard logger to a logr one, for those who look.
+// debugWriter writes the lines of a standard logger to a logr one at debug level.
 type debugWriter struct{ log logr.Logger }
 
 func (w debugWriter) Write(line []byte) (int, error) {

@@ -11,14 +11,12 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 )
 
-// aggregator is the name under which every cluster puts together the rules of
-// ClusterRoles that have an aggregation rule.
+// aggregator is the field manager of the controller that aggregates ClusterRoles in every cluster.
 const aggregator = "clusterrole-aggregation-controller"
 
-// byRemoval sorts the ClusterRoles that are put together before those that they
-// are put together from. The other way round the cluster would still put together
-// what is left, and it does so by server-side apply: a ClusterRole that was just
-// deleted comes back, with rules and without anything else.
+// byRemoval sorts aggregated ClusterRoles before those that they are aggregated from. In the other
+// order the cluster would aggregate the remaining rules by server-side apply, and so create an
+// aggregated ClusterRole again that was just deleted, with rules and nothing else.
 func byRemoval(roles []*rbacv1.ClusterRole) {
 	last := func(role *rbacv1.ClusterRole) int {
 		if role.AggregationRule == nil {

@@ -46,8 +46,8 @@ const (
 	// takes a worker for as long as a request may last, and must not make the
 	// others wait.
 	concurrency = 64
-	// afterUnsettled is when to look again whether the instance has done its part:
-	// put together a role, or made a namespace.
+	// afterUnsettled is the pause before checking again whether the instance has aggregated a role
+	// or created a namespace.
 	afterUnsettled = 10 * time.Second
 	// afterNewRoles is the same right after the roles were written.
 	afterNewRoles = time.Second
@@ -56,7 +56,7 @@ const (
 // Reconciler keeps the access rules of one instance.
 type Reconciler struct {
 	Client client.Client
-	// Live reads past the caches, where a stale answer would leave rules behind.
+	// Live reads without the caches, where an outdated object would leave rules behind.
 	Live        client.Reader
 	Credentials credentials.Reader
 	// Connections are those to the instances.
@@ -141,7 +141,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if !s.leaving() {
 		r.farewells.forget(s.name)
 	}
-	// A Stop carries no condition here: every binding has been told its own.
+	// A Stop has no condition here: every binding got its own.
 	_, result, err := phase.Result(ctx, phase.Run(ctx, s,
 		r.standForInstance, r.connect, r.hold, r.look, r.readNamespaces, r.clean, r.limit, r.writeRoles, r.bind, r.releaseInstance))
 	if err == nil && result.RequeueAfter == 0 {

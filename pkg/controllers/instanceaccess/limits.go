@@ -18,8 +18,8 @@ import (
 type limitation struct {
 	roles.Admission
 
-	// inForce means that the policy and its binding were found as they are to be, so
-	// that editors may have what it limits.
+	// inForce means that the policy and its binding are as they should be, so that editors may have
+	// the permissions that it limits.
 	inForce bool
 	// isNew means that one of them was written just now. An API server enforces a policy
 	// a moment after it is stored, so editors get the right at the next look.

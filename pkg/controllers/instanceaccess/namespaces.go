@@ -70,8 +70,8 @@ type namespaceWatch struct {
 	end  context.CancelFunc
 }
 
-// waiting bounds how many instances with news wait for the controller. What does not fit
-// is found by the next look.
+// waiting limits the instances with changes that are queued for the controller. The next periodic
+// look finds the changes of the others.
 const waiting = 1024
 
 func newNamespaceWatches() *namespaceWatches {
@@ -110,7 +110,7 @@ func (n *namespaceWatches) follow(instance string, conn *connections.Conn) error
 	}
 	ctx, end := context.WithCancel(conn.Context())
 	n.byName[instance] = namespaceWatch{conn, end}
-	// What fails is told by the conditions, and tried again by the watch.
+	// The conditions report failures, and the watch retries.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	_, informer := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: &cache.ListWatch{

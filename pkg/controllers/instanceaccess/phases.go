@@ -22,7 +22,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
-// stop ends a reconciliation whose bindings have been told why.
+// stop ends a reconciliation whose bindings have their conditions.
 func stop(retry time.Duration) error { return &phase.Stop{Retry: retry} }
 
 // standForInstance ends it early where there is nothing to reach. Rules inside

@@ -25,8 +25,8 @@ type grant struct {
 	subjects []rbacv1.Subject
 	uid      types.UID
 	version  string
-	// binding is the InstanceRoleBinding that it is to be made for; nil in what
-	// was found, and for those of all editors of the instance in a namespace.
+	// binding is the InstanceRoleBinding that a wanted grant is for; nil for a found one, and for
+	// that of all editors of the instance in a namespace.
 	binding *binding
 }
 
@@ -34,8 +34,8 @@ func (g *grant) meta() metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: g.namespace, Name: g.name, Labels: g.labels, ResourceVersion: g.version}
 }
 
-// wantedGrants are those that an InstanceRoleBinding is to have. The global
-// cluster's UID marks them as made from there.
+// wantedGrants returns the grants of an InstanceRoleBinding. The global cluster's UID is one of
+// their owner labels.
 func wantedGrants(b *binding, global string) []*grant {
 	role := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: roles.ClusterRoleName(b.Spec.Role, len(b.Spec.Namespaces) > 0)}
 	namespaces := slices.Sorted(slices.Values(b.Spec.Namespaces))
@@ -61,8 +61,8 @@ func wantedGrants(b *binding, global string) []*grant {
 	return out
 }
 
-// wantedGrants are those that some of the bindings are to have. In a namespace the
-// editors of the whole instance have one together: there are many of both.
+// wantedGrants returns the grants of some of the bindings. The editors of the whole instance share
+// one in each namespace, because there may be many of both.
 func (s *scope) wantedGrants(of func(*binding) bool) []*grant {
 	var out []*grant
 	var editors []rbacv1.Subject
@@ -94,16 +94,16 @@ func (s *scope) wantedGrants(of func(*binding) bool) []*grant {
 	return out
 }
 
-// grantPlan is what has to be done to the grants, in this order.
+// grantPlan has the changes to make to the grants, in this order.
 type grantPlan struct {
 	remove []*grant
 	update []*grant
 	create []*grant
 }
 
-// planGrants compares what is to be there with what is. All that was found is
-// ours, so what no binding wants goes. Whom a grant refers to cannot be changed, so
-// one that is to refer to another role is made anew.
+// planGrants compares the wanted grants with the found ones. All found ones are ours, so those that
+// no binding wants are removed. The role of a grant is immutable, so a grant with another role is
+// replaced.
 func planGrants(wanted []*grant, found map[place]*grant) grantPlan {
 	var plan grantPlan
 	kept := map[place]bool{}
@@ -129,13 +129,13 @@ func planGrants(wanted []*grant, found map[place]*grant) grantPlan {
 	return plan
 }
 
-// rolePlan is what has to be done to the ClusterRoles.
+// rolePlan has the changes to make to the ClusterRoles.
 type rolePlan struct {
 	create, update, remove []*rbacv1.ClusterRole
 }
 
-// planRoles compares the ClusterRoles that are to be there with those that are.
-// What an instance has filled in by an aggregation rule is left to it.
+// planRoles compares the wanted ClusterRoles with the found ones. It keeps the rules that an
+// instance has aggregated.
 func planRoles(wanted []rbacv1.ClusterRole, found map[string]*rbacv1.ClusterRole) rolePlan {
 	var plan rolePlan
 	known := map[string]bool{}

@@ -53,7 +53,7 @@ func TestWantedGrants(t *testing.T) {
 	}
 }
 
-// All editors of the instance have one RoleBinding together in each namespace.
+// All editors of the instance share one RoleBinding in each namespace.
 func TestWantedGrantsOfEditorsOfTheInstance(t *testing.T) {
 	other := named("c", v1alpha1.RoleEditor)
 	other.Spec.Subject.Name = "ops team"

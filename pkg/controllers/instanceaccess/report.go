@@ -9,8 +9,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
-// report tells every binding how it is with its rules in the instance, and lets
-// go those of which nothing is left there.
+// report writes the condition of every binding about its rules in the instance, and releases the
+// bindings whose rules were removed.
 func (r *Reconciler) report(ctx context.Context, s *scope) error {
 	var problems []error
 	for _, b := range s.bindings {

@@ -14,7 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/removal"
 )
 
-// scope is what the phases of one reconciliation hand to each other.
+// scope is the state that the phases of one reconciliation share.
 type scope struct {
 	name string
 	// instance is nil when there is none.
@@ -25,15 +25,15 @@ type scope struct {
 	to connection.Connection
 	inside
 	conn *connections.Conn
-	// global is what marks our objects inside; set by connect.
+	// global is the UID of the global cluster in the owner labels; set by connect.
 	global string
 
 	// What the instance has; set by look.
 	looked bool
 	roles  map[string]*rbacv1.ClusterRole
 	grants map[place]*grant
-	// foreign is how many grants are there that were made for another Instance,
-	// or from another global cluster.
+	// foreign counts the grants that were made for another Instance, or from another global
+	// cluster.
 	foreign int
 	// namespaces are those in which editors of the whole instance are bound, and
 	// namespacesRefused why the instance does not say which there are; set by
@@ -41,7 +41,7 @@ type scope struct {
 	namespaces        []string
 	namespacesRefused error
 
-	// limits are how it is with the admission policies; set by limit.
+	// limits are the states of the admission policies; set by limit.
 	limits []limitation
 
 	// rolesAreNew reports whether roles were written just now; unsettled, that the
@@ -49,12 +49,12 @@ type scope struct {
 	rolesAreNew, unsettled bool
 }
 
-// binding is one InstanceRoleBinding, and what became of it inside.
+// binding is one InstanceRoleBinding, with the state of its rules in the instance.
 type binding struct {
 	*v1alpha1.InstanceRoleBinding
-	// said is the condition to write; nil leaves the one that is there.
+	// said is the condition to write; nil keeps the stored one.
 	said *metav1.Condition
-	// cleaned means that nothing of it is left inside.
+	// cleaned means that none of its rules is left in the instance.
 	cleaned bool
 	// held means that it has our finalizer.
 	held bool
@@ -73,13 +73,14 @@ func newScope(name string, instance *v1alpha1.Instance, all []v1alpha1.InstanceR
 	return s
 }
 
-// leaving reports whether the Instance is being deleted, and nothing of ours is to stay in
-// it. While its clusters keep it, people need their roles to empty these.
+// leaving reports whether the Instance is being deleted and its rules are to be removed. Before
+// that, while clusters still block the deletion, users need their roles to remove workloads from
+// these.
 func (s *scope) leaving() bool {
 	return s.instance != nil && removal.Begun(s.instance, v1alpha1.InstanceAccessFinalizer)
 }
 
-// holding reports whether the Instance waits for us.
+// holding reports whether the Instance has our finalizer.
 func (s *scope) holding() bool {
 	return s.instance != nil && slices.Contains(s.instance.Finalizers, v1alpha1.InstanceAccessFinalizer)
 }
@@ -89,20 +90,20 @@ func (s *scope) wanted(b *binding) bool {
 	return b.DeletionTimestamp.IsZero() && !b.Spec.Revoked && s.instance != nil && !s.leaving()
 }
 
-// idle reports whether nothing has to be inside the instance, and that nothing ever was.
+// idle reports whether the instance needs no rules, and never had any.
 func (s *scope) idle() bool {
 	return !s.holding() && !slices.ContainsFunc(s.bindings, func(b *binding) bool { return b.held || s.wanted(b) })
 }
 
-// letGo reports that nothing has to be removed for any binding.
+// letGo records that no binding has rules to remove.
 func (s *scope) letGo() {
 	for _, b := range s.bindings {
 		b.cleaned = true
 	}
 }
 
-// tell gives every binding that has not been told anything the condition that
-// fits it: one for a role that is to be there, one for a role that is to go.
+// tell sets the condition of every binding that has none yet: one for roles that are wanted,
+// another for roles that are to be removed.
 func (s *scope) tell(wanted metav1.Condition, unwanted func(*binding) metav1.Condition) {
 	for _, b := range s.bindings {
 		if b.said != nil {
@@ -119,7 +120,7 @@ func (s *scope) tell(wanted metav1.Condition, unwanted func(*binding) metav1.Con
 	}
 }
 
-// gone is the condition of a role of which nothing is left in the instance.
+// gone returns the condition of a role that has no rules left in the instance.
 func (s *scope) gone(b *binding) metav1.Condition {
 	switch {
 	case !b.DeletionTimestamp.IsZero():
@@ -133,7 +134,7 @@ func (s *scope) gone(b *binding) metav1.Condition {
 	return v1alpha1.InstanceNotBound(v1alpha1.ReasonDeleting, fmt.Sprintf("The Instance %q is being deleted.", s.name))
 }
 
-// stuck is the condition of a role that is to go and that could not be removed.
+// stuck returns the condition of a role whose rules could not be removed.
 func (s *scope) stuck(why string) func(*binding) metav1.Condition {
 	message := "The rules in the instance could not be removed yet, which is tried again: " + why
 	return func(b *binding) metav1.Condition {

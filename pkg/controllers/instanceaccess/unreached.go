@@ -25,9 +25,9 @@ import (
 // being deleted.
 const whileLeaving = 3 * time.Second
 
-// unreached ends a reconciliation because of the instance. It is no failure of
-// ours: the bindings are told, and the instance is tried again later and later,
-// or as soon as it is seen to answer.
+// unreached ends a reconciliation because the instance can't be reached. It returns no error: the
+// bindings get a condition, and the instance is tried again at growing intervals, or as soon as it
+// answers.
 func (r *Reconciler) unreached(ctx context.Context, s *scope, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err() // We are being stopped, which says nothing about the instance.

@@ -1,7 +1,6 @@
-// Package instanceregistry tells global management of every Instance: beside the
-// Instance alpha it keeps the InstanceRegistration alpha, which says how people
-// know the instance, how it is, and which roles can be bound on it. It follows
-// the Instance and goes with it.
+// Package instanceregistry registers every Instance with global management: for the Instance alpha
+// it keeps the InstanceRegistration alpha, with its display name, its state, and the roles that can
+// be bound on it. It follows the Instance and is deleted with it.
 package instanceregistry
 
 import (
@@ -100,7 +99,7 @@ func (r *Reconciler) early(instance *v1alpha1.Instance) time.Duration {
 	return r.Patience - time.Since(instance.CreationTimestamp.Time)
 }
 
-// tell says on the Instance whether it is registered.
+// tell writes the condition Registered of the Instance.
 func (r *Reconciler) tell(ctx context.Context, instance *v1alpha1.Instance, registered metav1.Condition) error {
 	before := v1alpha1.InstanceStatus{Conditions: status.Pick(instance.Status.Conditions, v1alpha1.ConditionRegistered)}
 	after := v1alpha1.InstanceStatus{Conditions: status.Conditions(before.Conditions, instance.Generation, registered)}
@@ -113,7 +112,7 @@ func (r *Reconciler) tell(ctx context.Context, instance *v1alpha1.Instance, regi
 	return nil
 }
 
-// scope is what the phases of one reconciliation hand to each other.
+// scope is the state that the phases of one reconciliation share.
 type scope struct {
 	instance *v1alpha1.Instance
 	owner    ownership.Owner
@@ -189,7 +188,7 @@ func (r *Reconciler) removeLeft(ctx context.Context, name string, present *v1alp
 	if left == "" || !stored.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	// The cache may not know yet for whom it was made.
+	// The cache may not have its Instance yet.
 	now := &v1alpha1.Instance{}
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, now)
 	if client.IgnoreNotFound(err) != nil {

@@ -1,8 +1,8 @@
-// Package instancerolebinding turns every InstanceRoleBinding into RBAC of the
-// global cluster: for the binding b it keeps a ClusterRole and a
-// ClusterRoleBinding kairship:binding:b, about virtual resources that are asked
-// for when a user needs something of the instance. Package instanceaccess
-// does the same inside the instance; here both are summed up.
+// Package instancerolebinding converts every InstanceRoleBinding into RBAC of the global cluster:
+// for the binding b it keeps a ClusterRole and a ClusterRoleBinding kairship:binding:b, about
+// virtual resources for which Kairship reviews a user's requests to the instance. Package
+// instanceaccess does the same in the instance; this package also summarizes both in the
+// conditions.
 package instancerolebinding
 
 import (
@@ -34,8 +34,8 @@ const concurrency = 8
 // Reconciler keeps the RBAC of one InstanceRoleBinding in the global cluster.
 type Reconciler struct {
 	Client client.Client
-	// Live reads past the caches, which hold no objects of others, and where a
-	// stale answer would leave rules behind.
+	// Live reads without the caches, which have no objects of other owners, and where an outdated
+	// object would leave rules behind.
 	Live     client.Reader
 	Recorder events.EventRecorder
 	// Retention is how long a revoked binding is kept.

@@ -60,7 +60,7 @@ func (r *Reconciler) unbindWhenTaken(ctx context.Context, s *scope, err error) e
 	return stop
 }
 
-// writeBinding keeps the ClusterRoleBinding, which says who has the role.
+// writeBinding keeps the ClusterRoleBinding, which has the subject of the role.
 func (r *Reconciler) writeBinding(ctx context.Context, s *scope) error {
 	created := &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: s.key().Name}}
 	s.shapeBinding(created)
@@ -136,7 +136,7 @@ func (r *Reconciler) replace(ctx context.Context, stored client.Object) error {
 	return &phase.Stop{Condition: v1alpha1.GlobalNotBound(v1alpha1.ReasonPending, "The rules in the global cluster are being replaced."), Retry: time.Second}
 }
 
-// remove removes the rules: first who has the role, then what it is.
+// remove deletes the rules: first the ClusterRoleBinding, then the ClusterRole.
 func (r *Reconciler) remove(ctx context.Context, s *scope) error {
 	for _, object := range []client.Object{&rbacv1.ClusterRoleBinding{}, &rbacv1.ClusterRole{}} {
 		written, err := r.wasWritten(ctx, s, object)

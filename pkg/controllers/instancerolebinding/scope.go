@@ -15,18 +15,18 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
-// scope is what the phases of one reconciliation hand to each other.
+// scope is the state that the phases of one reconciliation share.
 type scope struct {
 	binding *v1alpha1.InstanceRoleBinding
 	// before is the part of the status that is ours, as it was read.
 	before v1alpha1.InstanceRoleBindingStatus
 	owner  ownership.Owner
 
-	// global is how it is with the rules; nil leaves what is there.
+	// global is the condition about the rules; nil keeps the stored one.
 	global *metav1.Condition
 	// revokedAt is when the binding was first seen revoked; nil when it is not.
 	revokedAt *metav1.Time
-	// gone means that the binding has been released: there is nothing to write to.
+	// gone means that the binding has been released, so there is no object to write to.
 	gone bool
 }
 

@@ -45,10 +45,10 @@ const (
 	// concurrency is how many instances are worked on in parallel. Nothing here
 	// waits for an instance.
 	concurrency = 4
-	// starting is how many instances begin to be watched at the same time: the first
-	// lists are what costs most.
+	// starting limits the instances whose watches begin at the same time: the first lists cost
+	// most.
 	starting = 16
-	// news is how many instances may wait to be looked at because something changed.
+	// news limits the instances with changes that are queued.
 	news = 4096
 )
 
@@ -59,7 +59,7 @@ type Reconciler struct {
 	Connections *connections.Pool
 	// Interval is the least time between two writes about the same instance.
 	Interval time.Duration
-	// Lost is told of an instance whose connection broke. It may be nil.
+	// Lost receives an instance whose connection broke. It may be nil.
 	Lost chan<- event.GenericEvent
 
 	observers observers
@@ -190,7 +190,7 @@ func (r *Reconciler) count(ctx context.Context, instance *v1alpha1.Instance) (*v
 		r.observers.forget(instance.Name)
 		return r.lost(ctx, instance, time.Now())
 	default:
-		return nil, nil, probe.Next(patience), nil // Package instancestatus tells a person, and a watch tells us.
+		return nil, nil, probe.Next(patience), nil // Package instancestatus reports it, and a watch retries.
 	}
 	conn, err := r.Connections.Of(connections.Instance(instance.Name), to)
 	if err != nil {

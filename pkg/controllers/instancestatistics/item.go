@@ -8,9 +8,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 )
 
-// item is an object of any watched kind, with no more than what is counted: a
-// decoder that knows no other fields leaves the rest where it is. Kinds use
-// different ones of its fields, and no field means two things.
+// item is an object of any watched kind, with only the fields that are counted: a decoder that
+// knows no other fields skips the rest. Kinds use different ones of its fields, and no field means
+// two things.
 type item struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

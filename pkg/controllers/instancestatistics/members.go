@@ -15,8 +15,8 @@ import (
 // clusterIndex finds the Physical Clusters of an Instance.
 const clusterIndex = "instancestatistics.instance"
 
-// joinedTo is the instance that a Physical Cluster is to be joined to; the empty
-// name for none. A Virtual one has no figures.
+// joinedTo returns the instance that a Physical Cluster is to be joined to; the empty name for
+// none. A Virtual one has no figures.
 func joinedTo(object client.Object) []string {
 	cluster, ok := object.(*v1alpha1.Cluster)
 	switch {
@@ -34,7 +34,7 @@ type change struct {
 	summary *v1alpha1.ClusterSummary
 }
 
-// clustersOf are the Clusters that are to be joined to an instance.
+// clustersOf returns the Clusters that are to be joined to an instance.
 func (r *Reconciler) clustersOf(ctx context.Context, instance string) ([]v1alpha1.Cluster, error) {
 	list := &v1alpha1.ClusterList{}
 	if err := r.Client.List(ctx, list, client.MatchingFields{clusterIndex: instance}); err != nil {

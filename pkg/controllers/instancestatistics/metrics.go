@@ -13,8 +13,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// mostSeries bounds how many kinds of propagated resources an instance has series
-// for; the status tells apart more.
+// mostSeries limits the kinds of propagated resources for which an instance has series; the status
+// has more.
 const mostSeries = 20
 
 // summaries are served as metrics.
@@ -49,8 +49,8 @@ var (
 	ageDesc           = desc("statistics_age_seconds", "How old the figures of an instance are: 0 while it is followed.")
 )
 
-// summaryMetrics is a collector and not gauges: all figures of an instance come
-// and go together.
+// summaryMetrics is a collector and not gauges, so that all figures of an instance appear and
+// disappear at the same time.
 type summaryMetrics struct {
 	now func() time.Time
 

@@ -20,12 +20,11 @@ import (
 )
 
 const (
-	// settle is how long changes are collected before they are looked at: a
-	// rollout changes many things at once.
+	// settle is how long changes are coalesced: a rollout changes many objects at once.
 	settle = 500 * time.Millisecond
-	// patience is how long a start may take all kinds together; what is missing then
-	// is left out. It is also how long a watch may be missing before the figures are
-	// old: the connection comes and goes, and watches are renewed.
+	// patience is how long the first lists of all kinds may take; kinds that are missing then are
+	// left out. It is also how long a watch may be missing before the figures count as stale:
+	// connections break, and watches are renewed.
 	patience = 30 * time.Second
 )
 
@@ -46,8 +45,8 @@ type observer struct {
 	tell  func()
 }
 
-// start begins to watch once there is a slot, which it keeps until it is settled.
-// It logs what changes, and of every request that failed.
+// start begins to watch once there is a slot, which it keeps until all kinds were listed or
+// refused. It calls tell after changes, and failed for every request that failed.
 func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, tell func(), failed func()) (*observer, error) {
 	ctx, end := context.WithCancel(conn.Context())
 	o := &observer{conn: conn, end: end, tell: tell, patience: patience}
@@ -68,7 +67,7 @@ func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, 
 		reflectors = append(reflectors, cache.NewReflectorWithOptions(listWatch(client, kept, failed), &item{}, kept,
 			cache.ReflectorOptions{Name: Name, TypeDescription: s.kind}))
 	}
-	// What fails is told by the status of the instance, and not in twelve lines.
+	// The status of the instance reports failures; each of the watches would log one.
 	ctx = klog.NewContext(ctx, logr.Discard())
 	o.running.Go(func() {
 		select {
@@ -156,7 +155,7 @@ func (o *observer) figures() figures {
 	return f
 }
 
-// changed tells, a little later, and once for all that changes until then.
+// changed calls tell after the debounce interval, once for all changes until then.
 func (o *observer) changed() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -32,7 +32,7 @@ type karmada struct {
 	mu sync.Mutex
 	// deny are kinds that it does not serve.
 	deny map[string]int
-	// objects are JSON, by resource; changes go to those who watch.
+	// objects are JSON, by resource; the open watches get changes.
 	objects map[string][]string
 	changes map[string][]chan string
 }
@@ -195,7 +195,7 @@ func (s *stage) observe(name string, to connection.Connection) *observer {
 	return seen
 }
 
-// settles waits until everything is known and nothing more is told.
+// settles waits until all kinds are known and no more changes are reported.
 func (s *stage) settles(o *observer) {
 	s.Helper()
 	eventually(s.T, "the instance is known", o.known)
@@ -236,7 +236,7 @@ func TestChangesAreCollected(t *testing.T) {
 		t.Errorf("%d changes at once were told %d times", rollout, told)
 	}
 
-	// What does not count is no news.
+	// A change that does not affect the counts is not reported.
 	k.send("deployments", "Deployment", "MODIFIED", `{"metadata":{"name":"d0","namespace":"x","labels":{"a":"b"}},"status":{"conditions":[{"type":"Progressing"}]}}`)
 	k.send("deployments", "Deployment", "MODIFIED", `{"metadata":{"name":"d1","namespace":"x"},"spec":{"replicas":7}}`)
 	select {

@@ -107,9 +107,9 @@ func observed(i *item) bool { return i.Generation > 0 && i.Status.ObservedGenera
 
 func readDeployment(i *item) entry { return entry{ready: observed(i) && readReplicated(i).ready} }
 
-// readReplicated goes by what the members report together: a workload that is
-// duplicated has more replicas than its spec says. Of a StatefulSet Karmada does not
-// pass on what they have observed.
+// readReplicated uses the numbers that the members report in total: a workload that is duplicated
+// has more replicas than its spec says. Karmada does not pass on which generation of a StatefulSet
+// they have observed.
 func readReplicated(i *item) entry {
 	wanted := int64(1)
 	if i.Spec.Replicas != nil {

@@ -16,7 +16,8 @@ func TestOneWatchIsMissing(t *testing.T) {
 	for _, c := range []struct {
 		reason, resource, kind string
 		status                 int
-		// counted reports whether its figures stay, and stale that they are told to be old.
+		// counted reports whether its figures are kept, and stale whether they are reported as
+		// stale.
 		counted, stale bool
 	}{
 		{"members that do not come are old", "clusters", "Cluster", http.StatusServiceUnavailable, true, true},
@@ -62,7 +63,7 @@ func TestOneWatchIsMissing(t *testing.T) {
 	}
 }
 
-// told waits until something is told, and then until nothing more is.
+// told waits for a reported change, and then until no more are reported.
 func (s *stage) told(what string) {
 	s.Helper()
 	select {

@@ -114,19 +114,19 @@ func (s *store) opened() {
 	s.follow()
 }
 
-// follow takes note that the objects are followed, if they are: a list alone, which
-// may be repeated, is none that anything follows.
+// follow records that a watch follows the objects, if it does: a list alone, which may be repeated,
+// is not followed.
 func (s *store) follow() {
 	if !s.open || !s.filled || s.since.IsZero() {
 		return
 	}
 	if !s.late.Stop() {
-		s.changed() // That they were not has been told.
+		s.changed() // The figures were reported as stale.
 	}
 	s.since, s.denied = time.Time{}, false
 }
 
-// settled reports whether there is nothing to wait for.
+// settled reports whether the first list has succeeded or was refused.
 func (s *store) settled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,8 +11,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// mostKinds bounds how many kinds of propagated resources are told apart. The
-// smallest are put together as otherKind.
+// mostKinds limits the kinds of propagated resources in the status. The smallest are added up as
+// otherKind.
 const (
 	mostKinds = 100
 	otherKind = "Other"
@@ -103,8 +103,7 @@ func resources(f figures) []v1alpha1.KindCount {
 	return bounded(all, mostKinds)
 }
 
-// bounded puts the smallest counts together when there are more than most, and
-// sorts by group and kind.
+// bounded adds up the smallest counts when there are more than most, and sorts by group and kind.
 func bounded(all []v1alpha1.KindCount, most int) []v1alpha1.KindCount {
 	byName := func(a, b v1alpha1.KindCount) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind))

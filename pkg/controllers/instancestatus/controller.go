@@ -149,8 +149,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	return ctrl.Result{RequeueAfter: r.next(instance, f, after, pending)}, nil
 }
 
-// news are the conditions that a person would want to hear of. That a new instance
-// answers and that its parts work, they hear by its being ready.
+// news returns the conditions whose changes get an event. A new instance is announced as ready, so
+// it gets no event for each part that works.
 func news(before, after []metav1.Condition) []metav1.Condition {
 	ready := meta.IsStatusConditionTrue(after, v1alpha1.ConditionReady)
 	return slices.DeleteFunc(slices.Clone(after), func(c metav1.Condition) bool {
@@ -217,7 +217,7 @@ func (r *Reconciler) next(instance *v1alpha1.Instance, f found, after v1alpha1.I
 	case f.Credentials != nil:
 		return spread(withoutCredentials)
 	case pending:
-		r.histories.hurry(instance.Name) // A glance does not tell how Karmada is.
+		r.histories.hurry(instance.Name) // A glance does not show the health of Karmada.
 		return min(soon, r.Interval)
 	case !meta.IsStatusConditionTrue(after.Conditions, v1alpha1.ConditionReachable):
 		return min(spread(whileAway), r.Interval)

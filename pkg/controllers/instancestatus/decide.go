@@ -65,9 +65,9 @@ func (v *decision) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.
 	return next
 }
 
-// decide turns what was found into the status. What was true at the last
-// successful look and is not known any better now, such as the version, is kept.
-// It is pending when more looks have to tell whether something changed.
+// decide converts a finding into the status. It keeps the results of the last successful look that
+// the finding does not replace, such as the version. pending means that more looks are needed to
+// decide whether a condition changed.
 func decide(instance *v1alpha1.Instance, f found, debouncer *debounce.Debouncer) (v decision, pending bool) {
 	next := own(instance.Status)
 	next.ObservedGeneration = instance.Generation
@@ -83,7 +83,7 @@ func decide(instance *v1alpha1.Instance, f found, debouncer *debounce.Debouncer)
 	return v, v.judge(instance, f, debouncer)
 }
 
-// judge settles the conditions that a look shows.
+// judge debounces the conditions that a look shows.
 func (v *decision) judge(instance *v1alpha1.Instance, f found, debouncer *debounce.Debouncer) (pending bool) {
 	stored := instance.Status.Conditions
 	shown, _ := f.Judge()
@@ -104,8 +104,7 @@ func (v *decision) judge(instance *v1alpha1.Instance, f found, debouncer *deboun
 	return pending || waits
 }
 
-// debounceOne settles a condition, or keeps the stored one when the look has shown
-// nothing of it.
+// debounceOne debounces one condition, or keeps the stored one when the look has not shown it.
 func debounceOne(debouncer *debounce.Debouncer, name string, f found, stored []metav1.Condition, kind string, shown *metav1.Condition) (debounced metav1.Condition, pending bool) {
 	if shown == nil {
 		if old := meta.FindStatusCondition(stored, kind); old != nil && old.Status != metav1.ConditionUnknown {
@@ -117,8 +116,7 @@ func debounceOne(debouncer *debounce.Debouncer, name string, f found, stored []m
 	return all[0], pending
 }
 
-// unasked are the conditions of what can't be asked of an instance that is not
-// reached, or not looked at.
+// unasked returns the conditions about an instance that can't be reached, or was not looked at.
 func unasked(reachable metav1.Condition) (apiserver, karmada metav1.Condition) {
 	reason, message := reachable.Reason, reachable.Message
 	if reachable.Status == metav1.ConditionFalse {
@@ -127,7 +125,7 @@ func unasked(reachable metav1.Condition) (apiserver, karmada metav1.Condition) {
 	return v1alpha1.APIServerUnknown(reason, message), v1alpha1.ControlPlaneUnknown(reason, message)
 }
 
-// apiserver is what the look showed of the apiserver; nil when nothing.
+// apiserver returns the condition that the look showed of the API server; nil for none.
 func (f found) apiserver() *metav1.Condition {
 	switch {
 	case f.Seen == nil || f.Seen.Err != nil:
@@ -149,10 +147,10 @@ func (f found) karmada() *metav1.Condition {
 	return &c
 }
 
-// karmadaVersion is the version that is known to run. Karmada does not tell it:
-// /version is that of the kube-apiserver in front, and the one of
-// karmada-aggregated-apiserver is not proxied. So for an External instance it is
-// what a user declared, and for a Managed one what was last installed.
+// karmadaVersion returns the version of Karmada that is known to run. Karmada does not report it:
+// /version is that of the kube-apiserver in front, and the one of karmada-aggregated-apiserver is
+// not proxied. So for an External instance it is the version that a user declared, and for a
+// Managed one the version that was last installed.
 func karmadaVersion(instance *v1alpha1.Instance) string {
 	if instance.Spec.Mode != v1alpha1.InstanceModeManaged {
 		return instance.Spec.KarmadaVersion

@@ -15,8 +15,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/probe"
 )
 
-// words are status and reason of Reachable, APIServerHealthy, ControlPlaneHealthy, Ready
-// and Identified, which is true unless told.
+// words are status and reason of Reachable, APIServerHealthy, ControlPlaneHealthy, Ready and
+// Identified, which is true by default.
 func words(some ...string) []metav1.Condition {
 	var all []metav1.Condition
 	if len(some) < len(ours) {

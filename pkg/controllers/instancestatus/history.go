@@ -7,35 +7,34 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// How often what is asked.
+// The intervals of the requests.
 const (
-	// wholeInterval is the time between two looks that ask for everything while all
-	// is well; those in between are glances.
+	// wholeInterval is the time between two looks with all requests while the instance is healthy;
+	// those in between are glances.
 	wholeInterval = 30 * time.Second
-	// admissionInterval is the same of the question whether policies are admitted.
+	// admissionInterval is the time between two checks whether policies are admitted.
 	admissionInterval = time.Minute
-	// soon is when to look again to make sure of what a look has shown.
+	// soon is the pause before a look that confirms the previous one.
 	soon = time.Second
-	// whileAway is when to look again at an instance that cannot be reached.
+	// whileAway is the pause between looks at an instance that cannot be reached.
 	whileAway = 2 * time.Second
-	// withoutCredentials is the same where it cannot be checked. What brings the
-	// credentials is watched; this is for what no watch tells.
+	// withoutCredentials is the pause while there are no usable credentials. Watches report new
+	// credentials; this covers changes that no watch reports.
 	withoutCredentials = time.Minute
 )
 
-// histories are what the last looks at instances leave behind. All of it may be
-// lost: the next look is then one that asks for everything.
+// histories hold the results of the last looks at instances. They may be lost: the next look then
+// sends all requests.
 type histories struct {
 	mu     sync.Mutex
 	byName map[string]history
 }
 
 type history struct {
-	// whole and admission are when the next whole look, and the next question about
-	// admission, are due.
+	// whole and admission are the times of the next whole look, and of the next admission check.
 	whole, admission time.Time
-	// rejected reports whether the last such question failed: the answer counts until the
-	// next one.
+	// rejected reports whether the last admission check failed; its result counts until the next
+	// one.
 	rejected bool
 }
 
@@ -70,6 +69,6 @@ func (h *histories) forget(name string) {
 	delete(h.byName, name)
 }
 
-// spread is a time around the interval, so that instances that were created
-// together are not asked together for ever.
+// spread returns a time around the interval, so that instances that were created at the same time
+// are not always looked at together.
 func spread(interval time.Duration) time.Duration { return wait.Jitter(interval*3/4, 2.0/3) }

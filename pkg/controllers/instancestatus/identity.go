@@ -19,10 +19,9 @@ type asked struct {
 	fingerprint string
 }
 
-// record is what is to be stored of the control plane after a look. The control plane
-// that an Instance holds stays its own until the Instance is deleted, wherever its
-// credentials lead meanwhile. Only a Managed one takes another: its installation
-// makes the control plane, and may make it anew.
+// record returns the control plane to store after a look. The control plane that an Instance holds
+// stays its own until the Instance is deleted, wherever its credentials lead meanwhile. Only a
+// Managed one takes another: its installation makes the control plane, and may make it anew.
 func record(mode v1alpha1.InstanceMode, stored *v1alpha1.InstanceControlPlane, look asked) *v1alpha1.InstanceControlPlane {
 	switch {
 	case look.id == "":
@@ -64,14 +63,13 @@ func identified(now *v1alpha1.InstanceControlPlane, stored *metav1.Condition, lo
 	return v1alpha1.Identified("It is registered under this name only.")
 }
 
-// compete decides what becomes of an Instance's claim to its control plane, from one
-// consistent list of all Instances that have the same one. It changes the claim only
-// in a version of the Instance that is in that list.
+// compete decides on an Instance's claim to its control plane, from one consistent list of all
+// Instances that have the same one. It changes the claim only in a version of the Instance that is
+// in that list.
 //
-// Two never hold it at once: who is to hold it had its pending claim stored before it
-// was looked who else has one. Of two pending claims at least one therefore sees the
-// other, and then the one that comes later in the order withdraws, while the earlier
-// one waits until that has happened.
+// Two never hold it at once: the pending claim of an Instance is stored before the list of the
+// other claims is read. Of two pending claims at least one therefore sees the other, and then the
+// one that comes later in the order withdraws, while the earlier one waits until that has happened.
 func compete(self types.UID, all []v1alpha1.Instance) (next v1alpha1.ControlPlaneClaim, at *v1alpha1.Instance) {
 	for i := range all {
 		if all[i].UID == self {

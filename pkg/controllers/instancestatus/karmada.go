@@ -135,12 +135,12 @@ func admit(ctx context.Context, to probe.Asker) error {
 	return nil
 }
 
-// skew is how much longer than it promised a component may leave its Lease alone.
-// The look may have been a moment before the renewal, and a hand-over takes time.
+// skew is how much longer than its promised duration a component may leave its Lease without
+// renewal. The look may have been a moment before the renewal, and a change of leaders takes time.
 const skew = 10 * time.Second
 
-// judge says the facts in a condition. The message tells also what cannot be seen,
-// and is the same for the same state.
+// judge returns the condition for the facts. The message also names what cannot be seen, and is the
+// same for the same state.
 func (f *facts) judge() metav1.Condition {
 	for _, group := range []struct {
 		path string
@@ -181,7 +181,7 @@ func (f *facts) judge() metav1.Condition {
 // over reports whether the Lease should have been renewed.
 func (f *facts) over(lease *coordinationv1.LeaseSpec) bool {
 	if f.now.IsZero() {
-		return false // The instance does not tell its time, and ours may differ.
+		return false // The instance does not report its time, and ours may differ.
 	}
 	const usual = 15
 	promised := time.Duration(cmp.Or(deref(lease.LeaseDurationSeconds), usual)) * time.Second

@@ -7,16 +7,16 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// State is the one word about an instance. It depends on nothing but what is
-// passed, so that a reader of the status can tell why it is so. Served reports whether
-// a Managed instance has been given credentials: there is something to reach.
+// State summarizes an instance. It depends on its arguments only, so that a reader of the status
+// can see the reason for it. served reports whether a Managed instance has credentials, so that
+// there is something to reach.
 func State(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {
 	case deleting:
 		return v1alpha1.InstanceStateTerminating
 	case mode == v1alpha1.InstanceModeManaged && inProcess(served, meta.FindStatusCondition(conditions, v1alpha1.ConditionInstalled)):
-		// It may well answer, but it is not what it is to be yet.
+		// It may answer, but it is not as its spec says yet.
 		return v1alpha1.InstanceStateInProcess
 	case ready == nil, ready.Status == metav1.ConditionUnknown:
 		return v1alpha1.InstanceStateUnknown
@@ -26,10 +26,9 @@ func State(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav
 	return v1alpha1.InstanceStateUnavailable
 }
 
-// inProcess reports whether a Managed instance is on its way to what its spec asks for.
-// Of one that has been installed once that is so only while the operator is at work:
-// whatever else keeps it from being changed leaves what there is, which is as it is.
-// Only condition Installed says then that it is not what it is to be.
+// inProcess reports whether a Managed instance is being changed to match its spec. Once it has been
+// installed, that is so only while the operator works: any other problem with a change leaves the
+// installation as it is. Only condition Installed reports then that it does not match the spec.
 func inProcess(served bool, installed *metav1.Condition) bool {
 	if installed == nil {
 		return !served

@@ -71,7 +71,8 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 			return fmt.Errorf("create cluster %q: %w", name, err)
 		}
 		if told := meta.FindStatusCondition(s.instance.Status.Conditions, v1alpha1.ConditionIndexed); told != nil && told.Reason != v1alpha1.ReasonPending {
-			// That a new Instance has one is no news. This one had to wait for it, or has lost it.
+			// A new Instance always has one, so that needs no event. This one had to wait for it,
+			// or has lost it.
 			r.Recorder.Eventf(s.instance, nil, corev1.EventTypeNormal, "VirtualClusterCreated", "Sync", "Created Cluster %q", name)
 		}
 		s.cluster = created
@@ -101,8 +102,7 @@ func (r *Reconciler) register(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// shape makes the Cluster what the Instance asks for, and leaves alone what it
-// says nothing about.
+// shape sets the fields of the Cluster that the Instance decides, and keeps the others.
 func (s *scope) shape(cluster *v1alpha1.Cluster) {
 	s.owner.Mark(cluster)
 	cluster.Spec.Type = v1alpha1.ClusterTypeVirtual
@@ -146,7 +146,7 @@ func (r *Reconciler) report(_ context.Context, s *scope) error {
 func (r *Reconciler) unregister(ctx context.Context, s *scope) error {
 	name := v1alpha1.VirtualClusterName(s.instance.Name)
 	stored := &v1alpha1.Cluster{}
-	// A cache that has not seen our own create yet would leave it behind for ever.
+	// A cache without our own creation would leave the object behind forever.
 	err := r.Live.Get(ctx, client.ObjectKey{Name: name}, stored)
 	switch {
 	case apierrors.IsNotFound(err):

@@ -12,7 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/status"
 )
 
-// scope is what the phases of one reconciliation hand to each other.
+// scope is the state that the phases of one reconciliation share.
 type scope struct {
 	instance *v1alpha1.Instance
 	owner    ownership.Owner
@@ -25,11 +25,11 @@ type scope struct {
 	unproven error
 	// cluster is the virtual Cluster as it is stored; set by register.
 	cluster *v1alpha1.Cluster
-	// indexed is the condition to write; nil leaves the one that is there.
+	// indexed is the condition to write; nil keeps the stored one.
 	indexed *metav1.Condition
-	// again is when to look once more; zero when a watch will tell.
+	// again is the time until the next look; zero when a watch will trigger it.
 	again time.Duration
-	// gone means that the Instance has been released: there is nothing to write to.
+	// gone means that the Instance has been released, so there is no object to write to.
 	gone bool
 }
 

@@ -13,15 +13,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// The pauses after failures, from the first to the longest: a cause outside of us
-// is often removed by a user who then waits for us.
+// The first and the longest pause after failures. Users often remove an external cause and then
+// wait, so the longest one is short.
 const (
 	DefaultFirstPause   = 500 * time.Millisecond
 	DefaultLongestPause = time.Minute
 )
 
-// Limits are what an administrator chose; the zero value leaves it to the
-// controllers.
+// Limits are an administrator's settings; the zero value means the controllers' defaults.
 type Limits struct {
 	// Workers are how many objects a controller works on at the same time, by the
 	// controller's name.

@@ -13,13 +13,12 @@ import (
 
 // queue is controller-runtime's, which gives its workers back when it is shut down.
 //
-// Before 0.25 that one may stop for ever: it hands an item to a worker that has just
-// left because of the shutdown, and holds the lock that the others need
-// (https://github.com/kubernetes-sigs/controller-runtime/issues/3538). A leader that is
-// told to stop would then hold its lease until the manager's patience of 30 seconds is
-// over. So it is shut down only once no goroutine waits for it; one that does is woken with an
-// item of no meaning. The queue of client-go does not have this fault, but does not merge
-// what is to be looked at later with what is to be looked at now.
+// Before 0.25 that one may block forever: it hands an item to a worker that has just ended because
+// of the shutdown, and holds the lock that the others need
+// (https://github.com/kubernetes-sigs/controller-runtime/issues/3538). A leader that is stopped
+// would then hold its lease until the manager's grace period of 30 seconds is over. So it is shut
+// down only once no goroutine waits for it; one that does is woken with an item of no meaning. The
+// queue of client-go does not have this bug, but does not merge delayed items with immediate ones.
 type queue struct {
 	priorityqueue.PriorityQueue[reconcile.Request]
 

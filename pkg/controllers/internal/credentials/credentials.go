@@ -104,8 +104,8 @@ func (r Reader) OfRegistered(ctx context.Context, cluster *v1alpha1.Cluster) (co
 		cluster.Name, v1alpha1.ConditionIdentified)}
 }
 
-// OfCluster is how the endpoint of a cluster is reached, whichever cluster is there, with
-// the same errors as OfInstance. It is for those who find that out themselves.
+// OfCluster returns the connection to the endpoint of a cluster, whichever cluster is there, with
+// the same errors as OfInstance. It is for callers that check the identity themselves.
 func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (connection.Connection, error) {
 	ref := cluster.Spec.CredentialsSecretRef
 	if ref == nil {
@@ -118,7 +118,7 @@ func (r Reader) OfCluster(ctx context.Context, cluster *v1alpha1.Cluster) (conne
 	})
 }
 
-// MayRead reports whether the Secrets of a namespace are to be read.
+// MayRead reports whether Secrets may be read in a namespace.
 func (r Reader) MayRead(namespace string) bool {
 	return len(r.Namespaces) == 0 || slices.Contains(r.Namespaces, namespace)
 }
@@ -163,8 +163,8 @@ func Metadata() *metav1.PartialObjectMetadata {
 	return secret
 }
 
-// StripMetadata keeps of a Secret's metadata what wakes a controller. What
-// `kubectl apply` leaves in the annotations is the whole content once more.
+// StripMetadata keeps the part of a Secret's metadata that wakes a controller. It removes the
+// annotation of `kubectl apply`, which has a copy of the whole content.
 func StripMetadata(object any) (any, error) {
 	if secret, ok := object.(*metav1.PartialObjectMetadata); ok {
 		secret.ObjectMeta = metav1.ObjectMeta{

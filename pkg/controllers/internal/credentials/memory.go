@@ -103,13 +103,12 @@ func (m *Memory) remember(name types.NamespacedName, version string, data map[st
 	m.secrets[name].said[source] = what
 }
 
-// together has everybody who needs the version of a Secret that the cache knows wait for
-// one read of it.
+// together makes all callers that need the cached version of a Secret wait for one read of it.
 func (m *Memory) together(ctx context.Context, name types.NamespacedName, version string, read func() (*corev1.Secret, error)) (*corev1.Secret, error) {
 	if m == nil || version == "" {
 		return read()
 	}
-	// Who comes later may know of a later version, which a read that has begun may miss.
+	// A later caller may need a later version, which a read that has begun may miss.
 	found, err, _ := m.reading.Do(name.String()+"@"+version, func() (any, error) { return read() })
 	if errors.Is(err, context.Canceled) && ctx.Err() == nil {
 		return read() // It was another caller, which does not need it any more.
@@ -118,7 +117,7 @@ func (m *Memory) together(ctx context.Context, name types.NamespacedName, versio
 	return secret, err
 }
 
-// forget drops what a Secret held that no longer exists.
+// forget drops the content of a Secret that no longer exists.
 func (m *Memory) forget(name types.NamespacedName) {
 	if m == nil {
 		return

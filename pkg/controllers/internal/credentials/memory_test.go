@@ -101,8 +101,8 @@ func (w *waiting) Get(ctx context.Context, key client.ObjectKey, object client.O
 func TestReadTogether(t *testing.T) {
 	for _, c := range []struct {
 		reason string
-		// unknown has the cache not know the Secret, leaves the first one end before it has
-		// its answer, and large has the Secret hold much.
+		// unknown: the cache does not have the Secret; leaves: the first caller gives up before the
+		// answer; large: the Secret is large.
 		unknown, leaves, large bool
 		reads                  int
 	}{

@@ -84,7 +84,7 @@ func ClustersUsing(reader client.Reader) handler.TypedMapFunc[*metav1.PartialObj
 	return users(reader, func() client.ObjectList { return &v1alpha1.ClusterList{} })
 }
 
-// users finds who refers to a Secret, among the objects of one kind.
+// users returns the objects of one kind that refer to a Secret.
 func users(reader client.Reader, newList func() client.ObjectList) handler.TypedMapFunc[*metav1.PartialObjectMetadata, reconcile.Request] {
 	return func(ctx context.Context, secret *metav1.PartialObjectMetadata) []reconcile.Request {
 		list := newList()

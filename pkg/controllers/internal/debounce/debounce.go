@@ -11,25 +11,25 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Limits say how long something must last before it is believed.
+// Limits are how long a state must last before a condition changes.
 type Limits struct {
-	// Fail is how long a true condition must be seen failing before it turns.
+	// Fail is how long a true condition must be seen failing before it becomes false.
 	Fail time.Duration
-	// Recover is how long a false one must be seen well before it turns.
+	// Recover is how long a false condition must be seen well before it becomes true.
 	Recover time.Duration
-	// Samples is how many looks in a row it takes, whatever the time.
+	// Samples is how many looks in a row must agree, whatever the time.
 	Samples int
 }
 
-// Default are the limits of apiservers: together with the interval of the looks
-// they make an instance Unavailable within 15 seconds, and Running again within 10.
+// Default are the limits for API servers: with the interval of the looks they make an instance
+// Unavailable within 15 seconds, and Running again within 10.
 var Default = Limits{Fail: 6 * time.Second, Recover: 3 * time.Second, Samples: 2}
 
-// Debouncer remembers what the last looks at objects showed. Its memory is short and
-// may be lost: what was decided is in the objects' conditions.
+// Debouncer keeps what the last looks at objects showed. It may be lost, because the decisions are
+// in the objects' conditions.
 type Debouncer struct {
 	Limits Limits
-	// Now tells the time; time.Now when it is nil.
+	// Now returns the time; time.Now when it is nil.
 	Now func() time.Time
 
 	mu      sync.Mutex

@@ -54,9 +54,8 @@ func (o Owner) Owns(object client.Object) bool {
 	return true
 }
 
-// Mark labels the object as the owner's and makes the owner its controller, so
-// that the garbage collector removes it too, should our finalizer be taken off
-// by hand.
+// Mark sets the owner labels and makes the owner the controller of the object, so that the garbage
+// collector deletes it even if a user removes our finalizer.
 func (o Owner) Mark(object client.Object) {
 	labels := maps.Clone(object.GetLabels())
 	if labels == nil {

@@ -13,16 +13,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// afterStaleRead is how long a cache gets to catch up with a write that it has
-// not seen: the write, by us or by another client, is on its way to it.
+// afterStaleRead is how long a cache may take to receive a write, by us or by another client, that
+// it has missed.
 const afterStaleRead = 500 * time.Millisecond
 
-// Stop is returned by a phase to end the reconciliation before the next phase. It is no
-// failure: the condition reports what is missing.
+// Stop is returned by a phase to end the reconciliation before the next phase. It is no failure:
+// the condition reports the cause.
 type Stop struct { //nolint:errname // it is no error, it only travels as one
-	// Condition says why.
+	// Condition reports why.
 	Condition metav1.Condition
-	// Retry is when to look again; zero when a watch will tell.
+	// Retry is the time until the next attempt; zero when a watch will trigger it.
 	Retry time.Duration
 }
 
@@ -43,8 +43,8 @@ func Run[Scope any](ctx context.Context, scope Scope, phases ...Phase[Scope]) er
 	return nil
 }
 
-// Result turns what Run returned into what the controller's queue wants to know, and
-// into the condition that a *Stop carries; it is nil otherwise.
+// Result converts the error of Run into the result for the controller's queue, and the condition of
+// a *Stop; nil otherwise.
 func Result(ctx context.Context, err error) (*metav1.Condition, reconcile.Result, error) {
 	var stop *Stop
 	switch {

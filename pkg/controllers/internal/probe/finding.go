@@ -26,8 +26,8 @@ type Finding struct {
 	Expires time.Time
 }
 
-// Find says what is known without looking, or looks. Its error is not about the
-// apiserver but about us, who could not look: the next attempt may do better.
+// Find returns what is known without a look, or looks. An error means that Kairship could not look,
+// not that the API server failed: the next attempt may succeed.
 func Find(ctx context.Context, object client.Object, to connection.Connection, err error, look func() Observation) (Finding, error) {
 	switch {
 	case !object.GetDeletionTimestamp().IsZero() && !isMember(object):
@@ -44,14 +44,14 @@ func Find(ctx context.Context, object client.Object, to connection.Connection, e
 	return Finding{Seen: &seen, Expires: to.ExpireTime()}, nil
 }
 
-// isMember reports of a cluster that an instance has it, which may go on for long while
-// it is being deleted: until then it is kept true there, and whether it answers counts.
+// isMember reports whether an instance has the cluster. The removal may take long while the Cluster
+// is being deleted, and until then it is kept up to date there, and probed.
 func isMember(object client.Object) bool {
 	cluster, is := object.(*v1alpha1.Cluster)
 	return is && cluster.Status.Membership != nil
 }
 
-// Judge says a finding in conditions: Reachable and Ready.
+// Judge returns the conditions Reachable and Ready for a finding.
 func (f Finding) Judge() (reachable, ready metav1.Condition) {
 	switch {
 	case f.Deleting:
@@ -64,8 +64,7 @@ func (f Finding) Judge() (reachable, ready metav1.Condition) {
 	return Judge(*f.Seen)
 }
 
-// CredentialsReason is the reason of a condition that cannot be judged for want
-// of credentials.
+// CredentialsReason returns the reason of a condition that is unknown for lack of credentials.
 func (f Finding) CredentialsReason() string {
 	if errors.Is(f.Credentials, connection.ErrMissing) {
 		return v1alpha1.ReasonCredentialsMissing
@@ -73,8 +72,8 @@ func (f Finding) CredentialsReason() string {
 	return v1alpha1.ReasonCredentialsInvalid
 }
 
-// Next is when to look again: after the interval, give or take 10 %, so that
-// objects that were created together are not looked at together for ever.
+// Next returns the time until the next look: the interval, give or take 10 %, so that objects that
+// were created at the same time are not always looked at together.
 func Next(interval time.Duration) time.Duration {
 	return wait.Jitter(interval*9/10, 2.0/9)
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/connection"
 )
 
-// Judge says an observation in conditions: Reachable and Ready.
+// Judge returns the conditions Reachable and Ready for an observation.
 //
-// The messages are the same for the same state: a message that named the local
-// port or the time of day would be written to the object at every look. Whether a port
-// is closed, filtered or silent, and whether a name is known, is in the log alone:
-// those who choose an endpoint would explore the network by it.
+// The messages are the same for the same state: a message with the local port or the time of day
+// would be written to the object at every look. Only the log shows whether a port is closed,
+// filtered or silent, and whether a name is known: users who choose an endpoint could otherwise
+// explore the network by it.
 func Judge(seen Observation) (reachable, ready metav1.Condition) {
 	if seen.Err != nil {
 		reason, message := whyNot(seen)

@@ -61,7 +61,7 @@ const (
 
 // Prober looks at apiservers.
 type Prober struct {
-	// Timeout bounds one look, all its requests together.
+	// Timeout bounds all requests of one look.
 	Timeout time.Duration
 	// Connections are those to look through.
 	Connections *connections.Pool
@@ -88,11 +88,11 @@ func (p *Prober) Look(ctx context.Context, key connections.Key, to connection.Co
 		seen.Err = err
 		return seen
 	case err != nil:
-		depth = Whole // Whether a gateway says so or the apiserver, its version tells.
+		depth = Whole // The version shows whether a gateway answered or the API server.
 		if answer.Status >= http.StatusInternalServerError {
 			seen.Health = err
 		}
-		// Who may not ask, or asks something without /readyz, learns nothing from it.
+		// Without the permission, or without /readyz, the answer says nothing about the health.
 	}
 	if depth == Glance {
 		return seen

@@ -74,7 +74,7 @@ func start(t *testing.T, handler http.Handler) connection.Connection {
 	}
 }
 
-// verdict is what a test compares: messages vary with the port.
+// verdict is the part of the result that a test compares: messages vary with the port.
 type verdict struct {
 	Reachable, Ready string // status/reason
 	Version          string

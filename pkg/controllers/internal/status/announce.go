@@ -10,9 +10,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// silent are the reasons that are no news: a deletion and what follows from it
-// were a user's wish, what is pending or in progress comes with another reason
-// soon, and what is unreachable is told by condition Reachable.
+// silent are the reasons that get no event: a user requested a deletion and its consequences,
+// pending and progressing states soon have another reason, and condition Reachable reports what is
+// unreachable.
 var silent = map[string]bool{
 	v1alpha1.ReasonDeleting:    true,
 	v1alpha1.ReasonCleaningUp:  true,
@@ -27,8 +27,8 @@ var silent = map[string]bool{
 	v1alpha1.ReasonRemovable:       true,
 }
 
-// Announce leaves an event for every condition that turned or has another
-// reason than before. The action is what the controller was doing, in one word.
+// Announce emits an event for every condition that changed its status or its reason. The action is
+// what the controller was doing, in one word.
 func Announce(recorder events.EventRecorder, object runtime.Object, action string, before, after []metav1.Condition) {
 	for _, now := range after {
 		old := meta.FindStatusCondition(before, now.Type)

@@ -95,7 +95,7 @@ func ApplyExact[Status any](ctx context.Context, kube client.Client, object clie
 	return nil
 }
 
-// write is what is to be written, of one object.
+// write is a pending write of one object's status.
 type write struct {
 	kube          client.Client
 	owner         string
@@ -219,7 +219,7 @@ func asObject(value any) (map[string]any, bool) {
 	return nil, false
 }
 
-// empty tells a value that is the same as none.
+// empty reports whether a value is equivalent to none.
 func empty(value any) bool {
 	return value == nil || reflect.ValueOf(value).IsZero() || reflect.ValueOf(value).Kind() == reflect.Slice && reflect.ValueOf(value).Len() == 0 ||
 		reflect.ValueOf(value).Kind() == reflect.Map && reflect.ValueOf(value).Len() == 0

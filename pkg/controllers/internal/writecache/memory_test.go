@@ -18,8 +18,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// lagging is a client whose cache has the version of an object that it is told to
-// have, and whose API server takes every update.
+// lagging is a client whose cache has a chosen version of an object, and whose API server accepts
+// every update.
 type lagging struct{ cached, stored atomic.Uint64 }
 
 func (l *lagging) client(t *testing.T) *Client {

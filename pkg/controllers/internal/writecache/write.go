@@ -90,7 +90,7 @@ func (c *Client) applied(configuration runtime.ApplyConfiguration, dryRun []stri
 	return c.remember(&unstructured.Unstructured{Object: content.UnstructuredContent()}, base, dryRun, nil)
 }
 
-// baseOf is the version that a patch is for; empty when it is for any.
+// baseOf returns the version that a patch requires; empty for none.
 func baseOf(object client.Object, patch client.Patch) string {
 	data, err := patch.Data(object)
 	if err != nil {
@@ -107,11 +107,10 @@ func baseOf(object client.Object, patch client.Patch) string {
 	return content.Metadata.ResourceVersion
 }
 
-// Refresh brings the finalizers and the version of an object up to date, for the caller that
-// has its turn to write finalizers: what the others of this process wrote since it was
-// read is no reason to be refused. When anything but the metadata and the status changed
-// since, or when another process wrote, as the next leader does when this one was
-// frozen, it is left as it was read, and the API server refuses the write.
+// Refresh updates the finalizers and the version of an object, for a caller that holds its lock
+// (Lock) to write finalizers, so that earlier writes of this process cause no conflict. It does
+// nothing when more than the metadata and the status has changed, or when another process has
+// written, as the next leader does when this one was frozen: then the API server refuses the write.
 func Refresh(ctx context.Context, kube client.Client, object client.Object) {
 	c, ok := kube.(*Client)
 	now, is := object.DeepCopyObject().(client.Object)
@@ -130,9 +129,8 @@ func Refresh(ctx context.Context, kube client.Client, object client.Object) {
 	object.SetResourceVersion(now.GetResourceVersion())
 }
 
-// Lock waits until no other goroutine of this process has a turn with the object, and until end
-// is called no other gets one. It is for one write: a caller that holds a turn must not ask for
-// another one. A client that is not one of this package has no turns.
+// Lock locks an object within this process until end is called. It is for one write; the lock is
+// not reentrant. With a client of another package it does nothing.
 func Lock(kube client.Client, object client.Object) (end func()) {
 	c, ok := kube.(*Client)
 	if !ok {

@@ -16,8 +16,8 @@
 // later write: from there on the cache sends its handlers an event for the deletion, and
 // they must find the object deleted then.
 //
-// Controllers that write the status or the finalizers of the same object lock it (Turn), so
-// that they get no conflicts from each other. Between processes the resource versions decide.
+// Controllers that write the status or the finalizers of the same object lock it (Lock), so that
+// they get no conflicts from each other. Between processes the resource versions decide.
 package writecache
 
 import (
@@ -65,12 +65,12 @@ type Client struct {
 	written *utilcache.LRUExpireCache
 }
 
-// CacheVersion gives the version up to which the cache has heard of the object's kind; none
-// when that is not known.
+// CacheVersion returns the version up to which the cache has received the object's kind; empty when
+// that is unknown.
 type CacheVersion func(ctx context.Context, object client.Object) (version string)
 
-// InformerVersion asks the informers of a cache. They have heard of a version a moment before a
-// Get returns it.
+// InformerVersion returns the versions of a cache's informers. They have a version a moment before
+// a Get returns it.
 func InformerVersion(informers cache.Informers) CacheVersion {
 	return func(ctx context.Context, object client.Object) string {
 		informer, err := informers.GetInformer(ctx, object, cache.BlockUntilSynced(false))
@@ -84,27 +84,27 @@ func InformerVersion(informers cache.Informers) CacheVersion {
 	}
 }
 
-// New gives a client that remembers what it writes of the API group, and of no other:
-// Secrets and PediaClusters have credentials in them, which must not stay. The inner
-// client reads from the cache that heard tells about.
+// New returns a client that keeps what it writes of the API group, and of no other: Secrets and
+// PediaClusters contain credentials, which must not stay in memory. The inner client reads from the
+// cache whose version cacheVersion returns.
 func New(inner client.Client, group string, cacheVersion CacheVersion) *Client {
 	return &Client{Client: inner, group: group, cacheVersion: cacheVersion, written: utilcache.NewLRUExpireCache(maxEntries), locks: keymutex.NewHashed(maxLocks)}
 }
 
-// write is the last of what this process wrote of an object.
+// write is the last write of this process to an object.
 type write struct {
 	uid     types.UID
 	version string
-	// since is the version from which on no other client has written up to this one, as far
-	// as the requests told which version they were for.
+	// since is the version from which no other client has written up to this one, as far as the
+	// requests named the version that they were for.
 	since string
-	// made is the version with which this process made the object; empty when it did not.
+	// made is the version with which this process created the object; empty when it did not.
 	made string
 	// object is the answer; nil once the cache has it.
 	object client.Object
 }
 
-// last is the last write of an object, as far as it is remembered.
+// last returns the last write of an object, if it is still kept.
 func (c *Client) last(k key) write {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -29,8 +29,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(apitest.Run(m)) }
 
-// behind is an API server with a cache that has what it is told to have, however much
-// has been written since.
+// behind is an API server with a cache that has a chosen version, however much has been written
+// since.
 type behind struct {
 	client.Client
 	t      *testing.T
