@@ -137,8 +137,8 @@ type Line struct {
 	Cost int
 }
 
-// Dearest names the fields that cost most, the dearest first. It writes fragments
-// out, so the operation must have passed a limit of its size.
+// Dearest returns the most expensive fields, in the order of their cost. It expands fragments, so
+// the operation must have passed a limit of its size.
 func (t *Table) Dearest(op *ast.OperationDefinition, variables map[string]any, most int) []Line {
 	w := walk{table: t, variables: variables}
 	costs := map[string]int{}

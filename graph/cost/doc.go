@@ -1,12 +1,11 @@
-// Package cost says what an operation costs before anything is read for it.
+// Package cost computes the cost of an operation before anything is read for it.
 //
-// The unit is a value of the answer: a field costs 1 for each object that it is
-// selected on. How many objects a list has is its argument `first`, or what it has
-// unless told, or, for lists that cannot be paged, what is usual in a large fleet.
-// What costs the server more than a value of the answer has a Price: a request
-// upstream costs RequestCost, once for each place in the operation and not for each
-// object, because the loaders read all objects' share together.
+// The unit is a value of the answer: a field costs 1 for each object that it is selected on. The
+// number of objects of a list is its argument `first` or the default of that, or, for lists without
+// pages, the usual number in a large fleet. A field that costs the server more than a value of the
+// answer has a Price: an upstream request costs RequestCost, once for each place in the operation
+// and not for each object, because the loaders batch the reads of all objects.
 //
-// A Bill is made in time linear in the document: what a fragment costs is found out
-// once, however often it is spread.
+// A Bill is made in time linear in the document: the cost of a fragment is computed once, however
+// often it is spread.
 package cost

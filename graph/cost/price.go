@@ -21,8 +21,7 @@ const usualItems = 5
 // Price is what a field costs beyond 1 for each object that it is selected on. Its
 // zero value is the price of a field that is read with its object.
 type Price struct {
-	// Requests are the requests upstream that the field costs, for all objects of a
-	// list together.
+	// Requests is the number of upstream requests of the field for all objects of a list.
 	Requests int
 	// Items is how many items a list is taken to have where the operation does not say.
 	Items int

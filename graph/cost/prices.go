@@ -8,7 +8,7 @@ const (
 	usualPods      = 5
 	usualOverrides = 2
 	usualResults   = 20
-	// usualFacetValues is how many are returned unless told.
+	// usualFacetValues is the default number of values that are returned.
 	usualFacetValues = 20
 )
 
@@ -127,8 +127,8 @@ func Prices() map[string]Price {
 	return prices
 }
 
-// federated are the fields of a federated subgraph. Every representation is an
-// object, and the objects of each type are read together.
+// federated are the fields of a federated subgraph. Every representation is an object, and the
+// objects of each type are read in one request.
 var federated = map[string]Price{
 	"Query._entities": {CountedBy: "representations", Requests: 4},
 	"Query._service":  {},

@@ -103,7 +103,7 @@ func TestPrefetchClaimsWhatIsLeft(t *testing.T) {
 	})
 }
 
-// A failure reaches everybody who waits, and does not stay a secret of one.
+// An error is returned to all callers that wait for a key, not only to the first.
 func TestFailuresReachEveryKey(t *testing.T) {
 	away := apierror.New(apierror.CodeIndexUnavailable, "The index does not answer")
 	for _, tt := range []struct {
@@ -151,8 +151,8 @@ func TestFailuresReachEveryKey(t *testing.T) {
 	}
 }
 
-// A panic in what depends on an object is told to those who wait for the object:
-// they would ask for what was never promised.
+// A panic in a callback of a prefetch is returned as an error to the callers that wait for its
+// objects, because the callback may not have started the reads that they rely on.
 func TestPanicInThen(t *testing.T) {
 	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, _ *fakeSource) {
 		r.Prefetch(ctx, []index.Key{deployment("a")}, index.Whole, func(map[index.Key]*index.Object) { panic("a bug") })

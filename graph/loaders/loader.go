@@ -55,9 +55,9 @@ func (l *loader[K, V]) resultOf(k K, rows map[K]V, err error) (V, error) {
 	return v, nil
 }
 
-// prefetch reads the keys that were not asked for yet, in one go, and returns
-// at once. When the rows are there it calls then, and only after that wakes
-// those who wait for them.
+// prefetch starts reading the keys that were not requested yet, in one batch, and returns at once.
+// When the rows have been read it calls then, and only afterwards wakes the callers that wait for
+// them.
 func (l *loader[K, V]) prefetch(ctx context.Context, keys []K, then func(map[K]V)) {
 	var (
 		rows map[K]V

@@ -33,11 +33,10 @@ type scope struct {
 	scopes  map[string]index.Scope
 }
 
-// pageKey is one part's page of a query. The query is its text, because a key
-// must be comparable. So is the scope that the part is confined to, empty for a
-// whole cluster: it is apart from the query, so that parts of different scopes
-// are read together, and part of the key, so that a page that was read for one
-// scope never answers for another.
+// pageKey is one part's page of a query. The query is its text, because a key must be comparable.
+// So is the scope that the part is restricted to, empty for a whole cluster: it is separate from
+// the query, so that parts with different scopes share a request, and part of the key, so that a
+// page that was read for one scope is never returned for another.
 type pageKey struct {
 	part         index.Part
 	query, scope string
@@ -95,14 +94,14 @@ func textOf(v any) string {
 	return string(raw)
 }
 
-// pageBatch is the parts of one query that can be read together: those of one
-// cluster all have one scope.
+// pageBatch is the parts of one query that share a request: those of one cluster all have one
+// scope.
 type pageBatch struct {
 	keys   []pageKey
 	scopes map[string]string
 }
 
-// batches puts keys together, by query.
+// batches groups keys by query.
 func batches(keys []pageKey) map[string][]*pageBatch {
 	byQuery := map[string][]*pageBatch{}
 	for _, k := range keys {

@@ -17,10 +17,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// operation runs a test within one operation, on a clock of its own, so that a
-// moment is a moment however busy the machine is. It fails when a goroutine is left,
-// waiting for ever. Two that wait for the same key must have it prefetched: the
-// clock does not see those who wait for a lock, as dataloader has them do.
+// operation runs a test within one operation, with a fake clock, so that timing does not depend on
+// the load of the machine. It fails when a goroutine is left that waits forever. Two that wait for
+// the same key must have it prefetched: the clock does not see goroutines that wait for a lock, as
+// those of dataloader do.
 func operation(t *testing.T, run func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -29,7 +29,7 @@ func operation(t *testing.T, run func(t *testing.T, ctx context.Context, r loade
 	})
 }
 
-// together runs f many times at once.
+// together runs f n times concurrently.
 func together(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {

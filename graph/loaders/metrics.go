@@ -16,7 +16,7 @@ var batchSize = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 // Metrics are those of the loaders of all operations.
 func Metrics() []prometheus.Collector { return []prometheus.Collector{batchSize} }
 
-// observed is a fetch that is counted and told in the trace of its operation.
+// observed returns a fetch that is counted and recorded in the trace of its operation.
 func observed[K comparable, V any](name string, f fetch[K, V]) fetch[K, V] {
 	sizes := batchSize.WithLabelValues(name)
 	return func(ctx context.Context, keys []K) (map[K]V, error) {

@@ -51,7 +51,7 @@ func TestPagesOfDifferentScopesAreReadTogether(t *testing.T) {
 	reader := loaders.NewReader(source)
 	alpha, beta, gamma := index.Part{Cluster: "k-alpha"}, index.Part{Cluster: "k-beta"}, index.Part{Cluster: "k-gamma"}
 	reader.PrefetchPages(ctx, []index.Part{alpha, beta, gamma}, within(deployments, alphaShop, betaBilling), nil)
-	// Each is asked for with its own scope only, as the one who asks knows no other.
+	// Each is requested with its own scope only, because its caller knows no other.
 	for _, ask := range []struct {
 		part  index.Part
 		query index.ListQuery

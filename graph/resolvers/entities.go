@@ -25,9 +25,9 @@ var _ generated.FederationResolver = (*Resolver)(nil)
 // entities of a list at once, and no list of ours has pages of more than 500.
 const maxRepresentations = 1000
 
-// Entities implements generated.FederationResolver. All of a type are read
-// together, with what is selected on them; then each is found like the node of an
-// ID, by the same checks, so that one that is hidden is as null as one that no longer exists.
+// Entities implements generated.FederationResolver. All entities of a type are read in one batch,
+// with the fields selected on them; then each is resolved like the node of an ID, with the same
+// checks, so that a hidden one is null like one that no longer exists.
 func (r *Resolver) Entities(ctx context.Context, representations []any) ([]model.Entity, error) {
 	if len(representations) > maxRepresentations {
 		return nil, apierror.Invalid("representations", "Give at most %d representations at a time", maxRepresentations)
@@ -62,7 +62,7 @@ func (r *Resolver) Entities(ctx context.Context, representations []any) ([]model
 	return entities, nil
 }
 
-// addErrorAt tells an error at the place of an item of the list that is being resolved.
+// addErrorAt adds an error at an item of the list that is being resolved.
 func addErrorAt(ctx context.Context, i int, err error) {
 	graphql.AddError(graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i)), err)
 }
@@ -98,8 +98,8 @@ func selectedOn(ctx context.Context, types []string) selection {
 	return selection{op: op, fields: graphql.CollectFields(op, field.Field.Selections, of)}
 }
 
-// prefetchEntities starts reading entities by the parts of their IDs, and what is
-// selected on them. The clusters of the inventory are at hand.
+// prefetchEntities starts reading entities by the parts of their IDs, and the fields selected on
+// them. The clusters of the inventory are in a cache.
 func (r *Resolver) prefetchEntities(ctx context.Context, typ string, parts [][]string) {
 	on := selectedOn(ctx, entityTypes[typ])
 	switch typ {
@@ -160,8 +160,8 @@ var publishedSDL = sync.OnceValue(func() string {
 	return sdl.Print(generated.NewExecutableSchema(generated.Config{}).Schema())
 })
 
-// Subgraph implements generated.FederationResolver. It returns what introspection
-// tells, so it is switched off with it.
+// Subgraph implements generated.FederationResolver. It returns the schema like introspection does,
+// so it is disabled with it.
 func (r *Resolver) Subgraph(ctx context.Context) (model.Subgraph, error) {
 	if graphql.GetOperationContext(ctx).DisableIntrospection {
 		return model.Subgraph{}, apierror.New(apierror.CodeInvalid,

@@ -60,7 +60,7 @@ func TestEntitiesAreReadTogether(t *testing.T) {
 		... on Policy { yaml } ... on MemberCluster { manifest } ... on Namespace { yaml }`
 	for typ, keyed := range keyedTypes {
 		if keyed.name == nil || typ == "Instance" || typ == "Cluster" {
-			continue // By no name, or at hand.
+			continue // It has no name, or is in a cache.
 		}
 		t.Run(typ, func(t *testing.T) {
 			var all []map[string]any
@@ -89,7 +89,8 @@ func TestEntitiesAreReadTogether(t *testing.T) {
 	}
 }
 
-// The lists of entities that are instances are read together, like those of a list of instances.
+// The lists below entities that are instances are read in one batch, like those below a list of
+// instances.
 func TestListsOfEntitiesAreReadAhead(t *testing.T) {
 	r := &reader{}
 	resp := entitiesOf(t, fleetOf(t, r), `... on Instance { workloads { totalCount } events { nodes { reason } } } ... on Workload { name }`,
@@ -241,7 +242,7 @@ func TestRepresentationsAreBounded(t *testing.T) {
 	}
 }
 
-// Those who make contracts rely on the tags.
+// Authors of contracts rely on the tags.
 func TestTagsAreWhole(t *testing.T) {
 	schema := loadSchema(t)
 	has := func(f *ast.FieldDefinition, tag string) bool {

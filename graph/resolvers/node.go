@@ -115,8 +115,7 @@ func inInstance(find func(*Resolver, context.Context, []string) (model.Node, err
 	}
 }
 
-// found turns a missing object into a missing node: a nil pointer in an
-// interface would not be null.
+// found returns a nil Node for a missing object: a nil pointer in an interface would not be null.
 func found[T interface {
 	comparable
 	model.Node

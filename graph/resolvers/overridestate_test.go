@@ -85,9 +85,9 @@ func (n rolesIn) Rules(_ context.Context, u authz.User) (*authorizationv1.Subjec
 	return &authorizationv1.SubjectRulesReviewStatus{ResourceRules: []authorizationv1.ResourceRule{rule("instances", "alpha"), rule("instances/namespaces", "alpha:"+n[u.Name])}}, nil
 }
 
-// TestStateWithoutProjection: a state that is computed from the index takes override
-// policies into account, is the same for everyone who sees the workload, and names no policy
-// that they may not read.
+// TestStateWithoutProjection checks that a state computed from the index takes override policies
+// into account, is the same for all users who see the workload, and names no policy that they may
+// not read.
 func TestStateWithoutProjection(t *testing.T) {
 	people := rolesIn{"admin": "*", "facts": "facts"}
 	rows := capturedRows(t, "override-replicas")

@@ -11,11 +11,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/uncollected"
 )
 
-// Partial answers. A part that can't be read must not cost the rest: a null in
-// a field that is never null would travel up and take the whole answer with
-// it. So where something is merely away, the field tells the error in its own
-// place and answers with what is true without it: an empty list whose freshness
-// reports that nothing was observed, a health that is unknown.
+// Partial answers. A part that can't be read must not cost the rest: a null in a non-null field
+// would propagate and remove the whole answer. So where a source is unavailable, the field adds the
+// error at its own path and returns what is true without it: an empty list whose freshness reports
+// that nothing was observed, a health that is unknown.
 
 // away reports whether an error is about something that does not answer now, and not
 // about the request.

@@ -103,8 +103,8 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 	}
 }
 
-// prefetchClaimed starts reading the workloads that policies claimed, once these
-// are there: those of all policies together.
+// prefetchClaimed returns a function that starts reading the workloads which policies have claimed,
+// those of all policies in one batch.
 func (r *Resolver) prefetchClaimed(ctx context.Context, on selection) func([]*index.Object) {
 	return func(policies []*index.Object) {
 		for _, f := range on.fields {

@@ -89,9 +89,8 @@ func (f full) PrefetchPages(ctx context.Context, parts []index.Part, q index.Lis
 	then(pages)
 }
 
-// The lists below the items of a list are read ahead too, with exactly the queries
-// that they ask with: else fifty of them would have to be asked for within a
-// millisecond to be read together.
+// The lists below the items of a list are prefetched too, with exactly the queries that they use:
+// otherwise fifty of them would share a request only if they were requested within a millisecond.
 func TestListsBelowListsAreReadAhead(t *testing.T) {
 	for _, tt := range []struct {
 		query string

@@ -15,12 +15,12 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
-// What a subscription selects decides which changes it is told. Fields that the
-// objects of its events carry are compared before anything is executed. Fields
-// that have to be read are executed, and then compared as they were sent.
+// The selection of a subscription decides which changes it gets. Fields that the objects of its
+// events carry are compared before the event is executed. Fields that have to be read are executed,
+// and then compared as they were sent.
 
-// fixedFields are those of objects that never change, or that say when and by whom
-// the object was looked at, which is no change of it.
+// fixedFields are those that never change, or that depend on the time of the read and on the user,
+// which is no change of the object.
 var fixedFields = []string{"__typename", "id", "kind", "namespace", "name", "createdAt", "apiVersion", "uid", "freshness", "viewerCan"}
 
 // references are fields that name another object, of which an object carries
@@ -51,7 +51,7 @@ func followed[T any](ctx context.Context, noun string, carried []changes.Field[T
 	return s
 }
 
-// looks are fields that depend on who looks at an object or when, or on another one.
+// looks are fields that depend on the user, on the time of the read or on another object.
 var looks = append([]string{"freshness", "viewerCan"}, references...)
 
 // reads reports whether a field may have changed although the object that it hangs on
@@ -69,7 +69,7 @@ func reads(path []string, carries bool) bool {
 	return !carries && (len(path) > 1 || !slices.Contains(fixedFields, at))
 }
 
-// leaves are the paths of all fields that are selected and have a value.
+// leaves returns the paths of all selected fields that have a value.
 func (s selection) leaves(above []string) [][]string {
 	var all [][]string
 	for _, f := range s.fields {
@@ -93,7 +93,7 @@ func (r *Resolver) changedResources(ctx context.Context, of resource.Kind, filte
 func (s selection) liveNeeds() workload.Needs {
 	needs := s.needs()
 	needs.Binding = false
-	// What the objects in the members are found by is read together with them.
+	// The keys of the objects in the members are read with the status.
 	needs.Status = s.under("placements").has("object")
 	return needs
 }
@@ -126,8 +126,8 @@ type slot struct {
 
 type slotKey struct{}
 
-// StreamResponses leaves out the responses of a subscription that would tell what
-// was told before, and has the errors of the others name the subscription's field.
+// StreamResponses drops the responses of a subscription that repeat what was delivered before, and
+// makes the errors of the others name the subscription's field.
 func StreamResponses() graphql.ResponseMiddleware {
 	return func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 		if !graphql.HasOperationContext(ctx) {
@@ -160,8 +160,8 @@ func StreamResponses() graphql.ResponseMiddleware {
 	}
 }
 
-// shownOf returns what a response shows of an event's object, without what says when it
-// was looked at; nil when it does not tell everything.
+// shownOf returns the part of a response that shows an event's object, without fields about the
+// time of the read; nil when the response is incomplete.
 func shownOf(op *graphql.OperationContext, root graphql.CollectedField, noun string, resp *graphql.Response) []byte {
 	if len(resp.Errors) > 0 {
 		return nil

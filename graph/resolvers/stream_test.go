@@ -21,7 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
 
-// What is selected decides which changes are told.
+// The selection decides which changes are delivered.
 func TestFollowed(t *testing.T) {
 	for _, tt := range []struct {
 		name, selection string
@@ -71,9 +71,9 @@ func namesOf[T any](fields []changes.Field[T]) []string {
 	return names
 }
 
-// Every field of a noun either is compared, or never changes, or hangs on the noun
-// and is read. Who adds a field to a noun whose objects carry it adds it to the
-// noun's Fields, or subscribers are told of its changes only by luck.
+// Every field of a noun either is compared, or never changes, or belongs to a read that is
+// compared. A new field of a noun whose objects carry it also has to be in the noun's Fields, or
+// its changes are delivered only with others.
 func TestEveryFieldIsCompared(t *testing.T) {
 	schema := loadSchema(t)
 	lists := []string{
@@ -119,7 +119,7 @@ func (f fakeChange) In(ctx context.Context) context.Context { return ctx }
 func (f fakeChange) Remembers() bool                        { return f.remembers }
 func (f fakeChange) ShouldSend(selected []byte) bool        { return f.sends(selected) }
 
-// Responses that tell nothing new are left out, whatever else they say.
+// Responses without changes are dropped, whatever else they contain.
 func TestStreamResponses(t *testing.T) {
 	one := &instance.Change{Type: changes.Modified}
 	exec := executor.New(generated.NewExecutableSchema(generated.Config{Resolvers: &Resolver{}, Directives: generated.DirectiveRoot{

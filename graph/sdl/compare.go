@@ -14,8 +14,8 @@ type Severity int
 const (
 	// Safe changes are noticed only by clients that look for them.
 	Safe Severity = iota
-	// Dangerous changes leave every operation valid, and may give a client something
-	// that it does not expect: another default, one more value of an enum.
+	// Dangerous changes keep every operation valid, and may give a client something that it does
+	// not expect: another default, one more value of an enum.
 	Dangerous
 	// Breaking changes make operations invalid that were valid, or give a client
 	// what its types do not allow.

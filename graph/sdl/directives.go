@@ -15,7 +15,7 @@ type meaning struct{ comes, goes Severity }
 // those that supergraphs are composed by.
 var meanings = map[string]meaning{
 	"deprecated":   {Safe, Safe},
-	"specifiedBy":  {Dangerous, Dangerous}, // It says how a scalar is to be read.
+	"specifiedBy":  {Dangerous, Dangerous}, // It describes how to read a scalar.
 	"oneOf":        {Breaking, Safe},       // Inputs with several fields were valid, or are now.
 	"key":          {Safe, Breaking},       // Other subgraphs extend the type by its keys.
 	"shareable":    {Safe, Breaking},       // Other subgraphs resolve the same field.

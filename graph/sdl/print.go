@@ -80,8 +80,8 @@ func rank(schema *ast.Schema, def *ast.Definition) int {
 	return 3
 }
 
-// internal tells a directive of the code generator or of the server: one that no
-// operation can carry and that says nothing to clients and supergraphs.
+// internal reports whether a directive is only for the code generator or the server: no operation
+// can use it, and it means nothing to clients and supergraphs.
 func internal(d *ast.DirectiveDefinition) bool {
 	if d == nil || builtIn(d.Position) {
 		return false

@@ -199,7 +199,7 @@ type sharingServer struct {
 	looked *atomic.Int64
 }
 
-// permissions counts who asks for the grants of a question.
+// permissions counts the callers that ask for the grants of a question.
 type permissions struct {
 	*grants
 

@@ -183,7 +183,7 @@ func TestSharedAnswersAreAccounted(t *testing.T) {
 	}
 }
 
-// TestSharedBytesAreBounded: answers leave when there are too many, the oldest first.
+// TestSharedBytesAreBounded checks that the oldest answers are evicted when there are too many.
 func TestSharedBytesAreBounded(t *testing.T) {
 	s := startSharing(t, func(_ *counting, c *server.Config) { c.Shared.Bytes = 12 << 10 })
 	ask := func(name string, n int) int {

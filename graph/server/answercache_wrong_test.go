@@ -79,8 +79,8 @@ const (
 	none   = `{"data":{"scope":""}}`
 )
 
-// TestInFlight: those who ask while an equal query is executed wait for its answer; those
-// with other grants do not get it, nor wait.
+// TestInFlight checks that callers of a query wait for the answer of an equal one that is being
+// executed; callers with other grants neither get it nor wait.
 func TestInFlight(t *testing.T) {
 	s := startSharing(t, gated)
 	var equal []<-chan string
@@ -107,7 +107,8 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
-// TestRevokedWhileWaiting: who loses a right while they wait is not sent the answer.
+// TestRevokedWhileWaiting checks that a caller who loses a permission while waiting does not get
+// the answer.
 func TestRevokedWhileWaiting(t *testing.T) {
 	for _, rules := range []string{"", "beta", "alpha:shop"} {
 		s := startSharing(t, gated)
@@ -127,7 +128,7 @@ func TestRevokedWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestRevokedAfterwards: an answer of the last second is not for those who may see less now.
+// TestRevokedAfterwards checks that a cached answer is not returned to users who may now see less.
 func TestRevokedAfterwards(t *testing.T) {
 	for _, tt := range []struct{ rules, want string }{{"", none}, {"beta", `{"data":{"scope":"beta"}}`}, {"alpha:shop", alphas}, {"alpha", alphas}} {
 		s := startSharing(t, nil)
@@ -184,8 +185,8 @@ func TestRulesThatCannotBeListed(t *testing.T) {
 	}
 }
 
-// TestCanceledFirstRequest: when the client of an execution goes away, one of those who
-// wait executes it for all of them.
+// TestCanceledFirstRequest checks that one of the waiting requests executes the query for all of
+// them when the first client disconnects.
 func TestCanceledFirstRequest(t *testing.T) {
 	s := startSharing(t, gated)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -210,7 +211,8 @@ func TestCanceledFirstRequest(t *testing.T) {
 	}
 }
 
-// TestWaitingEndsWithTheRequest: who goes away does not wait on, and disturbs no one else.
+// TestWaitingEndsWithTheRequest checks that a client that disconnects stops waiting, and disturbs
+// no other.
 func TestWaitingEndsWithTheRequest(t *testing.T) {
 	s := startSharing(t, gated)
 	first := s.inFlight(t.Context(), t, "alice")
@@ -230,7 +232,8 @@ func TestWaitingEndsWithTheRequest(t *testing.T) {
 	}
 }
 
-// TestMutationDuringExecution: what was begun before a mutation is not for those who ask after it.
+// TestMutationDuringExecution checks that a query sent after a mutation does not get an answer
+// whose execution began before.
 func TestMutationDuringExecution(t *testing.T) {
 	s := startSharing(t, gated)
 	first := s.inFlight(t.Context(), t, "alice")
@@ -265,8 +268,8 @@ func TestLongExecution(t *testing.T) {
 	}
 }
 
-// TestErrorInFlight: those who wait for an execution that fails are executed, each with
-// errors of its own.
+// TestErrorInFlight checks that callers that wait for an execution that fails are executed
+// themselves, each with its own errors.
 func TestErrorInFlight(t *testing.T) {
 	for _, document := range []string{`{scope fail(name:\"boom\")}`, `{scope panic}`} {
 		s := startSharing(t, gated)

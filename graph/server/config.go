@@ -34,7 +34,7 @@ const (
 type Config struct {
 	// Schema is the executable schema. Required.
 	Schema graphql.ExecutableSchema
-	// Authenticator identifies who sends a request to /graphql. Required.
+	// Authenticator authenticates requests to /graphql. Required.
 	Authenticator authz.Authenticator
 	// Authorizer reports whether that user is served. Required.
 	Authorizer authz.Authorizer
@@ -93,8 +93,8 @@ type Config struct {
 	SessionKeys consistency.Keys
 	// Registerer takes the metrics of operations and streams; nil for none.
 	Registerer prometheus.Registerer
-	// OperationNames are the names of operations that metrics tell apart. A client may
-	// call its operation anything, so there is no label for any other name.
+	// OperationNames are the names of operations that are labels of metrics. A client may give its
+	// operation any name, so there is no label for any other.
 	OperationNames []string
 	// SlowOperation is from when on a query or mutation gets a line of its own in the
 	// log, with the operation's shape and no value in it; zero for never.

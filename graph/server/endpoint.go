@@ -20,8 +20,8 @@ import (
 // allowedMethods is the Allow header of /graphql.
 const allowedMethods = "OPTIONS, GET, POST"
 
-// endpoint is /graphql: it gives the request its trace id, finds out who sends
-// it and whether they are served, and only then lets GraphQL read it.
+// endpoint is /graphql: it gives the request its trace id, authenticates it and checks the caller's
+// limits before GraphQL reads it.
 type endpoint struct {
 	execution.Executor
 
@@ -91,8 +91,8 @@ func (e *endpoint) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// identify finds out who sends a request, and whether they are served; else it
-// answers the request.
+// identify authenticates a request and checks whether its user is served; otherwise it answers the
+// request.
 func (e *endpoint) identify(w http.ResponseWriter, r *http.Request, credentials authz.Credentials) (context.Context, bool) {
 	ctx, err := e.identifier.Identify(r.Context(), credentials)
 	if err == nil {

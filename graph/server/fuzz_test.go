@@ -45,7 +45,7 @@ func FuzzBody(f *testing.F) {
 		if !json.Valid(w.Body.Bytes()) {
 			t.Errorf("body %q: the answer is no JSON: %s", body, w.Body)
 		}
-		// The schema has one field that panics, and fields that fail as they are told.
+		// The schema has one field that panics, and fields that fail as requested.
 		if strings.Contains(w.Body.String(), `"INTERNAL"`) && !strings.Contains(body, "panic") && !strings.Contains(body, "ail") {
 			t.Errorf("body %q: %s", body, w.Body)
 		}

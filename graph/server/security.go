@@ -23,9 +23,8 @@ func NoSniff(next http.Handler) http.Handler {
 	})
 }
 
-// secured sets the headers that tell browsers what not to do with an answer, and
-// bounds the time for bodies, at every address. The page's own handler sets the headers
-// that differ for it.
+// secured sets the headers that restrict what browsers do with an answer, and bounds the time for
+// bodies, at every address. The page's own handler sets the headers that differ for it.
 func secured(hsts time.Duration, next http.Handler) http.Handler {
 	transport := "max-age=" + strconv.Itoa(int(hsts.Seconds()))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -37,7 +37,7 @@ func (f *feed) drive(ctx context.Context) <-chan *testschema.Event {
 	return d.out
 }
 
-// tell tells subscribers something, all of them where none are named; nil ends them.
+// tell sends an event to subscribers, to all of them if none are named; nil ends them.
 func (f *drivenFeeds) tell(o *live.Object, to ...int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,8 +110,8 @@ func numbered(name string) *live.Object {
 	return live.NewObject(live.Source{}, "v1", "Thing", metav1.ObjectMeta{Name: name}, nil)
 }
 
-// TestSharesResults: what many are sent is resolved once, each gets it with their
-// own cursor, and what depends on who asks is resolved for each.
+// TestSharesResults checks that a result for many subscribers is resolved once and sent to each
+// with its own cursor, and that results which depend on the user are resolved for each.
 func TestSharesResults(t *testing.T) {
 	const plain = `{ n text cursor }`
 	for _, tt := range []struct {

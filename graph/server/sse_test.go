@@ -225,7 +225,7 @@ func TestServerSentEvents(t *testing.T) {
 	}
 }
 
-// withoutLocations leaves out where in the document an error is, which other tests are about.
+// withoutLocations removes the locations of errors in the document, which other tests check.
 func withoutLocations(t *testing.T, data string) string {
 	t.Helper()
 	var result struct {

@@ -20,8 +20,8 @@ import (
 
 const foreverDocument = `subscription Forever { events(topic: "forever") { n cursor } }`
 
-// TestDrain tells the clients of both transports to connect again, waits for the
-// query that is under way, and lets no other in meanwhile.
+// TestDrain checks that draining asks the clients of both transports to reconnect, waits for
+// running queries, and refuses new ones.
 func TestDrain(t *testing.T) {
 	s := start(t, nil, func(c *server.Config) { c.RequestTimeout = 2 * time.Second })
 	events := s.open(t, call{body: operation(t, foreverDocument, nil)})

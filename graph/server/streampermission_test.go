@@ -17,7 +17,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// globalCluster says who callers are and what they may do, until the test changes it.
+// globalCluster authenticates callers and returns their permissions, which the test can change.
 type globalCluster struct {
 	fakeAuth
 

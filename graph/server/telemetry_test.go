@@ -124,8 +124,8 @@ kairship_graphql_operations_total{code="none",operation="other",outcome="ok",typ
 	}
 }
 
-// TestSpansOfRequests: with tracing, the trace id of a request is that of its spans,
-// everywhere that it is told.
+// TestSpansOfRequests checks that with tracing, the trace id of a request is that of its spans,
+// wherever it is shown.
 func TestSpansOfRequests(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing.Use(sdktrace.NewTracerProvider(sdktrace.WithSyncer(memory)))

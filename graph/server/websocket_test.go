@@ -112,7 +112,7 @@ func (c client) wantClose(t *testing.T, code int, reason string) {
 	}
 }
 
-// canonical leaves out what no client reads: the places of errors.
+// canonical removes the locations of errors, which no client reads.
 func canonical(t *testing.T, message string) any {
 	t.Helper()
 	var v any

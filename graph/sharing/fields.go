@@ -11,10 +11,9 @@ const (
 	required = "key operator values"
 )
 
-// Shared are the fields that may be shared. A field may be listed if its value follows
-// from its arguments, from what is stored, and from what authz.Visibility permits the
-// caller to do; not if it depends on who the caller is, on the request, on the time of
-// the answer, or on what an instance says to the caller alone.
+// Shared are the fields that may be shared. A field may be listed if its value follows from its
+// arguments, from stored objects, and from the caller's authz.Visibility; not if it depends on the
+// caller, on the request, on the time of the answer, or on an instance's answer to this caller.
 var Shared = Fields{
 	"Query": "node cluster clusters instance instances workloads _entities",
 	"Node":  "id",
@@ -142,7 +141,7 @@ const whole = "manifest yaml"
 
 // Alone are the other fields that a query can select.
 var Alone = Fields{
-	// Who the caller is.
+	// The caller's identity.
 	"Query":  "viewer _service",
 	"Viewer": "username groups seesAllInstances can",
 	// Its address is that of the request.

@@ -1,6 +1,6 @@
-// Package stream is what the transport of a subscription and its resolver tell
-// each other. The transport ends a stream by cancelling its context; the resolver
-// ends it by closing its channel, or by End when there is something to say.
+// Package stream connects the transport of a subscription with its resolver. The transport ends a
+// stream by cancelling its context; the resolver ends it by closing its channel, or by End if there
+// is an error or a message.
 package stream
 
 import (
@@ -27,7 +27,7 @@ func End(ctx context.Context, err error) {
 	}
 }
 
-// Driver is a transport that reads a stream in turns, without a goroutine that waits.
+// Driver is a transport that pulls the events of a stream, so that no goroutine waits for them.
 type Driver interface {
 	changes.Driver
 	// Untold reports that the event that is being read is not to be sent.
@@ -47,7 +47,7 @@ func From(ctx context.Context) Driver {
 	return d
 }
 
-// DriverOf is the same for who makes streams.
+// DriverOf returns the driver for resolvers.
 func DriverOf(ctx context.Context) changes.Driver {
 	if d := From(ctx); d != nil {
 		return d

@@ -102,7 +102,7 @@ func (c *Cache) Of(ctx context.Context, op *graphql.OperationContext, headers ht
 			requeststats.From(ctx).Look(requeststats.Answers, 1, 0)
 			return given, true, nil
 		}
-		// Where its client went away, one of those who wait is the next to execute it.
+		// If the client has disconnected, one of the waiting requests executes it next.
 		mayShare = ctx.Err() == nil && e.abandoned
 	}
 	given, err = run(ctx)

@@ -11,10 +11,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
-// Parsed documents are kept, because clients send the same few texts again and
-// again. A document takes up to a hundred times as much memory as its text, so the
-// texts are bounded together, and a long one is parsed each time: a client that sends
-// different ones all day must not fill the memory with them.
+// Parsed documents are cached, because clients send the same few texts again and again. A document
+// takes up to a hundred times as much memory as its text, so the total length of the texts is
+// limited, and a long one is parsed each time: a client that sends different ones all day must not
+// fill the memory with them.
 const (
 	cachedDocuments   = 1000
 	maxCachedDocument = 16 << 10

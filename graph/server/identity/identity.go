@@ -1,4 +1,4 @@
-// Package identity finds out who sends a request, and whether they are served.
+// Package identity authenticates requests, and decides whether their users are served.
 package identity
 
 import (

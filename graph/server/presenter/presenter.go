@@ -1,4 +1,4 @@
-// Package presenter turns every error into what its caller may see, and logs the rest.
+// Package presenter converts errors to what the caller may see, and logs their causes.
 package presenter
 
 import (
@@ -33,7 +33,7 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// Recover implements graphql.RecoverFunc: it turns a panic into an error for the presenter.
+// Recover implements graphql.RecoverFunc: it converts a panic into an error for the presenter.
 func Recover(_ context.Context, value any) error {
 	return &panicError{value: value, stack: string(debug.Stack())}
 }
@@ -190,7 +190,8 @@ func (p presenter) log(ctx context.Context, e *apierror.Error, path ast.Path) {
 			f.Cause = e.Cause.Error()
 		}
 	default:
-		// The caller's own mistakes are counted in the line of the request, and their cause is in the caller's hands.
+		// The request's log line counts the caller's own mistakes, and the caller can find their
+		// cause.
 	}
 	if !rec.AddFailure(f) {
 		return

@@ -25,11 +25,10 @@ func newCompressed() func(http.Handler) http.HandlerFunc {
 	return wrap
 }
 
-// Compress returns the body as it is to be sent to the client, with the headers that say how
-// it is encoded.
+// Compress returns the body to send to the client, with the headers that describe its encoding.
 //
-// Only results come here, which are complete before the first byte is sent. So a stream is
-// never compressed, and no compressor with its megabyte of memory waits for a slow client.
+// It is for results, which are complete before the first byte is sent. So a stream is never
+// compressed, and no compressor with its megabyte of memory waits for a slow client.
 func Compress(r *http.Request, body []byte) Encoded {
 	out := &encoder{header: http.Header{}}
 	compressed(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -100,9 +100,8 @@ func (e *eventWriter) finish(b *bytes.Buffer, from int) *subscription.EndError {
 	return e.write(b.Bytes())
 }
 
-// end sends how the stream ended, where the client is to know. A stream that
-// is to be resumed ends without the event complete, which would have clients think
-// that there is nothing more to come.
+// end sends how the stream ended, if the client has to know. A stream that can be resumed ends
+// without the event complete, after which clients would not reconnect.
 func (e *eventWriter) end(out subscription.Outcome) {
 	if out.End.Again {
 		_ = e.write([]byte("retry: " + e.retry() + "\n: " + out.End.Reason + "\n\n"))
@@ -166,7 +165,7 @@ func (e *eventWriter) write(p []byte) *subscription.EndError {
 
 // send is called with the lock held.
 func (e *eventWriter) send(p []byte) error {
-	// A deadline costs as much as a small write, so it is set for some writes together.
+	// Setting a deadline costs as much as a small write, so it is set once for several writes.
 	if spare := e.limits.WriteTimeout / 10; e.deadline.Sub(e.last) < e.limits.WriteTimeout {
 		e.deadline = e.last.Add(e.limits.WriteTimeout + spare)
 		e.setDeadline(e.deadline)

@@ -38,12 +38,12 @@ const (
 	DefaultReconnectAfter               = 2 * time.Second
 )
 
-// RetryAfter is when a user who has too much open may try again.
+// RetryAfter is when a user with too many open streams may try again.
 const RetryAfter = 5 * time.Second
 
 const (
-	// lifeSpread: a connection lives up to a tenth shorter, so that those that began
-	// together do not end together.
+	// lifeSpread is the fraction by which the lifetime of a connection is shortened at random, so
+	// that connections that began at the same time do not end at the same time.
 	lifeSpread = 10
 	// drainStep is the pause after drainTogether connections have begun to end.
 	drainStep     = 5 * time.Millisecond
@@ -105,8 +105,8 @@ func (l *Limits) Life() time.Duration {
 	return l.MaxLife - rand.N(l.MaxLife/lifeSpread+1) //nolint:gosec // Guessing it gains nothing.
 }
 
-// Reconnect returns the pause that one client makes: clients that lost their server
-// together must not come back together.
+// Reconnect returns the pause of one client before it reconnects: clients that lost their server at
+// the same time must not all come back at once.
 func (l *Limits) Reconnect() time.Duration {
 	return l.ReconnectAfter/2 + rand.N(l.ReconnectAfter+1) //nolint:gosec // Guessing it gains nothing.
 }
@@ -151,7 +151,8 @@ func New(limits Limits, sessions *authz.SessionChecker, registerer prometheus.Re
 	}
 }
 
-// Enter notes an open connection; false while the process stops. leave must be called in the end.
+// Enter registers an open connection; it returns false while the process stops. The caller must
+// call leave in the end.
 func (m *Manager) Enter(c *Connection) (leave func(), ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

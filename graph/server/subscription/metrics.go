@@ -2,7 +2,8 @@ package subscription
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// metrics tell what is open and why it ended. No label is a user's or an instance's name.
+// metrics count the open subscriptions and the reasons why they ended. No label has the name of a
+// user or an instance.
 type metrics struct {
 	connections   *prometheus.GaugeVec
 	subscriptions *prometheus.GaugeVec

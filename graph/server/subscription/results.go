@@ -13,10 +13,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 )
 
-// A thousand subscribers who select the same are sent the same of a change, except for
-// the cursor. So the result is made for the first, and sent to the others too. It is
-// theirs only where nothing that is selected depends on who asks: see
-// changes.Turns.Same and running.shared.
+// Subscribers with the same selection get the same result of a change, except for the cursor. So
+// the result is made for the first, and sent to the others too. That is allowed only where no
+// selected field depends on the user: see changes.Turns.Same and running.shared.
 
 // selection stands for what a subscription selects of its events: the document, the
 // operation in it, and the values of the variables that it uses below its field.

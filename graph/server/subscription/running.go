@@ -44,8 +44,8 @@ type running struct {
 
 	// state is what it is doing: see the constants.
 	state atomic.Int32
-	// turns is nil for a resolver that has a goroutine of its own. It is set before the
-	// first turn.
+	// turns is nil for a resolver that has a goroutine of its own. It is set before the first event
+	// is pulled.
 	turns changes.Turns
 	// skipped is set when the event that was pulled is not sent.
 	skipped bool

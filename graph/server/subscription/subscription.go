@@ -17,7 +17,7 @@ type Sink interface {
 	Next(resp *graphql.Response, id string) *EndError
 }
 
-// Subscription is one that is to be run.
+// Subscription is a subscription to run.
 type Subscription struct {
 	// Via is its transport.
 	Via     string

@@ -15,7 +15,8 @@ const (
 	outcomePartial = "partial"
 	// outcomeFailed: there is no data.
 	outcomeFailed = "failed"
-	// outcomeRefused: it was not begun, because of what it is or who sends it.
+	// outcomeRefused: the operation was refused before it began, because of its content or its
+	// user.
 	outcomeRefused = "refused"
 )
 
@@ -61,7 +62,7 @@ type Metrics struct {
 	slow       prometheus.Counter
 }
 
-// NewMetrics returns metrics that tell operations of these names apart.
+// NewMetrics returns metrics with labels for operations of these names.
 func NewMetrics(registerer prometheus.Registerer, names []string) *Metrics {
 	const namespace, subsystem = "kairship", "graphql"
 	opts := func(name, help string) prometheus.CounterOpts {

@@ -95,7 +95,7 @@ func (r *Record) HasErrors() bool {
 	return len(r.codes) > 0
 }
 
-// Defer leaves the line to WriteDeferred.
+// Defer makes WriteDeferred write the line instead of Write.
 func (r *Record) Defer() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -157,7 +157,7 @@ func (r *Record) operationLine(status int, duration time.Duration) audit.Operati
 	return op
 }
 
-// SetUser notes who sends the request, and the record of what they are permitted.
+// SetUser records the user of the request, and the audit record of their permissions.
 func (r *Record) SetUser(name string, record *audit.Record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -210,9 +210,9 @@ func (r *Record) AddFailure(f Failure) bool {
 	return true
 }
 
-// Write writes the one line that every request gets: the audit line where it is
-// known who sent it. It holds no variables, no arguments and no error texts: any
-// of them may be a secret that a user put into the wrong place.
+// Write writes the one line that every request gets: the audit line if the user is known. It has no
+// variables, no arguments and no error texts: any of them may be a secret that a user put into the
+// wrong place.
 func (r *Record) Write(ctx context.Context, status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

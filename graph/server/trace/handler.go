@@ -6,11 +6,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// Handler gives the requests of another handler what those to /graphql have: a
-// trace id, in the response's header and in every record that is logged with the
-// request's context (LogHandler), and a span. The route is the pattern of their
-// addresses. lasts reports whether a request goes on for long: its span ends when the
-// answer begins. Traces of callers whom known authenticates may be kept.
+// Handler gives the requests of another handler the same as those to /graphql: a trace id, in the
+// response's header and in every record that is logged with the request's context (LogHandler), and
+// a span. The route is the pattern of their paths. lasts reports whether a request is long-running:
+// its span ends when the answer begins. Traces of callers whom known authenticates may be kept.
 func Handler(next http.Handler, route string, lasts func(*http.Request) bool, known authz.Authenticator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, span, traceID := Begin(r, route, NewID, known)

@@ -12,12 +12,12 @@ import (
 	"github.com/kairship-io/kairship/graph/server/redact"
 )
 
-// ArgumentKey is the extension that names the input at fault.
+// ArgumentKey is the extension that names the input that is wrong.
 const ArgumentKey = "argument"
 
-// NameArguments sets the argument extension of errors of validation, where the
-// input at fault can be known: their place in the document is turned into the
-// name that resolvers use too, "filter.kinds[0]".
+// NameArguments sets the argument extension of validation errors, where the wrong input can be
+// determined: it converts their locations in the document to the names that resolvers use too,
+// "filter.kinds[0]".
 func NameArguments(opCtx *graphql.OperationContext, tokenLimit int, errs gqlerror.List) {
 	if opCtx == nil || opCtx.RawQuery == "" {
 		return
@@ -125,9 +125,9 @@ func (in inputs) argument(err *gqlerror.Error) string {
 	return ""
 }
 
-// argumentOf names the input at fault for a variable: the place where it is used first,
-// so that an input has one name however it is sent. One without a value is at fault
-// itself.
+// argumentOf returns the input that a variable is wrong in: the place where it is used first, so
+// that an input has one name however it is sent. For a variable without a value it returns the
+// variable itself.
 func (in inputs) argumentOf(wrong *wrongVariable) string {
 	base, used := in.uses[wrong.variable]
 	if !used || wrong.absent {

@@ -1,5 +1,5 @@
-// Package validation refuses documents and variables that do not fit the schema, and names
-// the input at fault.
+// Package validation refuses documents and variables that do not fit the schema, and names the
+// input that is wrong.
 package validation
 
 import (
@@ -25,8 +25,8 @@ func Rules(suggest bool) *rules.Rules {
 	return r
 }
 
-// scalarValues checks what gqlparser leaves out: the range of Int, and the values of the
-// schema's own scalars, among them numbers that gqlgen would panic at.
+// scalarValues checks what gqlparser does not: the range of Int, and the values of the schema's own
+// scalars, among them numbers at which gqlgen would panic.
 func scalarValues(observers *core.Events, addError core.AddErrFunc) {
 	observers.OnValue(func(_ *core.Walker, v *ast.Value) {
 		def := v.Definition

@@ -7,9 +7,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/peer"
 )
 
-// addressLimiter limits the WebSockets whose callers are not known yet. They have places of
-// their own, so that they cannot take those of callers who are known, and each address
-// has a share, so that one address cannot take all of them.
+// addressLimiter limits the WebSockets whose callers are not authenticated yet. Their limit is
+// separate from that of authenticated callers, so that they cannot exhaust it, and each address has
+// a share, so that one address cannot exhaust theirs.
 type addressLimiter struct {
 	places int
 
@@ -22,8 +22,8 @@ func newAddressLimiter(places int) *addressLimiter {
 	return &addressLimiter{places: places, by: map[netip.Prefix]int{}}
 }
 
-// enter takes a place for a connection from an address; false if there is none. leave
-// gives it back, at most once.
+// enter reserves a place for a connection from an address; false if there is none. leave releases
+// it; only the first call has an effect.
 func (l *addressLimiter) enter(address string) (leave func(), ok bool) {
 	from := peer.Network(address)
 	l.mu.Lock()

@@ -164,7 +164,8 @@ func (c *socket) ends(out subscription.Outcome) bool {
 	return ok && ended.Caller
 }
 
-// settle reports that the connection need not wait for the operation, at most once.
+// settle reports that draining the connection need not wait for the operation. Only the first call
+// has an effect.
 func (o *operation) settle() { o.settled.Do(func() { o.socket.settle(-1) }) }
 
 // single answers a query or a mutation.

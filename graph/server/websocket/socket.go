@@ -33,8 +33,8 @@ type socket struct {
 	credentials authz.Credentials
 	limiter     *rate.Limiter
 	begun       time.Time
-	// identified gives back the place of those who have not said who they are; nil where
-	// the handshake did. user is then who it is.
+	// identified releases the place of an unauthenticated connection; nil where the handshake was
+	// authenticated. Once it was called, user is set.
 	identified func()
 	user       *authz.User
 	ctx        context.Context //nolint:containedctx // It is the life of the connection.
@@ -251,8 +251,8 @@ func (c *socket) drain() {
 	c.settle(0)
 }
 
-// settle changes the number of operations that end without the client; with the last of
-// them a connection ends that is being drained.
+// settle changes the number of operations that end without the client. A connection that is being
+// drained ends with the last of them.
 func (c *socket) settle(by int) {
 	c.mu.Lock()
 	c.finite += by
@@ -314,7 +314,7 @@ func (c *socket) receive(text []byte) {
 	}
 }
 
-// initialise finds out who the client is.
+// initialise authenticates the client.
 func (c *socket) initialise(payload []byte) {
 	c.mu.Lock()
 	again := c.acked

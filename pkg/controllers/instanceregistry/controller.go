@@ -106,7 +106,7 @@ func (r *Reconciler) tell(ctx context.Context, instance *v1alpha1.Instance, regi
 	if err := status.Apply(ctx, r.Client, instance, Name, &before, &after); err != nil {
 		return err
 	}
-	if len(before.Conditions) > 0 || registered.Status != metav1.ConditionTrue { // That a new one is registered is no news.
+	if len(before.Conditions) > 0 || registered.Status != metav1.ConditionTrue { // A new one needs no event.
 		status.Announce(r.Recorder, instance, "Register", before.Conditions, after.Conditions)
 	}
 	return nil
