@@ -66,8 +66,8 @@ func (c *clientAuthorities) accept(chains [][]*x509.Certificate) bool {
 	return false
 }
 
-// serve has handshakes ask for a client certificate. It is one way to say who one is, a
-// token the other.
+// serve makes handshakes request a client certificate, which is optional because a token
+// authenticates too.
 func (c *clientAuthorities) serve(config *tls.Config) {
 	if c == nil {
 		return

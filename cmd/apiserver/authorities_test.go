@@ -19,7 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz/certtest"
 )
 
-// whoami serves who a request comes from, with the TLS of the program.
+// whoami serves the user of each request, with the TLS of the program.
 func whoami(t *testing.T, o *options) *httptest.Server {
 	t.Helper()
 	accepted, err := o.clientAuthorities(t.Context(), slog.New(slog.DiscardHandler))

@@ -58,7 +58,7 @@ func serveHastily(t *testing.T, srv *http.Server) string {
 	return l.Addr().String()
 }
 
-// people lets alice in, who may do everything, and no other user.
+// people authenticates alice, who may do everything, and no other user.
 type people struct{}
 
 func (people) Authenticate(_ context.Context, c authz.Credentials) (authz.User, error) {

@@ -108,14 +108,14 @@ func newServer(e endpoint, api *service, logger *slog.Logger) *http.Server {
 	}
 }
 
-// leaveInTime has clients open another connection for their next request once the
-// process is about to stop: behind a balancer, at another replica. A connection that
-// is only closed when the process stops may meet a request that is on its way, and
-// no one can report to the client whether that was executed. Over HTTP/2 the header has the
-// connection refuse new requests and finish those that it has.
+// leaveInTime makes clients open another connection for their next request once the process is
+// about to stop: behind a balancer, at another replica. A connection that is only closed when the
+// process stops may meet a request that is on its way, and the client can't know whether that was
+// executed. Over HTTP/2 the header makes the connection refuse new requests and finish those that
+// it has.
 func leaveInTime(next http.Handler, stopping func() bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		// What becomes something else than HTTP is told by other means.
+		// Upgraded connections are notified by other means.
 		if stopping() && r.Header.Get("Upgrade") == "" {
 			w.Header().Set("Connection", "close")
 		}

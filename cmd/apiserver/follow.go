@@ -21,8 +21,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// followLive gives the fleet what follows its changes. The watches live as long as
-// the process: their subscribers are told when it stops.
+// followLive gives the fleet its subscriptions. The watches run until the process stops, which ends
+// their streams with an error.
 func followLive(
 	ctx context.Context, fleet *resolvers.Fleet, config *rest.Config, clients instanceproxy.Clients, tokens *consistency.Tokens,
 	inventory cache.Cache, scope func(context.Context) context.Context, logger *slog.Logger,

@@ -16,22 +16,22 @@ const (
 	checksBurst = 20
 )
 
-// globalClients are clients of the global cluster. Each has requests of its own to wait
-// for: a flood of one kind must not hold up another.
+// globalClients are clients of the global cluster. Each has a rate limit of its own: a flood of one
+// kind of requests must not delay another.
 type globalClients struct {
-	// kube is for everything that people cause whom the global cluster knows.
+	// kube is for all requests that authenticated users cause.
 	kube kubernetes.Interface
 	// tokenReviews reviews tokens that any client may have made up.
 	tokenReviews kubernetes.Interface
 	// tokenReviewQPS is how many of these a second are sent, on average.
 	tokenReviewQPS float32
-	// checks asks whether the cluster is well. Were it to wait for what people cause, a
-	// replica that has much to do would seem broken.
+	// checks is for the readiness checks. If they waited for requests of users, a busy replica
+	// would seem broken.
 	checks kubernetes.Interface
 }
 
-// newGlobalClients makes the clients. A stranger who is let in costs two requests, one of
-// which is no stranger's any more: so half of what people may cause admits as many.
+// newGlobalClients makes the clients. Authenticating an unknown token costs up to two requests, one
+// of tokenReviews and one of kube, so half of kube's rate authenticates as many users.
 func newGlobalClients(config *rest.Config) (*globalClients, error) {
 	g := &globalClients{tokenReviewQPS: config.QPS / 2}
 	for _, c := range []struct {
@@ -54,8 +54,8 @@ func newGlobalClients(config *rest.Config) (*globalClients, error) {
 	return g, nil
 }
 
-// newTokenReviewLimiter bounds the reviews of strangers' tokens to those that are sent within a
-// second: a client that waits longer had better come again.
+// newTokenReviewLimiter limits the concurrent reviews of unknown tokens to the number that is sent
+// within a second: a client that would wait longer should try again later.
 func newTokenReviewLimiter(g *globalClients) *authz.TokenReviewLimiter {
 	return &authz.TokenReviewLimiter{Reviews: g.tokenReviews.AuthenticationV1().TokenReviews(), Limit: max(2, int(g.tokenReviewQPS))}
 }

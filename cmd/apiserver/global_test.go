@@ -21,8 +21,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// globalCluster answers at once: it knows every user called alice something, who may
-// do nothing.
+// globalCluster is a global cluster that answers at once: it authenticates tokens that begin with
+// alice, as users without permissions.
 func globalCluster(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	switch {
@@ -45,9 +45,9 @@ func globalCluster(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestFloodOfStrangers brings tokens that are made up from everywhere, more than may be
-// asked about. Readiness, those who are known and their permissions do not notice, and
-// no client waits for long to hear that there is no place.
+// TestFloodOfStrangers sends invented tokens from many addresses, more than may be reviewed.
+// Readiness, known users and their permissions are not affected, and no client waits long for its
+// refusal.
 func TestFloodOfStrangers(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(globalCluster))
 	t.Cleanup(api.Close)

@@ -20,9 +20,9 @@ import (
 // The global cluster is asked every globalInterval, with as long to answer.
 const globalInterval = 2 * time.Second
 
-// leaseTransit bounds how long the news of a renewal is on its way. The time of a
-// renewal is taken from the Lease, so that all replicas take the same one, unless it is
-// further than that from when the news arrives: then the collector's clock differs.
+// leaseTransit bounds how long the event of a renewal takes to arrive. The time of a renewal is
+// taken from the Lease, so that all replicas use the same one, unless it differs by more than that
+// from the arrival of the event: then the collector's clock is wrong.
 const leaseTransit = 5 * time.Second
 
 // leaseOnly confines the watch on Leases to the collector's.
@@ -82,7 +82,7 @@ func beatAsFound(h *freshness.Heartbeat, found any, now time.Time) {
 	}
 }
 
-// beatOnRenewal tells a renewal from the informer's own repetitions.
+// beatOnRenewal records a heartbeat for a renewal, and none for the informer's resyncs.
 func beatOnRenewal(h *freshness.Heartbeat, before, after any, now time.Time) {
 	old, okOld := before.(*coordinationv1.Lease)
 	lease, ok := after.(*coordinationv1.Lease)

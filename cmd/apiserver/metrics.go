@@ -20,10 +20,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// serveMetrics serves what Prometheus reads, until the context ends, at a listener
-// of its own. Metrics name the instances: on the loopback interface no client is
-// asked who reads them, and anywhere else they are served with TLS, to those who
-// may get /metrics in the global cluster.
+// serveMetrics serves the metrics, until the context ends, at a listener of its own. Metrics name
+// the instances: on the loopback interface clients are not authenticated, and anywhere else they
+// are served with TLS, to users who may get /metrics in the global cluster.
 func serveMetrics(ctx context.Context, o *options, config *rest.Config, serving *tls.Config, accepted *clientAuthorities, logger *slog.Logger) error {
 	metrics := promhttp.Handler()
 	host, _, _ := net.SplitHostPort(o.metricsAddress) // Checked by validate.

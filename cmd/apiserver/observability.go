@@ -33,7 +33,7 @@ func registerMetrics(registerer prometheus.Registerer) {
 	registerer.MustRegister(buildversion.Metric(program, version))
 }
 
-// checkAuthn checks that the global cluster says who callers are: it reviews no user's token.
+// checkAuthn checks that the global cluster reviews tokens. It sends a constant one, not a user's.
 func checkAuthn(kube kubernetes.Interface) func(context.Context) error {
 	return func(ctx context.Context) error {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "readiness-check-of-kairship"}}
@@ -64,8 +64,7 @@ func operationCost(ctx context.Context) []slog.Attr {
 	}
 }
 
-// tracedConfig has requests to the global cluster told in the traces that they are
-// sent for.
+// tracedConfig adds spans for requests to the global cluster to the traces that they belong to.
 func tracedConfig(config *rest.Config) *rest.Config {
 	traced := rest.CopyConfig(config)
 	traced.Wrap(tracing.Transport(tracing.ToGlobal))

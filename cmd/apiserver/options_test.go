@@ -30,7 +30,8 @@ func TestWhatNobodyLogsInForStaysOnLoopback(t *testing.T) {
 	}
 }
 
-// TestMetricsElsewhereNeedTLS has metrics leave the loopback interface encrypted.
+// TestMetricsElsewhereNeedTLS checks that metrics are encrypted on other interfaces than the
+// loopback.
 func TestMetricsElsewhereNeedTLS(t *testing.T) {
 	if _, err := parse([]string{"--metrics-bind-address=:9443", "--tls-cert-file=options.go", "--tls-private-key-file=options.go"}, nil, io.Discard); err != nil {
 		t.Errorf("refused although there is a certificate: %v", err)

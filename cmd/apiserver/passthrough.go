@@ -41,9 +41,9 @@ func reachInstances(ctx context.Context, o instanceOptions, inventory cache.Cach
 	})
 }
 
-// withPassthrough serves the instances' native APIs beside another handler. It
-// stands before the other's routes, which would redirect what a client of
-// Kubernetes sends. flush is to be called before the process ends.
+// withPassthrough serves the instances' native APIs beside another handler. It stands before the
+// other's routes, which would redirect requests of Kubernetes clients. Call flush before the
+// process ends.
 func withPassthrough(ctx context.Context, api http.Handler, config passthrough.Config, inventory cache.Cache, kube kubernetes.Interface) (both http.Handler, flush func(), err error) {
 	config.Reviews = kube.AuthorizationV1().SubjectAccessReviews()
 	config.Audit = &audit.Log{Logger: config.Logger, Exists: instanceExists(inventory)}
@@ -68,7 +68,7 @@ func beside(native, api http.Handler, known authz.Authenticator) http.Handler {
 	})
 }
 
-// kubeconfigs makes what hands out the files with which kubectl comes back here.
+// kubeconfigs makes the service for the files with which kubectl uses the passthrough.
 func (o *options) kubeconfigs(ctx context.Context, allowed *access.Access, logger *slog.Logger) (*kubeconfig.Service, error) {
 	s := &kubeconfig.Service{Access: allowed, ExternalURL: o.externalURL}
 	if o.externalCAFile == "" {

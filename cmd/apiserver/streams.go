@@ -10,8 +10,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/authz"
 )
 
-// maxPermissionsCheck leaves a slow review the time to end within the five seconds
-// in which a revocation takes effect.
+// maxPermissionsCheck is short enough for a slow review to end within the five seconds in which a
+// revocation takes effect.
 const maxPermissionsCheck = 2 * time.Second
 
 // streamOptions are the flags about subscriptions.

@@ -245,11 +245,11 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 	}
 }
 
-// instanceExists tells from the watch whether there is an instance of a name.
+// instanceExists reports whether the cache has an instance of a name.
 func instanceExists(inventory client.Reader) func(context.Context, string) bool {
 	return func(ctx context.Context, name string) bool {
 		var i v1alpha1.Instance
-		// The caller may have gone before the line is written.
+		// The caller may have disconnected before the line is written.
 		return inventory.Get(context.WithoutCancel(ctx), client.ObjectKey{Name: name}, &i, client.UnsafeDisableDeepCopy) == nil
 	}
 }

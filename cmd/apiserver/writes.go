@@ -46,7 +46,7 @@ func newIndexWaiter(inventory client.Reader, idx *index.Client, clients instance
 	return &consistency.IndexWaiter{Index: idx, Clients: clients, Collected: collectedIn(inventory), Now: time.Now}
 }
 
-// collectedIn tells from the watch on the global cluster what the index collects.
+// collectedIn returns the versions that the index collects, from the cache of the global cluster.
 func collectedIn(inventory client.Reader) consistency.Collected {
 	return func(ctx context.Context, cluster, group, resource string) (string, bool) {
 		var pc pediav1alpha2.PediaCluster

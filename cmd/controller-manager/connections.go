@@ -10,10 +10,10 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// ownConnection is the configuration for a connection that no other caller uses. client-go gives
-// everybody with the same credentials the same one, and on it a watch waits for its turn
-// among the answers to hundreds of writes: the apiserver takes it for one that is not
-// read, and ends it, again and again.
+// ownConnection returns the configuration for a connection that no other caller uses. client-go
+// shares one among all callers with the same credentials, and on it the events of a watch wait
+// behind the answers to hundreds of writes: the API server assumes that its client does not read,
+// and ends it, again and again.
 func ownConnection(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)
 	if own.Dial == nil {

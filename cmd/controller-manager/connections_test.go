@@ -35,7 +35,7 @@ func overTLS(t *testing.T, handler http.HandlerFunc) *rest.Config {
 	return &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}} // A test's own.
 }
 
-// from asks the server and tells from which connection that came.
+// from sends a request to the server, and returns the connection that it came from.
 func from(t *testing.T, config *rest.Config) string {
 	t.Helper()
 	client, err := rest.HTTPClientFor(config)
@@ -54,7 +54,7 @@ func from(t *testing.T, config *rest.Config) string {
 	return string(content)
 }
 
-// TestApart finds everybody on one connection, and who is to be apart on another one.
+// TestApart checks that clients share one connection, except those with ownConnection.
 func TestApart(t *testing.T) {
 	config := overTLS(t, func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Proto+" "+r.RemoteAddr) })
 	controllers := from(t, config)
@@ -97,7 +97,7 @@ func (h *held) RoundTrip(request *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusNoContent, Body: http.NoBody, Request: request}, nil
 }
 
-// TestAtOnce sends more than may be on their way together.
+// TestAtOnce sends more requests than may be sent concurrently.
 func TestAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const number, all = 2, 5

@@ -20,16 +20,15 @@ import (
 // leaseName is the Lease that the leader holds.
 const leaseName = "kairship-controller-manager"
 
-// lock is the Lease as the election sees it. The election itself goes on to lead
-// for as long as the renew deadline while it cannot renew, even when it has read
-// that another replica leads, as after this process was frozen. Here that ends it
-// at once: two replicas must not work at the same time.
+// lock is the Lease for the leader election. The election itself continues to lead for the renew
+// deadline while it cannot renew, even when it has read that another replica leads, as after this
+// process was frozen. This lock ends that at once: two replicas must not work at the same time.
 type lock struct {
 	resourcelock.Interface
 	held atomic.Bool
-	// lost is told that another replica leads, though this one held the Lease.
+	// lost is called when another replica leads, though this one held the Lease.
 	lost func(error)
-	// recorder is told who leads; nil until there is a manager.
+	// recorder gets an event when the leader changes; nil until there is a manager.
 	recorder events.EventRecorder
 }
 
@@ -38,7 +37,7 @@ type lock struct {
 func newLock(config *rest.Config, o *options, lost func(error)) (*lock, error) {
 	config = ownConnection(config)
 	config.QPS, config.Burst = 10, 20
-	// A request that hangs must leave time for another one.
+	// A request that hangs must leave time for a second attempt.
 	config.Timeout = o.renewDeadline / 2
 	leases, err := coordinationv1client.NewForConfig(config)
 	if err != nil {
@@ -55,7 +54,7 @@ func newLock(config *rest.Config, o *options, lost func(error)) (*lock, error) {
 	}}, nil
 }
 
-// Get reads who leads.
+// Get reads the Lease, and calls lost if another replica has taken it.
 func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := l.Interface.Get(ctx)
 	if err == nil && record.HolderIdentity != l.Identity() && l.held.CompareAndSwap(true, false) {
@@ -64,16 +63,16 @@ func (l *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	return record, raw, err
 }
 
-// Create makes the Lease, and leads.
+// Create creates the Lease, which makes this replica the leader.
 func (l *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	return l.noted(record, l.Interface.Create(ctx, record))
 }
 
-// errNotOurs refuses to give back a Lease that another replica holds.
+// errNotOurs is the error for releasing a Lease that another replica holds.
 var errNotOurs = errors.New("another replica holds the Lease")
 
-// Update takes the Lease, renews it or gives it back. An election that ends gives back
-// what it believes to hold, be it another's by now: it would end that one's, too.
+// Update takes the Lease, renews it or releases it. An election that ends releases the Lease even
+// if another replica holds it by now, which would end that one's leadership, so this is refused.
 func (l *lock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
 	if record.HolderIdentity == "" && !l.held.Load() {
 		return errNotOurs
@@ -88,7 +87,7 @@ func (l *lock) noted(record resourcelock.LeaderElectionRecord, err error) error 
 	return err
 }
 
-// RecordEvent tells people who leads.
+// RecordEvent emits an event about the leader.
 func (l *lock) RecordEvent(what string) {
 	if l.recorder == nil {
 		return

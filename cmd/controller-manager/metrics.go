@@ -53,7 +53,7 @@ func (o *options) validateMetrics(problems *flags.Problems) {
 	o.tracing.Validate(problems)
 }
 
-// forReaders lets those through whom the global cluster lets read metrics.
+// forReaders admits users whom the global cluster permits to read metrics.
 func forReaders(config *rest.Config, client *http.Client) (metricsserver.Filter, error) {
 	kube, err := kubernetes.NewForConfigAndClient(config, client)
 	if err != nil {

@@ -281,8 +281,8 @@ func checkAddress(address string) error {
 	return flags.CheckAddress(address)
 }
 
-// parseLevel turns a level of logr, in which more is more talkative, into one of
-// zap, in which it is the other way round.
+// parseLevel converts a level of logr, where higher levels log more, into one of zap, where they
+// log less.
 func parseLevel(text string) (zapcore.Level, error) {
 	switch text {
 	case "error":

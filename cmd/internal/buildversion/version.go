@@ -7,9 +7,9 @@ import "runtime/debug"
 // history.
 const unknown = "v0.0.0-unknown"
 
-// Of gives the version of the running program: what the linker was told, which a release is
-// (-ldflags "-X main.version=v1.2.3"), else what the go command wrote into the binary, which is the
-// tag or a pseudo-version of the commit, with "+dirty" when files had changed.
+// Of returns the version of the running program: the one set by the linker, which a release has
+// (-ldflags "-X main.version=v1.2.3"), else the one that the go command wrote into the binary,
+// which is the tag or a pseudo-version of the commit, with "+dirty" when files had changed.
 func Of(linked string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

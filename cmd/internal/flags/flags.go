@@ -1,7 +1,7 @@
-// Package flags reads the settings of Kairship's programs. A setting is defined once,
-// as a flag in a group; that it can be given in the environment and in a file too, that
-// the help and the reference show it, and that it is logged at the start follows from
-// the definition. Whatever is wrong is told at once, with the place it was written at.
+// Package flags reads the settings of Kairship's programs. A setting is defined once, as a flag in
+// a group; the definition also makes it available in the environment and in a file, in the help and
+// the reference, and in the log at the start. All mistakes are reported at once, each with the
+// place where it was written.
 package flags
 
 import (
@@ -16,7 +16,7 @@ import (
 // was asked for.
 var ErrPrinted = errors.New("what was asked for has been printed")
 
-// Group is a part of the settings that belongs together in the help.
+// Group is a group of settings in the help.
 type Group struct {
 	Title string
 	*pflag.FlagSet
@@ -67,10 +67,10 @@ func (o *own) define(f *pflag.FlagSet) {
 
 const configFlag = "config"
 
-// Parse reads the settings into the flags' variables: from args, else from the
-// environment ("NAME=value", as of os.Environ), else from the file that --config or
-// KAIRSHIP_CONFIG names. Help and version go to out, and the error is then
-// ErrPrinted. Any other error tells everything that is wrong at once.
+// Parse reads the settings into the flags' variables: from args, else from the environment
+// ("NAME=value", as of os.Environ), else from the file that --config or KAIRSHIP_CONFIG names. Help
+// and version go to out, and the error is then ErrPrinted. Any other error reports all mistakes at
+// once.
 func (p Program) Parse(args, environ []string, out io.Writer) (*Settings, error) {
 	var o own
 	ownGroup := NewGroup("Command line", o.define)

@@ -224,7 +224,8 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-// TestIgnored tells a misspelt variable from those that Kubernetes makes for Services.
+// TestIgnored checks that a misspelt variable is reported, and those that Kubernetes creates for
+// Services are not.
 func TestIgnored(t *testing.T) {
 	s, err := program(&values{}).Parse(nil, []string{
 		"KAIRSHIP_SECOND_LETER=z", "KAIRSHIP_NUMBER=1", "KAIRSHIP_APISERVER_SERVICE_HOST=10.0.0.1", "KAIRSHIP_APISERVER_SERVICE_PORT_HTTPS=443",

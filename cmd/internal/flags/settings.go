@@ -90,7 +90,7 @@ func (s *Settings) Given() map[string]string {
 	return places
 }
 
-// origin tells a person where the value of a flag comes from.
+// origin describes for a person where the value of a flag comes from.
 func (s *Settings) origin(name string) string {
 	found := s.find(name)
 	switch {
@@ -106,5 +106,5 @@ func (s *Settings) origin(name string) string {
 // inURL matches what precedes the host of a URL, which may be a password.
 var inURL = regexp.MustCompile(`://[^/@\s"]+@`)
 
-// withoutPasswords leaves the users and passwords out of all URLs in a text.
+// withoutPasswords replaces the users and passwords of all URLs in a text.
 func withoutPasswords(text string) string { return inURL.ReplaceAllString(text, "://[hidden]@") }

@@ -97,7 +97,7 @@ func readArgs(args []string, groups []Group, problems *Problems) sources {
 	}
 }
 
-// without leaves out the first use of a flag, and the value behind it.
+// without removes the first use of a flag, and the value after it.
 func without(args []string, name string) []string {
 	for i, arg := range args {
 		switch {
@@ -151,7 +151,7 @@ func readEnvironment(environ []string, s *Settings) environment {
 	return found
 }
 
-// ofService tells the variables that Kubernetes makes of the Services of a namespace.
+// ofService reports whether Kubernetes may have created a variable for a Service of the namespace.
 func ofService(variable string) bool {
 	return strings.HasSuffix(variable, "_PORT") || strings.HasSuffix(variable, "_SERVICE_HOST") ||
 		strings.Contains(variable, "_SERVICE_PORT") || strings.Contains(variable, "_PORT_")

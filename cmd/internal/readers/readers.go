@@ -1,4 +1,4 @@
-// Package readers lets through who may read metrics, as the global cluster says.
+// Package readers restricts metrics to the users whom the global cluster permits to read them.
 package readers
 
 import (
@@ -17,8 +17,8 @@ import (
 // MetricsPath is also what RBAC calls the right to read metrics.
 const MetricsPath = "/metrics"
 
-// Only lets those through who may get /metrics in the global cluster, as its
-// own components do. Each scrape is a review; who a token is of, is remembered.
+// Only admits users who may get /metrics in the global cluster, as its own components do. Each
+// scrape costs an access review; the user of a token is cached.
 func Only(next http.Handler, authenticator authz.Authenticator, reviews authorizationclient.SubjectAccessReviewInterface) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -96,9 +96,9 @@ func (o *Options) Setup(ctx context.Context, program, version string, logger *sl
 	if err != nil {
 		return nil, fmt.Errorf("--tracing-endpoint: %w", err)
 	}
-	// Later ones go before: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES say who
-	// this is, where it is configured.
-	host, _ := os.Hostname() // Without a name nothing tells replicas apart.
+	// Later ones take precedence: OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES replace the name,
+	// where they are set.
+	host, _ := os.Hostname() // Without it replicas can't be distinguished.
 	described, err := resource.New(ctx,
 		resource.WithAttributes(attribute.String("service.name", program), attribute.String("service.version", version), attribute.String("service.instance.id", host)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
@@ -162,7 +162,7 @@ func withPath(endpoint string) string {
 	return u.JoinPath("v1", "traces").String()
 }
 
-// sampler decides which traces are kept; nil leaves it to OpenTelemetry's variables.
+// sampler decides which traces are kept; nil means that OpenTelemetry's variables do.
 func (o *Options) sampler() sdktrace.Sampler {
 	ratio := DefaultSampleRatio
 	switch {
