@@ -13,17 +13,17 @@ import (
 // have no endpoint of their own.
 const capabilityTTL = time.Minute
 
-// capabilityCache remembers which SQL the index accepts. That it accepts none is not
-// remembered, so that an index is read as soon as it is mended.
+// capabilityCache caches which SQL the index accepts. A refusal is not cached, so that an index is
+// read as soon as it is repaired.
 type capabilityCache struct {
 	mu      sync.Mutex
 	dialect *dialect // Nil where it is not known.
 	until   time.Time
-	// looking is the look that is under way; nil for none.
+	// looking is the look in progress; nil for none.
 	looking *look
 }
 
-// look finds out which SQL the index accepts, for all who have to know.
+// look finds out which SQL the index accepts, for all callers that wait for it.
 type look struct {
 	done  chan struct{}
 	found *dialect
@@ -56,8 +56,8 @@ func (c *Client) sql(ctx context.Context) (*dialect, error) {
 	return l.found, l.err
 }
 
-// look joins the look that is under way, or begins one. It serves many callers, so it ends
-// with none of them, and is no part of their operations.
+// look joins the look in progress, or begins one. It serves many callers, so it ends with none of
+// them, and is no part of their operations.
 func (c *Client) look() *look {
 	c.capabilities.mu.Lock()
 	defer c.capabilities.mu.Unlock()

@@ -375,8 +375,8 @@ func (h *held) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"items":[]}`)), Request: r}, nil
 }
 
-// However many ask an index that cannot be read, one at a time finds out; a caller that leaves
-// takes nothing from the others.
+// Concurrent callers of an index that cannot be read share one look at a time; a caller that gives
+// up does not affect the others.
 func TestManyFindOutTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &held{may: make(chan struct{})}

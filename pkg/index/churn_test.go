@@ -123,8 +123,8 @@ func inOrder(o index.Order, a, b *index.Object) bool {
 	return describe(a) != describe(b) && sorted(rows, o)[0] == describe(a)
 }
 
-// A reader who goes through a list while it changes sees everything that stays,
-// and nothing twice.
+// A client that pages through a list while it changes gets everything that stays, and nothing
+// twice.
 func TestPagesWhileObjectsComeAndGo(t *testing.T) {
 	for seed := range uint64(3) {
 		for _, order := range orders() {

@@ -218,7 +218,7 @@ func (e *statusError) Error() string {
 	return "HTTP status " + strconv.Itoa(e.status) + ": " + body
 }
 
-// pastDeadline is the error of a caller who has left, or can wait no longer.
+// pastDeadline returns the error for a caller whose context has ended.
 func pastDeadline(ctx context.Context) error {
 	return apierror.Wrap(ctx.Err(), apierror.CodeTimeout, "The index did not answer before the request's deadline")
 }

@@ -9,25 +9,25 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Counting many parts at once.
+// Counting many parts in one request.
 //
-// The index tells one number with a list: how many rows the whole list has. A
-// list of fifty instances' workloads would need fifty lists to count each. But
-// which rows come back is an answer too, and a query decides that freely. So
-// the size of each part is asked for bit by bit: of the first rows of a part,
-// those come back whose rank stands for a bit that is set in the part's size.
+// The index returns one number with a list: how many rows the whole list has. Counting each part of
+// a list of fifty instances' workloads would need fifty lists. But a query can also choose freely
+// which rows it returns, and so encode a number: the size of each part is requested bit by bit. Of
+// the first rows of a part, the query returns those whose rank stands for a bit that is set in the
+// part's size.
 //
-// Three lists are read beside each other: the first rows of every part, those
-// whose bit is set, and those whose bit is not set. The first tells the ranks.
-// The other two must make it up exactly; when something changed between the
+// Three lists are read concurrently: the first rows of every part, those whose bit is set, and
+// those whose bit is not set. The first has the ranks. The other two must add up to it exactly; if
+// the index changed between the three they do not, and the parts concerned are counted one by one.
 // three they do not, and the parts concerned are counted one by one.
 
-// sizeBits is how many bits a size has, and how many rows of a part are read
-// to tell it. A part of 2^32 objects is beyond any index.
+// sizeBits is how many bits a size has, and how many rows of a part are read to determine it. A
+// part of 2^32 objects is beyond any index.
 const sizeBits = 32
 
-// countDirectly is up to how many parts are counted one by one: not more
-// requests than counting them together costs.
+// countDirectly is the number of parts up to which each is counted separately: that takes no more
+// requests than counting them in one.
 const countDirectly = 3
 
 // countParts counts what is in some parts.

@@ -28,8 +28,7 @@ var errNoCluster = errors.New("an object of the index has no " + constants.Shado
 // accepted by an API server already.
 var lenient = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 
-// withoutMetadata leaves an object's own metadata out, and no other: a pod
-// template has metadata too.
+// withoutMetadata skips an object's own metadata, and no other: a pod template has metadata too.
 var withoutMetadata = jsonv2.JoinOptions(lenient, jsonv2.WithUnmarshalers(
 	jsonv2.UnmarshalFromFunc(func(dec *jsontext.Decoder, _ *metav1.ObjectMeta) error {
 		if dec.StackDepth() > 1 {

@@ -74,15 +74,15 @@ func cmpText(a, b string) int {
 	return 1
 }
 
-// TestDetail: an object is never less than was asked for, and a caller that would show
-// less than the whole as the whole is told.
+// TestDetail checks that an object never has less than was requested, and that using it as a whole
+// one is an error when it is not.
 func TestDetail(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		of     index.Type
 		detail index.Detail
-		// body and newer tell whether the spec is there, and in it the field that
-		// the index's own version of the type lacks.
+		// body and newer report whether the spec is there, and in it the field that the index's own
+		// version of the type lacks.
 		body, newer, manifest bool
 		why                   string
 	}{

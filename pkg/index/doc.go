@@ -2,7 +2,7 @@
 // every instance and every member cluster into one database.
 //
 // It is the only package that knows Clusterpedia's labels, paging and quirks.
-// Everything above it asks three questions:
+// Everything above it makes three kinds of requests:
 //
 //   - List: a page of objects of some kinds in some clusters, filtered and ordered.
 //   - GetMany: these exact objects, of whatever kinds and clusters, in one request.
@@ -26,14 +26,14 @@
 // request. The clause is SQL from the caller, so it is assembled from the
 // constants in statements.go and nothing else; every value is a parameter.
 //
-// The client asks whether the gate is on, and which database is behind the index
-// (capability.go). Where the gate is off, or the database is neither SQLite nor
-// PostgreSQL, it refuses every question with INDEX_UNAVAILABLE. Answers are
-// checked, because an index whose gate has been switched off ignores conditions.
+// The client checks whether the gate is on, and which database is behind the index (capability.go).
+// Where the gate is off, or the database is neither SQLite nor PostgreSQL, it refuses every request
+// with INDEX_UNAVAILABLE. Answers are checked, because an index whose gate has been switched off
+// ignores conditions.
 //
 // # Freshness
 //
-// The index answers with what it collected last, also when the cluster is long
-// gone. How old that may be is in the PediaCluster objects, not in the answer;
-// pkg/fleet/freshness joins the two.
+// The index returns what it collected last, even when the cluster was deleted long ago. The
+// PediaCluster objects, not the answer, show how old that may be; pkg/fleet/freshness joins the
+// two.
 package index

@@ -154,7 +154,7 @@ func split[T any](all []T, bytes func(T) int, most int) iter.Seq[[]T] {
 	}
 }
 
-// groupKeys puts keys of one type and one cluster together, each once.
+// groupKeys groups keys by type and cluster, without duplicates.
 func groupKeys(keys []Key) [][]Key {
 	sorted := slices.Clone(keys)
 	slices.SortFunc(sorted, func(a, b Key) int {

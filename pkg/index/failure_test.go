@@ -197,7 +197,7 @@ func TestTransportErrorsHoldNoParameters(t *testing.T) {
 	}
 }
 
-// Who waits for a turn waits no longer than for an answer.
+// A caller that waits for the concurrency limit waits no longer than for an answer.
 func TestTooManyRequests(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

@@ -85,10 +85,10 @@ func (c *Client) listByKey(ctx context.Context, d *dialect, q *ListQuery) (*Page
 	return page, nil
 }
 
-// hasHeads reports whether the first objects of each type are quickly found, because
-// the database has an index of them in the order of the query. A page of several
-// types is then put together from them: there is no index of all types in one
-// order, so else all that the query matches would be read and sorted.
+// hasHeads reports whether the first objects of each type are quickly found, because the database
+// has an index of them in the order of the query. A page of several types is then merged from them:
+// no index covers all types in one order, so otherwise all matches of the query would be read and
+// sorted.
 func (q *ListQuery) hasHeads() bool {
 	return len(q.Types) > 1 && q.Order.Field != OrderByCreation
 }

@@ -60,8 +60,8 @@ func NewListed(cluster string, t Type, item json.RawMessage, detail Detail, at t
 	return o, err
 }
 
-// Live tells when the object was read from its cluster itself; false for one that
-// comes from the index.
+// Live returns when the object was read from its cluster itself; false for one that comes from the
+// index.
 func (o *Object) Live() (time.Time, bool) { return o.live, !o.live.IsZero() }
 
 // NewObserved makes an Object of what a watch on a cluster says, which lasts until

@@ -16,10 +16,9 @@ type Replacement struct {
 	Now *Object
 }
 
-// Overlay lays what clusters say over a page that was read for the query: objects
-// that were deleted are left out, those that are newer replace what the index has, and
-// those that it does not have yet are put into their places. What it cannot judge,
-// where workloads are scheduled to and their state, it leaves as the index has it.
+// Overlay applies the state of clusters to a page that was read for the query: it removes deleted
+// objects, replaces outdated ones, and inserts those that the index does not have yet. Where
+// workloads are scheduled to, and their state, stays as the index has it.
 func (q ListQuery) Overlay(page *Page, replacements []Replacement) *Page {
 	out, counted := *page, int64(0)
 	out.Items = slices.Clone(page.Items)

@@ -196,7 +196,7 @@ func TestPartCountsWhileObjectsComeAndGo(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(x *indextest.Index, request int)
-		// least and most are by how much a part's size may be told otherwise.
+		// least and most bound the error of a part's size.
 		least, most map[string]int
 		again       int
 		why         string

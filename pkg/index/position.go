@@ -20,7 +20,7 @@ type Position struct {
 	Ready    int32 `json:",omitempty"`
 }
 
-// PositionOf tells an object's place.
+// PositionOf returns an object's position in the order.
 func PositionOf(o *Object) Position {
 	p := Position{
 		CreatedAt: o.Meta.CreationTimestamp.UTC(),

@@ -2,14 +2,13 @@ package index
 
 import "context"
 
-// Reader reads the index on behalf of one operation: reads that are asked for
-// side by side share requests, and nothing is read twice.
+// Reader reads the index on behalf of one operation: concurrent reads share requests, and nothing
+// is read twice.
 //
-// The Prefetch methods start reads whose need is known before the fields that
-// need them are resolved. They return at once. Their callback runs when the
-// objects are there and before those that wait for them goes on, so that what
-// it prefetches in turn is under way before it is asked for; that is what makes
-// the number of requests of an operation depend on its shape alone.
+// The Prefetch methods start reads whose need is known before the fields that need them are
+// resolved. They return at once. Their callback runs when the objects have been read and before
+// those that wait for them go on, so that its own prefetches have started before they are needed;
+// that makes the number of requests of an operation depend on its shape alone.
 type Reader interface {
 	// List reads a page over several clusters.
 	List(ctx context.Context, q ListQuery) (*Page, error)

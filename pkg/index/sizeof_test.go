@@ -19,8 +19,8 @@ func uids(names ...string) []*Object {
 	return objects
 }
 
-// told is what the index returns of a part of some size: its first rows, and those
-// of them whose bit is set and not set.
+// told returns the index's answers for a part of some size: its first rows, and those of them whose
+// bit is set and not set.
 func told(size int) (ranks, set, unset []*Object) {
 	for i := range min(size, sizeBits) {
 		o := uids(fmt.Sprint(i))
@@ -34,7 +34,7 @@ func told(size int) (ranks, set, unset []*Object) {
 	return ranks, set, unset
 }
 
-// Every size can be told, at the edges of what the first rows show and far beyond.
+// Every size can be determined, at the edges of what the first rows show and far beyond.
 func TestSizeOf(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 30, 31, 32, 33, 63, 64, 65, 1000, 1<<31 - 1, 1 << 31, 1<<32 - 1} {
 		ranks, set, unset := told(size)
@@ -79,8 +79,8 @@ func TestSizeOfWhatMoved(t *testing.T) {
 	}
 }
 
-// A part that changes by one between any two of the three answers is always noticed:
-// adding one turns at least one bit.
+// A change by one between any two of the three answers is always noticed: adding one flips at least
+// one bit.
 func TestSizeOfNoticesEveryStep(t *testing.T) {
 	for size := 1; size < 300; size++ {
 		for _, other := range []int{size - 1, size + 1} {

@@ -102,8 +102,8 @@ const (
 	sqlHeadLimit sqlText = " LIMIT ?) AS head"
 	sqlUnion     sqlText = " UNION ALL "
 
-	// The size of each part, told by which of its first rows come back: the row of
-	// rank r stands for bit r-1 of the size. See count.go.
+	// The size of each part, encoded in which of its first rows are returned: the row of rank r
+	// stands for bit r-1 of the size. See count.go.
 	sqlSizesCount   sqlText = ") AS rn, COUNT(*) OVER (PARTITION BY cluster"
 	sqlSizesSet     sqlText = ") w WHERE w.rn <= ? AND ((w.n >> CAST(w.rn - 1 AS integer)) & 1) = 1)"
 	sqlSizesUnset   sqlText = ") w WHERE w.rn <= ? AND ((w.n >> CAST(w.rn - 1 AS integer)) & 1) = 0)"

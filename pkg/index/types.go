@@ -114,9 +114,8 @@ func (o *Object) Text() (json.RawMessage, error) {
 	return json.Marshal(m)
 }
 
-// Without is the object without the field at a path, for those who may not read
-// it. The object itself stays as it is. Of the metadata, only annotations can be
-// taken away.
+// Without returns the object without the field at a path, for users who may not read it. The object
+// itself stays as it is. Of the metadata, only annotations can be removed.
 func (o *Object) Without(path ...string) (*Object, error) {
 	raw, changed, err := without(o.raw, path)
 	if err != nil || !changed {
@@ -133,9 +132,8 @@ func (o *Object) Without(path ...string) (*Object, error) {
 	return &Object{Cluster: o.Cluster, APIVersion: o.APIVersion, Kind: o.Kind, Meta: meta, raw: raw, detail: o.detail, State: o.State, live: o.live}, nil
 }
 
-// Masked is the object with every value of the map in a field replaced, for those
-// who may know its keys only. A field that is no map is taken away as a whole. The
-// object itself stays as it is.
+// Masked returns the object with every value of the map in a field replaced, for users who may know
+// its keys only. A field that is no map is removed. The object itself stays as it is.
 func (o *Object) Masked(field, mask string) (*Object, error) {
 	if field == "metadata" {
 		return nil, errors.New("the metadata of an object can't be masked")

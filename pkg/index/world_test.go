@@ -137,7 +137,7 @@ func someRow(r *rand.Rand) indextest.Row {
 	return one
 }
 
-// sentOf counts requests and tells their bytes, as sent.
+// longest returns the size of the largest request, as sent.
 func longest(requests []url.Values) int {
 	most := 0
 	for _, q := range requests {

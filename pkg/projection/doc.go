@@ -10,12 +10,12 @@
 // the objects that the states of the workloads concerned are computed from, computes the
 // states with the functions of package workload, and stores the rows.
 //
-// Taking and storing is one Round: it reads a snapshot and stores what was computed
-// from it together with the removal of the names that were taken. On PostgreSQL it is one
-// transaction, on SQLite a transaction that reads and a short one that writes, so that
-// the collector never waits for a computation. Two projectors cannot do a Round from the
-// same snapshot, and one that dies leaves nothing behind. A change that is committed
-// during a Round has a name in the outbox that the Round did not see.
+// Taking and storing is one Round: it reads a snapshot, and stores the results of that together
+// with the removal of the names that were taken. On PostgreSQL it is one transaction, on SQLite a
+// transaction that reads and a short one that writes, so that the collector never waits for a
+// computation. Two projectors cannot do a Round from the same snapshot, and one that dies leaves
+// nothing behind. A change that is committed during a Round has a name in the outbox that the Round
+// did not see.
 //
 // # What triggers may do
 //

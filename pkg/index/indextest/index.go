@@ -19,8 +19,7 @@ import (
 // Database is what stands behind an index.
 type Database string
 
-// The databases. SQLite is the one that answers; of the others, the index has
-// no more than what tells them apart.
+// The databases. SQLite answers requests; of the others, the index has only what identifies them.
 const (
 	SQLite   Database = "sqlite"
 	Postgres Database = "postgres"
@@ -183,8 +182,8 @@ func (x *Index) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// isProbe tells the requests that look for what the index can do: no others ask
-// for one object of any kind.
+// isProbe reports whether a request probes the capabilities of the index: no others request one
+// object of any kind.
 func isProbe(q url.Values) bool { return q.Get("groups") == "*" && q.Get("limit") == "1" }
 
 // reply reads what was asked for and writes it as a CollectionResource.

@@ -97,7 +97,7 @@ func write(b *strings.Builder, flat []any, v any) []any {
 	return flat
 }
 
-// scalar turns a number of JSON into one of the database.
+// scalar converts a number of JSON into one of the database.
 func scalar(v any) any {
 	n, ok := v.(json.Number)
 	if !ok {

@@ -64,7 +64,7 @@ func concernOf(c *projection.Change, joined map[string]projection.Collection) co
 	return concern{}
 }
 
-// concerns is what several changes concern together.
+// concerns is the set of workloads that several changes affect.
 type concerns struct {
 	workloads map[projection.WorkloadKey]bool
 	members   map[projection.MemberKey]bool

@@ -12,8 +12,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-// most is how many changes may wait while rows are compared: what they concern cannot be
-// told apart from a difference, and has to be found out for each page.
+// most is how many changes may be pending while rows are compared: a row that they affect can't be
+// distinguished from a difference, so they have to be resolved for each page.
 const most = 2000
 
 // ErrBusy means that rows cannot be compared now, because too many changes wait.

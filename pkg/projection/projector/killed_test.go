@@ -71,9 +71,8 @@ func (w *world) hasCopies(t *testing.T, c *captured, copies, version int) {
 	}
 }
 
-// TestKilled: two projectors at once, of which one after the other is killed while the
-// collector writes, lose nothing and leave no row that differs. The collector gets no
-// error.
+// TestKilled checks that two concurrent projectors, of which one after the other is killed while
+// the collector writes, lose nothing and leave no row that differs. The collector gets no error.
 func TestKilled(t *testing.T) {
 	const (
 		workloads = 60
@@ -163,8 +162,8 @@ func TestRestarted(t *testing.T) {
 	w.agrees(t, "after all restarts", 0)
 }
 
-// TestRun: a projector keeps the projection, makes a trigger that was dropped again and
-// rebuilds, and ends when it is told to.
+// TestRun checks that a projector keeps the projection, creates a dropped trigger again and
+// rebuilds, and ends with its context.
 func TestRun(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
 		c := load(t, "frontend")

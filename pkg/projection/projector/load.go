@@ -19,9 +19,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-// loader reads, for many workloads at once, what their states are computed from. It runs
-// workload.Gather on what it has, notes what Gather asks for and is not there, reads all
-// of that together, and runs Gather again until nothing is missing.
+// loader reads, for many workloads at once, the objects that their states are computed from. It
+// runs workload.Gather on the objects that it has, notes those that Gather misses, reads all of
+// them in one batch, and repeats that until nothing is missing.
 type loader struct {
 	snapshot *projection.Snapshot
 	joined   map[string]projection.Collection
