@@ -14,8 +14,7 @@ import (
 	"time"
 )
 
-// Code tells a program what kind of failure it met. The set is closed: clients
-// switch on it.
+// Code is the kind of a failure, for programs. The set is closed: clients switch on it.
 type Code string
 
 // The codes of the API.
@@ -101,8 +100,7 @@ type Error struct {
 	Argument string
 	// Instance is the instance whose part of the answer failed; empty where none is.
 	Instance string
-	// Fields are all inputs that are at fault, where several may be; Argument is the
-	// first of them.
+	// Fields are all inputs that are wrong, where several may be; Argument is the first of them.
 	Fields []Field
 	// CurrentVersion is the resourceVersion of the object as it is now, where the
 	// caller meant another one; empty otherwise.
@@ -122,11 +120,11 @@ type Cost struct {
 	// Value and Limit are in values of the answer.
 	Value int `json:"value"`
 	Limit int `json:"limit"`
-	// Dearest are the fields that cost most, each with its cost.
+	// Dearest are the most expensive fields, each with its cost.
 	Dearest []string `json:"dearest"`
 }
 
-// Field is an input that is at fault.
+// Field is an input that is wrong.
 type Field struct {
 	// Argument is its path, as in Error.
 	Argument string `json:"argument"`
@@ -158,7 +156,7 @@ func Wrap(cause error, code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Cause: cause}
 }
 
-// Invalid makes a CodeInvalid error that names the argument at fault.
+// Invalid makes a CodeInvalid error that names the argument that is wrong.
 func Invalid(argument, format string, args ...any) *Error {
 	return &Error{Code: CodeInvalid, Argument: argument, Message: fmt.Sprintf(format, args...)}
 }
@@ -181,7 +179,7 @@ func At(err error, argument string) error {
 	return &named
 }
 
-// CodeOf tells the code of any error; CodeInternal when it has none.
+// CodeOf returns the code of any error; CodeInternal when it has none.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code

@@ -1,15 +1,13 @@
-// Package audit records who did what on which instances: one line in the log for
-// each operation of a known user.
+// Package audit writes the audit log: one line for each operation of a known user, with the
+// instances and the permissions.
 //
-// What decides about permissions writes into the Record of the operation, at the
-// moment of the decision; the code that serves the operation writes the line when it is
-// done. So every way in has the same line: the GraphQL API, and whatever else is
-// to reach an instance.
+// The code that decides about permissions writes into the Record of the operation, at the moment of
+// the decision; the code that serves the operation writes the line when it is done. So every entry
+// point has the same line: the GraphQL API, and any other way to reach an instance.
 //
-// The line never holds what the caller sent: no token, no variable, no argument.
-// The names in it are those of instances that there are. A name that a user
-// asked for and that is no instance's may be anything, a password in the wrong
-// place too, and is left out.
+// The line never has content that the caller sent: no token, no variable, no argument. It names
+// existing instances only. A requested name without an instance may be anything, even a password in
+// the wrong place, and is left out.
 package audit
 
 import (

@@ -9,12 +9,12 @@ import (
 // Message is the message of the lines, by which they are found in the log.
 const Message = "audit"
 
-// maxNames is how many instances a line names. Their number is always told.
+// maxNames limits the instances that a line names. It always has their number.
 const maxNames = 50
 
 // Log writes the lines.
 type Log struct {
-	// Logger is where they go. They are written whatever its level: who turns down
+	// Logger receives the lines. They are written whatever its level: an administrator who reduces
 	// the log does not mean the audit.
 	Logger *slog.Logger
 	// Exists reports whether there is an instance of a name. It is asked when the

@@ -1,11 +1,9 @@
-// Package connection turns a Secret with credentials into everything that is
-// needed to reach one apiserver, with nothing left that points outside the
-// Secret: no file, no program to run, no environment.
+// Package connection converts a Secret with credentials into everything that is needed to reach one
+// API server, without references outside the Secret: no file, no program to run, no environment.
 //
-// A kubeconfig is a program of sorts: it may name commands that print a token
-// and files whose content is sent along. One that comes out of a Secret is
-// written by another user than the owner of the process that reads it, so
-// those parts are refused here, before any client sees them.
+// A kubeconfig is a program of sorts: it may name commands that print a token and files whose
+// content is sent along. A kubeconfig in a Secret was written by another user than the owner of the
+// process that reads it, so those parts are refused here, before any client sees them.
 package connection
 
 import (
@@ -139,8 +137,8 @@ func (c Connection) Kubeconfig() ([]byte, error) {
 	return out, nil
 }
 
-// Fingerprint is the same for the same connection and tells nothing about it:
-// it keys clients, which must be replaced when it changes.
+// Fingerprint identifies a connection without revealing it: it is the key of clients, which must be
+// replaced when it changes.
 func (c Connection) Fingerprint() string {
 	hash := sha256.New()
 	for _, part := range []string{

@@ -12,8 +12,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// Errors that tell what to do about credentials. They never quote a Secret's
-// content, not even the part that could not be parsed.
+// Errors that describe how to correct credentials. They never quote a Secret's content, not even
+// the part that could not be parsed.
 var (
 	// ErrMissing means that there are no credentials where they should be.
 	ErrMissing = errors.New("credentials are missing")
@@ -56,10 +56,10 @@ func Parse(data map[string][]byte, source Source) (Connection, error) {
 	return connection, nil
 }
 
-// unpinned returns why the token of a Secret may not be sent where the source
-// says. Without a CA in the Secret any server with a certificate of a public authority is
-// taken for the right one, so the Secret has to name the server itself: who writes the
-// object that refers to the Secret need not be the one whose token it is.
+// unpinned returns why the token of a Secret may not be sent to the server of the source. Without a
+// CA in the Secret any server with a certificate of a public authority is accepted, so the Secret
+// has to name the server itself: the user who writes the object that refers to the Secret need not
+// be the owner of the token.
 func unpinned(found Connection, source Source) []string {
 	switch {
 	case found.Token == "" || len(found.CAData) > 0 && !found.Insecure:
@@ -153,8 +153,8 @@ func fromKubeconfig(text []byte) (connection Connection, problems []string) {
 	}, nil
 }
 
-// outside lists the parts of a kubeconfig that are refused: it reaches out of the
-// Secret, or it changes who the caller is.
+// outside lists the parts of a kubeconfig that are refused: those that refer to something outside
+// the Secret, or change the caller's identity.
 func outside(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) []string {
 	var problems []string
 	for _, part := range []struct {

@@ -20,8 +20,8 @@ const (
 	// Revoked means that the platform does not have the binding, and its role was
 	// taken away.
 	Revoked Result = "revoked"
-	// Kept means that the platform did not have the binding when it read its own,
-	// and told Kairship of it later.
+	// Kept means that the platform did not have the binding when it read its own, and sent it to
+	// Kairship later.
 	Kept Result = "kept"
 	// Refused means that the binding cannot be stored; Code says why.
 	Refused Result = "refused"

@@ -1,19 +1,16 @@
-// Package globalmanagement is the protocol by which a platform's identity and
-// access management, "global management", tells Kairship who has which role on
-// which instance. docs/global-management.md describes it for people who speak
-// it without Go; package client below this one speaks it for a Go program.
+// Package globalmanagement is the protocol by which a platform's identity and access management,
+// "global management", sends role bindings on instances to Kairship. docs/global-management.md
+// describes it for other languages than Go; package client below this one implements it for a Go
+// program.
 //
-// A binding gives one user or group one role on one instance, in the whole of it
-// or in some namespaces. The platform owns it and numbers what happens to it: an
-// [Event] with a higher sequence is later. Every event says all that is true of
-// the binding from then on, so events may arrive twice, late or in any order, at
-// any replica: what is stored in the end is the event with the highest sequence.
-// A [Resync] says what is true of all bindings at one moment, for when events
-// may have been lost.
+// A binding gives one user or group one role on one instance, in the whole of it or in some
+// namespaces. The platform owns it and numbers its events: an [Event] with a higher sequence is
+// later. Every event has the complete state of the binding from then on, so events may arrive
+// twice, late or in any order, at any replica: the event with the highest sequence is stored in the
+// end. A [Resync] has the state of all bindings at one moment, for when events may have been lost.
 //
-// Requests are signed with a secret that both sides know, see [Sign]. The types
-// here are the JSON that travels. The package, and client, import nothing but
-// the standard library.
+// Requests are signed with a secret that both sides have, see [Sign]. The types here are the JSON
+// that is sent. The package, and client, import nothing but the standard library.
 package globalmanagement
 
 // The paths of the endpoint.

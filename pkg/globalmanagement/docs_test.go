@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// guide is the page for people who speak the protocol without Go.
+// guide returns the page for programmers who implement the protocol without Go.
 func guide(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/global-management.md")

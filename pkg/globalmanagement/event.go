@@ -21,7 +21,7 @@ const (
 	Group SubjectKind = "Group"
 )
 
-// Subject is who has a role.
+// Subject is the user or group that has a role.
 type Subject struct {
 	Kind SubjectKind `json:"kind"`
 	// Name is that which the global cluster's authentication gives the user or
@@ -32,8 +32,8 @@ type Subject struct {
 // Role is what a binding lets its subject do on the instance.
 type Role string
 
-// The roles, from the one that permits least to the one that permits most. What
-// each permits is told by the InstanceRegistration of an instance.
+// The roles, from the one that permits least to the one that permits most. The InstanceRegistration
+// of an instance describes what each permits.
 const (
 	Viewer Role = "viewer"
 	Editor Role = "editor"
@@ -71,10 +71,9 @@ type Event struct {
 
 // Resync is what is true of all bindings at one moment.
 type Resync struct {
-	// AsOf is the moment before the platform began to read the bindings, in
-	// milliseconds since 1970-01-01 00:00 UTC by the clock that its requests are
-	// signed with. Bindings that Kairship was told of later than that are left
-	// alone when they are not among Bindings.
+	// AsOf is the moment before the platform began to read the bindings, in milliseconds since
+	// 1970-01-01 00:00 UTC by the clock that its requests are signed with. Bindings that Kairship
+	// received later than that are kept even if they are not among Bindings.
 	AsOf int64 `json:"asOf"`
 	// Bindings are all that exist. Those that Kairship has from the platform and
 	// that are not here lose their roles.

@@ -31,7 +31,7 @@ const askAgainAfter = time.Second
 // of them: a handful of small requests a second at most, to a server that has to
 // serve them anyway when it is back.
 type Persistent struct {
-	// Logger is told when a watch is interrupted and when it goes on. Required.
+	// Logger receives a message when a watch is interrupted and when it resumes. Required.
 	Logger *slog.Logger
 	// Lost is called whenever a watch is found to be interrupted; nil for none.
 	Lost func()

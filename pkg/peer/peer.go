@@ -1,11 +1,11 @@
-// Package peer tells those apart who send requests, by where they come from.
+// Package peer groups clients by their network addresses.
 package peer
 
 import "net/netip"
 
-// Network is the network of an address such as "192.0.2.1:443": the address itself,
-// and of IPv6 the whole /64, because who has one address of it has them all. It is not
-// valid where the text is no address with a port.
+// Network returns the network of an address such as "192.0.2.1:443": the address itself, and of
+// IPv6 the whole /64, because a client with one address of it has them all. It is not valid if the
+// text is no address with a port.
 func Network(address string) netip.Prefix {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -65,10 +65,10 @@ type Options[T any] struct {
 	Path string
 	// Parse makes of the content what it means. Its errors must not show the content.
 	Parse func([]byte) (T, error)
-	// Changed is told of a new content that could be parsed, after Get gives it; it may
-	// be nil. It is not told of the first one.
+	// Changed is called with a new content that could be parsed, after Get returns it; it may be
+	// nil. It is not called for the first one.
 	Changed func(T)
-	// Logger is where reloads and failures are told; nil means slog's default.
+	// Logger receives reloads and failures; nil means slog's default.
 	Logger *slog.Logger
 	// Interval is the time between two looks; zero means the constant.
 	Interval time.Duration
@@ -122,7 +122,7 @@ func (f *File[T]) keep(ctx context.Context, interval time.Duration) {
 	}
 }
 
-// look reads the file again. What is wrong with it is told once.
+// look reads the file again. It logs an error once.
 func (f *File[T]) look() {
 	raw, value, err := f.read()
 	if err != nil {

@@ -20,14 +20,14 @@ const (
 	Instance = "kairship.instance"
 	// Code is that of an error (docs/graphql.md).
 	Code = "kairship.error.code"
-	// Loader and BatchSize are which rows are read together, and how many.
+	// Loader and BatchSize are the kind and the number of rows that are read in one batch.
 	Loader    = "kairship.loader"
 	BatchSize = "kairship.batch.size"
 	// Reason is why a stream ended or lost its continuity.
 	Reason = "kairship.reason"
 	// Events is how many events a stream had.
 	Events = "kairship.events"
-	// Controller and Object are who reconciles what.
+	// Controller and Object are the reconciler and the object that it reconciles.
 	Controller = "kairship.controller"
 	Object     = "kairship.object"
 	// Result is that of an event of global management.

@@ -67,13 +67,13 @@ func Root(ctx context.Context, name string, kind trace.SpanKind) (context.Contex
 	return ctx, Span{span}
 }
 
-// Serve begins the step of a request that came over HTTP, in the trace that its
-// caller names in the header traceparent, or in a new one.
+// Serve begins the span of a request that came over HTTP, in the trace that its caller names in the
+// header traceparent, or in a new one.
 //
-// A caller who has its trace kept has ours kept too, which costs us and the collector.
-// trusted reports whether it may, and is asked about such callers alone; nil means that
-// none may. The step of any other begins a trace of its own, which is kept as often as
-// all that begin here and is linked to the caller's.
+// A caller whose trace is kept makes ours be kept too, which costs us and the collector. trusted
+// reports whether it may, and is only called for such callers; nil means that none may. The span of
+// any other begins a trace of its own, which is sampled like all that begin here and is linked to
+// the caller's.
 func Serve(ctx context.Context, header http.Header, name string, trusted func() bool) (context.Context, Span) {
 	t := tracer.Load()
 	if t == nil {

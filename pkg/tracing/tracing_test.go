@@ -88,7 +88,7 @@ func TestTheCallersTraceGoesOn(t *testing.T) {
 	}
 }
 
-// TestStrangersKeepNoTraces has only those callers decide which traces are kept who may.
+// TestStrangersKeepNoTraces checks that only trusted callers decide which traces are kept.
 func TestStrangersKeepNoTraces(t *testing.T) {
 	yes, no := func() bool { return true }, func() bool { return false }
 	for _, tt := range []struct {
@@ -157,7 +157,8 @@ func TestOnlyPartsOfTraces(t *testing.T) {
 	}
 }
 
-// TestTransport: a request is told without its address, and its answer by status alone.
+// TestTransport checks that the span of a request has no address, and only the status of its
+// answer.
 func TestTransport(t *testing.T) {
 	var got http.Header
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// knownMethods are those of which spans tell; any other is a caller's own word.
+// knownMethods are those that spans name; any other may be any text of a caller.
 var knownMethods = map[string]bool{
 	http.MethodGet: true, http.MethodHead: true, http.MethodPost: true, http.MethodPut: true,
 	http.MethodPatch: true, http.MethodDelete: true, http.MethodOptions: true, http.MethodConnect: true, http.MethodTrace: true,

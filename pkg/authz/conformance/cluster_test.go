@@ -92,8 +92,8 @@ func group(name string) rbacv1.Subject {
 	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name}
 }
 
-// settle waits until the API server judges by everything that was created: it
-// learns of roles and of bindings in the order in which they were made.
+// settle waits until the API server authorizes by all roles and bindings that were created: it
+// receives them in the order of their creation.
 func (g *global) settle() {
 	g.t.Helper()
 	marker := authz.User{Name: fmt.Sprintf("%s-marker-%d", g.prefix, g.made)}

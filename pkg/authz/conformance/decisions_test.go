@@ -20,8 +20,8 @@ var (
 	namespaces = []string{"", "shop", "ops"}
 )
 
-// needed says which permissions each decision takes, by subresource and verb:
-// the table in the documentation of pkg/authz, once more and by hand.
+// needed are the permissions that each decision requires, by subresource and verb: an independent
+// copy of the table in the documentation of pkg/authz.
 var needed = map[authz.Verb][]string{
 	authz.VerbView:           {"resources get", "resources list"},
 	authz.VerbWatch:          {"resources get", "resources list", "resources watch"},

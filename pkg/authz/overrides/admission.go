@@ -20,9 +20,9 @@ const (
 	Bypass   = "bypass"
 )
 
-// Policy returns the admission policy that an instance needs before an editor may
-// write override policies there. Writes that leave the spec as it is pass: the garbage
-// collector and others write finalizers.
+// Policy returns the admission policy that an instance needs before an editor may write override
+// policies there. Writes that do not change the spec pass: the garbage collector and other
+// controllers write finalizers.
 func Policy() *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: Name, Labels: labels()},
@@ -83,7 +83,7 @@ func variables() []admissionv1.Variable {
 			optional("imageOverrider", ".filter(image, has(image.predicate)).map(image, image.predicate.path)"),
 			optional("fieldOverrider", ".map(document, document.fieldPath)"),
 		}, " + ") + ")"},
-		// Of each overriders, what is wrong; those without fault are left out.
+		// The wrong paths of each overrider; overriders without any are left out.
 		{Name: "wrongPaths", Expression: "variables.paths.map(list, list.filter(path, !" + celPathAllowed + ")).filter(list, size(list) > 0)"},
 		{Name: "wrongKeys", Expression: "variables.overriders.map(o, (" +
 			optional("labelsOverrider", "") + " + " + optional("annotationsOverrider", "") +

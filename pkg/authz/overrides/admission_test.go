@@ -173,7 +173,7 @@ func TestPolicyJudgesChanges(t *testing.T) {
 			}
 			refused(t, w.admin.Update(t.Context(), changed.DeepCopy(), client.DryRunAll), false)
 
-			// What an admin wrote is kept by others who leave the spec as it is.
+			// Other users may write the policy of an admin if they do not change the spec.
 			if err := w.admin.Update(t.Context(), changed); err != nil {
 				t.Fatal(err)
 			}

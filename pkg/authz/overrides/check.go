@@ -19,8 +19,7 @@ type Violation struct {
 	Message string
 }
 
-// Check returns the faults that the admission policy finds in a spec, in the order of
-// the spec.
+// Check returns the violations that the admission policy finds in a spec, in the order of the spec.
 func Check(spec *policyv1alpha1.OverrideSpec) []Violation {
 	at := field.NewPath("spec")
 	c := &checker{selective: len(spec.ResourceSelectors) > 0}
@@ -36,7 +35,7 @@ func Check(spec *policyv1alpha1.OverrideSpec) []Violation {
 	return c.violations
 }
 
-// checker collects faults.
+// checker collects violations.
 type checker struct {
 	selective  bool
 	violations []Violation

@@ -21,7 +21,7 @@ const (
 	// inSpec matches paths of the spec, which limits and other objects of admins have too.
 	inSpec = `^/spec(/|$)`
 
-	// domains are those whose labels and annotations say who owns an object, how Karmada
+	// domains are those whose labels and annotations determine the owner of an object, how Karmada
 	// treats it, or which role it becomes a part of.
 	domains = `(karmada\.io|kairship\.io|rbac\.authorization\.k8s\.io)`
 	// reservedPath matches the path of a single label or annotation of these domains.

@@ -48,8 +48,8 @@ const (
 	ReservedBypass   = "bypass"
 )
 
-// ReservedPolicy returns the admission policy that keeps the reserved Namespaces from
-// editors of the whole instance, who write all others. RBAC cannot leave some out.
+// ReservedPolicy returns the admission policy that denies editors of the whole instance the
+// reserved Namespaces; they may write all others. RBAC cannot exclude some.
 func ReservedPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: ReservedPolicyName, Labels: ownLabels(v1alpha1.RoleEditor)},

@@ -61,9 +61,8 @@ func Global(role v1alpha1.Role, instance string, namespaces []string) []rbacv1.P
 	return rules
 }
 
-// Grantable are rules that contain those of every role on every instance. Who
-// holds them may give the roles away, which RBAC lets no user do who does not
-// hold what they give.
+// Grantable returns rules that contain those of every role on every instance. A user who has them
+// may grant the roles: RBAC lets users grant only permissions that they have.
 func Grantable() []rbacv1.PolicyRule {
 	return []rbacv1.PolicyRule{
 		rule(instances, nil, read),

@@ -130,7 +130,7 @@ func (p part) clusterRole() rbacv1.ClusterRole {
 	return rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: prefix + p.name, Labels: labels}, Rules: policyRules(p.rules)}
 }
 
-// aggregated is a ClusterRole that is put together by labels.
+// aggregated returns a ClusterRole that Kubernetes aggregates by labels.
 func aggregated(role v1alpha1.Role, namespaced bool, from ...metav1.LabelSelector) rbacv1.ClusterRole {
 	return rbacv1.ClusterRole{
 		ObjectMeta:      metav1.ObjectMeta{Name: ClusterRoleName(role, namespaced), Labels: ownLabels(role)},

@@ -89,9 +89,9 @@ func aggregate(t *testing.T, all []rbacv1.ClusterRole) map[string][]rbacv1.Polic
 func TestClusterRolesInAnInstance(t *testing.T) {
 	limited := aggregate(t, append(surrounding(), ClusterRoles()...))
 	unlimited := aggregate(t, append(surrounding(), ClusterRoles(overrides.Name, ReservedPolicyName)...))
-	// Who may, in this order: viewer, then editor and admin of a namespace, then of the instance.
-	// The editor of the instance has the role of a namespace in each that is not reserved;
-	// here is what is left elsewhere.
+	// The users, in this order: viewer, then editor and admin of a namespace, then of the instance.
+	// The editor of the instance has the role of a namespace in each that is not reserved; these
+	// are the remaining permissions.
 	names := []string{"kairship:viewer", "kairship:namespace-editor", "kairship:namespace-admin", "kairship:editor", "kairship:admin"}
 	for _, c := range []struct {
 		reason, verb, group, resource string
@@ -155,7 +155,7 @@ func TestClusterRolesInAnInstance(t *testing.T) {
 	}
 }
 
-// withoutLimits is who may do something where no admission policy is in force.
+// withoutLimits returns the users who may do something where no admission policy is in force.
 func withoutLimits(resource, verb, who string) string {
 	if (strings.HasSuffix(resource, "overridepolicies") || resource == "namespaces") && slices.Contains(write, verb) {
 		return "----A"

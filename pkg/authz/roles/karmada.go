@@ -64,9 +64,9 @@ var (
 	propagatingWide = []kinds{{"policy.karmada.io", []string{"clusterpropagationpolicies"}}}
 	tainting        = []kinds{{"policy.karmada.io", []string{"clustertaintpolicies"}}}
 	remedying       = []kinds{{"remedy.karmada.io", []string{"remedies"}}}
-	// members are the member clusters. What an editor may change in one, Kairship writes:
-	// Karmada's API server for them knows no admission, and a person who writes a Cluster
-	// chooses where it leads, and with which Secret of the instance.
+	// members are the member clusters. Kairship writes the fields of one that an editor may change:
+	// Karmada's API server for them has no admission, and a user who writes a Cluster chooses where
+	// it leads, and with which Secret of the instance.
 	members = []kinds{{"cluster.karmada.io", []string{"clusters"}}}
 	// overriding and overridingWide may only be written where package overrides limits it.
 	overriding     = []kinds{{"policy.karmada.io", []string{"overridepolicies"}}}
@@ -80,8 +80,8 @@ var (
 	derived = []kinds{{"work.karmada.io", []string{"resourcebindings", "clusterresourcebindings"}}}
 	// interpreting are how Karmada reads and changes objects of the members.
 	interpreting = []kinds{{"config.karmada.io", []string{"resourceinterpretercustomizations"}}}
-	// surroundings are what objects refer to, and what Kubernetes' own view leaves
-	// out because it is in no namespace.
+	// surroundings are the kinds that objects refer to, and that Kubernetes' own view excludes
+	// because they have no namespace.
 	surroundings = []kinds{
 		{"", []string{"persistentvolumes"}},
 		{"apiextensions.k8s.io", []string{"customresourcedefinitions"}},
@@ -145,10 +145,10 @@ func wholeEditorRules() []Rule {
 	)
 }
 
-// wholeAdminRules are what an admin of a whole instance may beside Kubernetes' own
-// admin: what changes the instance itself, its members, its limits, and who
-// may do what in it. RBAC lets no user give away what they do not have. Through
-// clusters/proxy a member is asked as the admin, and decides by its own rules.
+// wholeAdminRules are the permissions of an admin of a whole instance beyond Kubernetes' own admin:
+// changes of the instance itself, its members, its limits and its access rules. RBAC lets users
+// grant only permissions that they have. Through clusters/proxy a member gets requests as the
+// admin, and decides by its own rules.
 func wholeAdminRules() []Rule {
 	const administrator = " This makes its holder an administrator of the members."
 	return slices.Concat(

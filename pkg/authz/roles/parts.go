@@ -10,8 +10,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// Part is a ClusterRole in an instance that roles are put together from, with what
-// follows from each of its rules in the members.
+// Part is a ClusterRole in an instance from which roles are aggregated, with what follows from each
+// of its rules in the members.
 type Part struct {
 	// Name is the name of the ClusterRole.
 	Name string
@@ -45,7 +45,7 @@ func Parts() ([]Part, error) {
 	return out, nil
 }
 
-// takesIn reports whether a ClusterRole is put together from those with the labels.
+// takesIn reports whether a ClusterRole aggregates those with the labels.
 func takesIn(role *rbacv1.ClusterRole, of labels.Set) (bool, error) {
 	if role.AggregationRule == nil {
 		return false, nil

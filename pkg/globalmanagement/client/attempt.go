@@ -19,8 +19,8 @@ import (
 // fits.
 const maxAnswerBytes = 2 * gm.MaxResyncBytes
 
-// notKairship is said of a success that is not told in the words of the protocol:
-// another server answers there.
+// notKairship is the error for a success whose body is not that of the protocol: another server
+// answers there.
 const notKairship = "the answer is not Kairship's"
 
 // call makes requests until one succeeds, is refused for good, or the attempts or

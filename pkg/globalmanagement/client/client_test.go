@@ -38,8 +38,8 @@ func refuse(status int, code gm.Code) answer {
 
 var stored = answer{status: http.StatusOK, body: `{"result":"stored","bindingID":"b-1","sequence":3,"object":"gm-1"}`}
 
-// kairship is a server that gives the answers in turn, the last one for ever, and
-// keeps what it received.
+// kairship is a server that returns the prepared answers one after the other, the last one forever,
+// and records the requests.
 type kairship struct {
 	*httptest.Server
 	mu         sync.Mutex

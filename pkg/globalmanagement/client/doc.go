@@ -1,6 +1,6 @@
-// Package client tells Kairship, for a platform written in Go, who has which role
-// on which instance. It signs, sends and retries; the protocol itself is package
-// globalmanagement, and docs/global-management.md describes it.
+// Package client sends role bindings on instances to Kairship, for a platform written in Go. It
+// signs, sends and retries; the protocol itself is package globalmanagement, and
+// docs/global-management.md describes it.
 //
 // Make one Client and keep it; it may be used from many goroutines:
 //
@@ -10,8 +10,7 @@
 //		HTTP:   &http.Client{Transport: transport, Timeout: 10 * time.Second},
 //	})
 //
-// Then tell it what happens to each binding. A nil error means that Kairship has
-// stored it:
+// Then send the events of each binding. A nil error means that Kairship has stored the event:
 //
 //	_, err = c.Bind(ctx, globalmanagement.Binding{
 //		BindingID: "b-4711", Sequence: 1,
@@ -38,9 +37,9 @@
 //
 // # Errors
 //
-// A refusal is an [*Error], and errors.Is tells its kind from [ErrMalformed],
-// [ErrUnknownInstance], [ErrSequenceConflict], [ErrWrongSignature] and the others.
-// Temporary reports whether a later call may succeed with the same event:
+// A refusal is an [*Error], and errors.Is matches it with [ErrMalformed], [ErrUnknownInstance],
+// [ErrSequenceConflict], [ErrWrongSignature] and the others. Temporary reports whether a later call
+// may succeed with the same event:
 //
 //	switch {
 //	case err == nil, errors.Is(err, client.ErrUnknownInstance):

@@ -68,7 +68,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Is tells the kind of the error.
+// Is reports whether the error is of the kind of target.
 func (e *Error) Is(target error) bool {
 	k, ok := target.(kind)
 	return ok && e.Code != "" && gm.Code(k) == e.Code

@@ -12,7 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/globalmanagement/client"
 )
 
-// A platform that keeps what it has to tell in an outbox, and empties it.
+// A platform that keeps its unsent events in an outbox, and sends them.
 func Example() {
 	kairship := newKairship() // stands in for the real one
 	defer kairship.Close()
