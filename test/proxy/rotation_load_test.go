@@ -200,39 +200,23 @@ func (s *rotation) readAndWrite(ctx context.Context, kube kubernetes.Interface, 
 
 var errStuck = errors.New("the watch is stuck: it says nothing of what there is")
 
-// watchBriefly begins a watch, which sends what exists, and ends it. A server may end a watch
-// at any moment; one that ends before it has sent anything is begun again, once.
+// watchBriefly begins a watch, which sends what exists, and ends it.
 func watchBriefly(ctx context.Context, kube kubernetes.Interface, _ int) error {
-	var err error
-	for range 2 {
-		var ended bool
-		if ended, err = firstEvent(ctx, kube); !ended {
-			return err
-		}
-	}
-	return err
-}
-
-// firstEvent reports whether a watch ended before its first event.
-func firstEvent(ctx context.Context, kube kubernetes.Interface) (ended bool, err error) {
 	watching, err := kube.CoreV1().ConfigMaps("shop").Watch(ctx, metav1.ListOptions{LabelSelector: "app=" + rotationLabel})
 	if err != nil {
-		return false, fmt.Errorf("watch: %w", err)
+		return fmt.Errorf("watch: %w", err)
 	}
 	defer watching.Stop()
 	select {
 	case event, open := <-watching.ResultChan():
-		switch {
-		case !open:
-			return true, errors.New("the watch ended before its first event")
-		case event.Type != watch.Added:
-			return false, fmt.Errorf("the watch begins with %q", event.Type)
+		if !open || event.Type != watch.Added {
+			return fmt.Errorf("the watch begins with %q", event.Type)
 		}
 	case <-time.After(20 * time.Second):
-		return false, errStuck
+		return errStuck
 	case <-ctx.Done():
 	}
-	return false, nil
+	return nil
 }
 
 func mutate(ctx context.Context, c *gql.Client, mutation string, input map[string]any) error {
