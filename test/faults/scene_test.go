@@ -45,7 +45,8 @@ type scene struct {
 var (
 	// before is how the fleet was when the first test began.
 	before picture
-	// unwell is why the fleet could not be healed after a test.
+	// unwell is why the fleet did not come to rest before the first test, or could not be healed
+	// after a test.
 	unwell error
 )
 
@@ -89,7 +90,10 @@ func (s *scene) firstPicture(t *testing.T) picture {
 			}
 			s.Restart(t, instance+"-controller-manager")
 		}
-		steady(t, "nothing is on its way out before the first test", s.atRest)
+		if _, unwell = trySteady(t.Context(), s.atRest); unwell != nil {
+			// All other tests would wait as long for the same.
+			t.Fatalf("something is on its way out before the first test: %v", unwell)
+		}
 	}
 	return steady(t, "the fleet is well", s.settled)
 }
