@@ -20,8 +20,8 @@ type flooded struct {
 	*TokenReviewAuthenticator
 	*clock
 	release chan struct{}
-	// strangers counts the reviews of unknown tokens, others those of known ones.
-	strangers, others *fakeTokenReviews
+	// unknown counts the reviews of unknown tokens, others those of known ones.
+	unknown, others *fakeTokenReviews
 }
 
 func newFlooded() *flooded {
@@ -33,7 +33,7 @@ func newFlooded() *flooded {
 		return authenticationv1.TokenReviewStatus{}, nil
 	}
 	f.others = &fakeTokenReviews{answer: answer}
-	f.strangers = &fakeTokenReviews{answer: func(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
+	f.unknown = &fakeTokenReviews{answer: func(ctx context.Context, token string) (authenticationv1.TokenReviewStatus, error) {
 		select {
 		case <-f.release:
 			return answer(ctx, token)
@@ -42,7 +42,7 @@ func newFlooded() *flooded {
 		}
 	}}
 	f.TokenReviewAuthenticator = NewAuthenticator(f.others, f.now)
-	f.ReviewLimiter = &TokenReviewLimiter{Reviews: f.strangers, Limit: 4}
+	f.ReviewLimiter = &TokenReviewLimiter{Reviews: f.unknown, Limit: 4}
 	return f
 }
 
@@ -123,8 +123,8 @@ func TestWhoIsKnownIsNoStranger(t *testing.T) {
 		f := newFlooded()
 		close(f.release)
 		alice := TokenCredentials("alice")
-		if _, err := f.Authenticate(t.Context(), alice); err != nil || f.strangers.count.Load() != 1 {
-			t.Fatalf("at first: %v, %d reviews of strangers", err, f.strangers.count.Load())
+		if _, err := f.Authenticate(t.Context(), alice); err != nil || f.unknown.count.Load() != 1 {
+			t.Fatalf("at first: %v, %d reviews of unknown tokens", err, f.unknown.count.Load())
 		}
 		f.release = make(chan struct{})
 		defer close(f.release)
@@ -137,7 +137,7 @@ func TestWhoIsKnownIsNoStranger(t *testing.T) {
 			}
 		}
 		if n := f.others.count.Load(); n != 2 {
-			t.Errorf("%d reviews apart from the strangers', want 2", n)
+			t.Errorf("%d reviews of known tokens, want 2", n)
 		}
 		// A token counts as unknown once a review found it revoked.
 		f.others.answer = func(context.Context, string) (authenticationv1.TokenReviewStatus, error) {

@@ -194,11 +194,11 @@ func TestReader(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			idx := &lagging{then: tt.then, last: tt.last, listed: tt.listed, after: tt.after}
-			settler := &IndexWaiter{
+			waiter := &IndexWaiter{
 				Index: idx, Clients: instances(t, tt.live), Wait: 100 * time.Millisecond, Now: time.Now,
 				Collected: func(context.Context, string, string, string) (string, bool) { return "v1", !tt.uncollected },
 			}
-			r := NewReader(idx, settler)
+			r := NewReader(idx, waiter)
 			ctx := With(as(t, "alice"), tt.versions)
 			q := index.ListQuery{Types: []index.Type{configMaps}, Clusters: []string{"k-alpha"}, Limit: 10, WithCount: true}
 			page, err := r.List(ctx, q)

@@ -60,13 +60,13 @@ func (d *discovery) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.R
 		return ctrl.Result{RequeueAfter: probe.Next(d.Interval)}, nil
 	}
 	changed := d.memberCache.put(instance.Name, begun, seen)
-	strangers := 0
+	foreigners := 0
 	for _, m := range seen {
 		if !m.managed {
-			strangers++
+			foreigners++
 		}
 	}
-	foreign.WithLabelValues(instance.Name).Set(float64(strangers))
+	foreign.WithLabelValues(instance.Name).Set(float64(foreigners))
 	if err := d.removeStale(ctx, control, seen); err != nil && ctx.Err() == nil {
 		log.FromContext(ctx).Info("Cannot remove what was made for an earlier membership", "instance", instance.Name, "cause", err.Error())
 	}

@@ -80,8 +80,8 @@ func regions(members map[string]map[string]*clusterv1alpha1.Cluster) map[string]
 }
 
 func TestRosterReadsAllInstancesTogether(t *testing.T) {
-	l, roster := indexed(t, member("k-alpha", "m1"), member("k-alpha", "m2"), member("k-beta", "m1"), member("k-gamma", "m9"))
-	got, err := roster.Members(t.Context(), "beta", "alpha", "empty", "alpha")
+	l, cache := indexed(t, member("k-alpha", "m1"), member("k-alpha", "m2"), member("k-beta", "m1"), member("k-gamma", "m9"))
+	got, err := cache.Members(t.Context(), "beta", "alpha", "empty", "alpha")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestRosterReadsAllInstancesTogether(t *testing.T) {
 	if diff := cmp.Diff([]string{"k-alpha,k-beta,k-empty"}, l.asked); diff != "" {
 		t.Errorf("questions (-want +got):\n%s", diff)
 	}
-	if _, err := roster.Members(t.Context(), "alpha", "gamma"); err != nil {
+	if _, err := cache.Members(t.Context(), "alpha", "gamma"); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"k-alpha,k-beta,k-empty", "k-gamma"}, l.asked); diff != "" {
@@ -109,8 +109,8 @@ func TestRosterReadsAllPages(t *testing.T) {
 	for i := range 1203 {
 		rows = append(rows, member([]string{"k-alpha", "k-beta"}[i%2], fmt.Sprintf("m%04d", i)))
 	}
-	l, roster := indexed(t, rows...)
-	got, err := roster.Members(t.Context(), "alpha", "beta")
+	l, cache := indexed(t, rows...)
+	got, err := cache.Members(t.Context(), "alpha", "beta")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestRosterReadsAllPages(t *testing.T) {
 // The members are remembered for two seconds, and not a moment longer.
 func TestRosterForgets(t *testing.T) {
 	l, now := &lister{}, time.Unix(0, 0)
-	roster := membercluster.NewCache(l, func() time.Time { return now })
+	cache := membercluster.NewCache(l, func() time.Time { return now })
 	for _, tt := range []struct {
 		later time.Duration
 		want  int
@@ -135,7 +135,7 @@ func TestRosterForgets(t *testing.T) {
 		{time.Hour, 3, "it was forgotten long ago"},
 	} {
 		now = now.Add(tt.later)
-		if _, err := roster.Members(t.Context(), "alpha"); err != nil {
+		if _, err := cache.Members(t.Context(), "alpha"); err != nil {
 			t.Fatal(err)
 		}
 		if len(l.asked) != tt.want {
@@ -149,11 +149,11 @@ func TestRosterSharesWhatIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return nil }}
-		roster := membercluster.NewCache(l, time.Now)
+		cache := membercluster.NewCache(l, time.Now)
 		var wg sync.WaitGroup
 		ask := func(instances ...string) {
 			wg.Go(func() {
-				got, err := roster.Members(t.Context(), instances...)
+				got, err := cache.Members(t.Context(), instances...)
 				if err != nil || len(got) != len(instances) {
 					t.Errorf("%v: %v, %v", instances, got, err)
 				}
@@ -179,11 +179,11 @@ func TestRosterForgetsFailures(t *testing.T) {
 		away := apierror.New(apierror.CodeIndexUnavailable, "The index does not answer")
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return away }}
-		roster := membercluster.NewCache(l, time.Now)
+		cache := membercluster.NewCache(l, time.Now)
 		var wg sync.WaitGroup
 		for range 10 {
 			wg.Go(func() {
-				if _, err := roster.Members(t.Context(), "alpha", "beta"); !errors.Is(err, away) {
+				if _, err := cache.Members(t.Context(), "alpha", "beta"); !errors.Is(err, away) {
 					t.Errorf("got %v, want %v", err, away)
 				}
 			})
@@ -192,7 +192,7 @@ func TestRosterForgetsFailures(t *testing.T) {
 		close(answer)
 		wg.Wait()
 		l.before = nil
-		if _, err := roster.Members(t.Context(), "beta"); err != nil {
+		if _, err := cache.Members(t.Context(), "beta"); err != nil {
 			t.Errorf("the failure was remembered: %v", err)
 		}
 		if diff := cmp.Diff([]string{"k-alpha,k-beta", "k-beta"}, l.asked); diff != "" {
@@ -206,20 +206,20 @@ func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return nil }}
-		roster := membercluster.NewCache(l, time.Now)
+		cache := membercluster.NewCache(l, time.Now)
 		reading, giveUp := context.WithCancel(t.Context())
 		waiting, giveUpToo := context.WithTimeout(t.Context(), time.Second)
 		defer giveUpToo()
 		var wg sync.WaitGroup
-		wg.Go(func() { _, _ = roster.Members(reading, "alpha") })
+		wg.Go(func() { _, _ = cache.Members(reading, "alpha") })
 		synctest.Wait()
 		wg.Go(func() {
-			if _, err := roster.Members(waiting, "alpha"); apierror.CodeOf(err) != apierror.CodeTimeout {
+			if _, err := cache.Members(waiting, "alpha"); apierror.CodeOf(err) != apierror.CodeTimeout {
 				t.Errorf("who could wait for a second only: got %v, want %s", err, apierror.CodeTimeout)
 			}
 		})
 		wg.Go(func() {
-			if _, err := roster.Members(t.Context(), "alpha"); err != nil {
+			if _, err := cache.Members(t.Context(), "alpha"); err != nil {
 				t.Errorf("who waits: %v", err)
 			}
 		})
@@ -240,14 +240,14 @@ func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{before: func() error { time.Sleep(100 * time.Millisecond); return nil }}
-		roster := membercluster.NewCache(l, time.Now)
+		cache := membercluster.NewCache(l, time.Now)
 		operation := func(after time.Duration, want ...string) {
 			t.Helper()
 			ctx, _ := requeststats.With(t.Context())
 			l.asked = nil
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				if _, err := roster.Members(ctx, "alpha", "beta"); err != nil {
+				if _, err := cache.Members(ctx, "alpha", "beta"); err != nil {
 					t.Error(err)
 				}
 			})
@@ -255,7 +255,7 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 			time.Sleep(after)
 			for _, name := range []string{"alpha", "beta"} {
 				wg.Go(func() {
-					if _, err := roster.Members(ctx, name); err != nil {
+					if _, err := cache.Members(ctx, name); err != nil {
 						t.Error(err)
 					}
 				})
@@ -278,10 +278,10 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 func TestRosterInALongOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{}
-		roster := membercluster.NewCache(l, time.Now)
+		cache := membercluster.NewCache(l, time.Now)
 		ctx, _ := requeststats.With(t.Context())
 		for range 60 {
-			if _, err := roster.Members(ctx, "alpha"); err != nil {
+			if _, err := cache.Members(ctx, "alpha"); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(time.Second)
@@ -296,8 +296,8 @@ func TestRosterInALongOperation(t *testing.T) {
 // the process.
 func TestRosterSurvivesAPanic(t *testing.T) {
 	l := &lister{before: func() error { panic("a nil map") }}
-	roster := membercluster.NewCache(l, time.Now)
-	if _, err := roster.Members(t.Context(), "alpha"); err == nil || apierror.CodeOf(err) != apierror.CodeInternal {
+	cache := membercluster.NewCache(l, time.Now)
+	if _, err := cache.Members(t.Context(), "alpha"); err == nil || apierror.CodeOf(err) != apierror.CodeInternal {
 		t.Errorf("got %v, want an internal error", err)
 	}
 }
