@@ -24,6 +24,7 @@ var workloadKey = []column{{"instance", text}, {"namespace", text}, {"name", tex
 var workloadColumns = []column{
 	{"health", text}, {"uid", text}, {"resource_version", text}, {"created_at", bigint}, {"label_kv", list},
 	{"clusters", list}, {"scheduled", list}, {"policy_namespace", text}, {"policy_name", text}, {"work_name", text}, {"projection", integer},
+	{"ready", integer},
 }
 
 // docColumns are those of the table workload_doc: what a page shows, read by the ID of

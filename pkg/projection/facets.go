@@ -53,7 +53,7 @@ type Counted struct {
 // Position, order and size of the query's page do not matter.
 func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values int) (*Counted, error) {
 	s := &statement{db: db}
-	where, limit := s.reach(q)+s.where(q), s.value(values)
+	reach, where, limit := s.reach(q), s.where(q), s.value(values)
 	parts := make([]string, len(fields))
 	for i, field := range fields {
 		from, value, ok := s.facet(field)
@@ -67,7 +67,7 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
 			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 	}
-	s.define("w", s.counted(q, fields, where))
+	s.define("w", s.counted(q, fields, reach+where, s.from(q, reach)+where))
 	text := "SELECT " + db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
@@ -100,16 +100,17 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 
 // counted selects the columns that some fields are counted by, and the number n of workloads
 // that a row stands for: a list of all workloads is long, and read for each of the fields.
-func (s *statement) counted(q *Query, fields []FacetField, where string) string {
+// They are of the table tally, by a condition, or from the rows of workloads.
+func (s *statement) counted(q *Query, fields []FacetField, where, from string) string {
 	columns, plain := columnsOf(fields)
 	list := strings.Join(columns, ", ")
 	switch {
 	case plain && q.tallied():
 		return "SELECT " + list + ", sum(w.n) AS n FROM kairship.tally w WHERE w.n > 0 AND " + where + " GROUP BY " + list
 	case plain:
-		return "SELECT " + list + ", count(*) AS n FROM kairship.workload w WHERE " + where + " GROUP BY " + list
+		return "SELECT " + list + ", count(*) AS n FROM " + from + " GROUP BY " + list
 	}
-	return "SELECT " + strings.Join(append(columns, "w.id"), ", ") + ", 1 AS n FROM kairship.workload w WHERE " + where
+	return "SELECT " + strings.Join(append(columns, "w.id"), ", ") + ", 1 AS n FROM " + from
 }
 
 // columnsOf are the columns of the table workload that some fields are counted by. They are

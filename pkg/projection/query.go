@@ -37,6 +37,9 @@ type Query struct {
 	Images []string
 	// Words have to be in the text that is searched in, each somewhere.
 	Words []string
+	// Confined says that there are instances which the caller must not learn of, not even by
+	// the time that an answer takes. Scopes say so too.
+	Confined bool
 
 	Order Order
 	// After is the place after which the page begins; nil for the first page.
@@ -144,12 +147,13 @@ var ErrIncomplete = errors.New("the projection is not complete")
 // Select reads a page of workloads, with one statement and so of one moment.
 func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	s := &statement{db: db}
-	where := s.reach(q) + s.where(q)
+	reach, where := s.reach(q), s.where(q)
+	from := s.from(q, reach) + where
 	columns := s.order(q.Order.Field)
-	count := q.count(q.tallied(), where)
+	count := q.count(q.tallied(), reach+where, from)
 	by := ordered(columns, q.Order.Desc)
-	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM kairship.workload w WHERE " +
-		where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " +
+		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
@@ -180,11 +184,15 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 	s := &statement{db: db}
 	list := s.json(parts)
 	labelled := slices.ContainsFunc(parts, func(p Part) bool { return p.Label != "" })
-	where := s.inPart(labelled) + s.where(q)
+	confined := *q
+	q = &confined
+	q.Confined = q.Confined || slices.ContainsFunc(parts, func(p Part) bool { return p.Namespaces != nil })
+	reach, where := s.inPart(labelled), s.where(q)
+	from := s.from(q, reach) + where
 	columns := s.order(q.Order.Field)
-	count := q.count(q.tallied() && !labelled, where)
+	count := q.count(q.tallied() && !labelled, reach+where, from)
 	by := ordered(columns, q.Order.Desc)
-	ids := s.array("SELECT w.id FROM kairship.workload w WHERE " + where + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
+	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
 	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
 		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
 	found := make([]Selection, len(parts))
@@ -229,7 +237,7 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 
 // pageColumns are the columns of the table workload of which a page is made, beside those of
 // other tables.
-var pageColumns = "w.id, w.created_at, " + names("w.", workloadKey, stateColumns)
+var pageColumns = "w.id, w.created_at, w.ready, " + names("w.", workloadKey, stateColumns)
 
 // beside joins the other tables that are shown to the rows w of a page.
 func (show Show) beside() string {

@@ -129,6 +129,8 @@ func TestSelect(t *testing.T) {
 		all := rows()
 		db := filled(t, index, all)
 		for _, tt := range tests {
+			confined := tt.query
+			confined.Confined = true
 			for _, order := range []projection.Order{{}, {Desc: true}, {Field: projection.ByName}, {Field: projection.ByCreation, Desc: true}, {Field: projection.ByHealth, Desc: true}, {Field: projection.ByReady}} {
 				var want []projection.Position
 				for i := range all {
@@ -139,6 +141,9 @@ func TestSelect(t *testing.T) {
 				slices.SortFunc(want, func(a, b projection.Position) int { return compare(order, &a, &b) })
 				if diff := gocmp.Diff(want, walk(t, db, tt.query, order, int64(len(want)))); diff != "" {
 					t.Errorf("%s in order %+v (-want +got):\n%s", tt.name, order, diff)
+				}
+				if diff := gocmp.Diff(want, walk(t, db, confined, order, int64(len(want)))); diff != "" {
+					t.Errorf("%s, confined, in order %+v (-want +got):\n%s", tt.name, order, diff)
 				}
 				if !slices.Equal(tt.query.Instances, everywhere) {
 					continue // What is read of parts is in them, whatever else the query would reach.

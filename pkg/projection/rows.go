@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Version is that of what the projector computes: it changes with the meaning of a
 // column, and all rows are then projected again.
-const Version = 3
+const Version = 4
 
 // WorkloadKey names a workload.
 type WorkloadKey struct {

@@ -91,7 +91,11 @@ func (s *statement) where(q *Query) string {
 	if len(q.ScheduledTo) > 0 {
 		and(s.among("w.scheduled", q.ScheduledTo))
 	}
-	if len(q.Images)+len(q.Words) > 0 {
+	switch {
+	case len(q.Images)+len(q.Words) == 0:
+	case q.confined():
+		and("(SELECT " + s.found(q) + " FROM kairship.workload_search f WHERE f.id = w.id)")
+	default:
 		and(s.listed("w.id", "SELECT f.id FROM "+s.define("found", "SELECT f.id FROM kairship.workload_search f WHERE "+s.found(q))+" f"))
 	}
 	if q.Selector != nil {
@@ -101,6 +105,24 @@ func (s *statement) where(q *Query) string {
 		}
 	}
 	return all.String()
+}
+
+// from are the workloads that are in reach, so that a condition can follow. Where an index would
+// be used that has also the rows that the caller must not learn of, PostgreSQL reads those in
+// reach first: OFFSET 0 keeps it from another order.
+func (s *statement) from(q *Query, reach string) string {
+	if s.db.postgres && q.confined() && (q.searches() || len(q.Instances) == 0) {
+		return "(SELECT * FROM kairship.workload w WHERE " + reach + " OFFSET 0) w WHERE true"
+	}
+	return "kairship.workload w WHERE " + reach
+}
+
+// confined reports whether there is something that the caller must not learn of.
+func (q *Query) confined() bool { return q.Confined || len(q.Scopes) > 0 }
+
+// searches reports whether workloads are selected by what indexes of all instances have.
+func (q *Query) searches() bool {
+	return len(q.Labels)+len(q.ScheduledTo)+len(q.Images)+len(q.Words) > 0 || q.Selector != nil
 }
 
 // listed is the condition that a column is one of the IDs that a statement selects. PostgreSQL
@@ -232,7 +254,7 @@ func (s *statement) order(field OrderField) []string {
 	case ByHealth:
 		return append([]string{severity, namespace, name}, rest...)
 	case ByReady:
-		return append([]string{"(SELECT d.ready FROM kairship.workload_doc d WHERE d.id = w.id)", namespace, name}, rest...)
+		return append([]string{"w.ready", namespace, name}, rest...)
 	case ByNamespace:
 	}
 	return append([]string{namespace, name}, rest...)

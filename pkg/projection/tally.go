@@ -19,16 +19,16 @@ func (q *Query) tallied() bool {
 		len(q.ScheduledTo) == 0 && len(q.Images) == 0 && len(q.Words) == 0
 }
 
-// count is the expression of the number of workloads for which a condition holds, of which
-// all that a query selects by are part.
-func (q *Query) count(tallied bool, where string) string {
+// count is the expression of the number of workloads that a query selects: by a condition on
+// the table tally, or from rows.
+func (q *Query) count(tallied bool, where, from string) string {
 	switch {
 	case !q.WithCount:
 		return "NULL"
 	case tallied:
 		return "(SELECT CAST(coalesce(sum(w.n), 0) AS bigint) FROM kairship.tally w WHERE " + where + ")"
 	}
-	return "(SELECT count(*) FROM kairship.workload w WHERE " + where + ")"
+	return "(SELECT count(*) FROM " + from + ")"
 }
 
 // tallyBody is the body of the function that PostgreSQL's triggers call once for each

@@ -18,7 +18,7 @@ func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.De
 	for i, k := range keys {
 		clusters[i] = k.Cluster
 	}
-	grants, err := r.grants(ctx, clusters...)
+	grants, _, err := r.grants(ctx, clusters...)
 	if err != nil {
 		return
 	}
@@ -50,11 +50,11 @@ func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.
 	}
 	slices.Sort(q.Clusters)
 	q.Clusters = slices.Compact(q.Clusters)
-	grants, err := r.grants(ctx, q.Clusters...)
+	grants, all, err := r.grants(ctx, q.Clusters...)
 	if err != nil {
 		return
 	}
-	narrowed, ok := narrow(grants, q)
+	narrowed, ok := narrow(grants, all, q)
 	if !ok {
 		return
 	}
@@ -84,7 +84,7 @@ func (r *Reader) PrefetchPods(ctx context.Context, owners []index.PodOwner) {
 	for i, o := range owners {
 		clusters[i] = o.Cluster
 	}
-	grants, err := r.grants(ctx, clusters...)
+	grants, _, err := r.grants(ctx, clusters...)
 	if err != nil {
 		return
 	}

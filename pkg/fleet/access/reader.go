@@ -32,8 +32,9 @@ func NewReader(reader index.Reader, permissions Permissions, inventory Inventory
 }
 
 // grants returns what the user may do in some clusters. Those of instances that may
-// not be seen, and those of no known instance, are not in the result.
-func (r *Reader) grants(ctx context.Context, clusters ...string) (map[string]authz.Grant, error) {
+// not be seen, and those of no known instance, are not in the result. all reports whether
+// there is no other instance that may not be seen.
+func (r *Reader) grants(ctx context.Context, clusters ...string) (grants map[string]authz.Grant, all bool, err error) {
 	instances := make(map[string]string, len(clusters))
 	for _, cluster := range clusters {
 		if _, known := instances[cluster]; !known {
@@ -45,17 +46,17 @@ func (r *Reader) grants(ctx context.Context, clusters ...string) (map[string]aut
 	v, err := r.permissions.For(ctx, names...)
 	if err != nil {
 		audit.From(ctx).Fail()
-		return nil, err
+		return nil, false, err
 	}
 	record := audit.From(ctx)
-	grants := make(map[string]authz.Grant, len(instances))
+	grants = make(map[string]authz.Grant, len(instances))
 	for cluster, instance := range instances {
 		if g, ok := v.Instance(instance); ok {
 			grants[cluster] = g
 			record.Permit(instance)
 		}
 	}
-	return grants, nil
+	return grants, v.All(), nil
 }
 
 // List implements index.Reader.
@@ -64,11 +65,11 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	for _, s := range q.Scopes {
 		clusters = append(clusters, s.Cluster)
 	}
-	grants, err := r.grants(ctx, clusters...)
+	grants, all, err := r.grants(ctx, clusters...)
 	if err != nil {
 		return nil, err
 	}
-	narrowed, ok := narrow(grants, q)
+	narrowed, ok := narrow(grants, all, q)
 	if !ok {
 		return nothing(&q), nil
 	}
@@ -79,8 +80,9 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	return admitPage(grants, q.Types, page)
 }
 
-// narrow confines a list to what may be read; false when nothing of it may.
-func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, bool) {
+// narrow confines a list to what may be read; false when nothing of it may. all reports that
+// every instance may be seen.
+func narrow(grants map[string]authz.Grant, all bool, q index.ListQuery) (index.ListQuery, bool) {
 	asked, own := q.Clusters, q.Scopes
 	q.Clusters, q.Scopes = nil, nil
 	for _, cluster := range asked {
@@ -105,17 +107,18 @@ func narrow(grants map[string]authz.Grant, q index.ListQuery) (index.ListQuery, 
 			}
 		}
 	}
+	q.Confined = !all
 	return q, len(q.Clusters)+len(q.Scopes) > 0
 }
 
 // PageOf implements index.Reader.
 func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery) (*index.Page, error) {
-	grants, err := r.grants(ctx, part.Cluster)
+	grants, all, err := r.grants(ctx, part.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	q.Clusters, q.Scopes = []string{part.Cluster}, nil
-	narrowed, ok := narrow(grants, q)
+	narrowed, ok := narrow(grants, all, q)
 	if !ok {
 		return nothing(&q), nil
 	}
@@ -128,7 +131,7 @@ func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery)
 
 // Get implements index.Reader.
 func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*index.Object, error) {
-	grants, err := r.grants(ctx, key.Cluster)
+	grants, _, err := r.grants(ctx, key.Cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +156,7 @@ func (r *Reader) Get(ctx context.Context, key index.Key, detail index.Detail) (*
 // PodsOf implements index.Reader. The pods of an owner that may not be seen are
 // none, like those of an owner that no longer exists.
 func (r *Reader) PodsOf(ctx context.Context, owner index.PodOwner) ([]*index.Object, error) {
-	grants, err := r.grants(ctx, owner.Cluster)
+	grants, _, err := r.grants(ctx, owner.Cluster)
 	if err != nil {
 		return nil, err
 	}

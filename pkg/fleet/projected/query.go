@@ -15,7 +15,7 @@ import (
 func queryOf(q *index.ListQuery) (*projection.Query, error) {
 	p := &projection.Query{
 		Namespaces: q.Namespaces, Names: q.Names, NameContains: q.NameContains, Selector: q.Selector,
-		Limit: q.Limit, WithCount: q.WithCount, Show: showOf(q), Order: projection.Order{Field: orderOf(q.Order.Field), Desc: q.Order.Desc},
+		Limit: q.Limit, WithCount: q.WithCount, Confined: q.Confined, Show: showOf(q), Order: projection.Order{Field: orderOf(q.Order.Field), Desc: q.Order.Desc},
 	}
 	if only := q.Projected; only != nil {
 		p.Health, p.ScheduledTo, p.Images, p.Words = only.Health, only.ScheduledTo, only.Images, only.Words
