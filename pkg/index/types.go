@@ -248,7 +248,7 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	// Projected has the list made from the projection, which knows the states of workloads,
 	// and not from the index, which does not; nil for any other list.
 	Projected *Projected
-	// Confined says that there are instances which the caller may not see, and must not learn
+	// Confined reports whether there are instances which the caller may not see, and must not learn
 	// of by the time that an answer takes either.
 	Confined bool
 	// PartField is the field by whose value ListParts parts the list, besides the

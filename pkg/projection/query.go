@@ -37,7 +37,7 @@ type Query struct {
 	Images []string
 	// Words have to be in the text that is searched in, each somewhere.
 	Words []string
-	// Confined says that there are instances which the caller must not learn of, not even by
+	// Confined reports whether there are instances which the caller must not learn of, not even by
 	// the time that an answer takes. Scopes say so too.
 	Confined bool
 
