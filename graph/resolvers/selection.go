@@ -132,12 +132,18 @@ func (d detailOf) under(s selection, name string) index.Detail {
 	return detail
 }
 
+// memberObjectMetadata are the fields of objects in members that metadata suffices for.
+var memberObjectMetadata = []string{"__typename", "apiVersion", "kind", "namespace", "name", "uid", "pods", "createdAt", "resourceVersion", "freshness"}
+
 // objectDetail is how much of an object in a member is selected.
 func objectDetail(below ast.SelectionSet) index.Detail {
-	if selects(below, func(name string) bool { return name == "manifest" || name == "yaml" }) {
+	switch {
+	case selects(below, func(name string) bool { return name == "manifest" || name == "yaml" }):
 		return index.Whole
+	case selects(below, func(name string) bool { return !slices.Contains(memberObjectMetadata, name) }):
+		return index.Known
 	}
-	return index.Known
+	return index.Metadata
 }
 
 // selects reports whether a field that matches is in a selection, in whatever
@@ -221,7 +227,7 @@ func (s selection) needs() workload.Needs {
 		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),
 		OverrideDetail:   min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),
 		Objects:          placements.has("object"),
-		ObjectDetail:     min(index.Known, detailOf(objectDetail).under(placements, "object")),
+		ObjectDetail:     detailOf(objectDetail).under(placements, "object"),
 		Pods:             placements.under("object").has("pods"),
 		Events:           s.events(),
 	}

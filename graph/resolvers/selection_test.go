@@ -15,7 +15,7 @@ import (
 
 // least is what is needed of workloads of which nothing is asked.
 func least(changes ...func(*workload.Needs)) workload.Needs {
-	needs := workload.Needs{Template: index.Metadata, PolicyDetail: index.Metadata, OverrideDetail: index.Metadata, ObjectDetail: index.Known}
+	needs := workload.Needs{Template: index.Metadata, PolicyDetail: index.Metadata, OverrideDetail: index.Metadata, ObjectDetail: index.Metadata}
 	for _, change := range changes {
 		change(&needs)
 	}
@@ -38,6 +38,7 @@ func wholeOverrides(n *workload.Needs) {
 	n.OverrideDetail = index.Whole
 }
 func objects(n *workload.Needs)      { n.Objects = true }
+func knownObjects(n *workload.Needs) { n.Objects, n.ObjectDetail = true, index.Known }
 func wholeObjects(n *workload.Needs) { n.Objects, n.ObjectDetail = true, index.Whole }
 func pods(n *workload.Needs)         { n.Objects, n.Pods = true, true }
 
@@ -91,6 +92,7 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"override policies", `nodes { overridePolicies { name } }`, "", least(status, overrides, overridePolicies), "the Works name them"},
 		{"override policies, whole", `nodes { placements { overrides { policy { ... on OverridePolicy { spec { overrideRules { targetCluster { clusterNames } } } } } } } }`, "", least(status, overrides, overridePolicies, wholeOverrides), "the spec is not in the metadata"},
 		{"objects", `nodes { placements { object { name } } }`, "", least(status, objects), "those that belong to the workload"},
+		{"objects, with images", `nodes { placements { object { name images } } }`, "", least(status, knownObjects), "the images are not in the metadata"},
 		{"objects, whole", `nodes { placements { object { manifest } } }`, "", least(status, wholeObjects), "the index may not know all of a manifest"},
 		{"pods", `nodes { placements { object { pods { name } } } }`, "", least(status, pods), "of each object"},
 		{"placements by two names", `nodes { a: placements { clusterName } b: placements { p: object { q: pods { name } } } }`, "", least(status, pods), "all of them count"},
