@@ -217,6 +217,12 @@ func questions(ctx context.Context, client *graphqlClient, f scaleFleet, written
 			}
 			return nil
 		}},
+		{name: "by-ready", title: "50, those with the fewest ready replicas first", variables: everything, query: scaleList(", orderBy: {field: READY, direction: ASC}", "nodes { namespace name replicas { ready } }"), check: func(d *scaleData) error {
+			if len(d.Workloads.Nodes) != pageSize {
+				return fmt.Errorf("a page has %d workloads, want %d", len(d.Workloads.Nodes), pageSize)
+			}
+			return nil
+		}},
 	}
 	for _, q := range all {
 		q.client = client
