@@ -12869,7 +12869,8 @@ input WorkloadFilter {
   images: [String!]
   """
   Only those that have each of these words somewhere in their name, namespace, labels
-  (` + "`" + `key=value` + "`" + `) or images, in capitals or small letters: up to 10 words, 253 bytes in all.
+  (` + "`" + `key=value` + "`" + `, without the permanent IDs that Karmada adds) or images, in capitals or small
+  letters: up to 10 words, 253 bytes in all.
   """
   text: String
 }

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
+	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
 // The bounds of a text that is searched for.
@@ -28,12 +31,20 @@ func ImageKeys(images []string) []string {
 	return slices.AppendSeq(make([]string, 0, len(keys)), slices.Values(slices.Sorted(maps.Keys(keys))))
 }
 
+// permanentIDs are the labels that hold IDs which Karmada made. Nobody searches for a part of
+// one, and they would be more than a third of the text.
+var permanentIDs = []string{
+	policyv1alpha1.PropagationPolicyPermanentIDLabel, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel, workv1alpha2.ResourceBindingPermanentIDLabel,
+}
+
 // SearchText is the text of a template in which words are searched for: its name, its
-// namespace, its labels and its images, a line for each, in small letters.
+// namespace, its labels but for permanentIDs, and its images, a line for each, in small letters.
 func SearchText(template *Object) string {
 	lines := []string{template.Name, template.Namespace}
 	for _, key := range slices.Sorted(maps.Keys(template.Labels)) {
-		lines = append(lines, key+"="+template.Labels[key])
+		if !slices.Contains(permanentIDs, key) {
+			lines = append(lines, key+"="+template.Labels[key])
+		}
 	}
 	return strings.ToLower(strings.Join(append(lines, template.Images()...), "\n"))
 }

@@ -33,7 +33,7 @@ func TestImageKeys(t *testing.T) {
 // TestFound: a subscription's filter finds what a list's does.
 func TestFound(t *testing.T) {
 	row := fleettest.Row(index.Deployments, "k-alpha", "shop", "Web-Front")
-	row.Labels = map[string]string{"Tier": "edge"}
+	row.Labels = map[string]string{"Tier": "edge", "propagationpolicy.karmada.io/permanent-id": "881d1e4f"}
 	row.Body = map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
 		"containers":     []any{map[string]any{"image": "registry.example/shop/web:1.2"}},
 		"initContainers": []any{map[string]any{"image": "busybox"}},
@@ -50,6 +50,7 @@ func TestFound(t *testing.T) {
 		{"a part of an image", workload.Filter{Images: []string{"web"}}, false},
 		{"no images", workload.Filter{Images: []string{}}, false},
 		{"a word of the name", workload.Filter{Text: new("FRONT")}, true},
+		{"an ID that Karmada made", workload.Filter{Text: new("881d1e4f")}, false},
 		{"words of several places", workload.Filter{Text: new(" shop  tier=edge web:1.2\tweb-front")}, true},
 		{"one word that is nowhere", workload.Filter{Text: new("shop nowhere")}, false},
 		{"a word over two lines", workload.Filter{Text: new("web-front\nshop")}, true},
