@@ -57,12 +57,12 @@ func NewResolver(rules RulesReviewer, access authorizationclient.SubjectAccessRe
 // Visibility. Outside of an authenticated request there is no user to ask about:
 // CodeUnauthenticated.
 func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, error) {
-	u, ok := UserFrom(ctx)
+	caller, ok := ctx.Value(userKey{}).(identified)
 	if !ok {
 		return nil, apierror.New(apierror.CodeUnauthenticated,
 			"no credentials: send a bearer token of the global cluster in the Authorization header")
 	}
-	v, err := r.Visibility(ctx, u, instances...)
+	v, err := r.ofIdentified(ctx, caller, instances)
 	grantsFrom(ctx).observe(v, err)
 	if err == nil {
 		sessionFrom(ctx).depend(v, instances)
@@ -81,11 +81,14 @@ func (r *Resolver) For(ctx context.Context, instances ...string) (*Visibility, e
 // answer, CodeForbidden for a user who can't be asked about at all. Answers are
 // used again for three seconds.
 func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) (*Visibility, error) {
-	id := u.identity()
+	return r.ofIdentified(ctx, identified{u, u.identity()}, instances)
+}
+
+func (r *Resolver) ofIdentified(ctx context.Context, u identified, instances []string) (*Visibility, error) {
 	var asked atomic.Bool
-	known, err := r.known.decide(ctx, id, func(ctx context.Context) (answer[ruling], error) {
+	known, err := r.known.decide(ctx, u.id, func(ctx context.Context) (answer[ruling], error) {
 		asked.Store(true)
-		return r.review(ctx, u)
+		return r.review(ctx, u.User)
 	})
 	if asked.Load() {
 		requeststats.From(ctx).Look(requeststats.Permissions, 0, 1)
@@ -95,7 +98,7 @@ func (r *Resolver) Visibility(ctx context.Context, u User, instances ...string) 
 	if err != nil {
 		return nil, err
 	}
-	return r.visibility(ctx, u, id, known, instances)
+	return r.visibility(ctx, u.User, u.id, known, instances)
 }
 
 // Review returns a Visibility like the method Visibility, but never a cached one; later callers get

@@ -60,6 +60,12 @@ func writeCount(h hash.Hash, n int) {
 
 type userKey struct{}
 
+// identified is a user with their identity, which each read of a request asks for.
+type identified struct {
+	User
+	id identity
+}
+
 // WithoutUser returns a context without a user, with which everything fails that needs the caller.
 func WithoutUser(ctx context.Context) context.Context {
 	return context.WithValue(ctx, userKey{}, nil)
@@ -67,12 +73,12 @@ func WithoutUser(ctx context.Context) context.Context {
 
 // WithUser returns a context that carries the caller.
 func WithUser(ctx context.Context, u User) context.Context {
-	return context.WithValue(ctx, userKey{}, u)
+	return context.WithValue(ctx, userKey{}, identified{u, u.identity()})
 }
 
 // UserFrom returns the caller of the request that ctx belongs to; false outside of an authenticated
 // request.
 func UserFrom(ctx context.Context) (User, bool) {
-	u, ok := ctx.Value(userKey{}).(User)
-	return u, ok
+	i, ok := ctx.Value(userKey{}).(identified)
+	return i.User, ok
 }

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,24 +71,21 @@ func (s *Service) List(ctx context.Context, args page.Args, f *Filter, order *ob
 	})
 }
 
-// MembersOf lists the physical clusters that are joined to an instance, by
-// name. Their names are also those of their rows in the index and, because
-// Kairship joins them so, those of the instance's member clusters.
-func (s *Service) MembersOf(ctx context.Context, instance string) ([]*Cluster, error) {
+// Joined are the names of the physical clusters that are joined to instances, by the name of the
+// instance. They are also the names of their rows in the index and, because Kairship joins
+// them so, those of the instance's member clusters.
+func (s *Service) Joined(ctx context.Context) (map[string][]string, error) {
 	all, err := s.all(ctx)
 	if err != nil {
 		return nil, err
 	}
-	members := slices.DeleteFunc(all, func(c *Cluster) bool {
-		return c.Type() != v1alpha1.ClusterTypePhysical || c.InstanceName() != instance
-	})
-	slices.SortFunc(members, func(a, b *Cluster) int {
-		if a.Name < b.Name {
-			return -1
+	joined := map[string][]string{}
+	for _, c := range all {
+		if instance := c.InstanceName(); instance != "" && c.Type() == v1alpha1.ClusterTypePhysical {
+			joined[instance] = append(joined[instance], c.Name)
 		}
-		return 1
-	})
-	return members, nil
+	}
+	return joined, nil
 }
 
 func (s *Service) all(ctx context.Context) ([]*Cluster, error) {

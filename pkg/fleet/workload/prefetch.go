@@ -96,7 +96,7 @@ func (p *prefetch) wait() {
 // start reads what the templates name, and what the workloads have in the members.
 func (p *prefetch) start(all []placed) {
 	var whole, objects, metadata []index.Key
-	joined := map[string][]string{}
+	joined := p.service.joined(p.ctx)
 	for _, one := range all {
 		if ref := PolicyRefOf(&one.row.Meta); ref != nil && p.needs.Policy {
 			key := policyKey(one.row.Cluster, ref)
@@ -119,11 +119,7 @@ func (p *prefetch) start(all []placed) {
 			if !p.needs.Objects {
 				continue
 			}
-			name := instanceOf(one.row)
-			if _, known := joined[name]; !known {
-				joined[name] = p.service.joined(p.ctx, name)
-			}
-			if slices.Contains(joined[name], cluster) {
+			if slices.Contains(joined()[instanceOf(one.row)], cluster) {
 				objects = append(objects, memberObjectKey(one.row, cluster))
 			}
 		}
@@ -182,18 +178,16 @@ func (p *prefetch) overrides(all []placed, works map[index.Key]*index.Object) {
 	p.read(keys, p.needs.OverrideDetail, nil)
 }
 
-// joined are the inventory's clusters that are joined to an instance. Their
-// names are those of their rows in the index.
-func (s *Service) joined(ctx context.Context, instanceName string) []string {
-	members, err := s.clusters.MembersOf(ctx, instanceName)
-	if err != nil {
-		return nil
-	}
-	names := make([]string, len(members))
-	for i, m := range members {
-		names[i] = m.Name
-	}
-	return names
+// joined finds out, when it is asked first, which of the inventory's clusters are joined to
+// each instance. Their names are those of their rows in the index.
+func (s *Service) joined(ctx context.Context) func() map[string][]string {
+	return sync.OnceValue(func() map[string][]string {
+		joined, err := s.clusters.Joined(ctx)
+		if err != nil {
+			return nil
+		}
+		return joined
+	})
 }
 
 func policyKey(virtualCluster string, ref *PolicyRef) index.Key {

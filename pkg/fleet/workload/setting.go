@@ -15,6 +15,9 @@ type setting struct {
 	instance string
 	// fresh is how old the instance's part of the index may be.
 	fresh freshness.Freshness
+	// joined are the inventory's clusters that are joined to each instance; nil where other
+	// settings of the answer do not share them.
+	joined func() map[string][]string
 
 	// What is known of the members is found out when it is needed first.
 	once sync.Once
@@ -29,20 +32,18 @@ type setting struct {
 }
 
 func (s *Service) settingOf(ctx context.Context, instance string, asOf time.Time) *setting {
-	return &setting{
-		instance: instance,
-		fresh:    s.lister.Freshness.Of(ctx, v1alpha1.VirtualClusterName(instance)).AsOf(asOf, s.lister.Now()),
-	}
+	return s.settings(ctx, asOf)(instance)
 }
 
 // settings finds the settings of the workloads of an answer that shows the states of a
 // moment.
 func (s *Service) settings(ctx context.Context, asOf time.Time) func(instance string) *setting {
-	known := map[string]*setting{}
+	known, joined := map[string]*setting{}, s.joined(ctx)
 	return func(instance string) *setting {
 		in, ok := known[instance]
 		if !ok {
-			in = s.settingOf(ctx, instance, asOf)
+			fresh := s.lister.Freshness.Of(ctx, v1alpha1.VirtualClusterName(instance)).AsOf(asOf, s.lister.Now())
+			in = &setting{instance: instance, fresh: fresh, joined: joined}
 			known[instance] = in
 		}
 		return in
@@ -53,7 +54,10 @@ func (s *Service) settings(ctx context.Context, asOf time.Time) func(instance st
 // the index may be. Nothing is collected from any other member.
 func (s *Service) collected(ctx context.Context, in *setting) map[string]freshness.Freshness {
 	in.collectedOnce.Do(func() {
-		joined := s.joined(ctx, in.instance)
+		if in.joined == nil {
+			in.joined = s.joined(ctx)
+		}
+		joined := in.joined()[in.instance]
 		in.collection = make(map[string]freshness.Freshness, len(joined))
 		for _, name := range joined {
 			in.collection[name] = s.lister.Freshness.Of(ctx, name)
