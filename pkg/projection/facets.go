@@ -68,7 +68,7 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 	}
 	s.define("w", s.counted(q, fields, reach+where, s.from(q, reach)+where))
-	text := "SELECT " + db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
+	text := "SELECT " + db.moment(earliest) + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
 		found.Facets[i].Field = field

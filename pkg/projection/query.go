@@ -152,7 +152,7 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	columns := s.order(q.Order.Field)
 	count := q.count(q.tallied(), reach+where, from)
 	by := ordered(columns, q.Order.Desc)
-	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " +
+	text := "SELECT " + db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field) + " FROM " +
 		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
@@ -193,7 +193,7 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 	count := q.count(q.tallied() && !labelled, reach+where, from)
 	by := ordered(columns, q.Order.Desc)
 	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
-	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
+	text := "SELECT " + db.moment(q.since()) + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
 		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
 	found := make([]Selection, len(parts))
 	var at Moment
@@ -223,7 +223,7 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selection, error) {
 	s := &statement{db: db}
 	s.json(keys) // The parameter that rows reads.
-	text := "SELECT " + db.moment() + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " + db.rows(workloadKey) +
+	text := "SELECT " + db.moment(earliest) + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(ByNamespace) + " FROM " + db.rows(workloadKey) +
 		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside() + oneMeta
 	found := &Selection{Items: make([]Item, 0, len(keys))}
 	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
@@ -235,9 +235,15 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 	})
 }
 
-// pageColumns are the columns of the table workload of which a page is made, beside those of
-// other tables.
-var pageColumns = "w.id, w.created_at, w.ready, " + names("w.", workloadKey, stateColumns)
+// pageColumns are the columns of the table workload of which a page in some order is made, beside
+// those of other tables.
+func pageColumns(order OrderField) string {
+	columns := "w.id, w.created_at, " + names("w.", workloadKey, stateColumns)
+	if order == ByReady {
+		columns += ", w.ready"
+	}
+	return columns
+}
 
 // beside joins the other tables that are shown to the rows w of a page.
 func (show Show) beside() string {
@@ -307,13 +313,14 @@ func ordered(columns []string, desc bool) string {
 	return strings.Join(columns, direction+", ") + direction
 }
 
-// moment are the first columns of a statement that reads from the table meta as m.
-func (db *DB) moment() string {
+// moment are the first columns of a statement that reads from the table meta as m, and needs rows of
+// at least a version. Rows that are only computed again make it no later.
+func (db *DB) moment(version int) string {
 	now := "unixepoch('subsec')"
 	if db.postgres {
 		now = "extract(epoch FROM clock_timestamp())::float8"
 	}
-	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(Version) + ", " + now + ", coalesce((SELECT min(o.at) FROM kairship.outbox o), 0)"
+	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(version) + ", " + now + ", coalesce((SELECT min(o.at) FROM kairship.outbox o WHERE o.lane < " + strconv.Itoa(laneRebuild) + "), 0)"
 }
 
 // read executes a statement whose first columns are those of moment, and calls scan for
@@ -340,15 +347,15 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 	return nil
 }
 
-// noTable reports whether a statement failed because the tables, or the functions and indexes
-// of this release, do not exist yet.
+// noTable reports whether a statement failed because the tables, or the columns, functions and
+// indexes of this release, do not exist yet.
 func noTable(err error) bool {
 	if err == nil {
 		return false
 	}
-	const undefinedTable, undefinedFunction, noSchema = "42P01", "42883", "3F000"
+	const undefinedTable, undefinedColumn, undefinedFunction, noSchema = "42P01", "42703", "42883", "3F000"
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return refused.Code == undefinedTable || refused.Code == undefinedFunction || refused.Code == noSchema
+		return slices.Contains([]string{undefinedTable, undefinedColumn, undefinedFunction, noSchema}, refused.Code)
 	}
-	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such index")
+	return slices.ContainsFunc([]string{"no such table", "no such column", "no such index"}, func(text string) bool { return strings.Contains(err.Error(), text) })
 }

@@ -28,8 +28,9 @@ var tables = []table{
 	{name: "member", columns: slices.Concat(memberKey, memberColumns), key: memberKey},
 	{name: "collection", columns: slices.Concat(collectionKey, collectionColumns), key: collectionKey},
 	{name: "outbox", id: "id", columns: slices.Concat(changeColumns, []column{{"lane", integer}})},
-	// round counts the Rounds, state is that of the projection, version the one that it was built by.
-	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}}, key: []column{{"id", integer}}},
+	// round counts the Rounds, state is that of the projection, version the one that all rows are at
+	// least of, refresh the state of a rebuild during which rows are read: empty, Needed or Building.
+	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}}, key: []column{{"id", integer}}},
 }
 
 // indexes are those that serve the projector, and one for each order of lists: a page of a
@@ -104,7 +105,8 @@ func (db *DB) create(t *table) string {
 var ErrNoResources = errors.New("the database has no table resources: Clusterpedia makes it when it starts")
 
 // Install makes the tables and triggers that are missing. Where triggers were, changes
-// may have been missed, so that the projection has to be rebuilt.
+// may have been missed, so that the projection has to be rebuilt before it is read. Where only the
+// version differs, every row is there and kept, so that they are read while they are computed again.
 func (db *DB) Install(ctx context.Context) error {
 	return db.immediate(ctx, func(s session) error {
 		if err := db.tables(ctx, s); err != nil {
@@ -117,9 +119,13 @@ func (db *DB) Install(ctx context.Context) error {
 		if err := db.installTally(ctx, s); err != nil {
 			return err
 		}
+		// A refresh of an earlier version goes on: Complete looks at what its rows are of.
 		return db.exec(ctx, s, `INSERT INTO kairship.meta AS t (id, version, state) VALUES (1, $1, $2)
-			ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state WHERE $3 OR t.version <> excluded.version`,
-			Version, Needed, installed)
+			ON CONFLICT (id) DO UPDATE SET version = CASE WHEN t.version < $1 AND t.state = $4 AND NOT $3 THEN t.version ELSE $1 END,
+				state = CASE WHEN t.state = $4 AND NOT $3 THEN t.state ELSE $2 END,
+				refresh = CASE WHEN t.state = $4 AND NOT $3 THEN $2 ELSE '' END
+			WHERE $3 OR t.version > $1 OR t.version < $1 AND (t.state <> $4 OR t.refresh = '')`,
+			Version, Needed, installed, Complete)
 	})
 }
 

@@ -112,7 +112,7 @@ func (s *statement) where(q *Query) string {
 // reach first: OFFSET 0 keeps it from another order.
 func (s *statement) from(q *Query, reach string) string {
 	if s.db.postgres && q.confined() && (q.searches() || len(q.Instances) == 0) {
-		return "(SELECT w.id, " + names("w.", workloadKey, workloadColumns) + " FROM kairship.workload w WHERE " + reach + " OFFSET 0) w WHERE true"
+		return "(SELECT " + pageColumns(q.Order.Field) + ", " + names("w.", filterColumns) + " FROM kairship.workload w WHERE " + reach + " OFFSET 0) w WHERE true"
 	}
 	return "kairship.workload w WHERE " + reach
 }
