@@ -143,7 +143,7 @@ chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAI
 		go test -count=1 -timeout 60m -run '^TestChaos$$' -v $(TESTFLAGS) ./test/faults
 
 .PHONY: test-upgrade
-test-upgrade: ui ## An upgrade from a release (FROM=v1.2.3) to the working tree, and back, under load, with a fleet of that release's own on PostgreSQL
+test-upgrade: ## An upgrade from a release (FROM=v1.2.3) to the working tree, and back, under load, with a fleet of that release's own on PostgreSQL
 	@echo "==> an upgrade from $(FROM) and back, in a fleet in $(TEST_DIR)-upgrade"
 	@hack/test-upgrade.sh "$(FROM)" "$(TEST_DIR)-upgrade" $(TEST_PORT_BASE)
 
