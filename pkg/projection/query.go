@@ -147,13 +147,7 @@ var ErrIncomplete = errors.New("the projection is not complete")
 // Select reads a page of workloads, with one statement and so of one moment.
 func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	s := &statement{db: db}
-	reach, where := s.reach(q), s.where(q)
-	from := s.from(q, reach) + where
-	columns := s.order(q.Order.Field)
-	count := q.count(q.tallied(), reach+where, from)
-	by := ordered(columns, q.Order.Desc)
-	text := "SELECT " + db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field) + " FROM " +
-		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+	text := s.page(q)
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
@@ -169,6 +163,17 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	return found, nil
 }
 
+// page is the statement that reads a page.
+func (s *statement) page(q *Query) string {
+	reach, where := s.reach(q), s.where(q)
+	from := s.from(q, reach) + where
+	columns := s.order(q.Order.Field)
+	count := q.count(q.tallied(), reach.condition+where, from)
+	by := ordered(columns, q.Order.Desc)
+	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field) + " FROM " +
+		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+}
+
 // Part is a part of a list.
 type Part struct {
 	Instance string `json:"instance"`
@@ -182,19 +187,7 @@ type Part struct {
 // Instances and Scopes are ignored.
 func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Selection, Moment, error) {
 	s := &statement{db: db}
-	list := s.json(parts)
-	labelled := slices.ContainsFunc(parts, func(p Part) bool { return p.Label != "" })
-	confined := *q
-	q = &confined
-	q.Confined = q.Confined || slices.ContainsFunc(parts, func(p Part) bool { return p.Namespaces != nil })
-	reach, where := s.inPart(labelled), s.where(q)
-	from := s.from(q, reach) + where
-	columns := s.order(q.Order.Field)
-	count := q.count(q.tallied() && !labelled, reach+where, from)
-	by := ordered(columns, q.Order.Desc)
-	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
-	text := "SELECT " + db.moment(q.since()) + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
-		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
+	text := s.pages(q, parts)
 	found := make([]Selection, len(parts))
 	var at Moment
 	err := s.read(ctx, &at, text, func(rows *sql.Rows, moment []any) error {
@@ -216,6 +209,23 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 		found[i].cut(q.Limit)
 	}
 	return found, at, nil
+}
+
+// pages is the statement that reads the same page of several parts.
+func (s *statement) pages(q *Query, parts []Part) string {
+	list := s.json(parts)
+	labelled := slices.ContainsFunc(parts, func(p Part) bool { return p.Label != "" })
+	confined := *q
+	q = &confined
+	q.Confined = q.Confined || slices.ContainsFunc(parts, func(p Part) bool { return p.Namespaces != nil })
+	reach, where := &reach{condition: s.inPart(labelled)}, s.where(q)
+	from := s.from(q, reach) + where
+	columns := s.order(q.Order.Field)
+	count := q.count(q.tallied() && !labelled, reach.condition+where, from)
+	by := ordered(columns, q.Order.Desc)
+	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
+	return "SELECT " + s.db.moment(q.since()) + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
+		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
 }
 
 // Find reads some workloads with one statement. Those that there are not are missing, and
@@ -323,19 +333,24 @@ func (db *DB) moment(version int) string {
 	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(version) + ", " + now + ", coalesce((SELECT min(o.at) FROM kairship.outbox o WHERE o.lane < " + strconv.Itoa(laneRebuild) + "), 0)"
 }
 
+// complete is a statement with the definitions that it begins with.
+func (s *statement) complete(text string) string {
+	if len(s.with) == 0 {
+		return text
+	}
+	return "WITH " + strings.Join(s.with, ", ") + " " + text
+}
+
 // read executes a statement whose first columns are those of moment, and calls scan for
 // each row with where they go. It is an ErrIncomplete when rows may be missing.
 func (s *statement) read(ctx context.Context, at *Moment, text string, scan func(rows *sql.Rows, moment []any) error) error {
 	if s.err != nil {
 		return s.err
 	}
-	if len(s.with) > 0 {
-		text = "WITH " + strings.Join(s.with, ", ") + " " + text
-	}
 	var complete bool
 	err := s.db.query(ctx, s.db.sql, func(rows *sql.Rows) error {
 		return scan(rows, []any{&complete, &at.Now, &at.Pending})
-	}, text, s.values...)
+	}, s.complete(text), s.values...)
 	switch {
 	case noTable(err):
 		return ErrIncomplete
