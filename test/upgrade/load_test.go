@@ -191,7 +191,7 @@ func (s *scene) load(t *testing.T) (stop func()) {
 	}
 	for range 2 {
 		loop("lists by health", s.client(t, "admin"), func(ctx context.Context, c *gql.Client, n int) error {
-			wanted := [][]string{healths, {"HEALTHY"}, {"PROGRESSING", "DEGRADED"}, {"UNMANAGED"}}[n%4]
+			wanted := [][]string{healths, {"HEALTHY"}, {"PROGRESSING", "DEGRADED"}, {"UNPROPAGATED"}}[n%4]
 			got, _, err := gql.Query[listed](ctx, c, byState, map[string]any{"health": wanted})
 			if err != nil {
 				return err

@@ -64,7 +64,11 @@ func TestUpgrade(t *testing.T) {
 	s.applications(t)
 	s.settles(t)
 
-	s.phase(t, "the release before", false, func() {})
+	stop := s.load(t)
+	time.Sleep(10 * time.Second)
+	stop()
+	s.tally.report(t, "the release before", false)
+	s.settles(t)
 	s.phase(t, "the upgrade", false, func() {
 		s.definitions(t)
 		s.roll(t, to)
@@ -208,7 +212,7 @@ func (s *scene) live(ctx context.Context, t *testing.T) (map[string]seen, error)
 			managed += 2 * int(*d.Spec.Replicas)
 			all[d.Name] = seen{Health: "HEALTHY"}
 		} else {
-			all[d.Name] = seen{Health: "UNMANAGED"}
+			all[d.Name] = seen{Health: "UNPROPAGATED"}
 		}
 	}
 	run := 0
