@@ -96,7 +96,9 @@ func TestConfinedReadsNothingHidden(t *testing.T) {
 					t.Fatal(err)
 				}
 				for statement, text := range plans {
-					var plan []struct{ Plan node }
+					var plan []struct {
+						Plan node `json:"Plan"`
+					}
 					if err := json.Unmarshal(text, &plan); err != nil {
 						t.Fatal(err)
 					}

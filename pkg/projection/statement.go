@@ -109,14 +109,16 @@ func (s *statement) where(q *Query) string {
 
 // from are the workloads that are in reach, so that a condition can follow. Where an index would
 // be used that has also the rows that the caller must not learn of, PostgreSQL reads those in
-// reach first: OFFSET 0 keeps it from another order. It reads each namespace by itself, because it
+// reach first: OFFSET 0 keeps it from another order. It reads each namespace separately, because it
 // would read the whole table for several.
 func (s *statement) from(q *Query, in *reach) string {
 	if !s.db.postgres || !q.confined() || !q.searches() && len(q.Instances) > 0 {
 		return "kairship.workload w WHERE " + in.condition
 	}
 	columns := pageColumns(q.Order.Field) + ", " + names("w.", filterColumns)
-	read := func(condition string) string { return "(SELECT " + columns + " FROM kairship.workload w WHERE " + condition + " OFFSET 0) w" }
+	read := func(condition string) string {
+		return "(SELECT " + columns + " FROM kairship.workload w WHERE " + condition + " OFFSET 0) w"
+	}
 	if in.pairs == "" {
 		return read(in.condition) + " WHERE true"
 	}

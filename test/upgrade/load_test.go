@@ -84,7 +84,7 @@ type tally struct {
 	slowest  time.Duration
 }
 
-// answered counts an answer. A refusal because all states are computed is counted by itself: only
+// answered counts an answer. A refusal because all states are computed is counted separately: only
 // releases before meta.refresh give it during a rebuild.
 func (y *tally) answered(what string, took time.Duration, err error) {
 	y.mu.Lock()
@@ -144,7 +144,7 @@ type listed struct {
 // healths are all states of health.
 var healths = []string{"HEALTHY", "PROGRESSING", "DEGRADED", "UNSCHEDULED", "UNPROPAGATED", "UNMANAGED", "UNKNOWN"}
 
-// contradicts returns what a list by health says that can't be: a workload of another health, numbers
+// contradicts returns what is impossible in a list by health: a workload of another health, numbers
 // that differ from each other, or, of a list of everything, another number than there are workloads.
 func (l *listed) contradicts(wanted []string) error {
 	count := 0

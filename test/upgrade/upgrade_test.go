@@ -104,7 +104,7 @@ func (s *scene) phase(t *testing.T, name string, mayRefuse bool, do func()) {
 func (s *scene) definitions(t *testing.T) {
 	t.Helper()
 	apply := exec.CommandContext(t.Context(), filepath.Join(s.Bin, "kubectl"), "--kubeconfig="+filepath.Join(s.Dir, "kubeconfig", "global.yaml"),
-		"apply", "--server-side", "--force-conflicts", "-f", filepath.Join(os.Getenv(treeVariable), "deploy/helm/kairship/crds"))
+		"apply", "--server-side", "--force-conflicts", "-f", filepath.Join(os.Getenv(treeVariable), "deploy", "helm", "kairship", "crds"))
 	if out, err := apply.CombinedOutput(); err != nil {
 		t.Fatalf("installing the definitions: %v\n%s", err, out)
 	}
