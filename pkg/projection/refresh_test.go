@@ -148,3 +148,37 @@ func TestServedDuringRefresh(t *testing.T) {
 		served("a trigger was missing", false, byHealth)
 	})
 }
+
+// TestInstallLetsReadersFinish checks that a reader that has read one table reads another while columns
+// are added to both: an upgrade has no reader fail.
+func TestInstallLetsReadersFinish(t *testing.T) {
+	index := projectiontest.Postgres(t)
+	db := filled(t, index, rows())
+	index.Exec(t, "ALTER TABLE kairship.workload DROP COLUMN ready")
+	index.Exec(t, "ALTER TABLE kairship.meta DROP COLUMN refresh")
+	tx, err := index.SQL.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	var n int
+	read := func(table string) {
+		t.Helper()
+		if err := tx.QueryRowContext(t.Context(), "SELECT count(*) FROM kairship."+table).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read("meta")
+	installed := make(chan error, 1)
+	go func() { installed <- db.Install(t.Context()) }()
+	for index.Number(t, "SELECT count(*) FROM pg_locks WHERE relation = 'kairship.meta'::regclass AND NOT granted") == 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	read("workload")
+	if err := tx.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-installed; err != nil {
+		t.Error(err)
+	}
+}

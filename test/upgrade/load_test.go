@@ -31,8 +31,9 @@ type balancer struct {
 
 func (b *balancer) dial(ctx context.Context, network, _ string) (net.Conn, error) {
 	var failed error
-	for range b.addresses {
-		address := b.addresses[int(b.next.Add(1))%len(b.addresses)]
+	first := int(b.next.Add(1))
+	for i := range b.addresses {
+		address := b.addresses[(first+i)%len(b.addresses)]
 		conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(ctx, network, address)
 		if err == nil {
 			return conn, nil
