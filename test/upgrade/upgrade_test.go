@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-logr/logr/testr"
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -19,6 +20,7 @@ import (
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 
 	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/projection/projector"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -73,7 +75,11 @@ func TestUpgrade(t *testing.T) {
 		s.definitions(t)
 		s.roll(t, to)
 	})
-	s.NoDifference(t.Context(), t, s.db)
+	// Rows are compared with what the working tree computes, which is what runs now.
+	p := &projector.Projector{DB: s.db, Log: testr.New(t), Metrics: projector.NewMetrics()}
+	if n, err := p.Check(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d rows differ from the index (%v), want none", n, err)
+	}
 	s.phase(t, "the downgrade", os.Getenv(refusesVariable) != "", func() { s.roll(t, s.Bin) })
 	t.Logf("%d connections were refused by processes that restarted, and went to the other one", s.balancer.refused.Load())
 }
