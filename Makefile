@@ -142,6 +142,11 @@ chaos: ui ## Ten minutes of chaos in a fleet of its own (KAIRSHIP_CHAOS=10m, KAI
 	@KAIRSHIP_CHAOS=$${KAIRSHIP_CHAOS:-10m} $(FLEET) with --dir $(TEST_DIR) --port-base $(TEST_PORT_BASE) $(FLAGS) -- \
 		go test -count=1 -timeout 60m -run '^TestChaos$$' -v $(TESTFLAGS) ./test/faults
 
+.PHONY: test-upgrade
+test-upgrade: ## An upgrade from a release (FROM=v1.2.3) to the working tree, and back, under load, with a fleet of that release's own on PostgreSQL
+	@echo "==> an upgrade from $(FROM) and back, in a fleet in $(TEST_DIR)-upgrade"
+	@hack/test-upgrade.sh "$(FROM)" "$(TEST_DIR)-upgrade" $(TEST_PORT_BASE)
+
 .PHONY: truth
 truth: ui ## Ten minutes of changes and faults, with every claim held against the clusters (KAIRSHIP_TRUTH=30m, KAIRSHIP_TRUTH_SEED=n to repeat one); a short form is in test
 	@echo "==> truth in a fleet in $(TEST_DIR)"

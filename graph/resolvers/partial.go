@@ -32,16 +32,22 @@ func orEmpty[T any](ctx context.Context, c *page.Connection[T], err error) (*pag
 	if err == nil || !away(err) {
 		return c, err
 	}
+	return unread[T](ctx, err), nil
+}
+
+// unread is the connection of a list that can't be read now. Its facets have the same error.
+func unread[T any](ctx context.Context, err error) *page.Connection[T] {
 	graphql.AddError(ctx, err)
-	return page.Unread[T](err.Error()), nil
+	c := page.Unread[T](err.Error())
+	c.FacetsErr = err
+	return c
 }
 
 // orUnanswered is orEmpty, and takes what one of several instances has no answer to, a kind
 // that it does not serve for example, for the matter of this instance alone.
 func orUnanswered[T any](ctx context.Context, c *page.Connection[T], err error) (*page.Connection[T], error) {
 	if errors.Is(err, uncollected.ErrUnanswered) && insideList(graphql.GetPath(ctx)) {
-		graphql.AddError(ctx, err)
-		return page.Unread[T](err.Error()), nil
+		return unread[T](ctx, err), nil
 	}
 	return orEmpty(ctx, c, err)
 }

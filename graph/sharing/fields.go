@@ -123,8 +123,8 @@ var Shared = Fields{
 	"Condition":                "type status reason message lastTransitionTime observedGeneration",
 	"FieldSelector":            "matchExpressions",
 	"FieldSelectorRequirement": required,
-	// The server keeps an answer no longer than `stale` stays true.
-	"Freshness":                "source observedAt stale message",
+	// The server keeps an answer no longer than `stale` stays true, and not at all where it has `lag`.
+	"Freshness":                "source observedAt lag stale message",
 	"KindCount":                "group kind total ready",
 	"Label":                    "key value",
 	"LabelSelector":            "matchLabels matchExpressions",
@@ -148,13 +148,10 @@ var Alone = Fields{
 	"Instance":           "kubeconfig resource resources",
 	"InstanceKubeconfig": "yaml server certificateAuthority",
 	// Any kind, such as Secrets.
-	"Resource":           "instance apiVersion kind namespace name uid labels annotations createdAt resourceVersion freshness " + whole,
-	"ResourceConnection": connection,
-	"ResourceEdge":       edge,
-	"_Service":           "sdl",
-	// The time of the answer.
-	"Freshness": "lag",
-
+	"Resource":              "instance apiVersion kind namespace name uid labels annotations createdAt resourceVersion freshness " + whole,
+	"ResourceConnection":    connection,
+	"ResourceEdge":          edge,
+	"_Service":              "sdl",
 	"MemberCluster":         whole,
 	"MemberObject":          whole,
 	"Namespace":             whole,

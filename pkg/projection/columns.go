@@ -27,6 +27,9 @@ var workloadColumns = []column{
 	{"ready", integer},
 }
 
+// filterColumns are those of them that lists are filtered by, beside the key and the health.
+var filterColumns = []column{{"label_kv", list}, {"scheduled", list}, {"policy_namespace", text}, {"policy_name", text}}
+
 // docColumns are those of the table workload_doc: what a page shows, read by the ID of
 // the row in workload.
 var docColumns = []column{

@@ -53,27 +53,15 @@ type Counted struct {
 // Position, order and size of the query's page do not matter.
 func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values int) (*Counted, error) {
 	s := &statement{db: db}
-	reach, where, limit := s.reach(q), s.where(q), s.value(values)
-	parts := make([]string, len(fields))
-	for i, field := range fields {
-		from, value, ok := s.facet(field)
-		if !ok {
-			return nil, fmt.Errorf("workloads cannot be counted by %q", field)
-		}
-		bytes := ""
-		if db.postgres {
-			bytes = ` COLLATE "C"`
-		}
-		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
-			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
+	text, err := s.facets(q, fields, values)
+	if err != nil {
+		return nil, err
 	}
-	s.define("w", s.counted(q, fields, reach+where, s.from(q, reach)+where))
-	text := "SELECT " + db.moment() + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta
 	found := &Counted{Facets: make([]Facet, len(fields))}
 	for i, field := range fields {
 		found.Facets[i].Field = field
 	}
-	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
+	err = s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var facet, n, total sql.NullInt64
 		var value sql.NullString
 		if err := rows.Scan(append(moment, &facet, &value, &n, &total)...); err != nil || !facet.Valid {
@@ -96,6 +84,26 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 		})
 	}
 	return found, nil
+}
+
+// facets is the statement that counts by fields.
+func (s *statement) facets(q *Query, fields []FacetField, values int) (string, error) {
+	reach, where, limit := s.reach(q), s.where(q), s.value(values)
+	parts := make([]string, len(fields))
+	for i, field := range fields {
+		from, value, ok := s.facet(field)
+		if !ok {
+			return "", fmt.Errorf("workloads cannot be counted by %q", field)
+		}
+		bytes := ""
+		if s.db.postgres {
+			bytes = ` COLLATE "C"`
+		}
+		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
+			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
+	}
+	s.define("w", s.counted(q, fields, reach.condition+where, s.from(q, reach)+where))
+	return "SELECT " + s.db.moment(earliest) + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta, nil
 }
 
 // counted selects the columns that some fields are counted by, and the number n of workloads

@@ -147,13 +147,7 @@ var ErrIncomplete = errors.New("the projection is not complete")
 // Select reads a page of workloads, with one statement and so of one moment.
 func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	s := &statement{db: db}
-	reach, where := s.reach(q), s.where(q)
-	from := s.from(q, reach) + where
-	columns := s.order(q.Order.Field)
-	count := q.count(q.tallied(), reach+where, from)
-	by := ordered(columns, q.Order.Desc)
-	text := "SELECT " + db.moment() + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " +
-		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+	text := s.page(q)
 	found := &Selection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var one scanned
@@ -169,6 +163,17 @@ func (db *DB) Select(ctx context.Context, q *Query) (*Selection, error) {
 	return found, nil
 }
 
+// page is the statement that reads a page.
+func (s *statement) page(q *Query) string {
+	reach, where := s.reach(q), s.where(q)
+	from := s.from(q, reach) + where
+	columns := s.order(q.Order.Field)
+	count := q.count(q.tallied(), reach.condition+where, from)
+	by := ordered(columns, q.Order.Desc)
+	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field) + " FROM " +
+		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
+}
+
 // Part is a part of a list.
 type Part struct {
 	Instance string `json:"instance"`
@@ -182,19 +187,7 @@ type Part struct {
 // Instances and Scopes are ignored.
 func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Selection, Moment, error) {
 	s := &statement{db: db}
-	list := s.json(parts)
-	labelled := slices.ContainsFunc(parts, func(p Part) bool { return p.Label != "" })
-	confined := *q
-	q = &confined
-	q.Confined = q.Confined || slices.ContainsFunc(parts, func(p Part) bool { return p.Namespaces != nil })
-	reach, where := s.inPart(labelled), s.where(q)
-	from := s.from(q, reach) + where
-	columns := s.order(q.Order.Field)
-	count := q.count(q.tallied() && !labelled, reach+where, from)
-	by := ordered(columns, q.Order.Desc)
-	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
-	text := "SELECT " + db.moment() + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
-		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
+	text := s.pages(q, parts)
 	found := make([]Selection, len(parts))
 	var at Moment
 	err := s.read(ctx, &at, text, func(rows *sql.Rows, moment []any) error {
@@ -218,12 +211,29 @@ func (db *DB) SelectParts(ctx context.Context, q *Query, parts []Part) ([]Select
 	return found, at, nil
 }
 
+// pages is the statement that reads the same page of several parts.
+func (s *statement) pages(q *Query, parts []Part) string {
+	list := s.json(parts)
+	labelled := slices.ContainsFunc(parts, func(p Part) bool { return p.Label != "" })
+	confined := *q
+	q = &confined
+	q.Confined = q.Confined || slices.ContainsFunc(parts, func(p Part) bool { return p.Namespaces != nil })
+	reach, where := &reach{condition: s.inPart(labelled)}, s.where(q)
+	from := s.from(q, reach) + where
+	columns := s.order(q.Order.Field)
+	count := q.count(q.tallied() && !labelled, reach.condition+where, from)
+	by := ordered(columns, q.Order.Desc)
+	ids := s.array("SELECT w.id FROM " + from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1))
+	return "SELECT " + s.db.moment(q.since()) + ", p.n, p.count, " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT r.n, " + count + " AS count, " + ids + " AS ids FROM " +
+		s.parts(list) + ") p ON true LEFT JOIN " + s.elements("p.ids") + " ON true LEFT JOIN kairship.workload w ON w.id = e.value" + q.Show.beside() + oneMeta + " ORDER BY p.n, " + by
+}
+
 // Find reads some workloads with one statement. Those that there are not are missing, and
 // the others are in no order.
 func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selection, error) {
 	s := &statement{db: db}
 	s.json(keys) // The parameter that rows reads.
-	text := "SELECT " + db.moment() + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns + " FROM " + db.rows(workloadKey) +
+	text := "SELECT " + db.moment(earliest) + ", " + s.item(show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(ByNamespace) + " FROM " + db.rows(workloadKey) +
 		" CROSS JOIN kairship.workload w WHERE " + same("w", workloadKey) + ") w ON true" + show.beside() + oneMeta
 	found := &Selection{Items: make([]Item, 0, len(keys))}
 	return found, s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
@@ -235,9 +245,15 @@ func (db *DB) Find(ctx context.Context, keys []WorkloadKey, show Show) (*Selecti
 	})
 }
 
-// pageColumns are the columns of the table workload of which a page is made, beside those of
-// other tables.
-var pageColumns = "w.id, w.created_at, w.ready, " + names("w.", workloadKey, stateColumns)
+// pageColumns are the columns of the table workload of which a page in some order is made, beside
+// those of other tables.
+func pageColumns(order OrderField) string {
+	columns := "w.id, w.created_at, " + names("w.", workloadKey, stateColumns)
+	if order == ByReady {
+		columns += ", w.ready"
+	}
+	return columns
+}
 
 // beside joins the other tables that are shown to the rows w of a page.
 func (show Show) beside() string {
@@ -307,13 +323,22 @@ func ordered(columns []string, desc bool) string {
 	return strings.Join(columns, direction+", ") + direction
 }
 
-// moment are the first columns of a statement that reads from the table meta as m.
-func (db *DB) moment() string {
+// moment are the first columns of a statement that reads from the table meta as m, and needs rows of
+// at least a version. Rows that are only computed again make it no later.
+func (db *DB) moment(version int) string {
 	now := "unixepoch('subsec')"
 	if db.postgres {
 		now = "extract(epoch FROM clock_timestamp())::float8"
 	}
-	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(Version) + ", " + now + ", coalesce((SELECT min(o.at) FROM kairship.outbox o), 0)"
+	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(version) + ", " + now + ", coalesce((SELECT min(o.at) FROM kairship.outbox o WHERE o.lane < " + strconv.Itoa(laneRebuild) + "), 0)"
+}
+
+// complete is a statement with the definitions that it begins with.
+func (s *statement) complete(text string) string {
+	if len(s.with) == 0 {
+		return text
+	}
+	return "WITH " + strings.Join(s.with, ", ") + " " + text
 }
 
 // read executes a statement whose first columns are those of moment, and calls scan for
@@ -322,13 +347,10 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 	if s.err != nil {
 		return s.err
 	}
-	if len(s.with) > 0 {
-		text = "WITH " + strings.Join(s.with, ", ") + " " + text
-	}
 	var complete bool
 	err := s.db.query(ctx, s.db.sql, func(rows *sql.Rows) error {
 		return scan(rows, []any{&complete, &at.Now, &at.Pending})
-	}, text, s.values...)
+	}, s.complete(text), s.values...)
 	switch {
 	case noTable(err):
 		return ErrIncomplete
@@ -340,15 +362,15 @@ func (s *statement) read(ctx context.Context, at *Moment, text string, scan func
 	return nil
 }
 
-// noTable reports whether a statement failed because the tables, or the functions and indexes
-// of this release, do not exist yet.
+// noTable reports whether a statement failed because the tables, or the columns, functions and
+// indexes of this release, do not exist yet.
 func noTable(err error) bool {
 	if err == nil {
 		return false
 	}
-	const undefinedTable, undefinedFunction, noSchema = "42P01", "42883", "3F000"
+	const undefinedTable, undefinedColumn, undefinedFunction, noSchema = "42P01", "42703", "42883", "3F000"
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
-		return refused.Code == undefinedTable || refused.Code == undefinedFunction || refused.Code == noSchema
+		return slices.Contains([]string{undefinedTable, undefinedColumn, undefinedFunction, noSchema}, refused.Code)
 	}
-	return strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "no such index")
+	return slices.ContainsFunc([]string{"no such table", "no such column", "no such index"}, func(text string) bool { return strings.Contains(err.Error(), text) })
 }

@@ -145,7 +145,7 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		}
 	}
 	if w.Complete {
-		return db.exec(ctx, s, "UPDATE kairship.meta SET state = $1 WHERE state = $2", Complete, Building)
+		return db.complete(ctx, s)
 	}
 	return nil
 }

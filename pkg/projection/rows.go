@@ -3,8 +3,21 @@ package projection
 import "encoding/json"
 
 // Version is that of what the projector computes: it changes with the meaning of a
-// column, and all rows are then projected again.
+// column, and all rows are then projected again. A row of a later version answers queries of an
+// earlier one.
 const Version = 4
+
+// earliest is the earliest version whose rows answer queries, except those that since lists. Rows of
+// a version before it are not read, so that a release raises it when the meaning of a column changes.
+const earliest = 3
+
+// since returns the version that rows need to have to answer the query.
+func (q *Query) since() int {
+	if q.Order.Field == ByReady {
+		return 4 // It added the column ready to the table workload.
+	}
+	return earliest
+}
 
 // WorkloadKey names a workload.
 type WorkloadKey struct {

@@ -28,8 +28,9 @@ var tables = []table{
 	{name: "member", columns: slices.Concat(memberKey, memberColumns), key: memberKey},
 	{name: "collection", columns: slices.Concat(collectionKey, collectionColumns), key: collectionKey},
 	{name: "outbox", id: "id", columns: slices.Concat(changeColumns, []column{{"lane", integer}})},
-	// round counts the Rounds, state is that of the projection, version the one that it was built by.
-	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}}, key: []column{{"id", integer}}},
+	// round counts the Rounds, state is that of the projection, version the one that all rows are at
+	// least of, refresh the state of a rebuild during which rows are read: empty, Needed or Building.
+	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}}, key: []column{{"id", integer}}},
 }
 
 // indexes are those that serve the projector, and one for each order of lists: a page of a
@@ -104,10 +105,21 @@ func (db *DB) create(t *table) string {
 var ErrNoResources = errors.New("the database has no table resources: Clusterpedia makes it when it starts")
 
 // Install makes the tables and triggers that are missing. Where triggers were, changes
-// may have been missed, so that the projection has to be rebuilt.
+// may have been missed, so that the projection has to be rebuilt before it is read. Where only the
+// version differs, every row is there and kept, so that they are read while they are computed again.
 func (db *DB) Install(ctx context.Context) error {
-	return db.immediate(ctx, func(s session) error {
-		if err := db.tables(ctx, s); err != nil {
+	if err := db.installing(ctx, func(s session) error { return db.schema(ctx, s) }); err != nil {
+		return err
+	}
+	for i := range tables {
+		// A transaction each: a reader that waits for a table that has been changed, and has read one
+		// that is to be changed, would be a deadlock.
+		if err := db.installing(ctx, func(s session) error { return db.table(ctx, s, &tables[i]) }); err != nil {
+			return err
+		}
+	}
+	return db.installing(ctx, func(s session) error {
+		if err := db.beside(ctx, s); err != nil {
 			return err
 		}
 		installed, err := db.installTriggers(ctx, s)
@@ -117,13 +129,31 @@ func (db *DB) Install(ctx context.Context) error {
 		if err := db.installTally(ctx, s); err != nil {
 			return err
 		}
+		// A refresh of an earlier version goes on: Complete looks at what its rows are of.
 		return db.exec(ctx, s, `INSERT INTO kairship.meta AS t (id, version, state) VALUES (1, $1, $2)
-			ON CONFLICT (id) DO UPDATE SET version = excluded.version, state = excluded.state WHERE $3 OR t.version <> excluded.version`,
-			Version, Needed, installed)
+			ON CONFLICT (id) DO UPDATE SET version = CASE WHEN t.version < $1 AND t.state = $4 AND NOT $3 THEN t.version ELSE $1 END,
+				state = CASE WHEN t.state = $4 AND NOT $3 THEN t.state ELSE $2 END,
+				refresh = CASE WHEN t.state = $4 AND NOT $3 THEN $2 ELSE '' END
+			WHERE $3 OR t.version > $1 OR t.version < $1 AND (t.state <> $4 OR t.refresh = '')`,
+			Version, Needed, installed, Complete)
 	})
 }
 
-func (db *DB) tables(ctx context.Context, s session) error {
+// installing does something in a transaction, in one program at a time: what exists is made again,
+// which fails side by side.
+func (db *DB) installing(ctx context.Context, do func(session) error) error {
+	return db.immediate(ctx, func(s session) error {
+		if db.postgres {
+			if _, err := s.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", installLock); err != nil {
+				return err
+			}
+		}
+		return do(s)
+	})
+}
+
+// schema makes the schema, once there is what it is about.
+func (db *DB) schema(ctx context.Context, s session) error {
 	found := false
 	look := "SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = 'resources'"
 	if db.postgres {
@@ -136,23 +166,26 @@ func (db *DB) tables(ctx context.Context, s session) error {
 		return ErrNoResources
 	}
 	if db.postgres {
-		// One program at a time: what exists is made again, which fails side by side.
-		if _, err := s.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", installLock); err != nil {
-			return err
-		}
 		if _, err := s.ExecContext(ctx, "CREATE SCHEMA IF NOT EXISTS kairship"); err != nil {
 			return fmt.Errorf("making the schema kairship: %w", err)
 		}
 	}
-	for i := range tables {
-		t := &tables[i]
-		if err := db.exec(ctx, s, db.create(t)); err != nil {
-			return fmt.Errorf("making the table %s: %w", t.name, err)
-		}
-		if err := db.addColumns(ctx, s, t); err != nil {
-			return fmt.Errorf("adding columns to the table %s: %w", t.name, err)
-		}
+	return nil
+}
+
+// table makes a table, or the columns that it lacks.
+func (db *DB) table(ctx context.Context, s session, t *table) error {
+	if err := db.exec(ctx, s, db.create(t)); err != nil {
+		return fmt.Errorf("making the table %s: %w", t.name, err)
 	}
+	if err := db.addColumns(ctx, s, t); err != nil {
+		return fmt.Errorf("adding columns to the table %s: %w", t.name, err)
+	}
+	return nil
+}
+
+// beside makes the functions and indexes.
+func (db *DB) beside(ctx context.Context, s session) error {
 	if err := db.installReaders(ctx, s); err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func install(t testing.TB, db *projection.DB) {
 
 func state(t *testing.T, db *projection.DB) string {
 	t.Helper()
-	s, err := db.State(t.Context())
+	s, _, err := db.State(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,12 @@ func TestInstall(t *testing.T) {
 			{"a trigger was dropped", func() { index.Exec(t, "DROP TRIGGER kairship_deleted"+on) }, projection.Needed},
 			{"a column of a later version is there", func() { index.Exec(t, "ALTER TABLE kairship.workload ADD COLUMN later text") }, projection.Complete},
 			{"a column is missing, as before an upgrade", func() { index.Exec(t, "ALTER TABLE kairship.workload DROP COLUMN uid") }, projection.Complete},
-			{"it was built by another version", func() { index.Exec(t, "UPDATE kairship.meta SET version = 99") }, projection.Needed},
+			{"it was built by another version", func() { index.Exec(t, "UPDATE kairship.meta SET version = 99") }, projection.Complete},
+			{"an earlier version did not build it to its end", func() { index.Exec(t, "UPDATE kairship.meta SET version = 3, state = 'building'") }, projection.Needed},
+			{"a trigger was dropped during a refresh", func() {
+				index.Exec(t, "UPDATE kairship.meta SET version = 3, refresh = 'building'")
+				index.Exec(t, "DROP TRIGGER kairship_deleted"+on)
+			}, projection.Needed},
 		}
 		if index.Postgres {
 			steps = append(steps, []struct {

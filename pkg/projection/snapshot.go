@@ -31,7 +31,7 @@ func (s *Snapshot) Pending(limit int) ([]Change, error) {
 
 // Rebuilt reports whether a rebuild is under way of which all changes have been dealt with.
 func (s *Snapshot) Rebuilt() (rebuilt bool, err error) {
-	err = s.session.QueryRowContext(s.ctx, s.db.text("SELECT state = $1 AND NOT EXISTS (SELECT 1 FROM kairship.outbox WHERE lane = $2) FROM kairship.meta"),
+	err = s.session.QueryRowContext(s.ctx, s.db.text("SELECT (state = $1 OR refresh = $1) AND NOT EXISTS (SELECT 1 FROM kairship.outbox WHERE lane = $2) FROM kairship.meta"),
 		Building, laneRebuild).Scan(&rebuilt)
 	return rebuilt, err
 }

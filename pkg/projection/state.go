@@ -11,30 +11,32 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// The states of the projection.
+// The states of the projection, and of a refresh of it.
 const (
 	// Needed means that it has to be rebuilt.
 	Needed = "needed"
 	// Building means that all rows are in the outbox.
 	Building = "building"
-	// Complete means that every workload has its row.
+	// Complete means that every workload has its row, and every change since is in the outbox or in
+	// the row.
 	Complete = "complete"
 )
 
-// State returns the state of the projection.
-func (db *DB) State(ctx context.Context) (state string, err error) {
-	err = db.sql.QueryRowContext(ctx, db.text("SELECT state FROM kairship.meta")).Scan(&state)
-	return state, err
+// State returns the state of the projection, and that of a refresh: Needed or Building while rows
+// are computed again and read meanwhile, else empty.
+func (db *DB) State(ctx context.Context) (state, refresh string, err error) {
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT state, refresh FROM kairship.meta")).Scan(&state, &refresh)
+	return state, refresh, err
 }
 
 // Lag returns the age in seconds of the oldest change that is not dealt with; 0 when
-// there is none.
+// there is none. A row that is only computed again is no change, unless rows may be missing.
 func (db *DB) Lag(ctx context.Context) (seconds float64, err error) {
 	now := "unixepoch('subsec')"
 	if db.postgres {
 		now = "extract(epoch FROM clock_timestamp())::float8"
 	}
-	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+now+" - min(at), 0) FROM kairship.outbox")).Scan(&seconds)
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+now+" - min(at), 0) FROM kairship.outbox WHERE lane < $1 OR (SELECT state <> $2 FROM kairship.meta)"), laneRebuild, Complete).Scan(&seconds)
 	return max(0, seconds), err
 }
 
@@ -42,7 +44,8 @@ func (db *DB) Lag(ctx context.Context) (seconds float64, err error) {
 const rebuildChunk = 5000
 
 // Rebuild puts every workload and member into the outbox, of the index and of the
-// projection. The rows that there are stay until they are computed again.
+// projection. The rows that there are stay until they are computed again, and are read meanwhile if the
+// projection is Complete.
 func (db *DB) Rebuild(ctx context.Context) error {
 	var collected, projected sql.NullInt64
 	if err := db.sql.QueryRowContext(ctx, db.text("SELECT (SELECT max(id) FROM resources), (SELECT max(id) FROM kairship.workload)")).Scan(&collected, &projected); err != nil {
@@ -67,7 +70,17 @@ func (db *DB) Rebuild(ctx context.Context) error {
 			}
 		}
 	}
-	return db.exec(ctx, db.sql, "UPDATE kairship.meta SET state = $1", Building)
+	return db.exec(ctx, db.sql, "UPDATE kairship.meta SET state = CASE WHEN state = $2 THEN $2 ELSE $1 END, refresh = CASE WHEN state = $2 THEN $1 ELSE '' END", Building, Complete)
+}
+
+// complete ends a rebuild. A projector of another version may have computed rows meanwhile: these
+// are then computed again, and the version stays what all rows are at least of.
+func (db *DB) complete(ctx context.Context, s session) error {
+	const other = "EXISTS (SELECT 1 FROM kairship.workload WHERE projection <> $1)"
+	return db.exec(ctx, s, `UPDATE kairship.meta SET version = CASE WHEN `+other+` THEN version ELSE $1 END,
+		state = CASE WHEN state = $2 THEN $3 ELSE state END,
+		refresh = CASE WHEN refresh = $4 OR `+other+` THEN $4 ELSE '' END
+		WHERE state = $2 OR refresh = $2`, Version, Building, Complete, Needed)
 }
 
 // SetCollections stores what the inventory knows of the clusters that the index collects

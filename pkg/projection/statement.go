@@ -49,16 +49,16 @@ func (s *statement) in(column string, values []string) string {
 	return column + " IN (SELECT value FROM json_each(" + s.json(values) + "))"
 }
 
-// inPairs is the condition that two columns have one of some pairs of values.
-func (s *statement) inPairs(columns string, pairs [][2]string) string {
+// pairs are the rows p, with the columns a and b, of some pairs of values.
+func (s *statement) pairs(pairs [][2]string) string {
 	if s.db.postgres {
 		first, second := make([]string, len(pairs)), make([]string, len(pairs))
 		for i, pair := range pairs {
 			first[i], second[i] = pair[0], pair[1]
 		}
-		return "(" + columns + ") IN (SELECT p.a, p.b FROM unnest(" + s.value(first) + "::text[], " + s.value(second) + "::text[]) AS p(a, b))"
+		return "unnest(" + s.value(first) + "::text[], " + s.value(second) + "::text[]) AS p(a, b)"
 	}
-	return "(" + columns + ") IN (SELECT value->>0, value->>1 FROM json_each(" + s.json(pairs) + "))"
+	return "(SELECT value->>0 AS a, value->>1 AS b FROM json_each(" + s.json(pairs) + ")) p"
 }
 
 // where are the conditions of the query, without its reach and its position. Each begins
@@ -109,12 +109,24 @@ func (s *statement) where(q *Query) string {
 
 // from are the workloads that are in reach, so that a condition can follow. Where an index would
 // be used that has also the rows that the caller must not learn of, PostgreSQL reads those in
-// reach first: OFFSET 0 keeps it from another order.
-func (s *statement) from(q *Query, reach string) string {
-	if s.db.postgres && q.confined() && (q.searches() || len(q.Instances) == 0) {
-		return "(SELECT w.id, " + names("w.", workloadKey, workloadColumns) + " FROM kairship.workload w WHERE " + reach + " OFFSET 0) w WHERE true"
+// reach first: OFFSET 0 keeps it from another order. It reads each namespace separately, because it
+// would read the whole table for several.
+func (s *statement) from(q *Query, in *reach) string {
+	if !s.db.postgres || !q.confined() || !q.searches() && len(q.Instances) > 0 {
+		return "kairship.workload w WHERE " + in.condition
 	}
-	return "kairship.workload w WHERE " + reach
+	columns := pageColumns(q.Order.Field) + ", " + names("w.", filterColumns)
+	read := func(condition string) string {
+		return "(SELECT " + columns + " FROM kairship.workload w WHERE " + condition + " OFFSET 0) w"
+	}
+	if in.pairs == "" {
+		return read(in.condition) + " WHERE true"
+	}
+	all := "SELECT " + columns + " FROM " + in.pairs + " CROSS JOIN LATERAL " + read("w.instance = p.a AND w.namespace = p.b")
+	if in.instances != "" {
+		all += " UNION ALL SELECT " + columns + " FROM " + read(in.instances)
+	}
+	return "(" + all + ") w WHERE true"
 }
 
 // confined reports whether there is something that the caller must not learn of.
@@ -150,25 +162,45 @@ func (s *statement) found(q *Query) string {
 	return strings.Join(all, " AND ")
 }
 
-// reach is the condition that a row is in the instances and scopes of the query.
-func (s *statement) reach(q *Query) string {
+// reach is what a caller may see of a table w with instances and namespaces.
+type reach struct {
+	// condition holds for all of it.
+	condition string
+	// instances is the condition for that which is seen as a whole, pairs are the rows p with the
+	// instance a and the namespace b of the rest; empty for none.
+	instances, pairs string
+}
+
+// reach is that of the instances and scopes of the query.
+func (s *statement) reach(q *Query) *reach {
+	in := &reach{}
 	var parts []string
+	whole, seen := map[string]bool{}, map[[2]string]bool{}
 	if len(q.Instances) > 0 {
-		parts = append(parts, s.in("w.instance", q.Instances))
+		in.instances = s.in("w.instance", q.Instances)
+		parts = append(parts, in.instances)
+		for _, instance := range q.Instances {
+			whole[instance] = true
+		}
 	}
 	var pairs [][2]string
 	for _, scope := range q.Scopes {
 		for _, namespace := range scope.Namespaces {
-			pairs = append(pairs, [2]string{scope.Instance, namespace})
+			if pair := [2]string{scope.Instance, namespace}; !whole[scope.Instance] && !seen[pair] {
+				seen[pair] = true
+				pairs = append(pairs, pair)
+			}
 		}
 	}
 	if len(pairs) > 0 {
-		parts = append(parts, s.inPairs("w.instance, w.namespace", pairs))
+		in.pairs = s.pairs(pairs)
+		parts = append(parts, "(w.instance, w.namespace) IN (SELECT p.a, p.b FROM "+in.pairs+")")
 	}
-	if len(parts) == 0 {
-		return "false"
+	in.condition = "false"
+	if len(parts) > 0 {
+		in.condition = "(" + strings.Join(parts, " OR ") + ")"
 	}
-	return "(" + strings.Join(parts, " OR ") + ")"
+	return in
 }
 
 // inPart is the condition that a row is in the part r, of which some may be labelled.

@@ -94,7 +94,7 @@ func (r *rebuilt) ask(ctx context.Context, questions []*question) (latencies []t
 // complete waits until the projection is complete and no change waits.
 func (k *keeper) complete(ctx context.Context) error {
 	for {
-		state, err := k.db.State(ctx)
+		state, refresh, err := k.db.State(ctx)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (k *keeper) complete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if state == projection.Complete && lag == 0 {
+		if state == projection.Complete && refresh == "" && lag == 0 {
 			return nil
 		}
 		select {

@@ -57,7 +57,8 @@ func TestChaos(t *testing.T) {
 }
 
 // comesToRest checks that actual state becomes desired state, that nothing stays
-// behind once all of it goes, and that nothing of others was removed.
+// behind once all of it goes, that nothing of others was removed, and that the projection is what the
+// index has.
 func (c *churn) comesToRest(t *testing.T) {
 	t.Helper()
 	ended := time.Now()
@@ -84,6 +85,7 @@ func (c *churn) comesToRest(t *testing.T) {
 		return nil
 	})
 	c.scene.before, before = now, now
+	c.NoDifference(t.Context(), t, c.Projection(t))
 	for kind, of := range c.counts() {
 		if of.done == 0 {
 			t.Errorf("nothing was done with %s", kind)

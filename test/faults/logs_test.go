@@ -27,7 +27,7 @@ var secretsOfTests = map[string]string{}
 
 // watchLogs looks, when the test has ended and the fleet is healed, through what
 // was written into the logs meanwhile: no secret may be in any of them, and in those
-// of Kairship neither a panic nor that it lost what it follows. The first test looks for secrets in all that was
+// of Kairship neither a panic, nor that it lost what it follows, nor a row of the projection that differed. The first test looks for secrets in all that was
 // written before, too.
 func watchLogs(t *testing.T, f *fleet.Fleet) {
 	t.Helper()
@@ -40,6 +40,10 @@ func watchLogs(t *testing.T, f *fleet.Fleet) {
 		maps.Copy(secrets, secretsOfTests)
 		look(t, f, func(process string, line []byte) {
 			noSecret(t, secrets, process, line)
+			// Also of a leader that was killed since, whose metric is lost.
+			if bytes.Contains(line, []byte("Row of the projection")) {
+				t.Errorf("%s found a difference of the projection: %.400s", process, line)
+			}
 			if strings.HasPrefix(process, "kairship-") && panicked(line) {
 				t.Errorf("%s panicked or failed internally: %.400s", process, line)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -30,6 +31,11 @@ func TestKept(t *testing.T) {
 			return &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}, nil
 		}
 	}
+	withLag := func(ctx context.Context) (*Answer, error) {
+		of := &graphql.FieldContext{Object: "Freshness", Field: graphql.CollectedField{Field: &ast.Field{Name: "lag"}}}
+		_, _ = NoteFreshness(graphql.WithFieldContext(ctx, of), func(context.Context) (any, error) { return new(float64), nil })
+		return &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}, nil
+	}
 	plain := &Answer{Response: &graphql.Response{Data: []byte(`{}`)}}
 	failed := &Answer{Response: &graphql.Response{Data: []byte(`{}`), Errors: gqlerror.List{{}}}}
 	live := &Answer{Response: &graphql.Response{Data: []byte(`{}`)}, Live: true}
@@ -51,6 +57,7 @@ func TestKept(t *testing.T) {
 		{"proven until just now", fresh(false, 0), false, 999 * time.Millisecond, true},
 		{"not stale, and stale half a second later", fresh(false, 500*time.Millisecond-freshness.StaleAfter), false, 499 * time.Millisecond, true},
 		{"not stale, and stale by now", fresh(false, 500*time.Millisecond-freshness.StaleAfter), false, 500 * time.Millisecond, false},
+		{"it says how old it is", withLag, false, 0, false},
 		{"stale already", fresh(true, -time.Minute), false, 999 * time.Millisecond, true},
 	} {
 		now := begun

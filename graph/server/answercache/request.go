@@ -77,7 +77,8 @@ func (e *expiry) before(at time.Time) {
 	}
 }
 
-// NoteFreshness has an answer expire that says `stale: false` when that ends being true.
+// NoteFreshness has an answer expire that says `stale: false` when that ends being true. One that says
+// its `lag` expires at once: those that wait for it get it as it is made, and it is not kept.
 func NoteFreshness(ctx context.Context, next graphql.Resolver) (any, error) {
 	value, err := next(ctx)
 	var f *freshness.Freshness
@@ -86,6 +87,11 @@ func NoteFreshness(ctx context.Context, next graphql.Resolver) (any, error) {
 		f = &v
 	case *freshness.Freshness:
 		f = v
+	case *float64:
+		of := graphql.GetFieldContext(ctx)
+		if e, ok := ctx.Value(expiryKey{}).(*expiry); ok && of != nil && of.Object == "Freshness" && of.Field.Name == "lag" {
+			e.before(time.Unix(0, 1))
+		}
 	}
 	if f != nil && !f.Stale && f.ObservedAt != nil {
 		if e, ok := ctx.Value(expiryKey{}).(*expiry); ok {

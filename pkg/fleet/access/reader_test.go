@@ -82,6 +82,10 @@ func checkQuery(t *testing.T, person string, q index.ListQuery) {
 	if len(q.Clusters)+len(q.Scopes) == 0 {
 		t.Errorf("asked for nothing: %+v", q)
 	}
+	// The others must not learn of more by the time that an answer takes.
+	if seesAll := person == "admin"; q.Confined == seesAll {
+		t.Errorf("confined: %t, although the caller sees every instance: %t", q.Confined, seesAll)
+	}
 	for _, k := range keys {
 		inside := slices.Contains(q.Clusters, k.Cluster) || slices.ContainsFunc(q.Scopes, func(s index.Scope) bool {
 			o := &index.Object{Cluster: k.Cluster}

@@ -179,7 +179,7 @@ var passingBy = map[string]func(*testing.T, *world) context.Context{
 		return t.Context()
 	},
 	"the rows are computed": func(t *testing.T, w *world) context.Context {
-		w.do(t, w.writes.Rebuild(t.Context()))
+		w.index.Exec(t, "UPDATE kairship_meta SET state = ?", projection.Needed)
 		return t.Context()
 	},
 	"it is late": func(t *testing.T, w *world) context.Context {
@@ -274,7 +274,7 @@ func TestProjectedParts(t *testing.T) {
 	if n := used.Uses()[0].Requests; n != 1 {
 		t.Errorf("%d statements were sent, want 1", n)
 	}
-	w.do(t, w.writes.Rebuild(t.Context()))
+	w.index.Exec(t, "UPDATE kairship_meta SET state = ?", projection.Needed)
 	if pages, err := w.ListParts(t.Context(), q, []index.Part{part}); !apierror.Is(err, apierror.CodeIndexUnavailable) {
 		t.Errorf("while it is built: got %+v, %v", pages, err)
 	}

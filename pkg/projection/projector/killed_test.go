@@ -174,7 +174,7 @@ func TestRun(t *testing.T) {
 		go func() { ended <- p.Run(ctx) }()
 		state := func(want string) func() bool {
 			return func() bool {
-				got, err := p.DB.State(ctx)
+				got, _, err := p.DB.State(ctx)
 				return err == nil && got == want
 			}
 		}

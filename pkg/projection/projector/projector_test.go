@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -292,17 +293,61 @@ func TestRebuild(t *testing.T) {
 		if err := w.rebuildIfNeeded(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.DB.State(t.Context()); err != nil || got != projection.Building {
+		if got, _, err := w.DB.State(t.Context()); err != nil || got != projection.Building {
 			t.Errorf("the projection is %s (%v) before the rebuild has ended", got, err)
 		}
 		w.drain(t)
-		if got, err := w.DB.State(t.Context()); err != nil || got != projection.Complete {
+		if got, _, err := w.DB.State(t.Context()); err != nil || got != projection.Complete {
 			t.Errorf("the projection is %s (%v) after the rebuild", got, err)
 		}
 		w.is(t, "after the rebuild", c)
 		if n := index.Number(t, "SELECT count(*) FROM kairship.workload"); n != 1 {
 			t.Errorf("%d rows are there, want 1", n)
 		}
+	})
+}
+
+// TestRefresh checks that an older version's rows are read until all are computed again, and that
+// none of them counts as a difference.
+func TestRefresh(t *testing.T) {
+	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
+		w := newWorld(t, index)
+		c := load(t, "frontend")
+		w.save(t, c)
+		index.Exec(t, "UPDATE kairship.workload SET projection = 3")
+		index.Exec(t, "UPDATE kairship.meta SET version = 3")
+		is := func(reason, want string) {
+			t.Helper()
+			if got := index.Text(t, "SELECT version || ' ' || state || ' ' || refresh FROM kairship.meta"); got != want {
+				t.Errorf("%s: it is %q, want %q", reason, got, want)
+			}
+			page, err := w.DB.Select(t.Context(), &projection.Query{Instances: []string{"alpha"}, Health: []string{"HEALTHY"}, Limit: 9})
+			if err != nil || len(page.Items) != 1 || page.Lag() != 0 {
+				t.Errorf("%s: got %+v, %v; want one workload", reason, page, err)
+			}
+		}
+		for range 2 { // As each minute.
+			if err := w.inspect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		is("the version changed", "3 complete needed")
+		if err := w.rebuildIfNeeded(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		is("the rows are computed", "3 complete building")
+		w.drain(t)
+		is("the rows were computed", strconv.Itoa(projection.Version)+" complete ")
+		if err := w.inspect(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if n := testutil.ToFloat64(w.Metrics.differences); n != 0 {
+			t.Errorf("%v rows were repaired, want none", n)
+		}
+		w.is(t, "afterwards", c)
 	})
 }
 

@@ -98,11 +98,11 @@ func (p *Projector) look(ctx context.Context) error {
 
 // rebuildIfNeeded puts everything into the outbox after triggers or columns were missing.
 func (p *Projector) rebuildIfNeeded(ctx context.Context) error {
-	state, err := p.DB.State(ctx)
-	if err != nil || state != projection.Needed {
+	state, refresh, err := p.DB.State(ctx)
+	if err != nil || state != projection.Needed && refresh != projection.Needed {
 		return err
 	}
-	p.Log.Info("Rebuilding the projection")
+	p.Log.Info("Rebuilding the projection", "served", state == projection.Complete)
 	return p.DB.Rebuild(ctx)
 }
 
@@ -111,9 +111,9 @@ func (p *Projector) inspect(ctx context.Context) error {
 	if err := p.DB.Install(ctx); err != nil {
 		return err
 	}
-	state, err := p.DB.State(ctx)
-	if err != nil || state != projection.Complete {
-		return err // Rows are missing that are on their way.
+	state, refresh, err := p.DB.State(ctx)
+	if err != nil || state != projection.Complete || refresh != "" {
+		return err // Rows that are on their way are missing, or of another version.
 	}
 	_, err = p.check(ctx, func() error {
 		_, err := p.keepUp(ctx)
