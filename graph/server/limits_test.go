@@ -75,7 +75,8 @@ func TestRefusalNamesMostExpensiveFields(t *testing.T) {
 	err := body["errors"].([]any)[0].(map[string]any)
 	want := map[string]any{
 		"value": 1401.0, "limit": 1000.0,
-		"dearest": []any{"items.child (1000)", "items (400)", "hello (1)"},
+		"mostExpensive": []any{"items.child (1000)", "items (400)", "hello (1)"},
+		"dearest":       []any{"items.child (1000)", "items (400)", "hello (1)"}, // Deprecated.
 	}
 	if d := cmp.Diff(want, extensions(err)["cost"]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
