@@ -157,7 +157,7 @@ func TestCostIsReserved(t *testing.T) {
 	if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") == "" || !strings.Contains(r.body, "may cost") {
 		t.Errorf("beside another operation: %d %s", r.status, r.body)
 	}
-	other.Settle(10)
+	other.Charge(10)
 	if r := s.do(t, call{body: large}); r.status != http.StatusOK {
 		t.Errorf("once that one has cost little: %d %s", r.status, r.body)
 	}

@@ -37,9 +37,9 @@ func (f Filter) matcher(selector labels.Selector) func(metav1.Object) bool {
 	}
 }
 
-// Nothing reports whether a filter lets nothing through: an empty list of values is
+// nothing reports whether a filter lets nothing through: an empty list of values is
 // not the same as no list.
-func (f Filter) Nothing() bool {
+func (f Filter) nothing() bool {
 	excludes := func(values []string) bool { return values != nil && len(values) == 0 }
 	return excludes(f.Name) || excludes(f.Namespaces)
 }
