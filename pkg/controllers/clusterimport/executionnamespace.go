@@ -26,8 +26,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
-// Karmada keeps what it does in a member as Works in a namespace, the execution
-// space, which it removes before its Cluster object. It sees in its cache that the
+// Karmada keeps its Works for a member in one namespace, the execution
+// namespace, which it removes before its Cluster object. It sees in its cache that the
 // namespace no longer exists; and a cache that has not heard yet of a namespace that was made
 // a moment ago, as after the instance's API server was away, says so too early.
 // Then the Cluster object goes first, and Karmada refuses for good to finish Works
