@@ -56,13 +56,13 @@ func (b *breaker) allow() (done func(error), err error) {
 		b.suspect()
 		return nil, errOpen
 	}
-	askAs, err := b.circuit.Allow()
+	report, err := b.circuit.Allow()
 	if err != nil {
 		b.suspect()
 		return nil, errOpen
 	}
 	return func(err error) {
-		askAs(err)
+		report(err)
 		if err != nil && !errors.Is(err, errInconclusive) {
 			b.suspect()
 		}
@@ -89,11 +89,11 @@ func (b *breaker) probeUntilAnswered() {
 			return
 		case <-pause.C:
 		}
-		if askAs, err := b.circuit.Allow(); err == nil {
+		if report, err := b.circuit.Allow(); err == nil {
 			ctx, cancel := context.WithTimeout(b.life, probeTimeout)
 			err = b.probe(ctx)
 			cancel()
-			askAs(err)
+			report(err)
 			if err == nil && !b.open() {
 				return
 			}
