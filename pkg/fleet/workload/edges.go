@@ -131,7 +131,7 @@ type Placement struct {
 // InstanceName is the instance of the workload.
 func (p *Placement) InstanceName() string { return p.workload.Instance }
 
-// placementsOf returns where the workload runs.
+// Placements returns where the workload runs.
 func (s *Service) Placements(ctx context.Context, w *Workload) ([]Placement, error) {
 	status, err := s.Status(ctx, w)
 	if err != nil || len(status.Placements) == 0 {

@@ -47,7 +47,7 @@ func (k Kind) OfBinding(binding string) (name string, ok bool) {
 	return name, ok && name != ""
 }
 
-// karmadaWorkName is the name of the Work of a workload of this kind.
+// WorkName is the name of the Work of a workload of this kind.
 func (k Kind) WorkName(namespace, name string) string {
 	return karmadaWorkName(k.GVK().Kind, name, namespace)
 }
