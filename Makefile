@@ -182,6 +182,7 @@ test-convergence: ui ## The long form of the test that subscribers agree with th
 
 .PHONY: scale
 scale: ui ## A thousand instances (SCALE=…) of four control planes with one controller manager, with two fleets of its own on two cores (SCALE_MORE_CORES=2,3 gives the second one others)
+	@command -v taskset >/dev/null || { echo "error: taskset is missing, which keeps what is measured on its cores (on Debian: apt-get install util-linux)"; exit 1; }
 	@echo "==> $(SCALE) instances against the fleets in $(SCALE_DIR) and $(SCALE_DIR)-more"
 	@taskset -c $(SCALE_MORE_CORES) $(FLEET) with --dir $(SCALE_DIR)-more --port-base $(SCALE_MORE_PORT_BASE) -- \
 		taskset -c $(SCALE_CORES) env KAIRSHIP_SCALE=$(SCALE) KAIRSHIP_SCALE_MORE=$(abspath $(SCALE_DIR)-more) \

@@ -7,4 +7,8 @@ set -euo pipefail
 program=${1:?the folder in cmd: apiserver or controller-manager} version=${2-} output=$(realpath -m "${3:?the file to write}")
 cd "$(dirname "$0")/.."
 
+if [ "$program" = apiserver ] && [ -z "$(find graph/server/graphiql/dist -name 'index.html*' 2>/dev/null)" ]; then
+  echo "==> kairship-apiserver is built without the GraphiQL page, which \`make ui\` builds with npm" >&2
+fi
+
 CGO_ENABLED=0 go build -trimpath -buildvcs=auto -ldflags "-s -w -buildid= -X main.version=$version" -o "$output" "./cmd/$program"

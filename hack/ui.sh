@@ -10,7 +10,8 @@ built=graph/server/graphiql/dist
 stamp=$source/node_modules/.kairship-built
 
 if [ ! -f "$source/package-lock.json" ]; then
-  exit 0
+  echo "error: $source/package-lock.json is missing: the checkout is incomplete (git checkout -- $source)"
+  exit 1
 fi
 
 # The stamp holds the hash of the sources that were built. Hashes rather than times: a checkout
@@ -22,7 +23,7 @@ if [ -n "$(find "$built" -name 'index.html*' 2>/dev/null)" ] && [ "$(cat "$stamp
 fi
 
 if ! command -v npm >/dev/null; then
-  echo "==> GraphiQL is not built: npm is missing (install Node.js 20.19 or newer; on Debian: apt-get install npm). Going on without it."
+  echo "==> GraphiQL is not built: npm is missing (install Node.js 20.19 or newer; on Debian: apt-get install npm). Skipped: /graphiql says how to get the page."
   exit 0
 fi
 

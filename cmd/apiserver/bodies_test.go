@@ -119,10 +119,10 @@ func send(t *testing.T, address, request string) net.Conn {
 // patience is well above what a body may take with haste, and below what it may take without.
 const patience = 5 * time.Second
 
-// TestNobodyHoldsAConnection sends a byte of a body and, now and then, one more, to
+// TestIdleConnectionsAreClosed sends a byte of a body and, now and then, one more, to
 // addresses that want no body, to some that are not there, and to an instance that is
 // not for everybody. The connection does not stay.
-func TestNobodyHoldsAConnection(t *testing.T) {
+func TestIdleConnectionsAreClosed(t *testing.T) {
 	everything := newPeople(t, func(http.ResponseWriter, *http.Request) { t.Error("an instance was asked") })
 	for name, srv := range map[string]*http.Server{
 		"api": everything, "metrics": newMetricsServer(http.NewServeMux(), slog.New(slog.DiscardHandler)), "pprof": newPprofServer(),

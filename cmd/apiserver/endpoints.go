@@ -24,7 +24,7 @@ type endpoint struct {
 }
 
 // endpoints are where the API is served: at one address, or over plain HTTP for
-// what runs beside the process, and over TLS for everybody else.
+// what runs beside the process, and over TLS for all others.
 func (o *options) endpoints(serving *tls.Config) []endpoint {
 	const usual = "--listen-address"
 	if o.tlsListenAddress == "" {

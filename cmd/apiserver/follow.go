@@ -37,7 +37,7 @@ func followLive(
 	}
 	fleet.Live = &subscription.Service{
 		Hub: hub, Access: fleet.Access, Instances: fleet.Instances, Workloads: fleet.Workloads,
-		Begin: scope, End: stream.End, Driver: stream.DriverOf, Now: time.Now, Logger: logger,
+		Begin: scope, End: stream.End, Consumer: stream.ConsumerOf, Now: time.Now, Logger: logger,
 	}
 	fleet.Operations = &operation.Service{Hub: hub, Access: fleet.Access, Tokens: tokens, End: stream.End, Now: time.Now, Logger: logger}
 	instances, err := inventory.GetInformer(ctx, &v1alpha1.Instance{})

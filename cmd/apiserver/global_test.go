@@ -45,10 +45,10 @@ func globalCluster(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestFloodOfStrangers sends invented tokens from many addresses, more than may be reviewed.
+// TestFloodOfUnknownTokens sends invented tokens from many addresses, more than may be reviewed.
 // Readiness, known users and their permissions are not affected, and no client waits long for its
 // refusal.
-func TestFloodOfStrangers(t *testing.T) {
+func TestFloodOfUnknownTokens(t *testing.T) {
 	api := httptest.NewServer(http.HandlerFunc(globalCluster))
 	t.Cleanup(api.Close)
 	ask, err := newGlobalClients(&rest.Config{Host: api.URL, QPS: 40, Burst: 40, ContentConfig: rest.ContentConfig{ContentType: "application/json"}})

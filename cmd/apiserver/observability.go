@@ -38,7 +38,7 @@ func checkAuthn(kube kubernetes.Interface) func(context.Context) error {
 	return func(ctx context.Context) error {
 		review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: "readiness-check-of-kairship"}}
 		if _, err := kube.AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{}); err != nil {
-			return apierror.Wrap(err, apierror.CodeTimeout, "The global cluster does not review tokens: nobody can be let in who is not remembered")
+			return apierror.Wrap(err, apierror.CodeTimeout, "The global cluster does not review tokens: users who are not remembered cannot be let in")
 		}
 		return nil
 	}

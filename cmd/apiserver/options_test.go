@@ -11,9 +11,9 @@ import (
 // TestSettings keeps the help and the reference as they are reviewed.
 func TestSettings(t *testing.T) { flagstest.Settings(t, (&options{}).command()) }
 
-// TestWhatNobodyLogsInForStaysOnLoopback keeps endpoints without authentication,
+// TestEndpointsWithoutLoginStayOnLoopback keeps endpoints without authentication,
 // and tokens in the clear, off the network.
-func TestWhatNobodyLogsInForStaysOnLoopback(t *testing.T) {
+func TestEndpointsWithoutLoginStayOnLoopback(t *testing.T) {
 	for _, flag := range []string{"--listen-address", "--metrics-bind-address", "--pprof-address"} {
 		for address, want := range map[string]bool{
 			"127.0.0.1:9090": true, "[::1]:9090": true, "localhost:9090": true,

@@ -14,8 +14,8 @@ func TestOnChange(t *testing.T) {
 	version := func(v string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{ResourceVersion: v}}
 	}
-	told := 0
-	h := onChange(func() { told++ })
+	reported := 0
+	h := onChange(func() { reported++ })
 	for _, tt := range []struct {
 		why    string
 		happen func()
@@ -27,10 +27,10 @@ func TestOnChange(t *testing.T) {
 		{"a changed binding, or a changed status of it", func() { h.OnUpdate(version("1"), version("2")) }, 1},
 		{"a deleted binding takes a role away", func() { h.OnDelete(version("2")) }, 1},
 	} {
-		told = 0
+		reported = 0
 		tt.happen()
-		if told != tt.want {
-			t.Errorf("%s: told %d times, want %d", tt.why, told, tt.want)
+		if reported != tt.want {
+			t.Errorf("%s: told %d times, want %d", tt.why, reported, tt.want)
 		}
 	}
 }

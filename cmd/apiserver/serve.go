@@ -52,7 +52,7 @@ func serve(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	ctx, told := delayed(ctx, o.shutdownDelay)
+	ctx, reported := delayed(ctx, o.shutdownDelay)
 	clients, err := o.clientAuthorities(ctx, logger)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ func serve(ctx context.Context, o *options) error {
 		return err
 	}
 	defer api.flush()
-	told(api.graphql.Stopping)
+	reported(api.graphql.Stopping)
 	serving, err := o.tlsConfig(ctx, clients)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func serve(ctx context.Context, o *options) error {
 
 // delayed is a context that ends some time after another one, and a way to hear of
 // the end of that one at once.
-func delayed(ctx context.Context, by time.Duration) (later context.Context, told func(func())) {
+func delayed(ctx context.Context, by time.Duration) (later context.Context, reported func(func())) {
 	if by <= 0 {
 		return ctx, func(tell func()) { context.AfterFunc(ctx, tell) }
 	}

@@ -26,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=kairship.io,resources=clusters,verbs=get;patch
 // +kubebuilder:rbac:groups="",resources=secrets,namespace=kairship-system,verbs=get;create;update
 
-// What the admission policy for Clusters asks for of everybody who writes where a cluster is joined.
+// What the admission policy for Clusters asks for of all users who write where a cluster is joined.
 // +kubebuilder:rbac:groups=kairship.io,resources=clusters/membership;instances/management,verbs=update
 
 // newGlobalClient makes the client with which Kairship itself writes to the global cluster.

@@ -65,16 +65,16 @@ func TestLock(t *testing.T) {
 		}}, holder: "others"},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
-			m, told := &memory{}, 0
-			l := &lock{Interface: m, lost: func(error) { told++ }}
+			m, reported := &memory{}, 0
+			l := &lock{Interface: m, lost: func(error) { reported++ }}
 			for _, step := range c.steps {
 				step(t.Context(), l, m)
 			}
 			for range 2 { // It is told once.
 				_, _, _ = l.Get(t.Context())
 			}
-			if want := map[bool]int{true: 1}[c.lost]; told != want {
-				t.Errorf("told %d times that it is lost, want %d", told, want)
+			if want := map[bool]int{true: 1}[c.lost]; reported != want {
+				t.Errorf("told %d times that it is lost, want %d", reported, want)
 			}
 			if m.holder != c.holder {
 				t.Errorf("the Lease is held by %q, want %q", m.holder, c.holder)

@@ -137,9 +137,9 @@ type Line struct {
 	Cost int
 }
 
-// Dearest returns the most expensive fields, in the order of their cost. It expands fragments, so
+// MostExpensive returns the most expensive fields, in the order of their cost. It expands fragments, so
 // the operation must have passed a limit of its size.
-func (t *Table) Dearest(op *ast.OperationDefinition, variables map[string]any, most int) []Line {
+func (t *Table) MostExpensive(op *ast.OperationDefinition, variables map[string]any, most int) []Line {
 	w := walk{table: t, variables: variables}
 	costs := map[string]int{}
 	w.lines(op.SelectionSet, 0, 1, nil, costs)

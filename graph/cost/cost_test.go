@@ -113,7 +113,7 @@ func TestBillOfFragmentsThatDouble(t *testing.T) {
 	}
 }
 
-func TestDearest(t *testing.T) {
+func TestMostExpensive(t *testing.T) {
 	schema := kairship()
 	table := cost.NewTable(schema, cost.Prices())
 	op := operation(t, schema, `{
@@ -124,10 +124,10 @@ func TestDearest(t *testing.T) {
 		{"instances.workloads.placements.object", 100*10*3*2 + 100},
 		{"instances.workloads", 100 + 100*10*3 + 100},
 	}
-	if d := cmp.Diff(want, table.Dearest(op, nil, 3)); d != "" {
+	if d := cmp.Diff(want, table.MostExpensive(op, nil, 3)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	all, sum := table.Dearest(op, nil, 100), 0
+	all, sum := table.MostExpensive(op, nil, 100), 0
 	for _, line := range all {
 		sum += line.Cost
 	}

@@ -37,7 +37,7 @@ func TestThenRunsBeforeAnybodyGoesOn(t *testing.T) {
 		var early atomic.Int64
 		go func() {
 			defer close(done)
-			together(30, func(int) {
+			concurrently(30, func(int) {
 				if _, err := r.Get(ctx, deployment("binding"), index.Whole); err != nil {
 					t.Error(err)
 				}
@@ -69,9 +69,9 @@ func TestThenRunsBeforeAnybodyGoesOn(t *testing.T) {
 func TestThenOfPages(t *testing.T) {
 	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) { //nolint:revive // The shape is that of its siblings.
 		parts := []index.Part{{Cluster: "k-a", Value: "x"}, {Cluster: "k-b"}, {Cluster: missing}}
-		told := make(chan map[index.Part]*index.Page, 1)
-		r.PrefetchPages(ctx, parts, index.ListQuery{NameContains: "n"}, func(pages map[index.Part]*index.Page) { told <- pages })
-		pages := <-told
+		reported := make(chan map[index.Part]*index.Page, 1)
+		r.PrefetchPages(ctx, parts, index.ListQuery{NameContains: "n"}, func(pages map[index.Part]*index.Page) { reported <- pages })
+		pages := <-reported
 		if len(pages) != 2 || pages[parts[0]].Items[0].Meta.Name != "nx" || pages[parts[1]].Items[0].Cluster != "k-b" {
 			t.Errorf("told of %v", pages)
 		}
@@ -84,10 +84,10 @@ func TestPrefetchClaimsWhatIsLeft(t *testing.T) {
 		if _, err := r.Get(ctx, deployment("a"), index.Whole); err != nil {
 			t.Fatal(err)
 		}
-		var told []string
+		var reported []string
 		r.Prefetch(ctx, []index.Key{deployment("a"), deployment("b"), deployment("b")}, index.Whole, func(found map[index.Key]*index.Object) {
 			for k := range found {
-				told = append(told, k.Name)
+				reported = append(reported, k.Name)
 			}
 		})
 		if _, err := r.Get(ctx, deployment("b"), index.Whole); err != nil {
@@ -97,7 +97,7 @@ func TestPrefetchClaimsWhatIsLeft(t *testing.T) {
 		if diff := cmp.Diff(want, source.many); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"b"}, told); diff != "" {
+		if diff := cmp.Diff([]string{"b"}, reported); diff != "" {
 			t.Errorf("told of (-want +got):\n%s", diff)
 		}
 	})
@@ -132,7 +132,7 @@ func TestFailuresReachEveryKey(t *testing.T) {
 						r.PrefetchPods(ctx, owners)
 					}
 					var failed atomic.Int64
-					together(30, func(i int) {
+					concurrently(30, func(i int) {
 						_, err := r.Get(ctx, keys[i], index.Whole)
 						_, pageErr := r.PageOf(ctx, parts[i], index.ListQuery{})
 						_, podsErr := r.PodsOf(ctx, owners[i])

@@ -29,8 +29,8 @@ func operation(t *testing.T, run func(t *testing.T, ctx context.Context, r loade
 	})
 }
 
-// together runs f n times concurrently.
-func together(n int, f func(i int)) {
+// concurrently runs f n times concurrently.
+func concurrently(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
 		wg.Go(func() { f(i) })
@@ -42,7 +42,7 @@ func together(n int, f func(i int)) {
 // they asked for.
 func TestLoadsShareOneRequest(t *testing.T) {
 	operation(t, func(t *testing.T, ctx context.Context, r loaders.Reader, source *fakeSource) {
-		together(100, func(i int) {
+		concurrently(100, func(i int) {
 			name := fmt.Sprintf("w%03d", i)
 			o, err := r.Get(ctx, deployment(name), index.Whole)
 			if err != nil || o.Meta.Name != name {
@@ -102,7 +102,7 @@ func TestPrefetchedKeysCostOneRequest(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			together(50, func(i int) {
+			concurrently(50, func(i int) {
 				o, err := r.Get(ctx, keys[i%3], index.Known)
 				page, pageErr := r.PageOf(ctx, index.Part{Cluster: "k-b"}, index.ListQuery{Limit: 5, Clusters: []string{"ignored"}})
 				pods, podsErr := r.PodsOf(ctx, podOwner("y", "ops"))
@@ -150,7 +150,7 @@ func TestPagesAreKeptApart(t *testing.T) {
 		}
 		queries := []index.ListQuery{{NameContains: "a"}, {NameContains: "b"}, {NameContains: "a", Selector: one}, {NameContains: "a", After: &index.Position{Name: "x"}}}
 		parts := []index.Part{{Cluster: "k-a"}, {Cluster: "k-b"}, {Cluster: "k-a", Value: "v"}}
-		together(len(queries)*len(parts), func(i int) {
+		concurrently(len(queries)*len(parts), func(i int) {
 			q, part := queries[i%len(queries)], parts[i/len(queries)]
 			page, err := r.PageOf(ctx, part, q)
 			if err != nil || page.Items[0].Cluster != part.Cluster || page.Items[0].Meta.Name != q.NameContains+part.Value {
@@ -237,7 +237,7 @@ func TestListGoesStraight(t *testing.T) {
 func TestLoadsAndPrefetchesAtOnce(t *testing.T) {
 	source := &fakeSource{}
 	ctx, r := loaders.With(t.Context(), source), loaders.NewReader(source)
-	together(300, func(i int) {
+	concurrently(300, func(i int) {
 		name := fmt.Sprintf("w%d", i%17)
 		if i%5 == 0 {
 			r.Prefetch(ctx, []index.Key{deployment(name), deployment("w1"), deployment("w2")}, index.Known, nil)

@@ -1,4 +1,4 @@
-// Package permission says which permission each root field of the schema asks for, for
+// Package permission lists the permission that each root field of the schema requires, for
 // the role reference. It checks nothing: the guard of a field and the services that
 // resolvers call do. A test fails for a root field without a line, and for one whose guard
 // says otherwise; the suite test/escalation calls each mutation with each role.

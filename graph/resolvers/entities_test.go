@@ -198,15 +198,15 @@ func TestEntitiesAreAnsweredOneByOne(t *testing.T) {
 	if diff := cmp.Diff(want, string(resp.Data)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	var told []string
+	var reported []string
 	for _, err := range resp.Errors {
 		if apierror.CodeOf(err) != apierror.CodeInvalid {
 			t.Errorf("%v is no INVALID", err)
 		}
 		about, _, _ := strings.Cut(err.Err.Error(), ": ")
-		told = append(told, err.Path.String()+" "+about)
+		reported = append(reported, err.Path.String()+" "+about)
 	}
-	if diff := cmp.Diff([]string{"_entities[1] representations[1].name", "_entities[4] representations[4].id", "_entities[5] representations[5].__typename"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"_entities[1] representations[1].name", "_entities[4] representations[4].id", "_entities[5] representations[5].__typename"}, reported); diff != "" {
 		t.Errorf("errors (-want +got):\n%s", diff)
 	}
 	if r.objects+len(r.asked)+r.lists > 0 {

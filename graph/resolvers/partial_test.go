@@ -28,10 +28,10 @@ func TestPartialAnswers(t *testing.T) {
 		ctx := graphql.WithResponseContext(t.Context(), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
 		list, got := orEmpty(ctx, (*page.Connection[int])(nil), err)
 		other, gotToo := orElse(ctx, "wrong", err, "unknown")
-		told := graphql.GetErrors(ctx)
+		reported := graphql.GetErrors(ctx)
 		if partial {
-			if got != nil || gotToo != nil || other != "unknown" || len(told) != 2 {
-				t.Errorf("%s: %v, %v, %q; told %v", name, got, gotToo, other, told)
+			if got != nil || gotToo != nil || other != "unknown" || len(reported) != 2 {
+				t.Errorf("%s: %v, %v, %q; told %v", name, got, gotToo, other, reported)
 			}
 			want := page.Unread[int](err.Error())
 			want.FacetsErr = err
@@ -40,8 +40,8 @@ func TestPartialAnswers(t *testing.T) {
 			}
 			continue
 		}
-		if !errors.Is(got, err) || !errors.Is(gotToo, err) || list != nil || len(told) != 0 {
-			t.Errorf("%s: %v, %v, list %v; told %v", name, got, gotToo, list, told)
+		if !errors.Is(got, err) || !errors.Is(gotToo, err) || list != nil || len(reported) != 0 {
+			t.Errorf("%s: %v, %v, list %v; told %v", name, got, gotToo, list, reported)
 		}
 	}
 	ctx := graphql.WithResponseContext(t.Context(), graphql.DefaultErrorPresenter, graphql.DefaultRecover)
@@ -72,8 +72,8 @@ func TestOneOfSeveralInstances(t *testing.T) {
 			ctx = graphql.WithPathContext(ctx, &graphql.PathContext{Index: &index})
 		}
 		list, err := orUnanswered(ctx, (*page.Connection[int])(nil), tt.err)
-		if told := len(graphql.GetErrors(ctx)); (list != nil) != tt.empty || (err == nil) != tt.empty || (told == 1) != tt.empty {
-			t.Errorf("%+v: %v, %v; told %d", tt, list, err, told)
+		if reported := len(graphql.GetErrors(ctx)); (list != nil) != tt.empty || (err == nil) != tt.empty || (reported == 1) != tt.empty {
+			t.Errorf("%+v: %v, %v; told %d", tt, list, err, reported)
 		}
 	}
 }

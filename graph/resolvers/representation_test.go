@@ -154,8 +154,8 @@ func TestReferenceOf(t *testing.T) {
 				}
 				return
 			}
-			told, ok := err.(*apierror.Error) //nolint:errorlint // It is not wrapped.
-			if !ok || told.Code != apierror.CodeInvalid || told.Argument != tt.argument {
+			reported, ok := err.(*apierror.Error) //nolint:errorlint // It is not wrapped.
+			if !ok || reported.Code != apierror.CodeInvalid || reported.Argument != tt.argument {
 				t.Errorf("got %v, %v; want INVALID at %s: %s", got, err, tt.argument, tt.why)
 			}
 		})

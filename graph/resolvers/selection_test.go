@@ -64,9 +64,9 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 	}{
 		{"names", `nodes { name namespace id labels { key } }`, "", least(), "metadata has them"},
 		{"nothing of the items", `pageInfo { endCursor }`, "", least(), "a page has a place whatever is on it"},
-		{"count", `totalCount`, "", least(count), "somebody has to count"},
+		{"count", `totalCount`, "", least(count), "the count was selected"},
 		{"count by another name", `number: totalCount`, "", least(count), "an alias is the same field"},
-		{"count of nobody", `totalCount @skip(if: true)`, "", least(), "it is skipped"},
+		{"count of no object", `totalCount @skip(if: true)`, "", least(), "it is skipped"},
 		{"images", `nodes { images }`, "", least(known), "the index knows images"},
 		{"template", `nodes { template { replicas containers { image } } }`, "", least(known), "the index knows replicas and containers"},
 		{"manifest", `nodes { manifest }`, "", least(whole), "the index may not know all of a manifest"},

@@ -142,7 +142,7 @@ func StreamResponses() graphql.ResponseMiddleware {
 			return next(ctx)
 		}
 		root := roots[0]
-		turns := transport.From(ctx)
+		consumer := transport.From(ctx)
 		for {
 			into := &slot{}
 			// Each try has errors of its own.
@@ -152,8 +152,8 @@ func StreamResponses() graphql.ResponseMiddleware {
 			if resp == nil || into.event == nil || !into.event.Remembers() || into.event.ShouldSend(shownOf(op, root, into.noun, resp)) {
 				return resp
 			}
-			if turns != nil {
-				turns.Untold()
+			if consumer != nil {
+				consumer.Discard()
 				return &graphql.Response{}
 			}
 		}

@@ -206,7 +206,7 @@ func TestSharedBytesAreBounded(t *testing.T) {
 		{"large", 500, 1, "the first request"},
 		{"large", 500, 1, "it is larger than all that may be kept"},
 		{"b", 1, 0, "what is too large moves nothing out"},
-		{"c", 1, 1, "the first request"}, {"d", 1, 1, "nobody asked before"}, {"e", 1, 1, "nobody asked before"}, {"f", 1, 1, "nobody asked before"},
+		{"c", 1, 1, "the first request"}, {"d", 1, 1, "no request asked before"}, {"e", 1, 1, "no request asked before"}, {"f", 1, 1, "no request asked before"},
 		{"a", 1, 1, "it is the oldest of six, and had to leave"},
 		{"f", 1, 0, "it is one of the last"},
 	} {

@@ -31,7 +31,7 @@ type feed struct {
 	pushed   chan int
 	granted  *authz.Resolver
 	instance string
-	driven   drivenFeeds
+	consumed consumedFeeds
 }
 
 func (r resolvers) Events(ctx context.Context, topic string, after *string) (<-chan *testschema.Event, error) {
@@ -75,7 +75,7 @@ func (f *feed) subscribe(ctx context.Context, topic string, after *string) (<-ch
 		}
 	}
 	if topic == "driven" {
-		return f.drive(ctx), nil
+		return f.consume(ctx), nil
 	}
 	from := 0
 	if after != nil {

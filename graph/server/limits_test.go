@@ -75,7 +75,8 @@ func TestRefusalNamesMostExpensiveFields(t *testing.T) {
 	err := body["errors"].([]any)[0].(map[string]any)
 	want := map[string]any{
 		"value": 1401.0, "limit": 1000.0,
-		"dearest": []any{"items.child (1000)", "items (400)", "hello (1)"},
+		"mostExpensive": []any{"items.child (1000)", "items (400)", "hello (1)"},
+		"dearest":       []any{"items.child (1000)", "items (400)", "hello (1)"}, // Deprecated.
 	}
 	if d := cmp.Diff(want, extensions(err)["cost"]); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -156,7 +157,7 @@ func TestCostIsReserved(t *testing.T) {
 	if r.status != http.StatusTooManyRequests || r.header.Get("Retry-After") == "" || !strings.Contains(r.body, "may cost") {
 		t.Errorf("beside another operation: %d %s", r.status, r.body)
 	}
-	other.Settle(10)
+	other.Charge(10)
 	if r := s.do(t, call{body: large}); r.status != http.StatusOK {
 		t.Errorf("once that one has cost little: %d %s", r.status, r.body)
 	}

@@ -17,28 +17,28 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// drivenFeeds are the subscriptions to what the test says, which transports drive.
-type drivenFeeds struct {
+// consumedFeeds are the subscriptions to what the test says, which transports consume.
+type consumedFeeds struct {
 	mu  sync.Mutex
-	all []*driven
+	all []*consumed
 	// passed counts the events that had to be resolved.
 	passed int
 }
 
-func (f *feed) drive(ctx context.Context) <-chan *testschema.Event {
-	d := &driven{feeds: &f.driven, driver: stream.DriverOf(ctx), out: make(chan *testschema.Event, 1)}
-	f.driven.mu.Lock()
-	f.driven.all = append(f.driven.all, d)
-	d.cursor = "own" + strconv.Itoa(len(f.driven.all))
-	f.driven.mu.Unlock()
+func (f *feed) consume(ctx context.Context) <-chan *testschema.Event {
+	d := &consumed{feeds: &f.consumed, consumer: stream.ConsumerOf(ctx), out: make(chan *testschema.Event, 1)}
+	f.consumed.mu.Lock()
+	f.consumed.all = append(f.consumed.all, d)
+	d.cursor = "own" + strconv.Itoa(len(f.consumed.all))
+	f.consumed.mu.Unlock()
 	f.running.Add(1)
 	d.closed = func() { f.running.Add(-1) }
-	d.driver.Drive(ctx, d)
+	d.consumer.Consume(ctx, d)
 	return d.out
 }
 
 // tell sends an event to subscribers, to all of them if none are named; nil ends them.
-func (f *drivenFeeds) tell(o *live.Object, to ...int) {
+func (f *consumedFeeds) tell(o *live.Object, to ...int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, d := range f.all {
@@ -46,29 +46,29 @@ func (f *drivenFeeds) tell(o *live.Object, to ...int) {
 			continue
 		}
 		d.waiting = append(d.waiting, o)
-		d.driver.Wake()
+		d.consumer.Wake()
 	}
 }
 
-func (f *drivenFeeds) resolved() int {
+func (f *consumedFeeds) resolved() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.passed
 }
 
-type driven struct {
-	feeds  *drivenFeeds
-	driver changes.Driver
-	out    chan *testschema.Event
-	cursor string
-	closed func()
+type consumed struct {
+	feeds    *consumedFeeds
+	consumer changes.Consumer
+	out      chan *testschema.Event
+	cursor   string
+	closed   func()
 
 	waiting []*live.Object
 	now     *live.Object
 	over    bool
 }
 
-func (d *driven) Pull(context.Context) bool {
+func (d *consumed) Pull(context.Context) bool {
 	d.feeds.mu.Lock()
 	defer d.feeds.mu.Unlock()
 	if d.over {
@@ -82,13 +82,13 @@ func (d *driven) Pull(context.Context) bool {
 	return true
 }
 
-func (d *driven) Same() (changes.Same, bool) {
+func (d *consumed) Same() (changes.Same, bool) {
 	return changes.NewSame(changes.Added, d.now, nil), d.now != nil
 }
 
-func (d *driven) Cursor() string { return d.cursor }
+func (d *consumed) Cursor() string { return d.cursor }
 
-func (d *driven) Pass(context.Context) changes.Passed {
+func (d *consumed) Send(context.Context) changes.SendResult {
 	if d.over {
 		close(d.out)
 		return changes.Closed
@@ -97,14 +97,14 @@ func (d *driven) Pass(context.Context) changes.Passed {
 	d.feeds.passed++
 	d.feeds.mu.Unlock()
 	if d.now.Meta.Name == "unreadable" {
-		return changes.LeftOut
+		return changes.Skipped
 	}
 	n, _ := strconv.Atoi(d.now.Meta.Name)
 	d.out <- &testschema.Event{N: n, Cursor: d.cursor, Text: "text \"of\" " + d.now.Meta.Name}
 	return changes.Sent
 }
 
-func (d *driven) Close() { d.closed() }
+func (d *consumed) Close() { d.closed() }
 
 func numbered(name string) *live.Object {
 	return live.NewObject(live.Source{}, "v1", "Thing", metav1.ObjectMeta{Name: name}, nil)
@@ -143,20 +143,20 @@ func TestSharesResults(t *testing.T) {
 			second := s.known(t)
 			second.subscribe(t, "1", `subscription { events(topic: "driven") `+tt.second+` }`)
 			waitFor(t, "the second to be there", func() bool { return s.feed.running.Load() == 2 })
-			s.feed.driven.tell(numbered("unreadable")) // It is not sent.
+			s.feed.consumed.tell(numbered("unreadable")) // It is not sent.
 			// One after the other: two that are sent it at once may both be the first.
 			seven := numbered("7")
-			s.feed.driven.tell(seven, 0)
+			s.feed.consumed.tell(seven, 0)
 			got, _ := first.next(t)
-			s.feed.driven.tell(seven, 1)
+			s.feed.consumed.tell(seven, 1)
 			second.want(t, `{"type":"next","id":"1","payload":`+tt.want[1]+`}`)
 			if got.data != tt.want[0] {
 				t.Errorf("the first was sent %s", got.data)
 			}
-			if n := s.feed.driven.resolved(); n != tt.resolved+2 {
+			if n := s.feed.consumed.resolved(); n != tt.resolved+2 {
 				t.Errorf("resolved %d times, want %d", n-2, tt.resolved)
 			}
-			s.feed.driven.tell(nil)
+			s.feed.consumed.tell(nil)
 			second.want(t, `{"type":"complete","id":"1"}`)
 			if d := cmp.Diff([]sse{{event: "complete"}}, first.all(t), cmp.AllowUnexported(sse{})); d != "" {
 				t.Errorf("the end of the first (-want +got):\n%s", d)
@@ -178,7 +178,7 @@ func TestVariablesSeparateResults(t *testing.T) {
 	var got []string
 	seven := numbered("7")
 	for i, each := range streams {
-		s.feed.driven.tell(seven, i)
+		s.feed.consumed.tell(seven, i)
 		e, _ := each.next(t)
 		got = append(got, e.data)
 	}
@@ -186,7 +186,7 @@ func TestVariablesSeparateResults(t *testing.T) {
 	if d := cmp.Diff([]string{with, without, with}, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if n := s.feed.driven.resolved(); n != 2 {
+	if n := s.feed.consumed.resolved(); n != 2 {
 		t.Errorf("resolved %d times, want once for each of two selections", n)
 	}
 }
@@ -208,7 +208,7 @@ func TestSharedResultsOverHTTP2(t *testing.T) {
 		streams = append(streams, open)
 		waitFor(t, "it to be there", func() bool { return s.feed.running.Load() == int64(i+1) })
 	}
-	s.feed.driven.tell(numbered("7"))
+	s.feed.consumed.tell(numbered("7"))
 	for _, open := range streams {
 		if e, ok := open.next(t); !ok || e.data != `{"data":{"events":{"n":7}}}` {
 			t.Errorf("got %v", e)

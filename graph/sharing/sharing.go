@@ -1,4 +1,4 @@
-// Package sharing says which fields have the same answer for all users with equal grants,
+// Package sharing lists the fields that have the same answer for all users with equal grants,
 // so that equal queries may share one answer. A field that is not listed is not shared: a
 // query that selects it is executed for each request.
 package sharing

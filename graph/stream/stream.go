@@ -27,28 +27,28 @@ func End(ctx context.Context, err error) {
 	}
 }
 
-// Driver is a transport that pulls the events of a stream, so that no goroutine waits for them.
-type Driver interface {
-	changes.Driver
-	// Untold reports that the event that is being read is not to be sent.
-	Untold()
+// Consumer is a transport that pulls the events of a stream, so that no goroutine waits for them.
+type Consumer interface {
+	changes.Consumer
+	// Discard reports that the event that is being read is not to be sent.
+	Discard()
 }
 
-type driverKey struct{}
+type consumerKey struct{}
 
-// WithDriver returns a context whose streams a transport drives.
-func WithDriver(ctx context.Context, d Driver) context.Context {
-	return context.WithValue(ctx, driverKey{}, d)
+// WithConsumer returns a context whose streams a transport consumes.
+func WithConsumer(ctx context.Context, d Consumer) context.Context {
+	return context.WithValue(ctx, consumerKey{}, d)
 }
 
-// From is what drives the streams of a context; nil for nothing.
-func From(ctx context.Context) Driver {
-	d, _ := ctx.Value(driverKey{}).(Driver)
+// From returns the consumer of the streams of a context; nil where there is none.
+func From(ctx context.Context) Consumer {
+	d, _ := ctx.Value(consumerKey{}).(Consumer)
 	return d
 }
 
-// DriverOf returns the driver for resolvers.
-func DriverOf(ctx context.Context) changes.Driver {
+// ConsumerOf returns the consumer for resolvers.
+func ConsumerOf(ctx context.Context) changes.Consumer {
 	if d := From(ctx); d != nil {
 		return d
 	}

@@ -36,7 +36,7 @@ func TestInFolder(t *testing.T) {
 		{"a licence by its text", map[string]string{"LICENSE.md": mit, "main.go": "package main"}, []string{"MIT"}, 1},
 		{"the same twice is one", map[string]string{"LICENSE": mit, "License.txt": mit}, []string{"MIT"}, 2},
 		{"a notice goes along and is no licence", map[string]string{"COPYING": mit, "NOTICE": "by Somebody"}, []string{"MIT"}, 2},
-		{"a text that nobody knows", map[string]string{"LICENSE": "You may use it on Tuesdays."}, []string{"unknown (0 % of the text is known)"}, 1},
+		{"an unknown text", map[string]string{"LICENSE": "You may use it on Tuesdays."}, []string{"unknown (0 % of the text is known)"}, 1},
 		{"none", map[string]string{"README": mit}, nil, 0},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 		{"one of two may be chosen", []string{"(MIT OR GPL-3.0)"}, ""},
 		{"both hold", []string{"MIT AND GPL-3.0"}, "MIT AND GPL-3.0 is not accepted"},
 		{"copyleft", []string{"MIT", "AGPL-3.0"}, "AGPL-3.0 is not accepted"},
-		{"what nobody knows", []string{"unknown (10 % of the text is known)"}, "unknown"},
+		{"unknown licences", []string{"unknown (10 % of the text is known)"}, "unknown"},
 		{"none", nil, "no licence was found"},
 	} {
 		err := check([]part{{Name: "example.com/a", Version: "v1", Licences: c.licences}, {Name: "fine", Licences: []string{"MIT"}}})

@@ -17,19 +17,23 @@ var list = []entry{
 	{words: `there (is|are|was|were) to`, instead: `name the actor and the verb`},
 	{words: `what (is|was) to go`, instead: `"removal" or "cleanup"`},
 
-	// Identifiers in code still have these names.
-	{words: `strangers?`, instead: `"clients with unknown tokens"`, pagesOnly: true},
+	{words: `strangers?`, instead: `"clients with unknown tokens", "other users"`},
+	{words: `newcomers?`, instead: `"unauthenticated clients", "new users" or the object's kind`},
+	{words: `rosters?|catalogues?`, instead: `"cache"`},
+	{words: `journeys?`, instead: `"request" or "progress"`},
+	{words: `turnstiles?`, instead: `"concurrency limiter"`},
+	{words: `execution spaces?`, instead: `"execution namespace"`},
+
+	// Comments in code use these words in their literal sense, or identifiers still have them.
 	{words: `crews?|hires?|hired`, instead: `"worker pool" or "worker"`, pagesOnly: true},
 	{words: `sentry|sentries`, instead: `"session check"`, pagesOnly: true},
 	{words: `lapses?|lapsed`, instead: `"expiry", "expires" or "revocation"`, pagesOnly: true},
 	{words: `pulses?`, instead: `"heartbeat"`, pagesOnly: true},
-	{words: `rosters?|catalogues?|editions?`, instead: `"cache"`, pagesOnly: true},
+	{words: `editions?`, instead: `"cache"`, pagesOnly: true},
 	{words: `linger(s|ed|ing)?|steady`, instead: `"debounce" or "coalesce"`, pagesOnly: true},
 	{words: `rehears(e|es|ed|al|ing)`, instead: `"dry run"`, pagesOnly: true},
 	{words: `journals?`, instead: `"access log" or "audit log"`, pagesOnly: true},
 	{words: `departures?`, instead: `"removal" or "cleanup"`, pagesOnly: true},
 	{words: `settle(s|d|r|rs)?|settling`, instead: `"wait for the index" or "finish"`, pagesOnly: true},
-	{words: `turnstiles?`, instead: `"concurrency limiter"`, pagesOnly: true},
 	{words: `dearest`, instead: `"most expensive"`, pagesOnly: true},
-	{words: `execution spaces?`, instead: `"execution namespace"`, pagesOnly: true},
 }

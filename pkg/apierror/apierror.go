@@ -120,7 +120,9 @@ type Cost struct {
 	// Value and Limit are in values of the answer.
 	Value int `json:"value"`
 	Limit int `json:"limit"`
-	// Dearest are the most expensive fields, each with its cost.
+	// MostExpensive holds the most expensive fields, each with its cost.
+	MostExpensive []string `json:"mostExpensive"`
+	// Dearest is a copy of MostExpensive, for clients that still read this deprecated name.
 	Dearest []string `json:"dearest"`
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
-// groupAuthenticated is the group that Kubernetes gives to everybody it knows.
+// groupAuthenticated is the group that Kubernetes gives to all users it knows.
 const groupAuthenticated = "system:authenticated"
 
 // Authenticator identifies the user that sent a request.

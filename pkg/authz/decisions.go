@@ -141,7 +141,7 @@ func (d *decisions[V]) wait(ctx context.Context, result <-chan singleflight.Resu
 
 // undecided converts the failure of a review into an error for the caller. The message differs when
 // Kairship itself may not ask, because an administrator may have to grant the permission. The code
-// is the same, because a global cluster that is starting refuses everybody for a moment, so another
+// is the same, because a global cluster that is starting refuses all callers for a moment, so another
 // attempt is worthwhile. A review that was never sent keeps its own error.
 func (d *decisions[V]) undecided(err error) error {
 	if e, ok := errors.AsType[*apierror.Error](err); ok {

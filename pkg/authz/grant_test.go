@@ -299,7 +299,7 @@ func TestGrantsChanged(t *testing.T) {
 		{"the same rules", viewerRules("alpha"), nil, false},
 		{"more", append(viewerRules("alpha"), viewerRules("beta")...), nil, true},
 		{"less", nil, nil, true},
-		{"nobody knows", nil, errors.New("connection refused"), true},
+		{"the answer is unknown", nil, errors.New("connection refused"), true},
 	} {
 		rules := &fakeRules{answer: listed(viewerRules("alpha")...)}
 		resolver := NewResolver(rules, noAccessReviews(t), nil, nil)

@@ -135,7 +135,7 @@ func TestRulesOfOneClientAreForManyUsers(t *testing.T) {
 	}
 }
 
-func TestRulesRefuseWhoWouldBecomeSomebodyElse(t *testing.T) {
+func TestRulesRefuseImpersonators(t *testing.T) {
 	for _, tt := range []struct {
 		user User
 		why  string

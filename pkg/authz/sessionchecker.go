@@ -12,9 +12,9 @@ import (
 const (
 	// DefaultRecheckInterval is the time between two checks of a caller.
 	DefaultRecheckInterval = 2 * time.Second
-	// DefaultHoldAfter is how old the last confirmation may be. It is longer than an interval plus
+	// defaultHoldAfter is how old the last confirmation may be. It is longer than an interval plus
 	// a review, so that a slow review delays nothing.
-	DefaultHoldAfter = 5 * time.Second
+	defaultHoldAfter = 5 * time.Second
 	// DefaultGiveUpAfter is how long the checks may fail until the streams end.
 	DefaultGiveUpAfter = 30 * time.Second
 )
@@ -35,7 +35,7 @@ type SessionChecker struct {
 	Recheck func(context.Context, Credentials) (User, error)
 	// Review returns what a user may do now on some instances. Required.
 	Review func(ctx context.Context, u User, instances ...string) (*Visibility, error)
-	// Interval, HoldAfter and GiveUpAfter replace DefaultRecheckInterval, DefaultHoldAfter and
+	// Interval, HoldAfter and GiveUpAfter replace DefaultRecheckInterval, defaultHoldAfter and
 	// DefaultGiveUpAfter unless they are zero.
 	Interval, HoldAfter, GiveUpAfter time.Duration
 
@@ -57,7 +57,7 @@ func (s *SessionChecker) init() {
 		for _, d := range []struct {
 			value *time.Duration
 			or    time.Duration
-		}{{&s.Interval, DefaultRecheckInterval}, {&s.HoldAfter, DefaultHoldAfter}, {&s.GiveUpAfter, DefaultGiveUpAfter}} {
+		}{{&s.Interval, DefaultRecheckInterval}, {&s.HoldAfter, defaultHoldAfter}, {&s.GiveUpAfter, DefaultGiveUpAfter}} {
 			if *d.value <= 0 {
 				*d.value = d.or
 			}

@@ -51,7 +51,7 @@ func TestTokenThatExpires(t *testing.T) {
 	}
 	end := time.Now().Add(1100 * time.Millisecond)
 	c := TokenCredentials(jwt(fmt.Sprintf(`{"exp":%d}`, end.Unix())))
-	first, standing := s.Begin(t.Context(), c, u)
+	first, session := s.Begin(t.Context(), c, u)
 	<-first.Done()
 	if early := time.Until(time.Unix(end.Unix(), 0)); early > 0 {
 		t.Errorf("the stream ended %s early", early)
@@ -63,7 +63,7 @@ func TestTokenThatExpires(t *testing.T) {
 			t.Errorf("ended by %v", context.Cause(ctx))
 		}
 	}
-	standing.End()
+	session.End()
 	again.End()
 	again.End()
 	if n := s.Callers(); n != 0 {
@@ -84,7 +84,7 @@ func TestTokenThatExpiresDuringACheck(t *testing.T) {
 			Review: func(context.Context, User, ...string) (*Visibility, error) { return &Visibility{rules: &rules{}}, nil },
 		}
 		end := time.Now().Add(10 * time.Second)
-		ctx, standing := s.Begin(t.Context(), TokenCredentials(jwt(fmt.Sprintf(`{"exp":%d}`, end.Unix()))), u)
+		ctx, session := s.Begin(t.Context(), TokenCredentials(jwt(fmt.Sprintf(`{"exp":%d}`, end.Unix()))), u)
 		<-ctx.Done()
 		if late := time.Since(end); late > 0 {
 			t.Errorf("the stream ended %s late", late)
@@ -92,7 +92,7 @@ func TestTokenThatExpiresDuringACheck(t *testing.T) {
 		if lapse, ok := errors.AsType[*SessionEndedError](context.Cause(ctx)); !ok || lapse.Kind != EndCredentialsExpired {
 			t.Errorf("ended by %v", context.Cause(ctx))
 		}
-		standing.End()
+		session.End()
 		synctest.Wait()
 	})
 }
@@ -138,18 +138,18 @@ func TestDependenciesAreShared(t *testing.T) {
 	}
 	var all []*Session
 	for range 100 {
-		_, standing := s.Begin(t.Context(), TokenCredentials("t"), User{Name: "alice"})
-		standing.depend(known, []string{"alpha", "beta"})
-		standing.depend(known, []string{"beta", "alpha", "alpha"})
-		all = append(all, standing)
+		_, session := s.Begin(t.Context(), TokenCredentials("t"), User{Name: "alice"})
+		session.depend(known, []string{"alpha", "beta"})
+		session.depend(known, []string{"beta", "alpha", "alpha"})
+		all = append(all, session)
 	}
 	c := all[0].caller
 	if n := len(c.dependencies()); n != 1 {
 		t.Errorf("%d dependencies of streams that depend on the same", n)
 	}
-	for _, standing := range all {
-		standing.End()
-		standing.depend(known, []string{"late"})
+	for _, session := range all {
+		session.End()
+		session.depend(known, []string{"late"})
 	}
 	if n := len(c.dependencies()); n != 0 {
 		t.Errorf("%d dependencies without an owner", n)

@@ -19,8 +19,8 @@ import (
 // lately are not limited.
 
 const (
-	// DefaultTokenReviews is the default of TokenReviewLimiter.Limit.
-	DefaultTokenReviews = 100
+	// defaultTokenReviews is the default of TokenReviewLimiter.Limit.
+	defaultTokenReviews = 100
 	// tokenReviewRetry is the Retry-After of a request that the limiter refused.
 	tokenReviewRetry = time.Second
 )
@@ -34,7 +34,7 @@ type TokenReviewLimiter struct {
 	// Reviews is the client for the reviews of unknown tokens. It should have a rate limit of its
 	// own, so that these do not delay other requests. Required.
 	Reviews authenticationclient.TokenReviewInterface
-	// Limit is the number of concurrent reviews of unknown tokens; zero means DefaultTokenReviews.
+	// Limit is the number of concurrent reviews of unknown tokens; zero means defaultTokenReviews.
 	// One client address gets at most half of them, so that it can't block all other clients;
 	// behind a proxy all clients share one address.
 	Limit int
@@ -49,7 +49,7 @@ type TokenReviewLimiter struct {
 func (s *TokenReviewLimiter) acquire(ctx context.Context) (release func(), err error) {
 	limit := s.Limit
 	if limit <= 0 {
-		limit = DefaultTokenReviews
+		limit = defaultTokenReviews
 	}
 	from := peerFrom(ctx)
 	s.mu.Lock()

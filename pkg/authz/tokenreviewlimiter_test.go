@@ -60,7 +60,7 @@ func from(t *testing.T, address string) context.Context {
 	return WithPeer(t.Context(), &net.TCPAddr{IP: net.ParseIP(address), Port: 40000})
 }
 
-func TestStrangersWaitForStrangersAlone(t *testing.T) {
+func TestUnknownTokensWaitForUnknownTokensAlone(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		// floods are the addresses that send more unknown tokens than the limit.
@@ -69,7 +69,7 @@ func TestStrangersWaitForStrangersAlone(t *testing.T) {
 		address string
 		refused bool
 	}{
-		{"nobody else", nil, "192.0.2.1", false},
+		{"no other client", nil, "192.0.2.1", false},
 		{"one address has half of the places", []string{"192.0.2.1"}, "192.0.2.2", false},
 		{"and no more", []string{"192.0.2.1"}, "192.0.2.1", true},
 		{"also as IPv6 has it", []string{"192.0.2.1"}, "::ffff:192.0.2.1", true},
@@ -118,7 +118,7 @@ func TestStrangersWaitForStrangersAlone(t *testing.T) {
 	}
 }
 
-func TestWhoIsKnownIsNoStranger(t *testing.T) {
+func TestKnownTokensAreNotLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFlooded()
 		close(f.release)

@@ -16,8 +16,8 @@ import (
 
 // Bounds of waiting.
 const (
-	// DefaultWait bounds the index wait, which usually takes milliseconds.
-	DefaultWait = 2 * time.Second
+	// defaultWait bounds the index wait, which usually takes milliseconds.
+	defaultWait = 2 * time.Second
 	// The first look comes at once, the others after growing pauses.
 	firstPause, longestPause = 2 * time.Millisecond, 50 * time.Millisecond
 	// readsAtOnce is how many objects are read from an instance side by side.
@@ -38,7 +38,7 @@ type IndexWaiter struct {
 	Index     Getter
 	Clients   instanceproxy.Clients
 	Collected Collected
-	// Wait bounds the index wait; zero means DefaultWait.
+	// Wait bounds the index wait; zero means defaultWait.
 	Wait time.Duration
 	Now  func() time.Time
 }
@@ -92,7 +92,7 @@ func (s *IndexWaiter) catchUp(ctx context.Context, versions []Version) ([]replac
 func (s *IndexWaiter) await(ctx context.Context, versions []Version, keys []index.Key) []Version {
 	wait := s.Wait
 	if wait == 0 {
-		wait = DefaultWait
+		wait = defaultWait
 	}
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()

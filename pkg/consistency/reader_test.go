@@ -296,7 +296,7 @@ func TestRequested(t *testing.T) {
 		{extension: []any{1}, wantErr: true},
 		{header: []string{strings.Repeat("a,", maxTokens+1)}, wantErr: true},
 	} {
-		got, err := Requested(tt.header, tt.extension)
+		got, err := requestedToken(tt.header, tt.extension)
 		if diff := cmp.Diff(tt.want, got); (err != nil) != tt.wantErr || (!tt.wantErr && diff != "") {
 			t.Errorf("%v: %v, %s", tt, err, diff)
 		}

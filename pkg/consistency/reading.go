@@ -84,8 +84,8 @@ func (r *reading) concerns(clusters []string) bool {
 	})
 }
 
-// Requested returns the tokens of a request, from its header and its extensions.
-func Requested(header []string, extension any) ([]string, error) {
+// requestedToken returns the tokens of a request, from its header and its extensions.
+func requestedToken(header []string, extension any) ([]string, error) {
 	var tokens []string
 	for _, line := range header {
 		for token := range strings.SplitSeq(line, ",") {
@@ -110,7 +110,7 @@ func Requested(header []string, extension any) ([]string, error) {
 		return nil, malformed()
 	}
 	if len(tokens) > maxTokens {
-		return nil, apierror.Invalid(Argument, "a request brings at most %d consistency tokens", maxTokens)
+		return nil, apierror.Invalid(tokenArgument, "a request brings at most %d consistency tokens", maxTokens)
 	}
 	return tokens, nil
 }
@@ -161,7 +161,7 @@ func Written(ctx context.Context) []Version {
 func (t *Tokens) requested(
 	ctx context.Context, header []string, extension any, read func(context.Context, string) ([]Version, error),
 ) ([]Version, error) {
-	tokens, err := Requested(header, extension)
+	tokens, err := requestedToken(header, extension)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ var (
 func (t *Tokens) seal(ctx context.Context, format byte, v any) (string, error) {
 	user, ok := authz.UserFrom(ctx)
 	if !ok {
-		return "", errors.New("nobody has written anything")
+		return "", errors.New("nothing was written")
 	}
 	key, err := t.Keys.Key(ctx)
 	if err != nil {
@@ -67,7 +67,7 @@ func (t *Tokens) seal(ctx context.Context, format byte, v any) (string, error) {
 func (t *Tokens) open(ctx context.Context, format byte, text string, into any) error {
 	user, ok := authz.UserFrom(ctx)
 	if !ok {
-		return errors.New("nobody brings a token")
+		return errors.New("there is no token")
 	}
 	if len(text) > maxToken {
 		return errNotOurs

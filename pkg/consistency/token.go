@@ -15,16 +15,16 @@ const Lifetime = 5 * time.Minute
 
 // Bounds of a token.
 const (
-	// MaxVersions is how many objects one token can name.
-	MaxVersions = 500
+	// maxVersions is how many objects one token can name.
+	maxVersions = 500
 	// maxToken is the length of the longest text that is looked at.
 	maxToken = 64 << 10
 	// maxPlain is the size of what a token may hold.
 	maxPlain = 512 << 10
 )
 
-// Argument is what errors about a token name.
-const Argument = "consistencyToken"
+// tokenArgument is what errors about a token name.
+const tokenArgument = "consistencyToken"
 
 // format begins every token, so that another format can follow.
 const format = 1
@@ -58,7 +58,7 @@ type content struct {
 // Issue makes the token for some writes of the user of the context. The token is encrypted, so it
 // does not show what was written, or by which user.
 func (t *Tokens) Issue(ctx context.Context, versions ...Version) (string, error) {
-	if len(versions) > MaxVersions {
+	if len(versions) > maxVersions {
 		return "", fmt.Errorf("%d objects are more than a token can name", len(versions))
 	}
 	return t.seal(ctx, format, content{Expires: t.Now().Add(Lifetime).Unix(), Versions: versions})
@@ -68,7 +68,7 @@ func (t *Tokens) Issue(ctx context.Context, versions ...Version) (string, error)
 // too old or another user's, and asks for another token, because a retry does not help.
 func (t *Tokens) Read(ctx context.Context, text string) ([]Version, error) {
 	if len(text) > maxToken {
-		return nil, apierror.Invalid(Argument, "a consistency token is at most %d characters long", maxToken)
+		return nil, apierror.Invalid(tokenArgument, "a consistency token is at most %d characters long", maxToken)
 	}
 	var c content
 	switch err := t.open(ctx, format, text, &c); {
@@ -84,8 +84,8 @@ func (t *Tokens) Read(ctx context.Context, text string) ([]Version, error) {
 	return c.Versions, nil
 }
 
-var errExpired = apierror.Invalid(Argument, "this consistency token has expired: it is good for %s after the write. Leave it out", Lifetime)
+var errExpired = apierror.Invalid(tokenArgument, "this consistency token has expired: it is good for %s after the write. Leave it out", Lifetime)
 
 func notOurs() error {
-	return apierror.Invalid(Argument, "this is no consistency token of yours: send one that a mutation of yours answered with, as it was, or none")
+	return apierror.Invalid(tokenArgument, "this is no consistency token of yours: send one that a mutation of yours answered with, as it was, or none")
 }

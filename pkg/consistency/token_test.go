@@ -78,8 +78,8 @@ func TestTokens(t *testing.T) {
 		later := now.Add(tt.after)
 		r[1].Now = func() time.Time { return later }
 		_, err := r[1].Read(as(t, tt.user), tt.token)
-		if !apierror.Is(err, apierror.CodeInvalid) || !strings.HasPrefix(err.Error(), Argument+": ") {
-			t.Errorf("%s: %v, want INVALID that names %s: %s", tt.name, err, Argument, tt.why)
+		if !apierror.Is(err, apierror.CodeInvalid) || !strings.HasPrefix(err.Error(), tokenArgument+": ") {
+			t.Errorf("%s: %v, want INVALID that names %s: %s", tt.name, err, tokenArgument, tt.why)
 		}
 	}
 }
@@ -345,8 +345,8 @@ func TestOperations(t *testing.T) {
 		want  apierror.Code
 	}{
 		{"its user reads it", alice, id, 0, ""},
-		{"it lasts", alice, id, OperationLifetime, ""},
-		{"not for ever", alice, id, OperationLifetime + time.Second, apierror.CodeNotFound},
+		{"it lasts", alice, id, operationLifetime, ""},
+		{"not for ever", alice, id, operationLifetime + time.Second, apierror.CodeNotFound},
 		{"another user's is none", bob, id, 0, apierror.CodeNotFound},
 		{"a changed one is none", alice, id[:len(id)-2] + "AA", 0, apierror.CodeNotFound},
 		{"text is none", alice, "none-such", 0, apierror.CodeNotFound},

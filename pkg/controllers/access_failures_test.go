@@ -31,20 +31,20 @@ func (o outdated) Get(ctx context.Context, key client.ObjectKey, object client.O
 	return o.Client.Get(ctx, key, object, options...)
 }
 
-func TestAnUnreachableInstanceIsToldAndTriedAgain(t *testing.T) {
+func TestAnUnreachableInstanceIsReportedAndTriedAgain(t *testing.T) {
 	w := newAccessWorld(t)
 	w.registered("away")
 	defer w.leaveNothing("away")
 	w.give("alice-away", "away", v1alpha1.RoleViewer)
 	w.give("carol-away", "away", v1alpha1.RoleViewer)
 	w.give("dave-away", "away", v1alpha1.RoleViewer)
-	w.settleAccess("away")
+	w.reconcileAccess("away")
 
 	w.door.shut()
 	w.drop("alice-away")
 	w.change("carol-away", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = true })
 	w.give("erin-away", "away", v1alpha1.RoleEditor)
-	w.settleAccess("away")
+	w.reconcileAccess("away")
 
 	w.wantBinding("dave-away", instanceReady, "Unknown/Unreachable", "HTTP 503")
 	w.wantBinding("erin-away", globalReady, "True/Bound")
@@ -61,7 +61,7 @@ func TestAnUnreachableInstanceIsToldAndTriedAgain(t *testing.T) {
 	}
 
 	w.door.open()
-	w.settleAccess("away")
+	w.reconcileAccess("away")
 	w.gone("alice-away", &v1alpha1.InstanceRoleBinding{})
 	w.wantBinding("carol-away", ready, "False/Revoked")
 	w.wantBinding("erin-away", ready, "True/Bound")
@@ -98,7 +98,7 @@ func TestWhatKeepsABindingFromTheInstanceIsSaid(t *testing.T) {
 	w.registered("said")
 	defer w.leaveNothing("said")
 	w.give("alice-said", "said", v1alpha1.RoleViewer)
-	w.settleAccess("said")
+	w.reconcileAccess("said")
 	refuse := func(method, path string, code int) {
 		w.door.refuseWith(func(r *http.Request) int {
 			if (method == "" || r.Method == method) && strings.Contains(r.URL.Path, path) {
@@ -142,7 +142,7 @@ func TestWhatKeepsABindingFromTheInstanceIsSaid(t *testing.T) {
 
 			w.door.open()
 			w.secret("said", "kubeconfig", w.door.connection())
-			w.settleAccess("said")
+			w.reconcileAccess("said")
 			w.wantBinding("alice-said", ready, "True/Bound")
 		})
 	}
@@ -178,7 +178,7 @@ func TestForeignRulesAreLeftAlone(t *testing.T) {
 			}
 			w.give("alice-foreign", "foreign", v1alpha1.RoleViewer, namespaces...)
 			w.give("carol-foreign", "foreign", v1alpha1.RoleViewer)
-			w.settleAccess("foreign")
+			w.reconcileAccess("foreign")
 			w.wantBinding("alice-foreign", c.want, "False/NameTaken", c.says, "left alone")
 			w.wantBinding("alice-foreign", ready, "False/NameTaken")
 			if _, role := c.foreign.(*rbacv1.ClusterRole); !role {
@@ -193,7 +193,7 @@ func TestForeignRulesAreLeftAlone(t *testing.T) {
 
 			w.drop("alice-foreign")
 			w.drop("carol-foreign")
-			w.settleAccess("foreign")
+			w.reconcileAccess("foreign")
 			w.gone("alice-foreign", &v1alpha1.InstanceRoleBinding{})
 			w.must(c.kube.Get(t.Context(), client.ObjectKeyFromObject(c.foreign), c.foreign))
 			if c.foreign.GetResourceVersion() != before {
@@ -207,19 +207,19 @@ func TestForeignRulesAreLeftAlone(t *testing.T) {
 func TestAnInstanceThatIsMissingOrGoes(t *testing.T) {
 	w := newAccessWorld(t)
 	w.give("alice-goes", "goes", v1alpha1.RoleViewer)
-	w.settleAccess("goes")
+	w.reconcileAccess("goes")
 	w.wantBinding("alice-goes", globalReady, "True/Bound")
 	w.wantBinding("alice-goes", instanceReady, "False/NoInstance", `no Instance "goes"`)
 	w.wantBinding("alice-goes", ready, "False/NoInstance")
 
 	instance := w.registered("goes")
-	w.settleAccess("goes")
+	w.reconcileAccess("goes")
 	w.wantBinding("alice-goes", ready, "True/Bound")
 
 	// It goes in good order, and takes with it what it was given.
 	w.must(w.kube.Delete(t.Context(), instance))
 	get(w.world, "goes", instance)
-	w.settleAccess("goes")
+	w.reconcileAccess("goes")
 	w.gone("goes", instance)
 	if got := w.grants("alice-goes"); len(got) > 0 {
 		t.Errorf("the instance still has %v", got)
@@ -228,7 +228,7 @@ func TestAnInstanceThatIsMissingOrGoes(t *testing.T) {
 
 	// It goes when it is not reachable any more: that is waited for, but not for ever.
 	instance = w.registered("goes")
-	w.settleAccess("goes")
+	w.reconcileAccess("goes")
 	w.wantBinding("alice-goes", ready, "True/Bound")
 	w.door.shut()
 	w.access.Patience = time.Hour
@@ -238,10 +238,10 @@ func TestAnInstanceThatIsMissingOrGoes(t *testing.T) {
 	}
 	get(w.world, "goes", instance)
 	w.drop("alice-goes")
-	w.settleAccess("goes")
+	w.reconcileAccess("goes")
 	w.wantBinding("alice-goes", ready, "False/Deleting", "HTTP 503")
 	w.access.Patience = 0
-	w.settleAccess("goes")
+	w.reconcileAccess("goes")
 	w.gone("goes", instance)
 	w.gone("alice-goes", &v1alpha1.InstanceRoleBinding{})
 
@@ -252,7 +252,7 @@ func TestAnInstanceThatIsMissingOrGoes(t *testing.T) {
 	w.door.open()
 	w.registered("goes")
 	w.give("carol-goes", "goes", v1alpha1.RoleViewer)
-	w.settleAccess("goes")
+	w.reconcileAccess("goes")
 	if got := w.grants("alice-goes"); len(got) > 0 {
 		t.Errorf("the instance still has %v", got)
 	}
@@ -305,13 +305,13 @@ func TestAnInterruptionAtEveryWriteOfABinding(t *testing.T) {
 			return 0
 		})
 		w.give(name, "killed", v1alpha1.RoleEditor, "killed-shop")
-		w.settleAccessThrough("killed", killed)
+		w.reconcileAccessThrough("killed", killed)
 		w.wantBinding(name, ready, "True/Bound")
 		w.change(name, func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Namespaces = nil })
-		w.settleAccessThrough("killed", killed)
+		w.reconcileAccessThrough("killed", killed)
 		w.wantBinding(name, ready, "True/Bound")
 		w.drop(name)
-		w.settleAccessThrough("killed", killed)
+		w.reconcileAccessThrough("killed", killed)
 		w.gone(name, &v1alpha1.InstanceRoleBinding{})
 		w.gone("kairship:binding:"+name, &rbacv1.ClusterRole{})
 		w.gone("kairship:binding:"+name, &rbacv1.ClusterRoleBinding{})
@@ -328,8 +328,8 @@ func TestAnInterruptionAtEveryWriteOfABinding(t *testing.T) {
 	}
 }
 
-// settleAccessThrough is settleAccess, going on after the given error.
-func (w *accessWorld) settleAccessThrough(instance string, passing error) {
+// reconcileAccessThrough is reconcileAccess, going on after the given error.
+func (w *accessWorld) reconcileAccessThrough(instance string, passing error) {
 	w.Helper()
 	const most = 20
 	for range most {

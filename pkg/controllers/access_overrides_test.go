@@ -30,8 +30,8 @@ func TestOverridesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 	}
 	writes := func(reason string, want bool) {
 		t.Helper()
-		w.settlesOn(reason+": may alice write override policies?", want, may)
-		w.settlesOn(reason+": may alice write workloads?", true, func() bool { return w.may(w.inside, "create", "apps", "deployments", "", "limited-shop", "") })
+		w.eventuallyAnswers(reason+": may alice write override policies?", want, may)
+		w.eventuallyAnswers(reason+": may alice write workloads?", true, func() bool { return w.may(w.inside, "create", "apps", "deployments", "", "limited-shop", "") })
 	}
 	policy := &admissionv1.ValidatingAdmissionPolicy{ObjectMeta: metav1.ObjectMeta{Name: overrides.Name}}
 
@@ -47,7 +47,7 @@ func TestOverridesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 		w.aggregate()
 		w.lookInside("limited")
 		w.must(w.inside.Get(t.Context(), client.ObjectKey{Name: "kairship:override-editor"}, &rbacv1.ClusterRole{}))
-		w.settleAccess("limited")
+		w.reconcileAccess("limited")
 		w.wantBinding("alice-limited", ready, "True/Bound")
 		writes("the policy is in force", true)
 	})
@@ -91,7 +91,7 @@ func TestOverridesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 	} {
 		t.Run(c.reason, func(t *testing.T) {
 			c.breaks(t)
-			w.settleAccess("limited")
+			w.reconcileAccess("limited")
 			w.wantBinding("alice-limited", instanceReady, "False/OverridesWithheld", "without the right to write override policies", c.says)
 			w.wantBinding("alice-limited", ready, "False/OverridesWithheld")
 			writes(c.reason, false)
@@ -100,7 +100,7 @@ func TestOverridesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 			}
 
 			c.mend(t)
-			w.settleAccess("limited")
+			w.reconcileAccess("limited")
 			w.wantBinding("alice-limited", ready, "True/Bound")
 			writes("mended", true)
 		})
@@ -115,7 +115,7 @@ func TestOverridesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 	})
 	w.give("carol-limited", "limited", v1alpha1.RoleViewer)
 	w.give("dave-limited", "limited", v1alpha1.RoleAdmin)
-	w.settleAccess("limited")
+	w.reconcileAccess("limited")
 	w.wantBinding("carol-limited", ready, "True/Bound")
 	w.wantBinding("dave-limited", ready, "True/Bound")
 }
@@ -127,7 +127,7 @@ func TestOurRolesHaveTheRulesOfKubernetes(t *testing.T) {
 	w.registered("same")
 	defer w.leaveNothing("same")
 	w.give("alice-same", "same", v1alpha1.RoleViewer)
-	w.settleAccess("same")
+	w.reconcileAccess("same")
 	for ours, theirs := range map[string]string{
 		"kairship:kubernetes-viewer": "system:aggregate-to-view",
 		"kairship:kubernetes-editor": "system:aggregate-to-edit",

@@ -38,7 +38,7 @@ func TestReservedNamespacesAreForAdmins(t *testing.T) {
 	for _, name := range []string{"karmada-cluster", "karmada-es-m1", "kube-lease"} {
 		w.namespace(name)
 	}
-	w.settleAccess("reserved")
+	w.reconcileAccess("reserved")
 	w.wantBinding("alice-reserved", ready, "True/Bound")
 
 	as := func(user string) client.Client {
@@ -74,8 +74,8 @@ func TestReservedNamespacesAreForAdmins(t *testing.T) {
 	byPolicy := func(err error) bool {
 		return apierrors.IsForbidden(err) && strings.Contains(err.Error(), roles.ReservedPolicyName)
 	}
-	w.settlesOn("the policy is in force", true, func() bool { return byPolicy(writes["patch"](alice, "kube-system")) })
-	w.settlesOn("the admin is exempt", true, func() bool { return writes["patch"](dave, "kube-system") == nil })
+	w.eventuallyAnswers("the policy is in force", true, func() bool { return byPolicy(writes["patch"](alice, "kube-system")) })
+	w.eventuallyAnswers("the admin is exempt", true, func() bool { return writes["patch"](dave, "kube-system") == nil })
 	for what, write := range writes {
 		for _, name := range []string{"kube-system", "kube-lease", "karmada-cluster", "karmada-es-m1"} {
 			// The API server itself keeps kube-system from being deleted.
@@ -111,20 +111,20 @@ func TestNamespacesAreWrittenOnlyWhereTheyAreLimited(t *testing.T) {
 		return 0
 	})
 	w.give("alice-unlimited", "unlimited", v1alpha1.RoleEditor)
-	w.settleAccess("unlimited")
+	w.reconcileAccess("unlimited")
 	w.wantBinding("alice-unlimited", instanceReady, "False/NamespacesWithheld", "without the right to write Namespaces", "does not let its credentials write")
 	may := func(resource, group string) func() bool {
 		return func() bool { return w.may(w.inside, "delete", group, resource, "", "", "kube-system") }
 	}
-	w.settlesOn("an editor deletes Namespaces", false, may("namespaces", ""))
-	w.settlesOn("an editor writes what another policy limits", true, may("clusteroverridepolicies", "policy.karmada.io"))
+	w.eventuallyAnswers("an editor deletes Namespaces", false, may("namespaces", ""))
+	w.eventuallyAnswers("an editor writes what another policy limits", true, may("clusteroverridepolicies", "policy.karmada.io"))
 
 	w.door.open()
 	again := w.lookInside("unlimited").RequeueAfter
 	if err := w.inside.Get(context.Background(), client.ObjectKey{Name: "kairship:instance-namespace-editor"}, &rbacv1.ClusterRole{}); !apierrors.IsNotFound(err) || again <= 0 {
 		t.Errorf("editors write Namespaces, which may not be limited yet: %v; the next look is after %v", err, again)
 	}
-	w.settleAccess("unlimited")
+	w.reconcileAccess("unlimited")
 	w.wantBinding("alice-unlimited", ready, "True/Bound")
-	w.settlesOn("an editor deletes Namespaces", true, may("namespaces", ""))
+	w.eventuallyAnswers("an editor deletes Namespaces", true, may("namespaces", ""))
 }

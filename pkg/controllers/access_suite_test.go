@@ -157,7 +157,7 @@ func (w *accessWorld) leaveNothing(name string) {
 		w.must(client.IgnoreNotFound(w.kube.Delete(w.Context(), &v1alpha1.InstanceRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: binding}})))
 	}
 	w.must(client.IgnoreNotFound(w.kube.Delete(w.Context(), &v1alpha1.Instance{ObjectMeta: metav1.ObjectMeta{Name: name}})))
-	w.settleAccess(name)
+	w.reconcileAccess(name)
 	if left := w.bindingsOf(name); len(left) > 0 {
 		w.Errorf("these bindings are left: %v", left)
 	}
@@ -218,9 +218,9 @@ func (w *accessWorld) lookInside(instance string) reconcile.Result {
 	return result
 }
 
-// settleAccess runs the reconcilers of an instance and of all its bindings until
+// reconcileAccess runs the reconcilers of an instance and of all its bindings until
 // they have nothing left to do. In between the instance does its own part.
-func (w *accessWorld) settleAccess(instance string) {
+func (w *accessWorld) reconcileAccess(instance string) {
 	w.Helper()
 	const most = 10
 	for range most {

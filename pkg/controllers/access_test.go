@@ -24,9 +24,9 @@ const (
 	ready         = v1alpha1.ConditionReady
 )
 
-// settlesOn waits for an answer that has just changed: a server hears of the rules
+// eventuallyAnswers waits for an answer that has just changed: a server hears of the rules
 // that were written a moment later.
-func (w *accessWorld) settlesOn(question string, want bool, may func() bool) {
+func (w *accessWorld) eventuallyAnswers(question string, want bool, may func() bool) {
 	w.Helper()
 	w.eventually(fmt.Sprintf("%s %v", question, want), func(context.Context) bool { return may() == want })
 }
@@ -36,7 +36,7 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 	w.registered("bound")
 	defer w.leaveNothing("bound")
 	binding := w.give("alice-bound", "bound", v1alpha1.RoleEditor)
-	w.settleAccess("bound")
+	w.reconcileAccess("bound")
 
 	for _, condition := range []string{globalReady, instanceReady, ready} {
 		w.wantBinding("alice-bound", condition, "True/Bound")
@@ -68,7 +68,7 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 				return w.may(w.inside, "delete", "policy.karmada.io", "clusterpropagationpolicies", "", "", "x")
 			},
 		} {
-			w.settlesOn(fmt.Sprintf("%s: may alice %s?", reason, what), want, may)
+			w.eventuallyAnswers(fmt.Sprintf("%s: may alice %s?", reason, what), want, may)
 		}
 	}
 	check("bound", true)
@@ -100,7 +100,7 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 	w.change("alice-bound", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = true })
 	w.bindOne("alice-bound")
 	w.wantBinding("alice-bound", ready, "False/Revoking")
-	w.settleAccess("bound")
+	w.reconcileAccess("bound")
 	check("revoked", false)
 	w.wantBinding("alice-bound", globalReady, "False/Revoked")
 	w.wantBinding("alice-bound", instanceReady, "False/Revoked")
@@ -113,14 +113,14 @@ func TestABindingTakesEffectAndIsTakenBack(t *testing.T) {
 	}
 
 	w.change("alice-bound", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = false })
-	w.settleAccess("bound")
+	w.reconcileAccess("bound")
 	check("given back", true)
 	if again := get(w.world, "alice-bound", &v1alpha1.InstanceRoleBinding{}); again.Status.RevokedAt != nil {
 		t.Errorf("a role that was given back is still called revoked since %v", again.Status.RevokedAt)
 	}
 
 	w.drop("alice-bound")
-	w.settleAccess("bound")
+	w.reconcileAccess("bound")
 	check("deleted", false)
 	w.gone("alice-bound", &v1alpha1.InstanceRoleBinding{})
 }
@@ -130,9 +130,9 @@ func TestRevokedBindingsAreRememberedForAWhile(t *testing.T) {
 	w.registered("memory")
 	defer w.leaveNothing("memory")
 	w.give("alice-memory", "memory", v1alpha1.RoleViewer)
-	w.settleAccess("memory")
+	w.reconcileAccess("memory")
 	w.change("alice-memory", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = true })
-	w.settleAccess("memory")
+	w.reconcileAccess("memory")
 	live := w.bind.Live
 	w.bind.Live = nil // Many may be remembered, and each must be free.
 	if left := w.bindOne("alice-memory").RequeueAfter; left <= 0 || left > time.Hour {
@@ -150,7 +150,7 @@ func TestRevokedBindingsAreRememberedForAWhile(t *testing.T) {
 	w.bind.Client = w.bind.Client.(outdated).Client //nolint:forcetypeassert // it was put there above
 	w.change("alice-memory", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = true })
 	time.Sleep(time.Second) // Times in a status have whole seconds.
-	w.settleAccess("memory")
+	w.reconcileAccess("memory")
 	w.gone("alice-memory", &v1alpha1.InstanceRoleBinding{})
 }
 
@@ -168,7 +168,7 @@ func TestABindingInNamespaces(t *testing.T) {
 		}
 	}
 	w.give("alice-spaces", "spaces", v1alpha1.RoleViewer, "spaces-shop", "spaces-later")
-	w.settleAccess("spaces")
+	w.reconcileAccess("spaces")
 	want("a namespace that exists", "spaces-shop kairship:viewer")
 	w.wantBinding("alice-spaces", instanceReady, "False/NamespacesMissing", "1 of 2 namespaces", "spaces-later")
 	w.wantBinding("alice-spaces", ready, "False/NamespacesMissing")
@@ -184,7 +184,7 @@ func TestABindingInNamespaces(t *testing.T) {
 			return w.may(w.kube, "list", "kairship.io", "instances", "namespaces", "", "spaces:spaces-shop")
 		},
 	} {
-		w.settlesOn(fmt.Sprintf("may alice %s?", what), true, may)
+		w.eventuallyAnswers(fmt.Sprintf("may alice %s?", what), true, may)
 	}
 	for what, may := range map[string]bool{
 		"read elsewhere":       w.may(w.inside, "list", "apps", "deployments", "", "spaces-ops", ""),
@@ -200,28 +200,28 @@ func TestABindingInNamespaces(t *testing.T) {
 	}
 
 	w.namespace("spaces-later")
-	w.settleAccess("spaces")
+	w.reconcileAccess("spaces")
 	want("the namespace has appeared", "spaces-later kairship:viewer", "spaces-shop kairship:viewer")
 	w.wantBinding("alice-spaces", ready, "True/Bound")
 
 	w.change("alice-spaces", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Role = v1alpha1.RoleEditor })
-	w.settleAccess("spaces")
+	w.reconcileAccess("spaces")
 	want("another role", "spaces-later kairship:namespace-editor", "spaces-shop kairship:namespace-editor")
-	w.settlesOn("may alice write there?", true, func() bool { return w.may(w.inside, "create", "apps", "deployments", "", "spaces-shop", "") })
+	w.eventuallyAnswers("may alice write there?", true, func() bool { return w.may(w.inside, "create", "apps", "deployments", "", "spaces-shop", "") })
 	if w.may(w.inside, "delete", "", "namespaces", "", "spaces-shop", "spaces-shop") {
 		t.Error("an editor of a namespace may delete it")
 	}
 
 	w.change("alice-spaces", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Namespaces = []string{"spaces-ops", "spaces-shop"} })
-	w.settleAccess("spaces")
+	w.reconcileAccess("spaces")
 	want("other namespaces", "spaces-ops kairship:namespace-editor", "spaces-shop kairship:namespace-editor")
 
 	w.change("alice-spaces", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Namespaces = nil })
-	w.settleAccess("spaces")
+	w.reconcileAccess("spaces")
 	want("the whole instance", "* kairship:editor")
 
 	w.change("alice-spaces", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Namespaces = []string{"spaces-ops"} })
-	w.settleAccess("spaces")
+	w.reconcileAccess("spaces")
 	want("one namespace again", "spaces-ops kairship:namespace-editor")
 }
 
@@ -238,7 +238,7 @@ func TestFiftyBindingsCostAsManyReadsAsOne(t *testing.T) {
 			w.give(name, "many", v1alpha1.RoleEditor, "many-shop")
 		}
 	}
-	w.settleAccess("many")
+	w.reconcileAccess("many")
 	w.wantBinding("many-0", ready, "True/Bound")
 	w.wantBinding("many-49", ready, "True/Bound")
 	reads := w.door.reads.Load()
@@ -256,7 +256,7 @@ func TestDriftIsRepaired(t *testing.T) {
 	w.namespace("drift-shop")
 	w.give("alice-drift", "drift", v1alpha1.RoleViewer)
 	w.give("alice-drift-shop", "drift", v1alpha1.RoleEditor, "drift-shop")
-	w.settleAccess("drift")
+	w.reconcileAccess("drift")
 	snapshot := func() map[string]any {
 		t.Helper()
 		found := map[string]any{}
@@ -395,7 +395,7 @@ func TestDriftIsRepaired(t *testing.T) {
 			if cmp.Equal(want, snapshot()) {
 				t.Fatal("nothing has drifted")
 			}
-			w.settleAccess("drift")
+			w.reconcileAccess("drift")
 			if diff := cmp.Diff(want, snapshot()); diff != "" {
 				t.Errorf("after the repair (-want +got):\n%s", diff)
 			}

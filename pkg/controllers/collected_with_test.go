@@ -18,7 +18,7 @@ func TestCredentialsOfEarlierReleases(t *testing.T) {
 	w := newWorld(t)
 	w.secret("earlier", "kubeconfig", first)
 	w.instance("earlier", "kubeconfig")
-	w.settle("earlier")
+	w.reconcile("earlier")
 	kubeconfig, err := first.Kubeconfig()
 	w.must(err)
 	pedia := get(w, "k-earlier", &pediav1alpha2.PediaCluster{})
@@ -27,7 +27,7 @@ func TestCredentialsOfEarlierReleases(t *testing.T) {
 	w.must(w.kube.Update(t.Context(), pedia))
 	w.must(w.kube.Delete(t.Context(), w.collectedWith("kairship-k-earlier")))
 
-	w.settle("earlier")
+	w.reconcile("earlier")
 	if diff := cmp.Diff(first, w.reads(get(w, "k-earlier", &pediav1alpha2.PediaCluster{}))); diff != "" {
 		t.Errorf("connection of the PediaCluster (-want +got):\n%s", diff)
 	}
@@ -38,7 +38,7 @@ func TestSecretIsStoredAgain(t *testing.T) {
 	w := newWorld(t)
 	w.secret("stored", "kubeconfig", first)
 	w.instance("stored", "kubeconfig")
-	w.settle("stored")
+	w.reconcile("stored")
 	reject := func() {
 		pedia := get(w, "k-stored", &pediav1alpha2.PediaCluster{})
 		meta.SetStatusCondition(&pedia.Status.Conditions, metav1.Condition{
@@ -52,7 +52,7 @@ func TestSecretIsStoredAgain(t *testing.T) {
 	} {
 		w.must(spoil(w.collectedWith("kairship-k-stored")))
 		reject()
-		w.settle("stored")
+		w.reconcile("stored")
 		if diff := cmp.Diff(first, w.reads(get(w, "k-stored", &pediav1alpha2.PediaCluster{}))); diff != "" {
 			t.Errorf("connection after the Secret was %s (-want +got):\n%s", reason, diff)
 		}
@@ -71,12 +71,12 @@ func TestForeignSecretIsLeftAlone(t *testing.T) {
 			w.must(w.kube.Create(t.Context(), foreign))
 			w.secret("kept", "kubeconfig", first)
 			instance := w.instance("kept", "kubeconfig")
-			w.settle("kept")
+			w.reconcile("kept")
 			w.wantCluster("k-kept", "False/NameTaken", `Secret "kairship-k-kept"`)
 			w.gone("k-kept", &pediav1alpha2.PediaCluster{}) // It would be collected with credentials of others.
 
 			w.must(w.kube.Delete(t.Context(), instance))
-			w.settle("kept")
+			w.reconcile("kept")
 			if diff := cmp.Diff(foreign.Data, w.collectedWith("kairship-k-kept").Data); diff != "" {
 				t.Errorf("the foreign Secret changed (-want +got):\n%s", diff)
 			}
@@ -100,6 +100,6 @@ func TestIndexNamespaceIsMissing(t *testing.T) {
 
 	w.index.Namespace = "somewhere"
 	w.must(client.IgnoreAlreadyExists(w.kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "somewhere"}})))
-	w.settle("homeless")
+	w.reconcile("homeless")
 	w.wantCluster("k-homeless", "Unknown/Pending")
 }

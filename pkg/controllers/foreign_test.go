@@ -42,7 +42,7 @@ func TestForeignClusterIsLeftAlone(t *testing.T) {
 			w.must(w.kube.Create(t.Context(), foreign))
 			w.secret("taken", "kubeconfig", first)
 			instance := w.instance("taken", "kubeconfig")
-			w.settle("taken")
+			w.reconcile("taken")
 
 			w.wantInstance("taken", "False/NameTaken", `Cluster "k-taken"`, c.says, "delete it to go on")
 			w.wantCluster("k-taken", "False/NoInstance")
@@ -52,12 +52,12 @@ func TestForeignClusterIsLeftAlone(t *testing.T) {
 			}
 
 			w.must(w.kube.Delete(t.Context(), foreign))
-			w.settle("taken")
+			w.reconcile("taken")
 			w.wantInstance("taken", "Unknown/Pending")
 			get(w, "k-taken", &pediav1alpha2.PediaCluster{})
 
 			w.must(w.kube.Delete(t.Context(), instance))
-			w.settle("taken")
+			w.reconcile("taken")
 			w.gone("taken", &v1alpha1.Instance{})
 		})
 	}
@@ -76,12 +76,12 @@ func TestForeignPediaClusterIsLeftAlone(t *testing.T) {
 			w.must(w.kube.Create(t.Context(), foreign))
 			w.secret("taken", "kubeconfig", first)
 			instance := w.instance("taken", "kubeconfig")
-			w.settle("taken")
+			w.reconcile("taken")
 			w.wantInstance("taken", "False/NameTaken", `PediaCluster "k-taken"`, c.says)
 			w.wantCluster("k-taken", "False/NameTaken", `PediaCluster "k-taken"`, c.says)
 
 			w.must(w.kube.Delete(t.Context(), instance))
-			w.settle("taken")
+			w.reconcile("taken")
 			w.gone("taken", &v1alpha1.Instance{})
 			stored := get(w, "k-taken", &pediav1alpha2.PediaCluster{})
 			if diff := cmp.Diff(foreign, stored); diff != "" {
@@ -89,13 +89,13 @@ func TestForeignPediaClusterIsLeftAlone(t *testing.T) {
 			}
 
 			w.instance("taken", "kubeconfig")
-			w.settle("taken")
+			w.reconcile("taken")
 			w.must(w.kube.Delete(t.Context(), foreign))
-			w.settle("taken")
+			w.reconcile("taken")
 			w.wantInstance("taken", "Unknown/Pending")
 
 			w.must(w.kube.Delete(t.Context(), get(w, "taken", &v1alpha1.Instance{})))
-			w.settle("taken")
+			w.reconcile("taken")
 			w.gone("taken", &v1alpha1.Instance{})
 		})
 	}
@@ -105,14 +105,14 @@ func TestForeignClusterIsLeftAloneByADeletion(t *testing.T) {
 	w := newWorld(t)
 	w.secret("taken", "kubeconfig", first)
 	instance := w.instance("taken", "kubeconfig")
-	w.settle("taken")
+	w.reconcile("taken")
 	// A user takes over the Cluster by removing our labels.
 	cluster := get(w, "k-taken", &v1alpha1.Cluster{})
 	cluster.Labels = nil
 	w.must(w.kube.Update(t.Context(), cluster))
 
 	w.must(w.kube.Delete(t.Context(), instance))
-	w.settle("taken")
+	w.reconcile("taken")
 	w.gone("taken", &v1alpha1.Instance{})
 	if stored := get(w, "k-taken", &v1alpha1.Cluster{}); !stored.DeletionTimestamp.IsZero() {
 		t.Error("the Cluster was deleted")
@@ -127,9 +127,9 @@ func TestVirtualClusterWhoseInstanceIsGoneIsNotCollected(t *testing.T) {
 	w := newWorld(t)
 	w.secret("orphan", "kubeconfig", first)
 	instance := w.instance("orphan", "kubeconfig")
-	w.settle("orphan")
+	w.reconcile("orphan")
 	w.takeUp("k-orphan")
-	w.settle("orphan")
+	w.reconcile("orphan")
 
 	// A user takes our finalizer off, which is how an Instance can go first.
 	get(w, "orphan", instance)

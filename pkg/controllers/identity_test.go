@@ -54,7 +54,7 @@ func (w *identities) look(names ...string) {
 		return decided
 	})
 	for _, name := range names {
-		w.settle(name)
+		w.reconcile(name)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestTheSameControlPlane(t *testing.T) {
 
 	// The first comes back under the new address, which the second has, and stays first.
 	w.secret("first", "kubeconfig", moved)
-	w.settle("first")
+	w.reconcile("first")
 	if got := w.reads(get(w.world, "k-first", &pediav1alpha2.PediaCluster{})).Endpoint; got != old.Endpoint {
 		t.Errorf("%s is collected before it is known what it is", got)
 	}
@@ -134,7 +134,7 @@ func TestTheSameControlPlane(t *testing.T) {
 
 	// The first is pointed to another control plane by mistake: neither is taken for it.
 	w.secret("first", "kubeconfig", elsewhere)
-	w.settle("first")
+	w.reconcile("first")
 	if got := w.reads(get(w.world, "k-first", &pediav1alpha2.PediaCluster{})).Endpoint; got != moved.Endpoint {
 		t.Errorf("%s is collected as first", got)
 	}

@@ -35,15 +35,15 @@ func TestAnInterruptionAtEveryWrite(t *testing.T) {
 			}
 			return nil
 		}
-		w.settleThrough(name, killed)
+		w.reconcileThrough(name, killed)
 		w.takeUp("k-" + name)
-		w.settleThrough(name, killed)
+		w.reconcileThrough(name, killed)
 		w.wantInstance(name, "True/Collecting")
 
 		w.must(w.kube.Delete(t.Context(), instance))
-		w.settleThrough(name, killed)
+		w.reconcileThrough(name, killed)
 		w.cleanUp("k-" + name)
-		w.settleThrough(name, killed)
+		w.reconcileThrough(name, killed)
 		w.gone(name, &v1alpha1.Instance{})
 		w.gone("k-"+name, &v1alpha1.Cluster{})
 		w.gone("k-"+name, &pediav1alpha2.PediaCluster{})
@@ -58,9 +58,9 @@ func TestAnInterruptionAtEveryWrite(t *testing.T) {
 	}
 }
 
-// settleThrough runs the reconcilers until there is nothing left to do, going on
+// reconcileThrough runs the reconcilers until there is nothing left to do, going on
 // after the given error.
-func (w *world) settleThrough(instance string, passing error) {
+func (w *world) reconcileThrough(instance string, passing error) {
 	w.Helper()
 	const most = 20
 	for range most {
@@ -119,7 +119,7 @@ func TestDeletionReadsPastTheCache(t *testing.T) {
 	w := newWorld(t)
 	w.secret("past", "kubeconfig", first)
 	instance := w.instance("past", "kubeconfig")
-	w.settle("past")
+	w.reconcile("past")
 	w.takeUp("k-past")
 	w.must(w.kube.Delete(t.Context(), instance))
 
@@ -144,7 +144,7 @@ func TestACacheThatHasNotSeenTheInstanceCostsNoRows(t *testing.T) {
 	w := newWorld(t)
 	w.secret("unseen", "kubeconfig", first)
 	w.instance("unseen", "kubeconfig")
-	w.settle("unseen")
+	w.reconcile("unseen")
 	w.index.Client = blind{Client: w.index.Client, to: func(object client.Object) bool { _, is := object.(*v1alpha1.Instance); return is }}
 	w.indexCluster("k-unseen")
 	if stored := get(w, "k-unseen", &pediav1alpha2.PediaCluster{}); !stored.DeletionTimestamp.IsZero() {

@@ -52,17 +52,17 @@ func TestWhatClustersKeepStaysAsItIs(t *testing.T) {
 			w.edit(name, func(i *v1alpha1.Instance) { controllerutil.AddFinalizer(i, v1alpha1.LifecycleFinalizer) })
 			first, second := "alice-"+name, "bob-"+name
 			w.give(first, name, v1alpha1.RoleEditor)
-			settle := func() {
+			reconcile := func() {
 				t.Helper()
-				w.settleAccess(name)
-				w.settle(name)
+				w.reconcileAccess(name)
+				w.reconcile(name)
 			}
-			settle()
+			reconcile()
 			w.takeUp("k-" + name)
-			settle()
+			reconcile()
 			stays := func(when string, bindings ...string) {
 				t.Helper()
-				settle()
+				reconcile()
 				for _, binding := range bindings {
 					if len(w.grants(binding)) == 0 {
 						t.Errorf("%s: nothing is left of %s", when, binding)
@@ -83,18 +83,18 @@ func TestWhatClustersKeepStaysAsItIs(t *testing.T) {
 			stays("a user gets a role meanwhile", first, second)
 			w.door.shut()
 			w.access.Patience = 0
-			w.settleAccess(name)
+			w.reconcileAccess(name)
 			w.wantBinding(first, ready, "False/Unreachable")
 			w.door.open()
 			stays("it was not reached meanwhile", first, second)
 
 			goes(w.world, name)
-			settle()
+			reconcile()
 			if got := append(w.grants(first), w.grants(second)...); len(got) > 0 {
 				t.Errorf("the instance still has %v", got)
 			}
 			w.cleanUp("k-" + name)
-			settle()
+			reconcile()
 			// What instance-lifecycle does in the end.
 			if w.kube.Get(t.Context(), client.ObjectKey{Name: name}, &v1alpha1.Instance{}) == nil {
 				w.edit(name, func(i *v1alpha1.Instance) { controllerutil.RemoveFinalizer(i, v1alpha1.LifecycleFinalizer) })
@@ -111,17 +111,17 @@ func TestAKeptInstanceGetsNoNewVirtualCluster(t *testing.T) {
 	w.secret("kept-alone", "kubeconfig", first)
 	instance := w.instance("kept-alone", "kubeconfig")
 	w.edit("kept-alone", func(i *v1alpha1.Instance) { controllerutil.AddFinalizer(i, v1alpha1.LifecycleFinalizer) })
-	w.settle("kept-alone")
+	w.reconcile("kept-alone")
 	w.takeUp("k-kept-alone")
 	w.must(w.kube.Delete(t.Context(), instance))
 	w.must(w.kube.Delete(t.Context(), get(w, "k-kept-alone", &v1alpha1.Cluster{})))
-	w.settle("kept-alone")
+	w.reconcile("kept-alone")
 	w.cleanUp("k-kept-alone")
-	w.settle("kept-alone")
+	w.reconcile("kept-alone")
 	w.gone("k-kept-alone", &v1alpha1.Cluster{})
 	w.wantInstance("kept-alone", "False/CleaningUp", "not made again")
 	w.edit("kept-alone", func(i *v1alpha1.Instance) { controllerutil.RemoveFinalizer(i, v1alpha1.LifecycleFinalizer) })
-	w.settle("kept-alone")
+	w.reconcile("kept-alone")
 	w.gone("kept-alone", &v1alpha1.Instance{})
 }
 

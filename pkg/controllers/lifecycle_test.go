@@ -57,7 +57,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 	w := newWorld(t)
 	w.secret("life", "kubeconfig", first)
 	instance := w.instance("life", "kubeconfig")
-	w.settle("life")
+	w.reconcile("life")
 
 	cluster := get(w, "k-life", &v1alpha1.Cluster{})
 	if diff := cmp.Diff(v1alpha1.ClusterSpec{
@@ -89,7 +89,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 	w.wantCluster("k-life", "Unknown/Pending")
 
 	w.takeUp("k-life")
-	w.settle("life")
+	w.reconcile("life")
 	w.wantInstance("life", "True/Collecting", "collects 19 kinds")
 	w.wantCluster("k-life", "True/Collecting", "collects 19 kinds")
 
@@ -106,7 +106,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 
 	t.Run("new credentials arrive", func(t *testing.T) {
 		w.secret("life", "kubeconfig", second)
-		w.settle("life")
+		w.reconcile("life")
 		if diff := cmp.Diff(second, w.reads(get(w, "k-life", &pediav1alpha2.PediaCluster{}))); diff != "" {
 			t.Errorf("connection of the PediaCluster (-want +got):\n%s", diff)
 		}
@@ -117,7 +117,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 
 	t.Run("missing credentials cost nothing that is there", func(t *testing.T) {
 		w.secretData("life", nil)
-		w.settle("life")
+		w.reconcile("life")
 		w.wantInstance("life", "False/CredentialsMissing", "kairship-system/life", `no key "kubeconfig"`)
 		if diff := cmp.Diff(second, w.reads(get(w, "k-life", &pediav1alpha2.PediaCluster{}))); diff != "" {
 			t.Errorf("connection of the PediaCluster (-want +got):\n%s", diff)
@@ -126,7 +126,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 
 	// The credentials are removed by now, so nothing below can depend on the instance.
 	w.must(w.kube.Delete(t.Context(), instance))
-	w.settle("life")
+	w.reconcile("life")
 	w.wantInstance("life", "False/CleaningUp", `PediaCluster "k-life"`)
 	if retry := w.indexCluster("k-life").RequeueAfter; retry <= 0 {
 		t.Error("it is not checked again whether the PediaCluster is removed")
@@ -134,7 +134,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 	get(w, "life", &v1alpha1.Instance{}) // It waits for the rows.
 
 	w.cleanUp("k-life")
-	w.settle("life")
+	w.reconcile("life")
 	w.gone("life", &v1alpha1.Instance{})
 	w.gone("k-life", &v1alpha1.Cluster{})
 	w.gone("k-life", &pediav1alpha2.PediaCluster{})
@@ -146,7 +146,7 @@ func TestInstanceIsRegisteredCollectedAndRemoved(t *testing.T) {
 	t.Run("the same name again is another instance", func(t *testing.T) {
 		w.secret("life", "kubeconfig", first)
 		again := w.instance("life", "kubeconfig")
-		w.settle("life")
+		w.reconcile("life")
 		if got := get(w, "k-life", &v1alpha1.Cluster{}).Labels["kairship.io/owner-uid"]; got != string(again.UID) {
 			t.Errorf("the virtual Cluster belongs to %s, want %s", got, again.UID)
 		}
@@ -157,7 +157,7 @@ func TestInstanceWithAKeyOfItsOwn(t *testing.T) {
 	w := newWorld(t)
 	w.secret("own-key", "admin.conf", first)
 	w.instance("own-key", "admin.conf")
-	w.settle("own-key")
+	w.reconcile("own-key")
 	if diff := cmp.Diff(first, w.reads(get(w, "k-own-key", &pediav1alpha2.PediaCluster{}))); diff != "" {
 		t.Errorf("connection of the PediaCluster (-want +got):\n%s", diff)
 	}
@@ -170,7 +170,7 @@ func TestManagedInstanceWaitsForItsInstallation(t *testing.T) {
 		Spec:       v1alpha1.InstanceSpec{Mode: v1alpha1.InstanceModeManaged, HostCluster: "m1"},
 	}
 	w.must(w.kube.Create(t.Context(), instance))
-	w.settle("managed")
+	w.reconcile("managed")
 	w.wantInstance("managed", "Unknown/Pending", "before it is installed")
 	w.gone("k-managed", &v1alpha1.Cluster{})
 
@@ -178,7 +178,7 @@ func TestManagedInstanceWaitsForItsInstallation(t *testing.T) {
 	get(w, "managed", instance)
 	instance.Status.KubeconfigSecretRef = &v1alpha1.SecretKeyReference{SecretReference: v1alpha1.SecretReference{Namespace: "kairship-system", Name: "managed"}, Key: "kubeconfig"}
 	w.must(w.kube.Status().Update(t.Context(), instance))
-	w.settle("managed")
+	w.reconcile("managed")
 	get(w, "k-managed", &pediav1alpha2.PediaCluster{})
 }
 
@@ -233,35 +233,35 @@ func TestPhysicalClusterIsCollectedAndRemoved(t *testing.T) {
 	w.noSecret("kairship-phys")
 }
 
-func TestWhatSomebodyDeletesIsMadeAgain(t *testing.T) {
+func TestDeletedObjectsAreMadeAgain(t *testing.T) {
 	w := newWorld(t)
 	w.secret("again", "kubeconfig", first)
 	w.instance("again", "kubeconfig")
-	w.settle("again")
-	if told := w.told("VirtualClusterCreated"); told > 0 {
-		t.Errorf("%d events tell that a new Instance has a virtual Cluster, which is no news", told)
+	w.reconcile("again")
+	if reported := w.reported("VirtualClusterCreated"); reported > 0 {
+		t.Errorf("%d events tell that a new Instance has a virtual Cluster, which is no news", reported)
 	}
 	w.takeUp("k-again")
-	w.settle("again")
+	w.reconcile("again")
 
 	w.must(w.kube.Delete(t.Context(), get(w, "k-again", &pediav1alpha2.PediaCluster{})))
-	w.settle("again")
+	w.reconcile("again")
 	w.wantCluster("k-again", "False/CleaningUp")
 	w.cleanUp("k-again")
-	w.settle("again")
+	w.reconcile("again")
 	if pedia := get(w, "k-again", &pediav1alpha2.PediaCluster{}); !pedia.DeletionTimestamp.IsZero() {
 		t.Error("the PediaCluster was not made again")
 	}
 
 	old := get(w, "k-again", &v1alpha1.Cluster{})
 	w.must(w.kube.Delete(t.Context(), old))
-	w.settle("again")
-	w.settle("again")
+	w.reconcile("again")
+	w.reconcile("again")
 	if now := get(w, "k-again", &v1alpha1.Cluster{}); now.UID == old.UID {
 		t.Error("the Cluster was not made again")
 	}
-	if told := w.told("VirtualClusterCreated"); told != 1 {
-		t.Errorf("%d events tell that it was made again, want 1", told)
+	if reported := w.reported("VirtualClusterCreated"); reported != 1 {
+		t.Errorf("%d events tell that it was made again, want 1", reported)
 	}
 	w.wantInstance("again", "Unknown/Pending")
 }

@@ -85,9 +85,9 @@ func TestTheOperatorComesLater(t *testing.T) {
 	unfailing()
 }
 
-// TestWhatMayNotBeReadOfTheOperatorHoldsNobodyUp: the role for the operator's kind is
+// TestAnUnreadableOperatorBlocksNoController: the role for the operator's kind is
 // missing. That concerns the Managed instances, which say so, and nothing else.
-func TestWhatMayNotBeReadOfTheOperatorHoldsNobodyUp(t *testing.T) {
+func TestAnUnreadableOperatorBlocksNoController(t *testing.T) {
 	w := newWorld(t)
 	t.Cleanup(apitest.InstallKarmadas(t))
 	managed := &v1alpha1.Instance{

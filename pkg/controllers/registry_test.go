@@ -134,8 +134,8 @@ func TestANewInstanceIsLookedAtFirst(t *testing.T) {
 		t.Errorf("it was not checked for too long, and its state is %q", stored.Status.State)
 	}
 	w.wantRegistered("awaited", "True/Registered")
-	if told := w.told("Registered"); told > 0 {
-		t.Errorf("%d events say that a new instance is registered", told)
+	if reported := w.reported("Registered"); reported > 0 {
+		t.Errorf("%d events say that a new instance is registered", reported)
 	}
 
 	get(w, "awaited", instance)
@@ -159,14 +159,14 @@ func TestForeignRegistrationIsLeftAlone(t *testing.T) {
 	if stored := get(w, "claimed", &v1alpha1.InstanceRegistration{}); stored.ResourceVersion != foreign.ResourceVersion {
 		t.Errorf("the foreign registration changed: %+v", stored)
 	}
-	if told := w.told("NameTaken"); told != 1 {
-		t.Errorf("%d events tell why it is not registered, want 1", told)
+	if reported := w.reported("NameTaken"); reported != 1 {
+		t.Errorf("%d events tell why it is not registered, want 1", reported)
 	}
 	w.wantRegistered("claimed", "False/NameTaken")
 	w.must(w.kube.Delete(t.Context(), foreign))
 	w.register("claimed")
-	if told := w.told("Registered"); told != 1 {
-		t.Errorf("%d events tell that it could be registered after all, want 1", told)
+	if reported := w.reported("Registered"); reported != 1 {
+		t.Errorf("%d events tell that it could be registered after all, want 1", reported)
 	}
 	stored := get(w, "claimed", &v1alpha1.InstanceRegistration{})
 	if stored.Spec.Alias != "The claimed" {

@@ -139,8 +139,8 @@ func (w *world) indexCluster(name string) reconcile.Result {
 	return result
 }
 
-// settle runs the reconcilers of an instance until they have nothing left to do.
-func (w *world) settle(instance string) {
+// reconcile runs the reconcilers of an instance until they have nothing left to do.
+func (w *world) reconcile(instance string) {
 	w.Helper()
 	const most = 10
 	for range most {
@@ -249,8 +249,8 @@ func (w *world) wantWord(what, word, message, want string, says []string) {
 	}
 }
 
-// told returns how many events of a reason there have been since the last call.
-func (w *world) told(reason string) (number int) {
+// reported returns how many events of a reason there have been since the last call.
+func (w *world) reported(reason string) (number int) {
 	for {
 		select {
 		case event := <-w.events.Events:

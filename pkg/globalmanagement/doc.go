@@ -1,7 +1,7 @@
-// Package globalmanagement is the protocol by which a platform's identity and access management,
-// "global management", sends role bindings on instances to Kairship. docs/global-management.md
-// describes it for other languages than Go; package client below this one implements it for a Go
-// program.
+// Package globalmanagement defines the protocol by which a platform's identity and access management,
+// "global management", sends role bindings on instances to Kairship. Programs outside of this
+// repository may import it; package client below this one implements the sender.
+// docs/global-management.md describes the protocol for other languages than Go.
 //
 // A binding gives one user or group one role on one instance, in the whole of it or in some
 // namespaces. The platform owns it and numbers its events: an [Event] with a higher sequence is

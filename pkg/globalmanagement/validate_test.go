@@ -45,7 +45,7 @@ func TestEventValidate(t *testing.T) {
 		{"a name that looks like another's", func(e *Event) { e.Subject.Name = "alice " }, "subject.name"},
 		{"a name with a control character", func(e *Event) { e.Subject.Name = "al\x00ice" }, "subject.name"},
 		{"a long name", func(e *Event) { e.Subject.Name = strings.Repeat("x", MaxNameLength+1) }, "subject.name"},
-		{"everybody who is nobody", func(e *Event) { e.Subject = Subject{Group, "system:unauthenticated"} }, "subject.name"},
+		{"the group of unauthenticated users", func(e *Event) { e.Subject = Subject{Group, "system:unauthenticated"} }, "subject.name"},
 		{"no role", func(e *Event) { e.Role = "" }, "role"},
 		{"another role", func(e *Event) { e.Role = "owner" }, "role"},
 		{"a role in other letters", func(e *Event) { e.Role = "Admin" }, "role"},

@@ -1,5 +1,4 @@
-// Package informers makes informers that hear of the global cluster soon after it
-// was away.
+// Package informers makes informers that reconnect to the global cluster soon after an outage.
 package informers
 
 import (

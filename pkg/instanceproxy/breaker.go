@@ -12,8 +12,8 @@ import (
 // errOpen is why a request is not even tried.
 var errOpen = errors.New("the circuit breaker is open")
 
-// errNoVerdict is the outcome of a request that says nothing about the instance.
-var errNoVerdict = errors.New("no verdict")
+// errInconclusive is the outcome of a request that says nothing about the instance.
+var errInconclusive = errors.New("no verdict")
 
 // breaker stops requests to an instance that does not answer, and finds out on its own
 // when it does again: people's requests are never used to try.
@@ -34,7 +34,7 @@ func newBreaker(life context.Context, failures int, interval time.Duration, prob
 		MaxRequests: 1,
 		Timeout:     interval,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return int64(c.ConsecutiveFailures) >= int64(failures) },
-		IsExcluded:  func(err error) bool { return errors.Is(err, errNoVerdict) },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errInconclusive) },
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			// Half open is a state of the probe; for people it is still open.
 			if open := to != gobreaker.StateClosed; open != wasOpen {
@@ -56,14 +56,14 @@ func (b *breaker) allow() (done func(error), err error) {
 		b.suspect()
 		return nil, errOpen
 	}
-	told, err := b.circuit.Allow()
+	report, err := b.circuit.Allow()
 	if err != nil {
 		b.suspect()
 		return nil, errOpen
 	}
 	return func(err error) {
-		told(err)
-		if err != nil && !errors.Is(err, errNoVerdict) {
+		report(err)
+		if err != nil && !errors.Is(err, errInconclusive) {
 			b.suspect()
 		}
 	}, nil
@@ -89,11 +89,11 @@ func (b *breaker) probeUntilAnswered() {
 			return
 		case <-pause.C:
 		}
-		if told, err := b.circuit.Allow(); err == nil {
+		if report, err := b.circuit.Allow(); err == nil {
 			ctx, cancel := context.WithTimeout(b.life, probeTimeout)
 			err = b.probe(ctx)
 			cancel()
-			told(err)
+			report(err)
 			if err == nil && !b.open() {
 				return
 			}

@@ -47,7 +47,7 @@ func TestWhoARequestIsSentAs(t *testing.T) {
 		{as(t, "eve\r\nImpersonate-Group: system:masters"), answer{}, apierror.CodeForbidden, "a name must not become another header"},
 		{as(t, ""), answer{}, apierror.CodeForbidden, "without a user's header, a request would be Kairship's"},
 	} {
-		got, err := told(tt.ctx, c, "alpha", "/api")
+		got, err := askAs(tt.ctx, c, "alpha", "/api")
 		if tt.code != "" {
 			if apierror.CodeOf(err) != tt.code || err == nil {
 				t.Errorf("%v, want %s: %s", err, tt.code, tt.why)
@@ -97,11 +97,11 @@ func TestCredentialsOfTheCallerStayHere(t *testing.T) {
 func TestDeafToImpersonation(t *testing.T) {
 	_, s, c := alphaWorld(t, nil, nil)
 	s.deaf.Store(true)
-	if got, err := told(as(t, "alice"), c, "alpha", "/api"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
+	if got, err := askAs(as(t, "alice"), c, "alpha", "/api"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
 		t.Errorf("%+v %v, want INSTANCE_UNAVAILABLE", got, err)
 	}
 	s.deaf.Store(false)
-	if _, err := told(as(t, "alice"), c, "alpha", "/api"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/api"); err != nil {
 		t.Errorf("it heeds it again: %v", err)
 	}
 }
@@ -109,7 +109,7 @@ func TestDeafToImpersonation(t *testing.T) {
 // What was refused with old credentials is sent again with new ones, whole.
 func TestBodyIsSentAgain(t *testing.T) {
 	w, s, c := alphaWorld(t, nil, nil)
-	if _, err := told(as(t, "alice"), c, "alpha", "/api"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/api"); err != nil {
 		t.Fatal(err)
 	}
 	for n, body := range []io.Reader{strings.NewReader("small"), io.MultiReader(strings.NewReader("a "), strings.NewReader("stream")), io.LimitReader(zeros{}, 1<<20)} {
@@ -150,12 +150,12 @@ func (zeros) Read(p []byte) (int, error) {
 func TestRefusedCredentials(t *testing.T) {
 	w, s, c := alphaWorld(t, nil, nil)
 	s.revoke("good")
-	if _, err := told(as(t, "alice"), c, "alpha", "/api"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/api"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
 		t.Errorf("%v, want INSTANCE_UNAVAILABLE", err)
 	}
 	s.accept("better")
 	w.put("alpha", s.kubeconfig("better"))
-	eventually(t, "alpha's return", func() bool { _, err := told(as(t, "alice"), c, "alpha", "/api"); return err == nil })
+	eventually(t, "alpha's return", func() bool { _, err := askAs(as(t, "alice"), c, "alpha", "/api"); return err == nil })
 }
 
 // A 401 or 403 that is not about Kairship is the caller's.
@@ -203,7 +203,7 @@ func TestReplacementDrains(t *testing.T) {
 	other := newAPIServer(t, "alpha", nil)
 	other.accept("new")
 	w.put("alpha", other.kubeconfig("new"))
-	eventually(t, "the move to the other server", func() bool { _, err := told(as(t, "alice"), c, "alpha", "/"); return err == nil })
+	eventually(t, "the move to the other server", func() bool { _, err := askAs(as(t, "alice"), c, "alpha", "/"); return err == nil })
 	s.revoke("good")
 	close(more)
 	raw, err := io.ReadAll(response.Body)
@@ -268,11 +268,11 @@ func TestBreaker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := told(as(t, "alice"), c, "alpha", "/"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/"); err != nil {
 		t.Fatal(err)
 	}
 	hangs.Store(true)
-	_, err = told(as(t, "alice"), c, "alpha", "/")
+	_, err = askAs(as(t, "alice"), c, "alpha", "/")
 	if e, ok := errors.AsType[*apierror.Error](err); !ok || e.Code != apierror.CodeInstanceUnavailable || e.Instance != "alpha" || strings.Contains(e.Error(), "127.0.0.1") {
 		t.Errorf("%v (%#v), want INSTANCE_UNAVAILABLE of alpha without an address", err, e)
 	}
@@ -280,7 +280,7 @@ func TestBreaker(t *testing.T) {
 	eventually(t, "the opening of the breaker", func() bool { return !client.Health().Available })
 	asked := s.requests.Load()
 	for range 50 {
-		if _, err := told(as(t, "alice"), c, "alpha", "/"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
+		if _, err := askAs(as(t, "alice"), c, "alpha", "/"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
 			t.Fatalf("with the breaker open: %v", err)
 		}
 	}
@@ -290,7 +290,7 @@ func TestBreaker(t *testing.T) {
 	hangs.Store(false)
 	close(hung)
 	eventually(t, "the return", func() bool { return client.Health().Available })
-	if _, err := told(as(t, "alice"), c, "alpha", "/"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/"); err != nil {
 		t.Errorf("after the return: %v", err)
 	}
 }
@@ -307,23 +307,23 @@ func TestImpatientCallers(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, "{}")
 	}, func(o *instanceproxy.Options) { o.Failures = 2 })
-	if _, err := told(as(t, "alice"), c, "alpha", "/"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/"); err != nil {
 		t.Fatal(err)
 	}
 	for range 10 {
 		ctx, cancel := context.WithTimeout(as(t, "alice"), 20*time.Millisecond)
-		_, err := told(ctx, c, "alpha", "/slow")
+		_, err := askAs(ctx, c, "alpha", "/slow")
 		cancel()
 		if !apierror.Is(err, apierror.CodeInstanceUnavailable) {
 			t.Errorf("a deadline that passed: %v", err)
 		}
 		ctx, cancel = context.WithCancel(as(t, "alice"))
 		time.AfterFunc(20*time.Millisecond, cancel)
-		if _, err := told(ctx, c, "alpha", "/slow"); !errors.Is(err, context.Canceled) {
+		if _, err := askAs(ctx, c, "alpha", "/slow"); !errors.Is(err, context.Canceled) {
 			t.Errorf("a caller who went away: %v", err)
 		}
 	}
-	if _, err := told(as(t, "alice"), c, "alpha", "/"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/"); err != nil {
 		t.Errorf("others pay for it: %v", err)
 	}
 }
@@ -332,7 +332,7 @@ func TestLimit(t *testing.T) {
 	_, _, c := alphaWorld(t, nil, func(o *instanceproxy.Options) { o.QPS, o.Burst = 0.1, 3 })
 	codes := map[apierror.Code]int{}
 	for range 5 {
-		_, err := told(as(t, "alice"), c, "alpha", "/")
+		_, err := askAs(as(t, "alice"), c, "alpha", "/")
 		if err == nil {
 			codes["none"]++
 		} else {
@@ -350,13 +350,13 @@ func TestNoCredentials(t *testing.T) {
 		"nothing": "", "nonsense": "{secret", "a program": "apiVersion: v1\nkind: Config\nusers: [{name: u, user: {exec: {command: secret}}}]",
 	} {
 		w.put("broken", []byte(kubeconfig))
-		_, err := told(as(t, "alice"), c, "broken", "/")
+		_, err := askAs(as(t, "alice"), c, "broken", "/")
 		if !apierror.Is(err, apierror.CodeInstanceUnavailable) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s for credentials: %v", what, err)
 		}
 		w.delete("broken")
 	}
-	if _, err := told(as(t, "alice"), c, "alpha", "/"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/"); err != nil {
 		t.Errorf("another instance pays for it: %v", err)
 	}
 }
@@ -377,7 +377,7 @@ func TestNoAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.put("public", kubeconfig)
-	if _, err := told(as(t, "alice"), c, "public", "/"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
+	if _, err := askAs(as(t, "alice"), c, "public", "/"); !apierror.Is(err, apierror.CodeInstanceUnavailable) {
 		t.Errorf("got %v, want %s", err, apierror.CodeInstanceUnavailable)
 	}
 }
@@ -385,7 +385,7 @@ func TestNoAuthority(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	w, _, c := alphaWorld(t, nil, func(o *instanceproxy.Options) { o.Registerer = registry })
-	if _, err := told(as(t, "alice"), c, "alpha", "/secret-path"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/secret-path"); err != nil {
 		t.Fatal(err)
 	}
 	series := func() (n int, text string) {
@@ -406,7 +406,7 @@ func TestMetrics(t *testing.T) {
 	if strings.Contains(text, `value:"watch"`) {
 		t.Errorf("a read counts as a watch: %s", text)
 	}
-	if _, err := told(as(t, "alice"), c, "alpha", "/secret-path?watch=True"); err != nil {
+	if _, err := askAs(as(t, "alice"), c, "alpha", "/secret-path?watch=True"); err != nil {
 		t.Fatal(err)
 	}
 	if _, text := series(); !strings.Contains(text, `value:"watch"`) {

@@ -15,25 +15,25 @@ import (
 // How far a request came. A failure is the connection's when the request got none, or when it was
 // written to one.
 const (
-	// atHome is a request that was refused before it asked for a connection.
-	atHome int32 = iota
-	// seeking is one that waits for a connection.
-	seeking
-	// seated is one that has a connection, and has not written to it.
-	seated
-	// underway is one whose headers were written.
-	underway
+	// stageCreated is a request that was refused before it asked for a connection.
+	stageCreated int32 = iota
+	// stageConnecting is one that waits for a connection.
+	stageConnecting
+	// stageConnected is one that has a connection, and has not written to it.
+	stageConnected
+	// stageSent is one whose headers were written.
+	stageSent
 )
 
-// journey follows a request to its connection.
-type journey struct{ stage atomic.Int32 }
+// requestProgress follows a request to its connection.
+type requestProgress struct{ stage atomic.Int32 }
 
-// follow returns the context to send a request with.
-func (j *journey) follow(ctx context.Context) context.Context {
+// observe returns the context to send a request with.
+func (j *requestProgress) observe(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GetConn:      func(string) { j.stage.Store(seeking) },
-		GotConn:      func(httptrace.GotConnInfo) { j.stage.Store(seated) },
-		WroteHeaders: func() { j.stage.Store(underway) },
+		GetConn:      func(string) { j.stage.Store(stageConnecting) },
+		GotConn:      func(httptrace.GotConnInfo) { j.stage.Store(stageConnected) },
+		WroteHeaders: func() { j.stage.Store(stageSent) },
 	})
 }
 
@@ -69,20 +69,20 @@ func relayed(path string) bool {
 	return slices.ContainsFunc(strings.Split(path, "/"), func(segment string) bool { return slices.Contains(relays, segment) })
 }
 
-// blame classifies the failure of a request: as the caller's (callersError), as one that a probe
+// classify classifies the failure of a request: as the caller's (callersError), as one that a probe
 // has to confirm (errUnsent, errBeyond), or as the instance's.
-func (j *journey) blame(r *http.Request, err error) error {
+func (j *requestProgress) classify(r *http.Request, err error) error {
 	if body, ok := r.Body.(*recording); ok && body.broken.Load() {
 		return &callersError{err, "its body breaks off, or is not encoded as it says"}
 	}
 	switch stage := j.stage.Load(); {
-	case stage == seated && strings.Contains(err.Error(), tooLarge):
+	case stage == stageConnected && strings.Contains(err.Error(), tooLarge):
 		return &callersError{err, "its headers are larger than the instance takes"}
-	case stage == atHome:
+	case stage == stageCreated:
 		return &callersError{err, "its headers or its address are malformed"}
-	case stage == seated:
+	case stage == stageConnected:
 		return errors.Join(errUnsent, err)
-	case stage == underway && relayed(r.URL.Path):
+	case stage == stageSent && relayed(r.URL.Path):
 		return errors.Join(errBeyond, err)
 	}
 	return err

@@ -97,10 +97,10 @@ func setIdentity(h http.Header, token string, identity http.Header) {
 	maps.Copy(h, identity)
 }
 
-// stranger is the invented user with which a link checks that the instance heeds impersonation. No
+// checkUser is the invented user with which a link checks that the instance heeds impersonation. No
 // real user has this name: those of Kubernetes begin with system:.
-const stranger = "kairship:impersonation-check"
+const checkUser = "kairship:impersonation-check"
 
-func strangerHeader() http.Header {
-	return http.Header{authenticationv1.ImpersonateUserHeader: {stranger}}
+func checkUserHeader() http.Header {
+	return http.Header{authenticationv1.ImpersonateUserHeader: {checkUser}}
 }

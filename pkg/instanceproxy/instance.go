@@ -67,7 +67,7 @@ func newInstance(name string, uid types.UID, options Options, m *metrics) (*inst
 	return i, nil
 }
 
-// follow takes the credentials from where the Instance says, and none while they lead
+// observe takes the credentials from where the Instance says, and none while they lead
 // to a control plane that is not its own. It is called with every change of the
 // Instance, most of which do not concern it.
 func (i *instance) follow(described *v1alpha1.Instance) {

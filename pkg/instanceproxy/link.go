@@ -240,32 +240,32 @@ func (l *link) check(ctx context.Context) error {
 			if l.heeds.Load() {
 				return nil
 			}
-			name, err := l.whoAmI(ctx, strangerHeader())
+			name, err := l.whoAmI(ctx, checkUserHeader())
 			switch {
-			case err == nil && name == stranger:
+			case err == nil && name == checkUser:
 				l.heeds.Store(true)
 				return nil
 			case err == nil:
 				return errNotHeeded
-			case !isRefused(err) || time.Since(l.born) > credentialsSettle:
+			case !isRefused(err) || time.Since(l.born) > credentialsDelay:
 				return err
 			}
 			// An apiserver learns of new accounts and their roles by watching, too.
-			sleep(ctx, credentialsSettle/50)
+			sleep(ctx, credentialsDelay/50)
 		}
 	})
 }
 
-// credentialsSettle is how long credentials that were just replaced may take until
+// credentialsDelay is how long credentials that were just replaced may take until
 // every replica of the instance's apiserver knows them.
-const credentialsSettle = 5 * time.Second
+const credentialsDelay = 5 * time.Second
 
 // accepts asks whether the instance still knows Kairship by these credentials,
 // and lets it speak for users when that is what they were used for.
 func (l *link) accepts(ctx context.Context, identity http.Header) error {
 	key, as := "own", http.Header(nil)
 	if identity != nil {
-		key, as = "stranger", strangerHeader()
+		key, as = "check", checkUserHeader()
 	}
 	return l.shared(ctx, key, func(ctx context.Context) error {
 		_, err := l.whoAmI(ctx, as)

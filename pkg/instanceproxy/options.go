@@ -23,7 +23,7 @@ const (
 	DefaultDrainTimeout  = 10 * time.Minute
 	DefaultFailures      = 5
 	DefaultRetryInterval = time.Second
-	DefaultDiscoveryAge  = 10 * time.Minute
+	defaultDiscoveryAge  = 10 * time.Minute
 )
 
 // Inventory is the part of a cache.Cache that is needed.
@@ -81,7 +81,7 @@ func (o Options) withDefaults() Options {
 	orElse(&o.DrainTimeout, DefaultDrainTimeout)
 	orElse(&o.Failures, DefaultFailures)
 	orElse(&o.RetryInterval, DefaultRetryInterval)
-	orElse(&o.DiscoveryAge, DefaultDiscoveryAge)
+	orElse(&o.DiscoveryAge, defaultDiscoveryAge)
 	orElse(&o.UserAgent, "kairship")
 	if o.Logger == nil {
 		o.Logger = slog.Default()

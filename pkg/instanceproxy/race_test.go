@@ -74,7 +74,7 @@ func TestManyUsersWhileInstancesComeAndGo(t *testing.T) {
 				at := rand.N(instances)
 				instance := servers[at].name
 				path := fmt.Sprintf("/%s/%s/%d", instance, name, rand.Int())
-				got, err := told(authz.WithUser(ctx, authz.User{Name: name, Groups: []string{"of-" + name}}), c, instance, path)
+				got, err := askAs(authz.WithUser(ctx, authz.User{Name: name, Groups: []string{"of-" + name}}), c, instance, path)
 				switch {
 				case err == nil:
 					answers.Add(1)

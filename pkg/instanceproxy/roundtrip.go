@@ -181,9 +181,9 @@ func (i *instance) over(l *link, r *http.Request, identity http.Header) (*http.R
 		err = l.check(ctx)
 	}
 	if err == nil {
-		var way journey
-		if response, err = l.send(way.follow(ctx), r, identity); err != nil {
-			err = way.blame(r, err)
+		var way requestProgress
+		if response, err = l.send(way.observe(ctx), r, identity); err != nil {
+			err = way.classify(r, err)
 		}
 	}
 	if err == nil {
@@ -214,16 +214,16 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 		done(nil)
 		return unimpersonated(i.name, err)
 	case i.life.Err() != nil:
-		done(errNoVerdict)
+		done(errInconclusive)
 		return gone(i.name)
 	case l.life.Err() != nil:
-		done(errNoVerdict)
+		done(errInconclusive)
 		return unavailable(i.name, err, "the connection to instance %q was replaced; try again", i.name)
 	case ctx.Err() == nil && errors.As(err, &fault):
-		done(errNoVerdict)
+		done(errInconclusive)
 		return unsendable(i.name, fault)
 	case ctx.Err() == nil && (errors.Is(err, errUnsent) || errors.Is(err, errBeyond)):
-		done(errNoVerdict)
+		done(errInconclusive)
 		l.breaker.suspect() //nolint:contextcheck // Probes outlive the request that caused them.
 		return silent(i.name, err)
 	case ctx.Err() == nil:
@@ -231,7 +231,7 @@ func (i *instance) failed(ctx context.Context, l *link, done func(error), err er
 		return silent(i.name, err)
 	}
 	// The caller's patience is no measure of the instance, but a reason to look.
-	done(errNoVerdict)
+	done(errInconclusive)
 	if waited >= patience {
 		l.breaker.suspect() //nolint:contextcheck // Probes outlive the request that caused them.
 	}
@@ -323,7 +323,7 @@ func (i *instance) lookAgain() {
 	}
 }
 
-// follow calls release when a body is closed or ends, and closes one that became
+// observe calls release when a body is closed or ends, and closes one that became
 // a connection of its own when the link ends: it no longer hears of the request's
 // context.
 func follow(life context.Context, body io.ReadCloser, release func()) io.ReadCloser {

@@ -17,9 +17,9 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 )
 
-// TestASecretThatNobodyChanged for longer than the API server remembers changes is
+// TestASecretWithoutChanges for longer than the API server remembers changes is
 // followed like any other: what it says now, what it says later, and that it goes.
-func TestASecretThatNobodyChanged(t *testing.T) {
+func TestASecretWithoutChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := types.NamespacedName{Namespace: "kairship-system", Name: "alpha"}
 		secret := func(version, token string) *corev1.Secret {

@@ -247,8 +247,8 @@ func ask(ctx context.Context, clients instanceproxy.Clients, instance, method, p
 	return c.Transport().RoundTrip(r)
 }
 
-// told sends a request and reads what the instance tells.
-func told(ctx context.Context, clients instanceproxy.Clients, instance, path string) (answer, error) {
+// askAs sends a request and reads what the instance tells.
+func askAs(ctx context.Context, clients instanceproxy.Clients, instance, path string) (answer, error) {
 	response, err := ask(ctx, clients, instance, http.MethodGet, path, nil)
 	if err != nil {
 		return answer{}, err

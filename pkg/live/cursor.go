@@ -38,8 +38,8 @@ func scopeOf(scope string) uint32 {
 	return binary.BigEndian.Uint32(sum[:4])
 }
 
-// CursorArgument is what errors about a cursor name.
-const CursorArgument = "after"
+// cursorArgument is what errors about a cursor name.
+const cursorArgument = "after"
 
 const (
 	// cursorFormat begins every cursor, so that another format can follow.
@@ -124,7 +124,7 @@ func (d *desk) sign(text []byte) []byte {
 
 // Flags of a step.
 const (
-	stepTold = 1 << iota
+	stepStamped = 1 << iota
 	stepEnd
 	stepOpen
 )
@@ -168,7 +168,7 @@ func (s sealer) head(d *desk) []byte {
 func appendStep(out []byte, s *step) []byte {
 	flags := byte(0)
 	if s.stamp != nil {
-		flags |= stepTold
+		flags |= stepStamped
 	}
 	if s.end {
 		flags |= stepEnd
@@ -194,7 +194,7 @@ func appendStep(out []byte, s *step) []byte {
 	return out
 }
 
-var errNotOurs = apierror.Invalid(CursorArgument, "this is no cursor of this subscription: send one that an event of it had, for the same filters, or none")
+var errNotOurs = apierror.Invalid(cursorArgument, "this is no cursor of this subscription: send one that an event of it had, for the same filters, or none")
 
 // read returns what a cursor says. It returns nothing, and no error, for a cursor that
 // was signed with a key that was removed, and for one of too many places: like history
@@ -287,7 +287,7 @@ func (r *cursorReader) text() string {
 func (r *cursorReader) step() step {
 	flags := r.bytes(1)[0]
 	s := step{end: flags&stepEnd != 0, open: flags&stepOpen != 0}
-	if flags&stepTold != 0 {
+	if flags&stepStamped != 0 {
 		s.stamp = &stamp{epoch: binary.BigEndian.Uint32(r.bytes(4))}
 		for n := r.number(); n > 0 && !r.failed; n-- {
 			s.stamp.versions = append(s.stamp.versions, r.number())

@@ -1,5 +1,5 @@
-// Package live lets any number of subscribers follow objects of instances and of
-// the global cluster, at the cost of one watch for each resource.
+// Package live delivers the changes of objects of instances and of the global cluster to
+// any number of subscribers, with one watch for each resource.
 //
 // # Feeds
 //
@@ -21,7 +21,7 @@
 // into the state that the subscriber knew and the current one. So a slow reader gets the latest
 // state, receives the deletion of every object, and costs no more than a bounded number of entries.
 // Beyond the bound the source starts again: a GAP, the current objects, and SYNCED. A stream whose
-// reader reads nothing for long ends with ErrSlow.
+// reader reads nothing for long ends with errSlow.
 //
 // A source that does not answer affects only its own part: the others go on, SYNCED comes without
 // it, and INTERRUPTED reports that the objects sent before may have changed since. RESTORED reports

@@ -16,8 +16,8 @@ type sink interface {
 	// synced reports that the feed's objects are complete. It is called once in an epoch, and again
 	// when another cluster has replaced the feed's.
 	synced(f *feed)
-	// turned reports that these objects changed at the feed's current version.
-	turned(f *feed, turns []turn)
+	// transitioned reports that these objects changed at the feed's current version.
+	transitioned(f *feed, transitions []transition)
 	// progressed reports that the feed is at a later version without changes.
 	progressed(f *feed)
 	// interrupted reports that the source does not answer; with nil, that it answers again.
@@ -124,7 +124,7 @@ func (f *feed) hear(fr frame) {
 		return
 	}
 	key := fr.object.Key()
-	t := turn{key: key, old: f.objects[key], at: fr.version, floor: fr.version - 1}
+	t := transition{key: key, old: f.objects[key], at: fr.version, floor: fr.version - 1}
 	f.version = fr.version
 	if fr.kind == "DELETED" {
 		t.last = fr.object
@@ -137,12 +137,12 @@ func (f *feed) hear(fr frame) {
 		}
 		return
 	}
-	f.apply([]turn{t})
+	f.apply([]transition{t})
 }
 
 // apply is called with the lock held, and with the version of the turns set.
-func (f *feed) apply(turns []turn) {
-	for _, t := range turns {
+func (f *feed) apply(transitions []transition) {
+	for _, t := range transitions {
 		if t.now == nil {
 			delete(f.objects, t.key)
 		} else {
@@ -152,7 +152,7 @@ func (f *feed) apply(turns []turn) {
 	}
 	f.ordered = nil
 	for _, s := range f.sinks {
-		s.turned(f, turns)
+		s.transitioned(f, transitions)
 	}
 }
 
@@ -198,11 +198,11 @@ func (f *feed) turnTo(l *listing, epoch uint32) {
 		}
 		return
 	}
-	turns := make([]turn, len(touches))
+	transitions := make([]transition, len(touches))
 	for i, t := range touches {
-		turns[i] = turn{key: t.key, old: t.base, now: l.objects[t.key], last: t.base, at: l.version, floor: floor}
+		transitions[i] = transition{key: t.key, old: t.base, now: l.objects[t.key], last: t.base, at: l.version, floor: floor}
 	}
-	f.apply(turns)
+	f.apply(transitions)
 }
 
 // interrupt records that the source does not answer; with nil, that it does.

@@ -15,9 +15,9 @@ const (
 	longestWait = 3 * time.Second
 	// refusedWait is the same for a source that its cluster does not serve.
 	refusedWait = 15 * time.Second
-	// settle is how long a resumed watch must be silent until it counts as caught up. An API server
+	// markSynced is how long a resumed watch must be silent until it counts as caught up. An API server
 	// sends missed changes at once.
-	settle = 250 * time.Millisecond
+	quietPeriod = 250 * time.Millisecond
 	// brief is how long a working watch lasts at least.
 	brief = time.Second
 )
@@ -203,15 +203,15 @@ func (s *session) listen(w watcher) error {
 	s.metrics.watches.Inc()
 	defer s.metrics.watches.Dec()
 	defer w.close()
-	settled := time.AfterFunc(settle, func() { s.interrupt(nil) })
-	defer settled.Stop()
+	quiet := time.AfterFunc(quietPeriod, func() { s.interrupt(nil) })
+	defer quiet.Stop()
 	for {
 		fr, err := w.next()
 		if err != nil {
 			return err
 		}
 		s.hear(fr)
-		settled.Reset(settle)
+		quiet.Reset(quietPeriod)
 	}
 }
 

@@ -2,8 +2,8 @@ package live
 
 import "slices"
 
-// turn is the change of one object from one state to another, as a feed received it.
-type turn struct {
+// transition is the change of one object from one state to another, as a feed received it.
+type transition struct {
 	key Key
 	// old and now are nil where there is no object.
 	old, now *Object
@@ -28,9 +28,9 @@ type touch struct {
 // history holds the last changes of a feed, in order. It has all changes after version from, so it
 // can compute the differences since any later version.
 type history struct {
-	from  uint64
-	turns []turn
-	bytes int
+	from        uint64
+	transitions []transition
+	bytes       int
 	// limit is the maximum number of turns.
 	limit int
 }
@@ -39,22 +39,22 @@ type history struct {
 const maxHistoryBytes = 8 << 20
 
 // reset removes all turns and makes version the start of the history.
-func (h *history) reset(version uint64) { h.from, h.turns, h.bytes = version, nil, 0 }
+func (h *history) reset(version uint64) { h.from, h.transitions, h.bytes = version, nil, 0 }
 
-func (h *history) add(t turn) {
-	h.turns = append(h.turns, t)
+func (h *history) add(t transition) {
+	h.transitions = append(h.transitions, t)
 	h.bytes += t.weight()
 	drop := 0
-	for drop < len(h.turns) && (len(h.turns)-drop > h.limit || h.bytes > maxHistoryBytes) {
+	for drop < len(h.transitions) && (len(h.transitions)-drop > h.limit || h.bytes > maxHistoryBytes) {
 		// Turns of the same version are dropped as a whole: a part of them is no consistent state.
-		for at := h.turns[drop].at; drop < len(h.turns) && h.turns[drop].at == at; drop++ {
-			h.bytes -= h.turns[drop].weight()
+		for at := h.transitions[drop].at; drop < len(h.transitions) && h.transitions[drop].at == at; drop++ {
+			h.bytes -= h.transitions[drop].weight()
 			h.from = at
 		}
 	}
 	if drop > 0 {
-		clear(h.turns[:drop])
-		h.turns = h.turns[drop:]
+		clear(h.transitions[:drop])
+		h.transitions = h.transitions[drop:]
 	}
 }
 
@@ -64,14 +64,14 @@ func (h *history) skip(floor, at uint64) {
 	if at <= floor {
 		return
 	}
-	if n := len(h.turns); n > 0 && h.turns[n-1].blind {
-		h.turns[n-1].at = at // Versions between two relists are not worth a place.
+	if n := len(h.transitions); n > 0 && h.transitions[n-1].blind {
+		h.transitions[n-1].at = at // Versions between two relists are not worth a place.
 		return
 	}
-	h.add(turn{at: at, floor: floor, blind: true})
+	h.add(transition{at: at, floor: floor, blind: true})
 }
 
-func (t *turn) weight() int {
+func (t *transition) weight() int {
 	if t.old == nil {
 		return 0
 	}
@@ -83,13 +83,13 @@ func (h *history) since(version uint64) ([]touch, bool) {
 	if version < h.from {
 		return nil, false
 	}
-	first, _ := slices.BinarySearchFunc(h.turns, version, func(t turn, v uint64) int {
+	first, _ := slices.BinarySearchFunc(h.transitions, version, func(t transition, v uint64) int {
 		if t.at > v {
 			return 1
 		}
 		return -1
 	})
-	later := h.turns[first:]
+	later := h.transitions[first:]
 	if len(later) > 0 && version > later[0].floor {
 		return nil, false
 	}

@@ -9,11 +9,11 @@ import (
 
 func TestHistorySkips(t *testing.T) {
 	h := history{from: 10, limit: 100}
-	h.add(turn{key: Key{"n", "a"}, floor: 10, at: 11})
+	h.add(transition{key: Key{"n", "a"}, floor: 10, at: 11})
 	h.skip(11, 20)
 	h.skip(20, 20)
 	h.skip(20, 30)
-	h.add(turn{key: Key{"n", "b"}, floor: 30, at: 31})
+	h.add(transition{key: Key{"n", "b"}, floor: 30, at: 31})
 	for version, want := range map[uint64]int{9: -1, 10: 2, 11: 1, 12: -1, 20: -1, 29: -1, 30: 1, 31: 0} {
 		touches, known := h.since(version)
 		got := len(touches)
@@ -24,8 +24,8 @@ func TestHistorySkips(t *testing.T) {
 			t.Errorf("since %d: %d objects, want %d (-1 is unknown)", version, got, want)
 		}
 	}
-	if len(h.turns) != 3 {
-		t.Errorf("%d entries for two turns and what is between them", len(h.turns))
+	if len(h.transitions) != 3 {
+		t.Errorf("%d entries for two turns and what is between them", len(h.transitions))
 	}
 }
 

@@ -22,10 +22,10 @@ import (
 // Defaults of Options.
 const (
 	DefaultIdleTimeout = 30 * time.Second
-	DefaultSyncTimeout = 5 * time.Second
-	DefaultMaxPending  = 10_000
-	DefaultMaxSilence  = time.Minute
-	DefaultHistory     = 5_000
+	defaultSyncTimeout = 5 * time.Second
+	defaultMaxPending  = 10_000
+	defaultMaxSilence  = time.Minute
+	defaultHistory     = 5_000
 )
 
 // Options say what a Hub follows and how. Zero values mean the defaults.
@@ -57,10 +57,10 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.IdleTimeout = orDefault(o.IdleTimeout, DefaultIdleTimeout)
-	o.SyncTimeout = orDefault(o.SyncTimeout, DefaultSyncTimeout)
-	o.MaxPending = orDefault(o.MaxPending, DefaultMaxPending)
-	o.MaxSilence = orDefault(o.MaxSilence, DefaultMaxSilence)
-	o.History = orDefault(o.History, DefaultHistory)
+	o.SyncTimeout = orDefault(o.SyncTimeout, defaultSyncTimeout)
+	o.MaxPending = orDefault(o.MaxPending, defaultMaxPending)
+	o.MaxSilence = orDefault(o.MaxSilence, defaultMaxSilence)
+	o.History = orDefault(o.History, defaultHistory)
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
@@ -143,7 +143,7 @@ func (h *Hub) remote(s Source) upstream {
 
 // Subscribe begins a stream. It waits for nothing but the key of cursors. The
 // stream ends with ctx, or with Close. The error is INVALID for a cursor that is not
-// one of the subscription's own, and ErrStopped once the hub was stopped.
+// one of the subscription's own, and errStopped once the hub was stopped.
 func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream, error) {
 	if err := check(subscription.Interests); err != nil {
 		return nil, err
@@ -167,15 +167,15 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	s.timer = time.AfterFunc(h.options.SyncTimeout, s.giveUp)
 	s.unhook = func() bool { return true }
 	if !h.remember(s) {
-		s.end(ErrStopped)
-		return nil, ErrStopped
+		s.end(errStopped)
+		return nil, errStopped
 	}
 	if !lost && orphaned(from, subscription.Interests) {
 		// The subscriber must drop the objects of sources that were removed, and it can only drop
 		// all at once.
 		from = nil
 		h.metrics.gaps.WithLabelValues("sources").Inc()
-		s.sayAll(Event{Type: Gap})
+		s.deliverAll(Event{Type: Gap})
 	}
 	for i := range subscription.Interests {
 		interest := &subscription.Interests[i]
@@ -191,7 +191,7 @@ func (h *Hub) Subscribe(ctx context.Context, subscription Subscription) (*Stream
 	}
 	if len(subscription.Interests) == 0 {
 		s.synced = true
-		s.sayAll(Event{Type: Synced})
+		s.deliverAll(Event{Type: Synced})
 	}
 	unhook := context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) })
 	s.mu.Lock()
@@ -256,11 +256,11 @@ func (h *Hub) forget(s *Stream, reason error) {
 
 func reasonOf(err error) string {
 	switch {
-	case errors.Is(err, ErrSlow):
+	case errors.Is(err, errSlow):
 		return "slow"
-	case errors.Is(err, ErrStopped):
+	case errors.Is(err, errStopped):
 		return "stopped"
-	case errors.Is(err, ErrClosed), errors.Is(err, context.Canceled):
+	case errors.Is(err, errClosed), errors.Is(err, context.Canceled):
 		return "closed"
 	case apierror.Is(err, apierror.CodeNotFound):
 		return "gone"
@@ -308,7 +308,7 @@ func (h *Hub) acquire(interest *Interest) (*view, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stopped {
-		return nil, ErrStopped
+		return nil, errStopped
 	}
 	if v := h.views[key]; v != nil && !v.isGone() {
 		v.users++
@@ -418,13 +418,13 @@ func (h *Hub) watchReaders() {
 			}
 			h.mu.Unlock()
 			for _, s := range slow {
-				s.end(ErrSlow)
+				s.end(errSlow)
 			}
 		}
 	}
 }
 
-// Stop ends all streams with ErrStopped and all watches, and waits for the latter.
+// Stop ends all streams with errStopped and all watches, and waits for the latter.
 // Subscribe fails from then on.
 func (h *Hub) Stop() {
 	h.mu.Lock()
@@ -435,7 +435,7 @@ func (h *Hub) Stop() {
 	}
 	h.mu.Unlock()
 	for _, s := range open {
-		s.end(ErrStopped)
+		s.end(errStopped)
 	}
 	h.end()
 	h.work.wait()

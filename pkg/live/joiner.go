@@ -84,11 +84,11 @@ func (j *joiner) build() {
 	j.ordered = nil
 }
 
-// turned takes over what turned in an input, and returns what turned because of it.
-func (j *joiner) turned(input int, turns []turn, ready bool) []change {
+// transitioned takes over what turned in an input, and returns what turned because of it.
+func (j *joiner) transitioned(input int, transitions []transition, ready bool) []change {
 	affected := map[Key]*Object{}
-	for i := range turns {
-		t := &turns[i]
+	for i := range transitions {
+		t := &transitions[i]
 		for _, o := range []*Object{t.old, t.now} {
 			for _, key := range j.keysOf(input, o) {
 				affected[key] = nil

@@ -135,10 +135,10 @@ type Event struct {
 // Errors that end a stream. Others are *apierror.Error: NOT_FOUND when all
 // instances that were followed were removed, INVALID for a cursor of another subscription.
 var (
-	// ErrSlow is for a subscriber that did not read for Options.MaxSilence though there was something to read.
-	ErrSlow = errors.New("the subscriber did not read for too long")
-	// ErrStopped is for everybody when Kairship stops. Resume at another replica.
-	ErrStopped = errors.New("the process is being stopped; resume with the last cursor")
-	// ErrClosed is returned by reads of a stream that was closed.
-	ErrClosed = errors.New("the stream is closed")
+	// errSlow is for a subscriber that did not read for Options.MaxSilence though there was something to read.
+	errSlow = errors.New("the subscriber did not read for too long")
+	// errStopped is for everybody when Kairship stops. Resume at another replica.
+	errStopped = errors.New("the process is being stopped; resume with the last cursor")
+	// errClosed is returned by reads of a stream that was closed.
+	errClosed = errors.New("the stream is closed")
 )

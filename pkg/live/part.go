@@ -56,8 +56,8 @@ type part struct {
 	silent         error
 	// problem is why the source does not answer, ended why it never will.
 	problem, ended error
-	// settled: the stream's SYNCED does not wait for this part any more.
-	settled bool
+	// quiet: the stream's SYNCED does not wait for this part any more.
+	quiet bool
 
 	// Only the reader uses the following fields.
 
@@ -66,8 +66,8 @@ type part struct {
 	progress progress
 	// out counts its events that wait in the stream.
 	out int
-	// toldProblem: INTERRUPTED was delivered, and no RESTORED since.
-	toldProblem bool
+	// interruptSent: INTERRUPTED was delivered, and no RESTORED since.
+	interruptSent bool
 }
 
 // offer is called with the view locked.

@@ -5,7 +5,7 @@ import "time"
 // reading is what the reader of a stream has taken out of a part.
 type reading struct {
 	gap bool
-	// changes and snapshot are the first batch of a part; the part settles after it.
+	// changes and snapshot are the first batch of a part; the part counts as synced after it.
 	changes  []change
 	snapshot []*Object
 	starting bool
@@ -101,8 +101,8 @@ func (s *Stream) say(p *part, e Event, is progress) {
 	p.out++
 }
 
-// sayOf lets an event wait to be read that moves nothing.
-func (s *Stream) sayOf(p *part, e Event) {
+// deliverPart lets an event wait to be read that moves nothing.
+func (s *Stream) deliverPart(p *part, e Event) {
 	e.Source = p.source
 	s.utter(said{event: e, part: p})
 	p.out++
@@ -138,54 +138,54 @@ func (s *Stream) sayEntry(p *part, e *entry) {
 // started is said behind what a part begins with.
 func (s *Stream) started(p *part) {
 	late := s.synced
-	s.settle(p)
+	s.markSynced(p)
 	s.reached(p)
 	switch {
 	case late:
-		s.sayOf(p, Event{Type: Synced})
+		s.deliverPart(p, Event{Type: Synced})
 	case s.synced:
-		s.sayAll(Event{Type: Synced})
+		s.deliverAll(Event{Type: Synced})
 	}
 }
 
-// settle records that SYNCED does not wait for a part any more, and sets synced when it waits for
+// markSynced records that SYNCED does not wait for a part any more, and sets synced when it waits for
 // none.
-func (s *Stream) settle(p *part) {
+func (s *Stream) markSynced(p *part) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.settled = true
+	p.quiet = true
 	for _, other := range s.parts {
-		if !other.settled {
+		if !other.quiet {
 			return
 		}
 	}
 	s.synced = true
 }
 
-// sayAll is said about the stream as a whole.
-func (s *Stream) sayAll(e Event) { s.utter(said{event: e}) }
+// deliverAll is said about the stream as a whole.
+func (s *Stream) deliverAll(e Event) { s.utter(said{event: e}) }
 
 // status delivers a change of the state of a part's source, after its entries.
 func (s *Stream) status(p *part) {
 	r := &p.reading
 	switch {
 	case r.ended != nil:
-		s.sayOf(p, Event{Type: Ended, Err: r.ended})
+		s.deliverPart(p, Event{Type: Ended, Err: r.ended})
 		s.remove(p, r.ended)
-	case r.problem != nil && !p.toldProblem:
-		p.toldProblem = true
-		s.sayOf(p, Event{Type: Interrupted, Err: r.problem})
-	case r.problem == nil && p.toldProblem && r.active:
-		p.toldProblem = false
-		s.sayOf(p, Event{Type: Restored})
+	case r.problem != nil && !p.interruptSent:
+		p.interruptSent = true
+		s.deliverPart(p, Event{Type: Interrupted, Err: r.problem})
+	case r.problem == nil && p.interruptSent && r.active:
+		p.interruptSent = false
+		s.deliverPart(p, Event{Type: Restored})
 		return
 	default:
 		return
 	}
 	if !s.synced {
-		s.settle(p)
+		s.markSynced(p)
 		if s.synced {
-			s.sayAll(Event{Type: Synced})
+			s.deliverAll(Event{Type: Synced})
 		}
 	}
 }

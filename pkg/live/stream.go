@@ -62,7 +62,7 @@ type said struct {
 }
 
 // Next waits for the next event. It returns the error that ended the stream:
-// context.Cause of the subscription's context, ErrSlow, ErrStopped, ErrClosed, or
+// context.Cause of the subscription's context, errSlow, errStopped, errClosed, or
 // the *apierror.Error of the last source. The end of the context that is given here
 // ends only the wait.
 func (s *Stream) Next(ctx context.Context) (Event, error) {
@@ -88,7 +88,7 @@ func (s *Stream) Poll() (e Event, ok bool, err error) {
 		if e, ok := s.pop(); ok {
 			return e, true, nil
 		}
-		p, err := s.turn()
+		p, err := s.transition()
 		if p == nil || err != nil {
 			return Event{}, false, err
 		}
@@ -161,8 +161,8 @@ func (s *Stream) clear() {
 	}
 }
 
-// turn returns the next part of the queue with its unread entries taken; nil when no part has any.
-func (s *Stream) turn() (*part, error) {
+// transition returns the next part of the queue with its unread entries taken; nil when no part has any.
+func (s *Stream) transition() (*part, error) {
 	for {
 		s.mu.Lock()
 		if err := s.err; err != nil {
@@ -348,7 +348,7 @@ func (s *Stream) add(interest *Interest, resume position) error {
 }
 
 // Close ends the stream. It does not wait.
-func (s *Stream) Close() { s.end(ErrClosed) }
+func (s *Stream) Close() { s.end(errClosed) }
 
 // end ends the stream for a reason, the first one counts. No lock is held.
 func (s *Stream) end(reason error) {

@@ -57,7 +57,7 @@ func TestFilters(t *testing.T) {
 		want   []string
 	}{
 		{"an object that begins to match is added, one that stops is deleted", Filter{Labels: blue}, []string{"SYNCED", "ADDED a", "MODIFIED a", "DELETED a", "ADDED a", "DELETED a"}},
-		{"another namespace is nobody's business", Filter{Namespaces: []string{"ops"}}, []string{"SYNCED"}},
+		{"another namespace does not matter", Filter{Namespaces: []string{"ops"}}, []string{"SYNCED"}},
 		{"an empty list is for none", Filter{Names: []string{}}, []string{"SYNCED"}},
 		{"nil is for all", Filter{}, []string{"ADDED a", "SYNCED", "MODIFIED a", "MODIFIED a", "MODIFIED a", "MODIFIED a", "DELETED a"}},
 		{"a function decides the rest", Filter{Match: func(o *Object) bool { return len(o.Meta.Labels) > 0 }}, []string{"SYNCED", "ADDED a", "MODIFIED a", "MODIFIED a", "MODIFIED a", "DELETED a"}},
@@ -140,7 +140,7 @@ func TestWhoDoesNotReadIsLeftBehind(t *testing.T) {
 		idle.until(Synced)
 		c.put("n", "a", nil, 0)
 		time.Sleep(2 * time.Minute)
-		if _, err := slow.next(t.Context()); !errors.Is(err, ErrSlow) {
+		if _, err := slow.next(t.Context()); !errors.Is(err, errSlow) {
 			t.Errorf("reading late: %v, want ErrSlow", err)
 		}
 		w.cluster(beta).put("n", "a", nil, 0)
@@ -447,10 +447,10 @@ func TestTheEndOfAStream(t *testing.T) {
 		other := w.subscribe(h, everything(alpha))
 		other.until(Synced)
 		h.Stop()
-		if _, err := other.next(t.Context()); !errors.Is(err, ErrStopped) {
+		if _, err := other.next(t.Context()); !errors.Is(err, errStopped) {
 			t.Errorf("after the hub's end: %v", err)
 		}
-		if _, err := h.Subscribe(t.Context(), everything(alpha)); !errors.Is(err, ErrStopped) {
+		if _, err := h.Subscribe(t.Context(), everything(alpha)); !errors.Is(err, errStopped) {
 			t.Errorf("subscribing after the hub's end: %v", err)
 		}
 		if n := w.cluster(alpha).open(); n != 0 {

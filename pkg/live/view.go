@@ -127,14 +127,14 @@ func (v *view) isGone() bool {
 	return v.gone != nil
 }
 
-// turned implements sink.
-func (v *view) turned(f *feed, turns []turn) {
+// transitioned implements sink.
+func (v *view) transitioned(f *feed, transitions []transition) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.now = v.versions(f)
 	if v.joiner == nil {
-		changes := make([]change, len(turns))
-		for i, t := range turns {
+		changes := make([]change, len(transitions))
+		for i, t := range transitions {
 			changes[i] = change{key: t.key, old: t.old, now: t.now, last: t.last}
 		}
 		v.tell(changes)
@@ -143,7 +143,7 @@ func (v *view) turned(f *feed, turns []turn) {
 	var changes []change
 	for i, in := range v.inputs {
 		if in.feed == f && in.ready {
-			changes = append(changes, v.joiner.turned(i, turns, v.ready)...)
+			changes = append(changes, v.joiner.transitioned(i, transitions, v.ready)...)
 		}
 	}
 	v.tell(changes)

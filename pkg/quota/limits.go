@@ -11,8 +11,8 @@ const (
 	DefaultOperationsBurst     = 5_000
 	DefaultCostPerSecond       = 2_000_000
 	DefaultCostBurst           = 20_000_000
-	DefaultMemory              = 512 << 20
-	DefaultOperationMemory     = 128 << 20
+	defaultMemory              = 512 << 20
+	defaultOperationMemory     = 128 << 20
 )
 
 // Limits limit what users may ask for. Zero means the default.
@@ -44,6 +44,6 @@ func (l *Limits) setDefaults() {
 	l.OperationsBurst = cmp.Or(l.OperationsBurst, DefaultOperationsBurst)
 	l.CostPerSecond = cmp.Or(l.CostPerSecond, DefaultCostPerSecond)
 	l.CostBurst = cmp.Or(l.CostBurst, DefaultCostBurst)
-	l.Memory = cmp.Or(l.Memory, DefaultMemory)
-	l.OperationMemory = cmp.Or(l.OperationMemory, DefaultOperationMemory)
+	l.Memory = cmp.Or(l.Memory, defaultMemory)
+	l.OperationMemory = cmp.Or(l.OperationMemory, defaultOperationMemory)
 }

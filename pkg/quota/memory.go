@@ -30,7 +30,7 @@ func (o *Operation) Hold(bytes int64) error {
 	}
 	o.users.mu.Lock()
 	defer o.users.mu.Unlock()
-	if o.left {
+	if o.ended {
 		return context.Canceled // What was read ahead of time is for nothing now.
 	}
 	missing := o.used.Load() - o.granted.Load()
@@ -73,17 +73,17 @@ func (o *Operation) grant(bytes int64) *apierror.Error {
 // shares are what is held already.
 type shares struct{ operation, user, all int64 }
 
-type verdict int
+type memoryDecision int
 
 const (
-	permitted verdict = iota
+	permitted memoryDecision = iota
 	tooMuchForOne
 	tooMuchNow
 )
 
 // permits decides whether an operation may hold more. A user may hold as much as is left
 // for all others afterwards.
-func permits(l Limits, held shares, more int64) verdict {
+func permits(l Limits, held shares, more int64) memoryDecision {
 	switch {
 	case held.operation+more > l.OperationMemory:
 		return tooMuchForOne

@@ -37,8 +37,8 @@ type account struct {
 	running, streams int
 	operations, cost bucket
 	held             int64
-	// turns limits the concurrent requests of each line.
-	turns [lines]chan struct{}
+	// requests limits the concurrent requests of each line.
+	requests [lines]chan struct{}
 }
 
 // New makes Users; now nil means time.Now.
@@ -78,8 +78,8 @@ func (u *Users) of(user string) *account {
 		operations: newBucket(u.limits.OperationsPerSecond, u.limits.OperationsBurst, now),
 		cost:       newBucket(u.limits.CostPerSecond, u.limits.CostBurst, now),
 	}
-	for line := range a.turns {
-		a.turns[line] = make(chan struct{}, u.limits.MaxIndexRequests)
+	for line := range a.requests {
+		a.requests[line] = make(chan struct{}, u.limits.MaxIndexRequests)
 	}
 	u.accounts.Add(user, a)
 	return a
@@ -147,9 +147,9 @@ type Operation struct {
 	refusal       atomic.Pointer[apierror.Error]
 
 	// These are guarded by the lock of the users.
-	place         *int
-	reserved      int
-	settled, left bool
+	place          *int
+	reserved       int
+	charged, ended bool
 }
 
 // Reserve takes what the operation costs at most from its user's account, or returns
@@ -170,40 +170,40 @@ func (o *Operation) Reserve(cost int) *apierror.Error {
 	return nil
 }
 
-// Settle charges the operation's cost to its user's account and releases the reservation. Only the
+// Charge charges the operation's cost to its user's account and releases the reservation. Only the
 // first call has an effect.
-func (o *Operation) Settle(cost int) {
+func (o *Operation) Charge(cost int) {
 	if o == nil {
 		return
 	}
 	o.users.mu.Lock()
 	defer o.users.mu.Unlock()
-	o.settle(cost)
+	o.charge(cost)
 }
 
-func (o *Operation) settle(cost int) {
-	if o.settled {
+func (o *Operation) charge(cost int) {
+	if o.charged {
 		return
 	}
-	o.settled = true
+	o.charged = true
 	o.account.cost.wait(0, o.users.now()) // What came back meanwhile counts first.
 	o.account.cost.add(o.reserved - min(max(cost, leastCharge), o.users.limits.CostBurst))
 }
 
-// Leave ends the operation, and releases its place and its memory. Only the first call has an
+// End ends the operation, and releases its place and its memory. Only the first call has an
 // effect.
-func (o *Operation) Leave() {
+func (o *Operation) End() {
 	if o == nil {
 		return
 	}
 	u := o.users
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if o.left {
+	if o.ended {
 		return
 	}
-	o.left = true
-	o.settle(o.reserved)
+	o.ended = true
+	o.charge(o.reserved)
 	*o.place--
 	granted := o.granted.Load()
 	o.account.held -= granted

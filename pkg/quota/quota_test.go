@@ -36,8 +36,8 @@ func TestConcurrency(t *testing.T) {
 		t.Errorf("a third operation: %v", limited)
 	}
 	enter(t, u, "bob") // Whose quota is his own.
-	first.Leave()
-	first.Leave() // Once is enough.
+	first.End()
+	first.End() // Once is enough.
 	enter(t, u, "alice")
 	if _, limited := u.Enter("alice"); limited == nil {
 		t.Error("a place was given back twice")
@@ -69,13 +69,13 @@ func TestCostIsReserved(t *testing.T) {
 	if limited := enter(t, u, "bob").Reserve(800); limited != nil {
 		t.Errorf("the account of another user: %v", limited)
 	}
-	first.Settle(50)
-	first.Settle(1000) // The first one counts.
-	first.Leave()
+	first.Charge(50)
+	first.Charge(1000) // The first one counts.
+	first.End()
 	if limited := second.Reserve(950); limited != nil {
 		t.Errorf("what was not used comes back at once: %v", limited)
 	}
-	second.Settle(2000)
+	second.Charge(2000)
 	if _, limited := u.Enter("alice"); !apierror.Is(limited, apierror.CodeRateLimited) {
 		t.Errorf("a user who owes something begins nothing: %v", limited)
 	}
@@ -86,14 +86,14 @@ func TestCostIsReserved(t *testing.T) {
 }
 
 // An operation that ends without its cost being known pays what it reserved.
-func TestUnsettled(t *testing.T) {
+func TestEndWithoutCharge(t *testing.T) {
 	now := &clock{time.Unix(1000, 0)}
 	u := New(Limits{CostPerSecond: 1, CostBurst: 1000}, now.now)
 	o := enter(t, u, "alice")
 	if limited := o.Reserve(900); limited != nil {
 		t.Fatal(limited)
 	}
-	o.Leave()
+	o.End()
 	if limited := enter(t, u, "alice").Reserve(200); limited == nil {
 		t.Error("the operation cost nothing")
 	}
@@ -104,7 +104,7 @@ func TestPermits(t *testing.T) {
 	for _, tt := range []struct {
 		held shares
 		more int64
-		want verdict
+		want memoryDecision
 		why  string
 	}{
 		{shares{}, 300, permitted, "an operation may hold its limit"},
@@ -153,14 +153,14 @@ func TestMemory(t *testing.T) {
 		t.Errorf("another user: %v", err)
 	}
 	for _, o := range alice {
-		o.Leave()
+		o.End()
 	}
 	err := bob.Hold(5 * step)
 	if !apierror.Is(err, apierror.CodeQueryTooComplex) || bob.Refusal() == nil || !errors.Is(bob.Hold(0), err) {
 		t.Errorf("an operation may hold 20 steps: %v, and then %v", err, bob.Hold(0))
 	}
-	bob.Leave()
-	bob.Leave()
+	bob.End()
+	bob.End()
 	if held := u.Held(); held != 0 {
 		t.Errorf("%d bytes are held and no operation is under way", held)
 	}
@@ -190,7 +190,7 @@ func TestBody(t *testing.T) {
 func TestAccountsAreBounded(t *testing.T) {
 	u := New(Limits{}, nil)
 	for i := range maxAccounts + 100 {
-		enter(t, u, fmt.Sprint("user-", i)).Leave()
+		enter(t, u, fmt.Sprint("user-", i)).End()
 	}
 	if n := u.accounts.Len(); n != maxAccounts {
 		t.Errorf("%d accounts, want %d", n, maxAccounts)
@@ -203,37 +203,37 @@ func TestNoOperation(t *testing.T) {
 	if o.Hold(math.MaxInt64) != nil || o.Reserve(math.MaxInt) != nil || o.Refusal() != nil || From(t.Context()) != nil {
 		t.Error("what is no operation has a limit")
 	}
-	o.Settle(1)
-	o.Leave()
+	o.Charge(1)
+	o.End()
 }
 
 // The requests of one user wait for each other, and those of another one do not.
-func TestTurn(t *testing.T) {
+func TestAcquire(t *testing.T) {
 	u := New(Limits{MaxIndexRequests: 1}, nil)
 	o := enter(t, u, "alice")
 	ctx := With(t.Context(), o)
-	done, err := Turn(ctx, ToIndex)
+	done, err := Acquire(ctx, ToIndex)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done, err := Turn(With(t.Context(), enter(t, u, "bob")), ToIndex); err != nil {
+	if done, err := Acquire(With(t.Context(), enter(t, u, "bob")), ToIndex); err != nil {
 		t.Errorf("another user: %v", err)
 	} else {
 		done()
 	}
-	if done, err := Turn(ctx, ToDatabase); err != nil {
+	if done, err := Acquire(ctx, ToDatabase); err != nil {
 		t.Errorf("the other line: %v", err)
 	} else {
 		done()
 	}
 	gone, cancel := context.WithCancel(With(t.Context(), enter(t, u, "alice")))
 	cancel()
-	if _, err := Turn(gone, ToIndex); !errors.Is(err, context.Canceled) {
+	if _, err := Acquire(gone, ToIndex); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who went away: %v", err)
 	}
 	turn, next := make(chan error, 1), With(t.Context(), enter(t, u, "alice"))
 	go func() {
-		done, err := Turn(next, ToIndex)
+		done, err := Acquire(next, ToIndex)
 		if err == nil {
 			done()
 		}
@@ -243,17 +243,17 @@ func TestTurn(t *testing.T) {
 	if err := <-turn; err != nil {
 		t.Errorf("once the place was given back: %v", err)
 	}
-	if done, err = Turn(ctx, ToIndex); err != nil {
+	if done, err = Acquire(ctx, ToIndex); err != nil {
 		t.Fatal(err)
 	}
 	defer done()
 	waiting := enter(t, u, "alice")
 	short, end := context.WithTimeout(With(t.Context(), waiting), time.Millisecond)
 	defer end()
-	if _, err := Turn(short, ToIndex); !errors.Is(err, context.DeadlineExceeded) || waiting.Refusal() != nil {
+	if _, err := Acquire(short, ToIndex); !errors.Is(err, context.DeadlineExceeded) || waiting.Refusal() != nil {
 		t.Errorf("after waiting in vain, which concerns this request alone: %v", err)
 	}
-	if _, err := Turn(t.Context(), ToIndex); err != nil {
+	if _, err := Acquire(t.Context(), ToIndex); err != nil {
 		t.Errorf("without an operation: %v", err)
 	}
 }

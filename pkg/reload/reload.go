@@ -14,10 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Interval is the time between two looks at a file. It is read as a whole each time:
+// pollInterval is the time between two looks at a file. It is read as a whole each time:
 // the files are small, and a modification time says nothing of a file that the kubelet
 // replaces through a symbolic link, nor of one on some network file systems.
-const Interval = 2 * time.Second
+const pollInterval = 2 * time.Second
 
 // metrics of all files of the process. The label is the name of a setting, of which
 // there are a few.
@@ -70,7 +70,7 @@ type Options[T any] struct {
 	Changed func(T)
 	// Logger receives reloads and failures; nil means slog's default.
 	Logger *slog.Logger
-	// Interval is the time between two looks; zero means the constant.
+	// pollInterval is the time between two looks; zero means the constant.
 	Interval time.Duration
 }
 
@@ -90,7 +90,7 @@ func Watch[T any](ctx context.Context, o Options[T]) (*File[T], error) {
 	shared.failing.WithLabelValues(f.setting).Set(0)
 	interval := o.Interval
 	if interval <= 0 {
-		interval = Interval
+		interval = pollInterval
 	}
 	go f.keep(ctx, interval)
 	return f, nil

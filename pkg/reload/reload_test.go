@@ -62,13 +62,13 @@ func TestFile(t *testing.T) {
 	dir := t.TempDir()
 	replace(t, dir, "first")
 	var log bytes.Buffer
-	var told []string
+	var reported []string
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		f, err := Watch(ctx, Options[string]{
 			Setting: "test-file", Path: filepath.Join(dir, "data", "file"), Parse: parse,
-			Changed: func(s string) { told = append(told, s) }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+			Changed: func(s string) { reported = append(reported, s) }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestFile(t *testing.T) {
 			{"what can be used is used again", func() { replace(t, dir, "third") }, "third", 0},
 		} {
 			step.change()
-			time.Sleep(2 * Interval)
+			time.Sleep(2 * pollInterval)
 			synctest.Wait()
 			if got := f.Get(); got != step.want {
 				t.Errorf("%s: got %q, want %q", step.reason, got, step.want)
@@ -97,7 +97,7 @@ func TestFile(t *testing.T) {
 			}
 		}
 	})
-	if diff := cmp.Diff([]string{"second", "third"}, told); diff != "" {
+	if diff := cmp.Diff([]string{"second", "third"}, reported); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)
 	}
 	if got := strings.Count(log.String(), "level=ERROR"); got != 2 || strings.Contains(log.String(), "password") {

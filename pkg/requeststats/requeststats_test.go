@@ -48,7 +48,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-func TestNobodyRecords(t *testing.T) {
+func TestContextWithoutRecorder(t *testing.T) {
 	r := requeststats.From(t.Context())
 	r.Send(requeststats.Target{Kind: requeststats.Index})(nil)
 	r.Look(requeststats.Rows, 1, 1)

@@ -6,7 +6,7 @@ const (
 	Method        = "http.request.method"
 	Route         = "http.route"
 	Status        = "http.response.status_code"
-	ServerAddress = "server.address"
+	serverAddress = "server.address"
 	OperationName = "graphql.operation.name"
 	OperationType = "graphql.operation.type"
 	Document      = "graphql.document"

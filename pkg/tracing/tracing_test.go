@@ -88,8 +88,8 @@ func TestTheCallersTraceGoesOn(t *testing.T) {
 	}
 }
 
-// TestStrangersKeepNoTraces checks that only trusted callers decide which traces are kept.
-func TestStrangersKeepNoTraces(t *testing.T) {
+// TestUnauthenticatedRequestsKeepNoTraces checks that only trusted callers decide which traces are kept.
+func TestUnauthenticatedRequestsKeepNoTraces(t *testing.T) {
 	yes, no := func() bool { return true }, func() bool { return false }
 	for _, tt := range []struct {
 		reason, header string
@@ -210,7 +210,7 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-func TestErrorsAreTold(t *testing.T) {
+func TestErrorsAreRecorded(t *testing.T) {
 	memory := recording(t, sdktrace.AlwaysSample())
 	for kind, err := range map[string]error{"timeout": context.DeadlineExceeded, "canceled": context.Canceled, "unreachable": errors.New("dial hunter2")} {
 		_, span := tracing.Root(t.Context(), kind, tracing.Client)

@@ -71,27 +71,27 @@ func (y *tally) browses(ctx context.Context, c *gql.Client, how, instance string
 	}
 }
 
-// ledger is what the writers have written: the name and the version of each object.
-type ledger struct {
+// record is what the writers have written: the name and the version of each object.
+type record struct {
 	mu sync.Mutex
 	// now are the objects there are, at what value; ever all there ever were.
 	now  map[string]string
 	ever map[string]bool
 }
 
-func (l *ledger) set(name, value string) {
+func (l *record) set(name, value string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.now[name], l.ever[name] = value, true
 }
 
-func (l *ledger) remove(name string) {
+func (l *record) remove(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.now, name)
 }
 
-func (l *ledger) read() (now map[string]string, ever map[string]bool) {
+func (l *record) read() (now map[string]string, ever map[string]bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return maps.Clone(l.now), maps.Clone(l.ever)
@@ -107,7 +107,7 @@ type writer struct {
 	scene     *scene
 	number    int
 	namespace string
-	ledger    *ledger
+	record    *record
 	api       *gql.Client
 }
 
@@ -132,14 +132,14 @@ func (w *writer) put(name, value string) {
 	manifest := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: %s}\ndata: {value: %q}\n", name, w.namespace, value)
 	token, replica := w.write(`mutation($in: ApplyManifestsInput!) { written: applyManifests(input: $in) { consistencyToken } }`,
 		map[string]any{"instance": "alpha", "manifests": manifest})
-	w.ledger.set(name, value)
+	w.record.set(name, value)
 	w.look(name, token, replica, value)
 }
 
 func (w *writer) remove(name string) {
 	token, replica := w.write(`mutation($in: DeleteResourceInput!) { written: deleteResource(input: $in) { consistencyToken } }`,
 		map[string]any{"instance": "alpha", "version": "v1", "resource": "configmaps", "namespace": w.namespace, "name": name})
-	w.ledger.remove(name)
+	w.record.remove(name)
 	w.look(name, token, replica)
 }
 

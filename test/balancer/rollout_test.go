@@ -20,8 +20,8 @@ import (
 const (
 	// load is how long everybody is at it.
 	load = 60 * time.Second
-	// settle bounds how long the last event may take to reach everybody.
-	settle = 30 * time.Second
+	// convergeTimeout bounds how long the last event may take to reach everybody.
+	convergeTimeout = 30 * time.Second
 
 	writers     = 3
 	subscribers = 4 // Of each transport.
@@ -39,7 +39,7 @@ func TestRollout(t *testing.T) {
 
 	count := &tally{}
 	namespace := s.namespace(t)
-	book := &ledger{now: map[string]string{}, ever: map[string]bool{}}
+	book := &record{now: map[string]string{}, ever: map[string]bool{}}
 	following, stopFollowing := context.WithCancel(t.Context())
 	defer stopFollowing()
 	working, stopWorking := context.WithCancel(t.Context())
@@ -58,7 +58,7 @@ func TestRollout(t *testing.T) {
 		followers.Go(func() { f.run(following) })
 	}
 	for i := range writers {
-		w := &writer{tally: count, scene: s, number: i, namespace: namespace, ledger: book, api: s.person(t, "alice", browsers[2-i%2].change)}
+		w := &writer{tally: count, scene: s, number: i, namespace: namespace, record: book, api: s.person(t, "alice", browsers[2-i%2].change)}
 		workers.Go(func() { w.run(working) })
 	}
 	for _, how := range browsers {
@@ -80,7 +80,7 @@ func TestRollout(t *testing.T) {
 	workers.Wait()
 
 	now, ever := book.read()
-	poll.Until(t, settle, "everybody knows what there is", func(context.Context) error {
+	poll.Until(t, convergeTimeout, "all subscribers have every object", func(context.Context) error {
 		for _, f := range all {
 			if err := f.lacks(now, ever); err != nil {
 				return err
@@ -123,7 +123,7 @@ func (s *scene) provesMuch(t testing.TB, count *tally, objects int) {
 func (s *scene) replaceKey(t testing.TB) {
 	t.Helper()
 	var secret corev1.Secret
-	poll.Until(t, settle, "a key was needed", func(ctx context.Context) error { // In a new fleet none was needed yet.
+	poll.Until(t, convergeTimeout, "a key was needed", func(ctx context.Context) error { // In a new fleet none was needed yet.
 		return s.Client(t, "global").Get(ctx, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "kairship-consistency-tokens"}, &secret)
 	})
 	fresh := make([]byte, consistency.KeySize)

@@ -110,10 +110,10 @@ func (s *scene) away(alias *fleet.Alias) *v1alpha1.Instance {
 	return instance
 }
 
-// TestAnInstanceThatHangsBlocksNobody has many bindings on an instance that
+// TestAnInstanceThatHangsBlocksNoOther has many bindings on an instance that
 // takes connections and answers nothing, and gives, revokes and deletes others
 // meanwhile.
-func TestAnInstanceThatHangsBlocksNobody(t *testing.T) {
+func TestAnInstanceThatHangsBlocksNoOther(t *testing.T) {
 	s := open(t)
 	alias := s.fleet.Alias(t, "alpha")
 	d := newDoor(t, alias.Host)

@@ -62,7 +62,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 			t.Errorf("beta still has %T %s: %v", object, object.GetName(), err)
 		}
 	}
-	s.toldOf(before, "LeftBehind", "service accounts karmada-*", joinNamespace)
+	s.reportedOf(before, "LeftBehind", "service accounts karmada-*", joinNamespace)
 
 	s.fleet.Start(t, "m3-apiserver")
 	again := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m3"}, Spec: before.Spec}
@@ -81,7 +81,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 func TestKarmadaForgetsAMember(t *testing.T) {
 	s := openImports(t)
 	s.restoreM3()
-	s.must(s.settled(t.Context()))
+	s.must(s.running(t.Context()))
 	s.fleet.Kill(t, "beta-controller-manager")
 	s.edit("m3", to("", v1alpha1.RemovalForce))
 	poll.Until(t, heard, "Karmada's object is deleted", func(ctx context.Context) error {
@@ -102,8 +102,8 @@ func TestKarmadaForgetsAMember(t *testing.T) {
 	}
 }
 
-// toldOf waits for an event about a Cluster.
-func (s *imports) toldOf(cluster *v1alpha1.Cluster, reason string, says ...string) {
+// reportedOf waits for an event about a Cluster.
+func (s *imports) reportedOf(cluster *v1alpha1.Cluster, reason string, says ...string) {
 	s.Helper()
 	poll.Until(s.T, heard, "an event tells", func(ctx context.Context) error {
 		list := &eventsv1.EventList{}

@@ -53,7 +53,7 @@ func TestMoveByEditingOneField(t *testing.T) {
 	s.restoreM3()
 	s.edit("m3", to("alpha", v1alpha1.RemovalBlock))
 	s.becomes(heard, "m3", "False/Blocked", "2 objects", "Deployment billing/api", "StatefulSet billing/ledger", `"beta"`)
-	s.must(s.settled(t.Context())) // Nothing was touched.
+	s.must(s.running(t.Context())) // Nothing was touched.
 
 	s.edit("m3", func(spec *v1alpha1.ClusterSpec) { spec.Join.RemovalPolicy = v1alpha1.RemovalForce })
 	s.becomes(moved, "m3", "True/Joined", `"alpha"`)
@@ -62,7 +62,7 @@ func TestMoveByEditingOneField(t *testing.T) {
 	s.edit("m3", func(spec *v1alpha1.ClusterSpec) { spec.InstanceRef.Name = "beta" })
 	s.becomes(moved, "m3", "True/Joined", `"beta"`)
 	s.must(s.nothingLeft(t.Context(), "alpha", "m3", false))
-	s.must(s.settled(t.Context()))
+	s.must(s.running(t.Context()))
 }
 
 // TestClearedReferenceFreesTheCluster takes m3 out of beta, and looks for what is
@@ -112,12 +112,12 @@ func TestWhatIsTakenAwayIsMadeAgain(t *testing.T) {
 		}
 		return errors.Join(s.at["beta"].Get(ctx, client.ObjectKeyFromObject(secret), secret), s.at["m3"].Get(ctx, client.ObjectKeyFromObject(role), role))
 	})
-	s.must(s.settled(t.Context()))
+	s.must(s.running(t.Context()))
 }
 
-// TestAnEntryForAnotherEndpointIsToldOff points the entry of m3 to m2: the instance
+// TestAnEntryForAnotherEndpointIsRefused points the entry of m3 to m2: the instance
 // must not be told of it.
-func TestAnEntryForAnotherEndpointIsToldOff(t *testing.T) {
+func TestAnEntryForAnotherEndpointIsRefused(t *testing.T) {
 	s := openImports(t)
 	other := &v1alpha1.Cluster{}
 	s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "m2"}, other))

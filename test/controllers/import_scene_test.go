@@ -162,7 +162,7 @@ func (s *imports) restoreM3() {
 			err = s.tryEdit(ctx, "m3", func(spec *v1alpha1.ClusterSpec) { spec.Join = before.Spec.Join })
 		}
 		if err == nil {
-			err = s.settled(ctx)
+			err = s.running(ctx)
 		}
 		if err != nil {
 			s.Errorf("bringing m3 back: %v", err)
@@ -170,8 +170,8 @@ func (s *imports) restoreM3() {
 	})
 }
 
-// settled waits until beta's applications run in m3.
-func (s *imports) settled(ctx context.Context) error {
+// running waits until beta's applications run in m3.
+func (s *imports) running(ctx context.Context) error {
 	return poll.Try(ctx, moved, func(ctx context.Context) error {
 		bindings := &workv1alpha2.ResourceBindingList{}
 		if err := s.at["beta"].List(ctx, bindings, client.InNamespace("billing")); err != nil {

@@ -85,9 +85,9 @@ func TestAnInstanceGoesAndComesBack(t *testing.T) {
 	}
 }
 
-// TestFlappingIsNotTold registers an alias of alpha, behind a door that opens and
+// TestFlappingIsNotReported registers an alias of alpha, behind a door that opens and
 // closes all the time.
-func TestFlappingIsNotTold(t *testing.T) {
+func TestFlappingIsNotReported(t *testing.T) {
 	w := openStatus(t)
 	const name = statusPrefix + "door"
 	alias := w.fleet.Alias(t, "alpha")

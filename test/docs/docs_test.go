@@ -285,7 +285,7 @@ func (s *scene) follow(t *testing.T, request gql.Request) {
 	t.Helper()
 	stream := s.admin.MustSubscribe(t, request)
 	defer stream.Close()
-	for told := 0; ; told++ {
+	for delivered := 0; ; delivered++ {
 		e := stream.Next(within)
 		var err error
 		switch {
@@ -301,7 +301,7 @@ func (s *scene) follow(t *testing.T, request gql.Request) {
 			return
 		}
 		if err != nil {
-			t.Fatalf("after %d events: %v\n%s\nvariables: %v", told, err, request.Query, request.Variables)
+			t.Fatalf("after %d events: %v\n%s\nvariables: %v", delivered, err, request.Query, request.Variables)
 		}
 	}
 }

@@ -42,11 +42,11 @@ func TestEditorsWriteNothingThatKarmadaAppliesAsItIs(t *testing.T) {
 	inForce := object("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding", "", overrides.Name, nil)
 
 	for who, p := range map[string]*person{
-		"an editor of a namespace": someone(t, v1alpha1.RoleEditor, ns), "an admin of a namespace": someone(t, v1alpha1.RoleAdmin, ns), "an editor of the instance": someone(t, v1alpha1.RoleEditor),
+		"an editor of a namespace": newPerson(t, v1alpha1.RoleEditor, ns), "an admin of a namespace": newPerson(t, v1alpha1.RoleAdmin, ns), "an editor of the instance": newPerson(t, v1alpha1.RoleEditor),
 	} {
 		for route, reached := range p.routes() {
 			t.Run(who+" "+route, func(t *testing.T) {
-				settled(t, "the role is in effect", func(ctx context.Context) error {
+				eventually(t, "the role is in effect", func(ctx context.Context) error {
 					return reached.Create(ctx, object("v1", "ConfigMap", ns, "x", nil), client.DryRunAll)
 				})
 				refused := func(what string, err error) {

@@ -76,9 +76,9 @@ func TestMembershipIsARightOfItsOwn(t *testing.T) {
 		return rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupName}, Resources: []string{resource}, Verbs: verbs, ResourceNames: []string{entry.Name, "m1"}}
 	}
 
-	writer := someone(t, v1alpha1.RoleAdmin)
+	writer := newPerson(t, v1alpha1.RoleAdmin)
 	own := permitted(t, writer, rule("clusters", "get", "update", "patch", "delete"))
-	settled(t, "where the entry leads is changed", func(ctx context.Context) error { return patch(ctx, own, entry.Name, move) })
+	eventually(t, "where the entry leads is changed", func(ctx context.Context) error { return patch(ctx, own, entry.Name, move) })
 	for name, body := range map[string]string{entry.Name: join, "m1": `{"spec": {"instanceRef": null}}`} {
 		if err := patch(t.Context(), own, name, body); !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "clusters/membership") {
 			t.Errorf("%s: got %v, want Forbidden that names clusters/membership", name, err)
@@ -88,9 +88,9 @@ func TestMembershipIsARightOfItsOwn(t *testing.T) {
 	refused(membership(writer, "joinCluster", entry.Name, false), "NOT_FOUND")
 	refused(membership(writer, "unjoinCluster", "m1", true), "FORBIDDEN")
 
-	keeper := someone(t, v1alpha1.RoleAdmin)
+	keeper := newPerson(t, v1alpha1.RoleAdmin)
 	own = permitted(t, keeper, rule("clusters/membership", "update"))
-	settled(t, "the entry is joined", func(context.Context) error {
+	eventually(t, "the entry is joined", func(context.Context) error {
 		if errs := membership(keeper, "joinCluster", entry.Name, false); len(errs) > 0 {
 			return fmt.Errorf("%v", errs)
 		}

@@ -171,8 +171,8 @@ func (s *scene) refusedAt(argument string, errs []gql.Error) {
 // tries to become cluster-admin of a member, in every form.
 func TestOverridesOfANamespaceReachNoFurther(t *testing.T) {
 	s := open(t)
-	editor := someone(t, v1alpha1.RoleEditor, s.namespace)
-	settled(t, "the editor writes overrides", func(ctx context.Context) error {
+	editor := newPerson(t, v1alpha1.RoleEditor, s.namespace)
+	eventually(t, "the editor writes overrides", func(ctx context.Context) error {
 		return editor.proxied.Create(ctx, s.policy("OverridePolicy", "harmless", s.colored("red", "replace")))
 	})
 	s.arrives("red")
@@ -193,14 +193,14 @@ func TestOverridesOfANamespaceReachNoFurther(t *testing.T) {
 // instance.
 func TestOverridesOfAnInstanceReachNoFurther(t *testing.T) {
 	s := open(t)
-	editor := someone(t, v1alpha1.RoleEditor)
+	editor := newPerson(t, v1alpha1.RoleEditor)
 	for _, kind := range []string{"OverridePolicy", "ClusterOverridePolicy"} {
 		name := "harmless"
 		if kind == "ClusterOverridePolicy" {
 			name = s.namespace
 		}
 		of := s.policy(kind, name, s.colored("red", "replace"))
-		settled(t, "the editor writes overrides", func(ctx context.Context) error { return editor.proxied.Create(ctx, of) })
+		eventually(t, "the editor writes overrides", func(ctx context.Context) error { return editor.proxied.Create(ctx, of) })
 		t.Cleanup(func() { _ = s.alpha.Delete(context.Background(), of) })
 		s.attack(editor, kind)
 	}
@@ -299,7 +299,7 @@ func (s *scene) attack(as *person, kind string) {
 // GraphQL to the member.
 func TestOverridesOfEverydayWork(t *testing.T) {
 	s := open(t)
-	editor := someone(t, v1alpha1.RoleEditor, s.namespace)
+	editor := newPerson(t, v1alpha1.RoleEditor, s.namespace)
 	labels := map[string]string{"app": "web"}
 	made(t, s.alpha, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "web", Labels: labels},
@@ -318,7 +318,7 @@ func TestOverridesOfEverydayWork(t *testing.T) {
 		labelsOverrider: [{operator: ADD, value: [{key: example.com/tier, value: canary}]}],
 		annotationsOverrider: [{operator: ADD, value: [{key: example.com/note, value: x}]}],
 		plaintext: [{path: /spec/replicas, operator: REPLACE, value: 3}, {path: /metadata/labels/team, operator: ADD, value: a}]}}]}`)
-	settled(t, "the editor writes overrides", func(context.Context) error {
+	eventually(t, "the editor writes overrides", func(context.Context) error {
 		_, errs := s.mutate(editor.graphql, "createOverridePolicy", "consistencyToken", map[string]any{"instance": "alpha", "namespace": s.namespace, "name": "web", "spec": spec})
 		if len(errs) > 0 {
 			return fmt.Errorf("%v", errs)
@@ -342,10 +342,10 @@ func TestOverridesOfEverydayWork(t *testing.T) {
 // TestAdminsOverrideAnything tries what editors are refused as an admin of the instance.
 func TestAdminsOverrideAnything(t *testing.T) {
 	s := open(t)
-	admin := someone(t, v1alpha1.RoleAdmin)
+	admin := newPerson(t, v1alpha1.RoleAdmin)
 	for _, kind := range []string{"OverridePolicy", "ClusterOverridePolicy"} {
 		for route, reached := range admin.routes() {
-			settled(t, kind+" "+route, func(ctx context.Context) error {
+			eventually(t, kind+" "+route, func(ctx context.Context) error {
 				return reached.Create(ctx, s.policy(kind, "anything", s.bound(admin.user, "replace")), client.DryRunAll)
 			})
 		}
@@ -357,8 +357,8 @@ func TestAdminsOverrideAnything(t *testing.T) {
 		t.Errorf("by GraphQL: %v", errs)
 	}
 	// An admin of a namespace is none of the instance.
-	limited := someone(t, v1alpha1.RoleAdmin, s.namespace)
-	settled(t, "the admin of a namespace writes overrides", func(ctx context.Context) error {
+	limited := newPerson(t, v1alpha1.RoleAdmin, s.namespace)
+	eventually(t, "the admin of a namespace writes overrides", func(ctx context.Context) error {
 		return limited.proxied.Create(ctx, s.policy("OverridePolicy", "harmless", s.colored("red", "replace")), client.DryRunAll)
 	})
 	for _, reached := range limited.routes() {

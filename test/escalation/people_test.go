@@ -63,8 +63,8 @@ type person struct {
 	direct client.Client
 }
 
-// someone gives a new person a role on alpha, and waits until it has taken effect.
-func someone(t testing.TB, role v1alpha1.Role, namespaces ...string) *person {
+// newPerson gives a new person a role on alpha, and waits until it has taken effect.
+func newPerson(t testing.TB, role v1alpha1.Role, namespaces ...string) *person {
 	t.Helper()
 	f := fleet.Open(t)
 	global, name := f.Client(t, "global"), unique()
@@ -125,8 +125,8 @@ func (p *person) routes() map[string]client.Client {
 	return map[string]client.Client{"by the passthrough": p.proxied, "at the instance": p.direct}
 }
 
-// settled waits until a person may do something that the role permits.
-func settled(t testing.TB, what string, try func(ctx context.Context) error) {
+// eventually waits until a person may do something that the role permits.
+func eventually(t testing.TB, what string, try func(ctx context.Context) error) {
 	t.Helper()
 	poll.Until(t, within, what, try)
 }

@@ -43,14 +43,14 @@ func TestAnEntryStaysTheClusterThatWasRegistered(t *testing.T) {
 	made(t, global, entry)
 	key := client.ObjectKeyFromObject(entry)
 
-	p := someone(t, v1alpha1.RoleAdmin)
+	p := newPerson(t, v1alpha1.RoleAdmin)
 	names := []string{entry.Name}
 	as := permitted(t, p,
 		rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupName}, Resources: []string{"clusters"}, Verbs: []string{"get", "update"}, ResourceNames: names},
 		rbacv1.PolicyRule{APIGroups: []string{v1alpha1.GroupName}, Resources: []string{"clusters/membership"}, Verbs: []string{"update"}, ResourceNames: names})
 	point := func(what string, spec v1alpha1.ClusterSpec) {
 		t.Helper()
-		settled(t, what, func(ctx context.Context) error {
+		eventually(t, what, func(ctx context.Context) error {
 			var now v1alpha1.Cluster
 			if err := as.Get(ctx, key, &now); err != nil {
 				return err

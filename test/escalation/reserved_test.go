@@ -41,10 +41,10 @@ func TestEditorsReachNoReservedNamespace(t *testing.T) {
 	token := string(secret.Data["token"])
 	made(t, alpha, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "own"}, StringData: map[string]string{"a": "b"}})
 
-	editor, admin := someone(t, v1alpha1.RoleEditor), someone(t, v1alpha1.RoleAdmin)
+	editor, admin := newPerson(t, v1alpha1.RoleEditor), newPerson(t, v1alpha1.RoleAdmin)
 	for route, reached := range editor.routes() {
 		t.Run(route, func(t *testing.T) {
-			settled(t, "the role is in effect", func(ctx context.Context) error {
+			eventually(t, "the role is in effect", func(ctx context.Context) error {
 				return reached.Get(ctx, client.ObjectKey{Namespace: ns, Name: "own"}, &corev1.Secret{})
 			})
 			refused := func(what string, err error) {
@@ -101,11 +101,11 @@ func TestEditorsReachNoReservedNamespace(t *testing.T) {
 		t.Error("Kairship's API shows an editor the credentials of the members")
 	}
 	for route, reached := range admin.routes() {
-		settled(t, "an admin changes their Namespace "+route, func(ctx context.Context) error {
+		eventually(t, "an admin changes their Namespace "+route, func(ctx context.Context) error {
 			object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: key.Namespace}}
 			return reached.Patch(ctx, object, client.RawPatch(types.MergePatchType, []byte(`{"metadata": {"labels": {"team": "shop"}}}`)), client.DryRunAll)
 		})
-		settled(t, "an admin reads them "+route, func(ctx context.Context) error { return reached.Get(ctx, key, &corev1.Secret{}) })
+		eventually(t, "an admin reads them "+route, func(ctx context.Context) error { return reached.Get(ctx, key, &corev1.Secret{}) })
 	}
 
 	// What editors do with members goes through Kairship, which changes no more than that.
@@ -121,7 +121,7 @@ func TestEditorsReachNoReservedNamespace(t *testing.T) {
 // TestEditorsWorkInNewNamespaces makes a namespace and writes into it in the next
 // request, by Kairship's API.
 func TestEditorsWorkInNewNamespaces(t *testing.T) {
-	f, editor, name := fleet.Open(t), someone(t, v1alpha1.RoleEditor), unique()
+	f, editor, name := fleet.Open(t), newPerson(t, v1alpha1.RoleEditor), unique()
 	t.Cleanup(func() {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if err := client.IgnoreNotFound(f.Client(t, "alpha").Delete(context.Background(), ns)); err != nil {
@@ -145,7 +145,7 @@ func TestEditorsWorkInNewNamespaces(t *testing.T) {
 		t.Errorf("the next request: %+v, %v", written, err)
 	}
 	for route, reached := range editor.routes() {
-		settled(t, "an editor reads what is there "+route, func(ctx context.Context) error {
+		eventually(t, "an editor reads what is there "+route, func(ctx context.Context) error {
 			return reached.Get(ctx, client.ObjectKey{Namespace: name, Name: "first"}, &corev1.Secret{})
 		})
 	}

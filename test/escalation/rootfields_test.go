@@ -26,8 +26,8 @@ func TestMutationsAskForWhatTheReferenceSays(t *testing.T) {
 			namespaces, name = []string{ns}, name+" of a namespace"
 		}
 		t.Run(name, func(t *testing.T) {
-			p := someone(t, role.Role, namespaces...)
-			settled(t, "the role is in effect in the namespace", func(ctx context.Context) error {
+			p := newPerson(t, role.Role, namespaces...)
+			eventually(t, "the role is in effect in the namespace", func(ctx context.Context) error {
 				return p.direct.List(ctx, &corev1.ConfigMapList{}, client.InNamespace(ns))
 			})
 			count := 0

@@ -21,8 +21,8 @@ import (
 
 const (
 	attackers = 16
-	// newcomers is --max-unauthenticated-websockets as it is by default.
-	newcomers = 400
+	// maxUnauthenticated is --max-unauthenticated-websockets as it is by default.
+	maxUnauthenticated = 400
 )
 
 // dialFrom opens a WebSocket from an address of the loopback interface.
@@ -109,8 +109,8 @@ func TestWebSocketsWithoutToken(t *testing.T) {
 		})
 	}
 	inFull()
-	if n := opened.Load(); n > newcomers {
-		t.Errorf("the attacker opened %d WebSockets before the first refusals, want half of %d", n, newcomers)
+	if n := opened.Load(); n > maxUnauthenticated {
+		t.Errorf("the attacker opened %d WebSockets before the first refusals, want half of %d", n, maxUnauthenticated)
 	}
 	token := on.Token(t, "alice")
 	for _, tt := range []struct {

@@ -41,7 +41,7 @@ func TestChaos(t *testing.T) {
 	s := begin(t)
 	c := newChurn(t, s, seed)
 	c.plant(t)
-	c.baseline = steady(t, "nothing is on its way out before the chaos", s.atRest)
+	c.baseline = stable(t, "nothing is on its way out before the chaos", s.atRest)
 	if len(c.baseline) < 100 {
 		t.Fatalf("there are only %d objects", len(c.baseline))
 	}
@@ -76,7 +76,7 @@ func (c *churn) comesToRest(t *testing.T) {
 	// The workloads in the member that moved are new ones; everything else is as it was.
 	var now picture
 	poll.Until(t, restWithin, "the workloads are well", func(ctx context.Context) (err error) {
-		if now, err = c.settled(ctx); err != nil {
+		if now, err = c.expected(ctx); err != nil {
 			return err
 		}
 		if diff := cmp.Diff(withoutUIDs(c.before, moving), withoutUIDs(now, moving)); diff != "" {

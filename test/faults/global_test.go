@@ -31,13 +31,13 @@ const followsWithin = 10 * time.Second
 // and all comes back without help.
 func TestGlobalGone(t *testing.T) {
 	s := begin(t)
-	known, stranger := *s.api, *s.api
+	known, unknown := *s.api, *s.api
 	_, known.Token = s.newAccount(t, "global")
-	stranger.Token = "a-token-that-nobody-has-ever-seen"
+	unknown.Token = "a-token-that-was-never-seen"
 
 	s.passesThrough(t) // From now on the credentials of alpha are followed; watchLogs looks whether that goes on.
-	// Then the newcomer is known, for as long as that is remembered. Their role takes a moment.
-	poll.Until(t, noticeWithin, "the newcomer is known", func(ctx context.Context) error {
+	// Then the new user is known, for as long as that is remembered. Their role takes a moment.
+	poll.Until(t, noticeWithin, "the new user is known", func(ctx context.Context) error {
 		r, err := known.Do(ctx, gql.Request{Query: partsQuery})
 		if err == nil && (r.Status != http.StatusOK || len(r.Errors) > 0) {
 			err = fmt.Errorf("HTTP %d with %v", r.Status, r.Errors)
@@ -48,7 +48,7 @@ func TestGlobalGone(t *testing.T) {
 	killed := time.Now() // Until now it may have answered.
 
 	var served, stale int
-	poll.Until(t, rememberedFor, "the newcomer is no longer known", func(context.Context) error {
+	poll.Until(t, rememberedFor, "the new user is no longer known", func(context.Context) error {
 		r := known.Must(t, gql.Request{Query: partsQuery})
 		if r.Status != http.StatusOK {
 			return nil
@@ -76,11 +76,11 @@ func TestGlobalGone(t *testing.T) {
 		return errors.New("still served, as stale")
 	})
 	if stale < 2 {
-		t.Errorf("the newcomer was known when the global cluster went away, and was told only %d times that what is shown may be old", stale)
+		t.Errorf("the new user was known when the global cluster went away, and was told only %d times that what is shown may be old", stale)
 	}
 	t.Logf("served %d times, until %s after the kill, %d times as stale", served, time.Since(killed).Round(100*time.Millisecond), stale)
 
-	for who, c := range map[string]*gql.Client{"the newcomer": &known, "a stranger": &stranger} {
+	for who, c := range map[string]*gql.Client{"the new user": &known, "an unknown user": &unknown} {
 		r := c.Must(t, gql.Request{Query: partsQuery})
 		if r.Status != http.StatusServiceUnavailable || r.HasData || len(r.Errors) != 1 || r.Errors[0].Extensions.Code != "TIMEOUT" {
 			t.Errorf("%s gets HTTP %d with %v, want 503 with TIMEOUT: it is unknown whether the token is right", who, r.Status, r.Errors)
@@ -115,7 +115,7 @@ func TestGlobalGone(t *testing.T) {
 		return err
 	})
 	t.Logf("complete %s after it was healed", time.Since(healed).Round(100*time.Millisecond))
-	if r := stranger.Must(t, gql.Request{Query: partsQuery}); r.Status != http.StatusUnauthorized {
+	if r := unknown.Must(t, gql.Request{Query: partsQuery}); r.Status != http.StatusUnauthorized {
 		t.Errorf("a stranger gets HTTP %d now, want 401", r.Status)
 	}
 

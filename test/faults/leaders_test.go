@@ -29,7 +29,7 @@ func TestTwoLeaders(t *testing.T) {
 	s.leader(t)
 	c := newChurn(t, s, uint64(time.Now().UnixNano()))
 	c.plant(t)
-	c.baseline = steady(t, "nothing is on its way out before", s.atRest)
+	c.baseline = stable(t, "nothing is on its way out before", s.atRest)
 
 	second := s.SecondLeader(t)
 	poll.Until(t, noticeWithin, "there is a second leader", func(ctx context.Context) error { return worksAt(ctx, second.Address) })

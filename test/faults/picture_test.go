@@ -192,10 +192,10 @@ func pictureOf(instances map[string]*instance) picture {
 	return p
 }
 
-// settled is the picture when everything is well: every instance runs and is
+// expected is the picture when everything is well: every instance runs and is
 // collected, every member is ready, nothing is stale, and Kairship reports that it
 // is ready. Its error says what is not.
-func (s *scene) settled(ctx context.Context) (picture, error) {
+func (s *scene) expected(ctx context.Context) (picture, error) {
 	instances, err := s.instances(ctx)
 	if err != nil {
 		return nil, err

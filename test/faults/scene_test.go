@@ -79,23 +79,23 @@ func begin(t *testing.T) *scene {
 // before this one made may still be on its way out, and would be missing afterwards.
 func (s *scene) firstPicture(t *testing.T) picture {
 	t.Helper()
-	if _, err := trySteady(t.Context(), s.atRest); err != nil {
+	if _, err := tryStable(t.Context(), s.atRest); err != nil {
 		// A garbage collector whose watch broke while an object was deleted and made again, as
 		// the suites before this one do, never learns of the deletion. Kubernetes' and Karmada's
 		// controllers begin anew; Kairship's go on.
-		t.Logf("nothing came to rest within %s, and the controllers of the clusters are restarted: %v", steadyWithin, err)
+		t.Logf("nothing came to rest within %s, and the controllers of the clusters are restarted: %v", stableWithin, err)
 		for _, instance := range s.Names(fleet.RoleInstance) {
 			for _, cluster := range append(s.Members(instance), instance) {
 				s.Restart(t, cluster+"-kcm")
 			}
 			s.Restart(t, instance+"-controller-manager")
 		}
-		if _, unwell = trySteady(t.Context(), s.atRest); unwell != nil {
+		if _, unwell = tryStable(t.Context(), s.atRest); unwell != nil {
 			// All other tests would wait as long for the same.
 			t.Fatalf("something is on its way out before the first test: %v", unwell)
 		}
 	}
-	return steady(t, "the fleet is well", s.settled)
+	return stable(t, "the fleet is well", s.expected)
 }
 
 // mend heals the fleet and waits until everything is as it was.
@@ -123,7 +123,7 @@ func (s *scene) mend(t *testing.T) {
 
 // asBefore reports whether everything is as it was when the first test began.
 func (s *scene) asBefore(ctx context.Context) error {
-	now, err := s.settled(ctx)
+	now, err := s.expected(ctx)
 	if err != nil {
 		return err
 	}

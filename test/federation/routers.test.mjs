@@ -136,7 +136,7 @@ for (const [name, start] of Object.entries(routers)) {
       assert.equal(errors[0].extensions.code, 'NOT_FOUND', 'an instance that bob may not see is none');
     });
 
-    test('credentials and consistency tokens reach Kairship, and nobody else needs to know them', async () => {
+    test('credentials and consistency tokens reach Kairship, and the router does not need to know them', async () => {
       const [, asked] = await world.kairship.during(() => router.ask('admin', '{ team(name: "storefront") { instances { state } } }', {}, { 'kairship-consistency-token': 'none' }));
       assert.deepEqual(asked.map(({ headers }) => [headers.authorization, headers['kairship-consistency-token']]), [[authorization('admin'), 'none']]);
     });

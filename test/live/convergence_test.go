@@ -87,8 +87,8 @@ type folder struct {
 	gaps, resumed, refusals int
 	interrupted             bool
 	faults                  []string
-	// told are the versions that objects were told at, each with what was told.
-	told map[string]string
+	// delivered are the versions that objects were told at, each with what was told.
+	delivered map[string]string
 	// trace is what was told, for finding out what went wrong.
 	trace []string
 }
@@ -168,7 +168,7 @@ func (f *folder) read(ctx context.Context, stream *gql.Stream) {
 }
 
 func (f *folder) fold(data json.RawMessage) bool {
-	var told struct {
+	var delivered struct {
 		ResourceChanged struct {
 			Type     string `json:"type"`
 			Cursor   string `json:"cursor"`
@@ -181,11 +181,11 @@ func (f *folder) fold(data json.RawMessage) bool {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err := json.Unmarshal(data, &told); err != nil {
+	if err := json.Unmarshal(data, &delivered); err != nil {
 		f.faultf("", "an event cannot be read: %v", err)
 		return false
 	}
-	e := told.ResourceChanged
+	e := delivered.ResourceChanged
 	if e.Cursor != "" {
 		f.cursor = e.Cursor
 	}
@@ -225,7 +225,7 @@ func (f *folder) fold(data json.RawMessage) bool {
 	if e.Resource != nil {
 		// Whether it ever was there is known at the end: of a request that the dying API
 		// server executed and did not answer, only later.
-		f.told[key+"@"+version] = e.Type
+		f.delivered[key+"@"+version] = e.Type
 	}
 	return true
 }
@@ -247,7 +247,7 @@ func TestConvergence(t *testing.T) {
 	folders := make([]*folder, *subscribersFlag)
 	for i := range folders {
 		folders[i] = &folder{
-			number: i, api: person(t, "alice"), truth: history, known: map[string]string{}, told: map[string]string{}, wanted: filterOf(i, namespaces, prefix),
+			number: i, api: person(t, "alice"), truth: history, known: map[string]string{}, delivered: map[string]string{}, wanted: filterOf(i, namespaces, prefix),
 			random: rand.New(rand.NewPCG(uint64(i), 7)),
 		}
 		readers.Go(func() { folders[i].run(ctx) })
@@ -283,7 +283,7 @@ func TestConvergence(t *testing.T) {
 	writers.Wait()
 	t.Logf("%d changes in %s", done.Load(), time.Since(begun).Round(time.Second))
 
-	settled := time.Now()
+	atRest := time.Now()
 	var all corev1.ConfigMapList
 	var live []corev1.ConfigMap
 	for _, namespace := range namespaces {
@@ -312,13 +312,13 @@ func TestConvergence(t *testing.T) {
 			return nil
 		})
 	}
-	t.Logf("all %d subscribers knew everything %s after the last change", len(folders), time.Since(settled).Round(10*time.Millisecond))
+	t.Logf("all %d subscribers knew everything %s after the last change", len(folders), time.Since(atRest).Round(10*time.Millisecond))
 	stop()
 	readers.Wait()
 	var gaps, resumed int
 	for _, f := range folders {
 		gaps, resumed = gaps+f.gaps, resumed+f.resumed
-		for at, what := range f.told {
+		for at, what := range f.delivered {
 			if key, version, _ := strings.Cut(at, "@"); !f.truth.has(key, version) {
 				f.faultf(key, "%s %s at %s, where it never was", what, key, version)
 			}

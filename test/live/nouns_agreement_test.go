@@ -96,10 +96,10 @@ func TestSubscriptionsAgreeWithQueries(t *testing.T) {
 	now := fold(t, admin)
 	agree := func(what string, want map[string]string) {
 		t.Helper()
-		var told, answered stated
+		var delivered, answered stated
 		err := poll.Try(t.Context(), 2*within, func(ctx context.Context) error {
 			var err error
-			told = now()
+			delivered = now()
 			if answered, err = queried(ctx, t, admin); err != nil {
 				return err
 			}
@@ -111,7 +111,7 @@ func TestSubscriptionsAgreeWithQueries(t *testing.T) {
 					return fmt.Errorf("%s is %s, want %s", name, answered[name], health)
 				}
 			}
-			if d := cmp.Diff(answered, told); d != "" {
+			if d := cmp.Diff(answered, delivered); d != "" {
 				return fmt.Errorf("what was told differs from the answer (-answer +told):\n%s", d)
 			}
 			return nil

@@ -173,16 +173,16 @@ func TestFilters(t *testing.T) {
 					arguments = n.also + "filter: " + n.filterType
 				}
 				s := follow(t, admin, n.field, arguments, selectionOf(n.field), m{"filter": c.filter})
-				told := slices.DeleteFunc(names(s.snapshot(), "name"), func(name string) bool { return !slices.Contains(n.own, name) })
+				delivered := slices.DeleteFunc(names(s.snapshot(), "name"), func(name string) bool { return !slices.Contains(n.own, name) })
 				s.Close()
-				if c.argument != "none" && (!slices.Equal(told, c.want) && len(told)+len(c.want) > 0 || slices.Contains(told, c.out)) {
-					t.Errorf("told of %v, want %v", told, c.want)
+				if c.argument != "none" && (!slices.Equal(delivered, c.want) && len(delivered)+len(c.want) > 0 || slices.Contains(delivered, c.out)) {
+					t.Errorf("told of %v, want %v", delivered, c.want)
 				}
 				if c.arguments != "" {
 					return // It is about another kind than the list.
 				}
-				if listed := listedBy(t, admin, n, c.filter); !slices.Equal(told, listed) && len(told)+len(listed) > 0 {
-					t.Errorf("told of %v, and the list has %v", told, listed)
+				if listed := listedBy(t, admin, n, c.filter); !slices.Equal(delivered, listed) && len(delivered)+len(listed) > 0 {
+					t.Errorf("told of %v, and the list has %v", delivered, listed)
 				}
 			})
 		}

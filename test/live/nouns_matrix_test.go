@@ -71,7 +71,7 @@ func TestMatrix(t *testing.T) {
 		as := person(t, who)
 		for _, row := range matrix {
 			t.Run(who+" "+row.field+row.arguments, func(t *testing.T) {
-				got, raw := toldOf(t, as, row.field, row.arguments)
+				got, raw := deliveredTo(t, as, row.field, row.arguments)
 				if want := row.want.of()[who]; got != want {
 					t.Errorf("told %q, want %q", got, want)
 				}
@@ -88,8 +88,8 @@ func TestMatrix(t *testing.T) {
 // hidden are the instances that the people may not see.
 var hidden = map[string][]string{"alice": {"beta"}, "bob": {"alpha"}, "mallory": {"alpha", "beta"}}
 
-// toldOf is what a subscription tells until SYNCED, or the code that refuses it.
-func toldOf(t *testing.T, as *gql.Client, field, arguments string) (told, raw string) {
+// deliveredTo is what a subscription tells until SYNCED, or the code that refuses it.
+func deliveredTo(t *testing.T, as *gql.Client, field, arguments string) (delivered, raw string) {
 	t.Helper()
 	query := fmt.Sprintf("subscription { %s%s { type changedFields instanceName kind message cursor %s { %s } } }",
 		field, arguments, strings.TrimSuffix(field, "Changed"), selectionOf(field))

@@ -66,7 +66,7 @@ func TestOneNamespaceAlone(t *testing.T) {
 		{"resourceChanged", `(group: "work.karmada.io", version: "v1alpha1", resource: "works")`, ""},
 		{"instanceChanged", ``, "alpha"},
 	} {
-		if got, _ := toldOf(t, as, f.field, f.arguments); got != f.want {
+		if got, _ := deliveredTo(t, as, f.field, f.arguments); got != f.want {
 			t.Errorf("%s%s tells %q, want %q", f.field, f.arguments, got, f.want)
 		}
 	}

@@ -134,7 +134,7 @@ func TestOperationThatSucceeds(t *testing.T) {
 		t.Errorf("asked again, there came %+v", again)
 	}
 	for _, who := range []string{"admin", "bob", "mallory"} {
-		_, refused := toldOf(t, person(t, who), "operationProgress", fmt.Sprintf("(operation: %q)", id))
+		_, refused := deliveredTo(t, person(t, who), "operationProgress", fmt.Sprintf("(operation: %q)", id))
 		if strings.Contains(refused, "alpha") || !strings.Contains(refused, "no operation of yours") {
 			t.Errorf("%s is told %s", who, refused)
 		}

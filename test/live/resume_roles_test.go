@@ -20,8 +20,8 @@ type named struct {
 	Name string `json:"name"`
 }
 
-// told is what a subscription said until it was synced, and where it was then.
-func told(t *testing.T, as *gql.Client, field, noun, after string) (said []string, cursor string) {
+// delivered is what a subscription said until it was synced, and where it was then.
+func delivered(t *testing.T, as *gql.Client, field, noun, after string) (said []string, cursor string) {
 	t.Helper()
 	query := fmt.Sprintf(`subscription($after: String) { %s(after: $after) { type cursor %s { name } } }`, field, noun)
 	variables := m{}
@@ -68,7 +68,7 @@ func TestResumeAfterRolesChanged(t *testing.T) {
 	sees := func(want ...string) {
 		t.Helper()
 		poll.Until(t, within, fmt.Sprintf("sees %v", want), func(context.Context) error {
-			if got, _ := told(t, as, "instanceChanged", "instance", ""); !slices.Equal(got, added(want...)) {
+			if got, _ := delivered(t, as, "instanceChanged", "instance", ""); !slices.Equal(got, added(want...)) {
 				return fmt.Errorf("told %v", got)
 			}
 			return nil
@@ -76,12 +76,12 @@ func TestResumeAfterRolesChanged(t *testing.T) {
 	}
 	viewer(t, user, "")
 	sees("alpha")
-	_, instances := told(t, as, "instanceChanged", "instance", "")
-	ofAlpha, clusters := told(t, as, "clusterChanged", "cluster", "")
+	_, instances := delivered(t, as, "instanceChanged", "instance", "")
+	ofAlpha, clusters := delivered(t, as, "clusterChanged", "cluster", "")
 
 	// Nothing changed.
 	for field, want := range map[string]string{"instanceChanged": instances, "clusterChanged": clusters} {
-		if got, _ := told(t, as, field, field[:len(field)-len("Changed")], want); !slices.Equal(got, []string{"SYNCED"}) {
+		if got, _ := delivered(t, as, field, field[:len(field)-len("Changed")], want); !slices.Equal(got, []string{"SYNCED"}) {
 			t.Errorf("%s goes on with %v", field, got)
 		}
 	}
@@ -96,18 +96,18 @@ func TestResumeAfterRolesChanged(t *testing.T) {
 	}
 	create(t, "global", onBeta)
 	sees("alpha", "beta")
-	got, more := told(t, as, "instanceChanged", "instance", instances)
+	got, more := delivered(t, as, "instanceChanged", "instance", instances)
 	if want := append([]string{"GAP"}, added("alpha", "beta")...); !slices.Equal(got, want) {
 		t.Errorf("with one more instance it goes on with %v, want %v", got, want)
 	}
-	both, _ := told(t, as, "clusterChanged", "cluster", "")
-	if got, _ := told(t, as, "clusterChanged", "cluster", clusters); len(both) <= len(ofAlpha) || !slices.Equal(got, append([]string{"GAP"}, both...)) {
+	both, _ := delivered(t, as, "clusterChanged", "cluster", "")
+	if got, _ := delivered(t, as, "clusterChanged", "cluster", clusters); len(both) <= len(ofAlpha) || !slices.Equal(got, append([]string{"GAP"}, both...)) {
 		t.Errorf("with one more instance the clusters go on with %v, want a gap and %v, which were %v", got, both, ofAlpha)
 	}
 
 	remove(t, "global", onBeta)
 	sees("alpha")
-	got, _ = told(t, as, "instanceChanged", "instance", more)
+	got, _ = delivered(t, as, "instanceChanged", "instance", more)
 	if want := append([]string{"GAP"}, added("alpha")...); !slices.Equal(got, want) {
 		t.Errorf("with one instance less it goes on with %v, want %v", got, want)
 	}

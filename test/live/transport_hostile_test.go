@@ -189,7 +189,7 @@ func TestNothingIsLeftOfVisitors(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	before := settled(t, quiet)
+	before := atRest(t, quiet)
 	most := before
 
 	ways := make(chan int)
@@ -221,16 +221,16 @@ func TestNothingIsLeftOfVisitors(t *testing.T) {
 		t.Error(err)
 	default:
 	}
-	after := settled(t, before)
+	after := atRest(t, before)
 	t.Logf("%d visits: before %+v, meanwhile up to %+v, after %+v", visits, before, most, after)
 	if most.watches > before.watches+1 {
 		t.Errorf("%d watches for subscribers to the same", most.watches-before.watches)
 	}
 }
 
-// settled waits until nothing is left that was not there before. Connections to
+// atRest waits until nothing is left that was not there before. Connections to
 // what is behind Kairship, and what works beside the test, come and go.
-func settled(t *testing.T, before footprint) footprint {
+func atRest(t *testing.T, before footprint) footprint {
 	t.Helper()
 	const others = 30
 	var now footprint
@@ -253,10 +253,10 @@ func TestWhoSendsNothingIsLetGo(t *testing.T) {
 	}
 	token := f.Token(t, "admin")
 	for name, begin := range map[string]string{
-		"nothing":               "",
-		"half headers":          "GET /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n",
-		"half a body of nobody": "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
-		"half a body":           "POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"nothing":                         "",
+		"half headers":                    "GET /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\n",
+		"half a body without credentials": "POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+		"half a body":                     "POST /graphql HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nAccept: text/event-stream\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
 		"half a WebSocket": "GET /graphql HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" +
 			"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n\x81\xfe\x00",
 	} {

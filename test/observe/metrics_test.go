@@ -65,8 +65,8 @@ func TestLabelsStayBounded(t *testing.T) {
 	}
 }
 
-// TestListedNamesAreTold: what an administrator lists is told apart.
-func TestListedNamesAreTold(t *testing.T) {
+// TestListedNamesAreCounted: what an administrator lists is told apart.
+func TestListedNamesAreCounted(t *testing.T) {
 	w, address := measured(t)
 	for _, name := range []string{"Known", "Unknown"} {
 		w.operation(t, "admin", `query `+name+` { viewer { username } }`, nil, nil)

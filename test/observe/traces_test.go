@@ -150,7 +150,7 @@ func TestQuery(t *testing.T) {
 		t.Fatal(err)
 	}
 	toIndex, statements := spans.to("index"), spans.to("index-database")
-	if told := len(toIndex) + len(statements); len(spans.named("load")) == 0 || len(statements) == 0 || told < plan.Extensions.Plan.IndexRequests || plan.Extensions.Plan.IndexRequests == 0 {
+	if recorded := len(toIndex) + len(statements); len(spans.named("load")) == 0 || len(statements) == 0 || recorded < plan.Extensions.Plan.IndexRequests || plan.Extensions.Plan.IndexRequests == 0 {
 		t.Errorf("%d loads, and %d requests and %d statements to the index are told, %d were sent", len(spans.named("load")), len(toIndex), len(statements), plan.Extensions.Plan.IndexRequests)
 	}
 	for _, s := range statements {
@@ -180,9 +180,9 @@ func TestNoValueGoesIntoSpans(t *testing.T) {
 	got := w.operation(t, "admin", `query Q($name: String! = "`+canary+`") { # `+canary+`
 		`+strings.ReplaceAll(canary, "-", "_")+`: instances(filter: {nameContains: "`+canary+`"}) { totalCount } instance(name: $name) { name } }`,
 		map[string]any{"name": canary}, map[string]string{"X-Header": canary, "User-Agent": canary, "Tracestate": "kairship=" + canary})
-	told := w.trace(t, got.trace, "POST /graphql").one(t, "query")
-	if want := "query($name:String!){instances(filter){totalCount} instance(name){name}}"; told.attributes["graphql.document"] != want {
-		t.Errorf("the document is told as %v, want %s", told.attributes["graphql.document"], want)
+	recorded := w.trace(t, got.trace, "POST /graphql").one(t, "query")
+	if want := "query($name:String!){instances(filter){totalCount} instance(name){name}}"; recorded.attributes["graphql.document"] != want {
+		t.Errorf("the document is told as %v, want %s", recorded.attributes["graphql.document"], want)
 	}
 	for _, refused := range []answer{
 		w.send(t, http.MethodPost, "/graphql", canary, `{"query":"{viewer{username}}"}`, nil),
@@ -246,11 +246,11 @@ func TestMutation(t *testing.T) {
 // passedOn checks that the requests to an instance are told, and name their spans.
 func (w *world) passedOn(t *testing.T, spans tree, trace, instance string, above span) {
 	t.Helper()
-	said, told := w.alpha.spansOf(trace), spans.to("instance")
-	if len(told) == 0 {
+	said, recorded := w.alpha.spansOf(trace), spans.to("instance")
+	if len(recorded) == 0 {
 		t.Errorf("no request to %s is told", instance)
 	}
-	for _, s := range told {
+	for _, s := range recorded {
 		if s.attributes["kairship.instance"] != instance || !spans.below(s, above) || !said[s.id] {
 			t.Errorf("a request to %s, which was told of it: %t: %+v", instance, said[s.id], s)
 		}

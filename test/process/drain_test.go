@@ -85,7 +85,7 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("the subscription began with %+v", first)
 	}
 
-	told := time.Now()
+	reported := time.Now()
 	ended := p.Terminate(t)
 	poll.Until(t, patience, "/readyz reports that the process stops", func(ctx context.Context) error {
 		status, err := readiness(ctx, p.Address)
@@ -94,7 +94,7 @@ func TestDrain(t *testing.T) {
 		}
 		return err
 	})
-	late := time.Since(told) > delay/2 // On a machine that is so slow, the delay may be over now.
+	late := time.Since(reported) > delay/2 // On a machine that is so slow, the delay may be over now.
 	fresh := gql.New("http://"+p.Address, f.Token(t, "admin"))
 	fresh.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	if result, err := fresh.Do(t.Context(), gql.Request{Query: `{ viewer { username } }`}); !late && (err != nil || result.Status != http.StatusOK || len(result.Errors) > 0) {
@@ -112,7 +112,7 @@ func TestDrain(t *testing.T) {
 			break
 		}
 	}
-	if streamed := time.Since(told); streamed < delay {
+	if streamed := time.Since(reported); streamed < delay {
 		t.Errorf("the subscription ended after %s, while load balancers were still told", streamed)
 	}
 	poll.Until(t, patience, "nothing listens any longer", func(ctx context.Context) error {

@@ -207,7 +207,7 @@ func (c *crowd) list(ctx context.Context, from client.Reader) ([]v1alpha1.Instan
 // too, and until every one says how it is indexed, which comes last.
 func (c *crowd) await(begun time.Time) (ready, counted, indexed time.Duration) {
 	c.Helper()
-	told := time.Now()
+	reported := time.Now()
 	poll.Until(c.T, 4*promise, "all instances are ready", func(ctx context.Context) error {
 		all, err := c.list(ctx, c.watched)
 		if err != nil {
@@ -226,8 +226,8 @@ func (c *crowd) await(begun time.Time) (ready, counted, indexed time.Duration) {
 			}
 		}
 		now := time.Since(begun)
-		if time.Since(told) > 10*time.Second {
-			told = time.Now()
+		if time.Since(reported) > 10*time.Second {
+			reported = time.Now()
 			c.Logf("after %.0fs %d are running, %d are counted, and %d say how they are indexed", now.Seconds(), runs, counts, indexes)
 		}
 		for _, stage := range []struct {

@@ -74,7 +74,7 @@ func TestAThousandInstancesCostOneReview(t *testing.T) {
 		}
 	}
 	const query = `{ instances(first: 500) { totalCount nodes { name viewerCan { view update } workloads { totalCount } } } }`
-	poll.Until(t, settle, "Kairship knows of the instances", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "Kairship knows of the instances", func(ctx context.Context) error {
 		data, _, err := gql.Query[answer](ctx, on.kairship, `{ instances(first: 1) { totalCount } }`, nil)
 		if err == nil && data.Instances.TotalCount < thousand {
 			err = fmt.Errorf("it knows of %d", data.Instances.TotalCount)
@@ -151,7 +151,7 @@ func TestWhatTheCallerMayDoCostsTheSameAtOneObjectAndAtFifty(t *testing.T) {
 		delete(cost, asksToken) // It is remembered longer.
 		return cost, found
 	}
-	poll.Until(t, settle, "the index has fifty", func(context.Context) error {
+	poll.Until(t, propagationTimeout, "the index has fifty", func(context.Context) error {
 		if _, found := ask(fifty, ""); found != fifty {
 			return fmt.Errorf("it has %d", found)
 		}

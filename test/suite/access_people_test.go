@@ -181,7 +181,7 @@ func bindingOf(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = client.IgnoreNotFound(global.Delete(context.Background(), b)) })
-	poll.Until(t, settle, "the binding has taken effect", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the binding has taken effect", func(ctx context.Context) error {
 		if err := global.Get(ctx, client.ObjectKeyFromObject(b), b); err != nil {
 			return err
 		}

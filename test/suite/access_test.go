@@ -352,7 +352,7 @@ func TestValuesOfSecretsNeedMoreThanAViewer(t *testing.T) {
 		body := string(c.Must(t, gql.Request{Query: query}).Body)
 		return strings.Contains(body, value) || strings.Contains(body, base64Of(value))
 	}
-	poll.Until(t, settle, "an admin reads the Secret in a Work", func(context.Context) error {
+	poll.Until(t, propagationTimeout, "an admin reads the Secret in a Work", func(context.Context) error {
 		if !holds(on.as(t, "admin"), query) {
 			return errors.New("no Work has it")
 		}
@@ -440,7 +440,7 @@ func TestABindingThatGoesTakesTheRoleAlong(t *testing.T) {
 	if r := p.Must(t, gql.Request{Query: anyQuery}); sees(r) || len(r.Errors) > 0 {
 		t.Errorf("%s after the binding was deleted: %s", revoked, r.Body)
 	}
-	poll.Until(t, settle, "the role in alpha is removed", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the role in alpha is removed", func(ctx context.Context) error {
 		if n := inInstance(ctx); n > 0 {
 			return fmt.Errorf("%d bindings in alpha name the person", n)
 		}

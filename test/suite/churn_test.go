@@ -19,9 +19,9 @@ import (
 
 // The list that is paged through while it changes.
 const (
-	steadyCount = 200
-	churnCount  = 20
-	churnPage   = 7
+	lastingCount = 200
+	churnCount   = 20
+	churnPage    = 7
 )
 
 // TestPagingWhileObjectsComeAndGoShowsNothingTwiceAndMissesNothing pages
@@ -33,13 +33,13 @@ func TestPagingWhileObjectsComeAndGoShowsNothingTwiceAndMissesNothing(t *testing
 	ns := "suite-" + w.id + "-churn"
 	t.Cleanup(w.remove)
 	w.create(t, created{"alpha", &corev1.Namespace{ObjectMeta: w.meta("", ns)}}, created{"beta", &corev1.Namespace{ObjectMeta: w.meta("", ns)}})
-	var steady []created
-	for i := range steadyCount {
-		steady = append(steady, created{instanceOfNumber(i), deployment(w.meta(ns, fmt.Sprintf("n-%03d", i)))})
+	var lasting []created
+	for i := range lastingCount {
+		lasting = append(lasting, created{instanceOfNumber(i), deployment(w.meta(ns, fmt.Sprintf("n-%03d", i)))})
 	}
-	w.create(t, steady...)
+	w.create(t, lasting...)
 	on := open(t)
-	waitForSteady(t, on, ns)
+	waitForLasting(t, on, ns)
 	changes := w.churn(t, ns)
 	for _, try := range w.pagings(ns) {
 		t.Run(try.name, func(t *testing.T) {
@@ -62,12 +62,12 @@ func TestPagingWhileObjectsComeAndGoShowsNothingTwiceAndMissesNothing(t *testing
 // instanceOfNumber spreads the objects over both instances.
 func instanceOfNumber(i int) string { return []string{"alpha", "alpha", "alpha", "beta"}[i%4] }
 
-func waitForSteady(t *testing.T, on *target, ns string) {
+func waitForLasting(t *testing.T, on *target, ns string) {
 	t.Helper()
-	poll.Until(t, settle, "the index has all that stay", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the index has all that stay", func(ctx context.Context) error {
 		type answer struct{ Workloads struct{ TotalCount int } }
 		data, _, err := gql.Query[answer](ctx, on.kairship, `query($ns: [String!]) { workloads(first: 1, filter: {namespaces: $ns}) { totalCount } }`, map[string]any{"ns": ns})
-		if err == nil && data.Workloads.TotalCount < steadyCount {
+		if err == nil && data.Workloads.TotalCount < lastingCount {
 			err = fmt.Errorf("it has %d", data.Workloads.TotalCount)
 		}
 		return err
@@ -91,9 +91,9 @@ func (w *world) pagings(ns string) []paging {
 		if list.Key() != "Query.workloads" && list.Key() != "Instance.workloads" {
 			continue
 		}
-		r, n := route{}, steadyCount
+		r, n := route{}, lastingCount
 		if list.Parent == "Instance" {
-			r, n = inInstance("alpha", "", ""), steadyCount*3/4
+			r, n = inInstance("alpha", "", ""), lastingCount*3/4
 		}
 		for _, field := range schema.Values(theSchema, "WorkloadOrderField") {
 			for _, direction := range schema.Values(theSchema, "OrderDirection") {
@@ -139,7 +139,7 @@ func (p paging) run(t *testing.T, on *target) {
 	}
 	var missing []string
 	stay := 0
-	for i := range steadyCount {
+	for i := range lastingCount {
 		instance := instanceOfNumber(i)
 		if p.list.Parent == "Instance" && instance != "alpha" {
 			continue
@@ -209,7 +209,7 @@ func (w *world) churn(t *testing.T, ns string) *changes {
 			var err error
 			if len(alive) < churnCount {
 				// 73 is prime to 200, so that they come up all over the list.
-				number := i * 73 % steadyCount
+				number := i * 73 % lastingCount
 				c := map[string]client.Client{"alpha": alpha, "beta": beta}[instanceOfNumber(number)]
 				o := deployment(w.meta(ns, fmt.Sprintf("n-%03d-%s-%d", number, newID(), i)))
 				err = c.Create(ctx, o)

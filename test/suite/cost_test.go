@@ -134,7 +134,7 @@ func TestFleetQueryCostsTheSameWithMoreOfEverything(t *testing.T) {
 	}
 	ns := manyDeployments(t, on, 200)
 	const count = `query($ns: [String!]) { workloads(first: 1, filter: {namespaces: $ns}) { totalCount } }`
-	poll.Until(t, settle, "the index has the new workloads", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the index has the new workloads", func(ctx context.Context) error {
 		data, _, err := gql.Query[struct{ Workloads struct{ TotalCount int } }](ctx, on.kairship, count, map[string]any{"ns": ns})
 		if err == nil && data.Workloads.TotalCount != 200 {
 			err = fmt.Errorf("it has %d", data.Workloads.TotalCount)
@@ -230,7 +230,7 @@ func (w *world) propagated(t testing.TB, on *target) {
 	t.Helper()
 	const query = `query($ns: [String!]) { workloads(first: 500, filter: {namespaces: $ns, kinds: [DEPLOYMENT, CRON_JOB]}) {
 		nodes { kind name placements { object { name pods { name } } overrides { policyName } } } } }`
-	poll.Until(t, 3*settle, "fifty workloads of each policy run in their members", func(ctx context.Context) error {
+	poll.Until(t, 3*propagationTimeout, "fifty workloads of each policy run in their members", func(ctx context.Context) error {
 		type answer struct {
 			Workloads struct {
 				Nodes []struct {
@@ -318,7 +318,7 @@ func (w *world) fiftyOf(list schema.List) map[string]any {
 // waitForFifty waits until the index has what is to be counted.
 func (w *world) waitForFifty(t testing.TB, on *target, list schema.List, r route, variables map[string]any) {
 	t.Helper()
-	poll.Until(t, settle, "there are fifty of "+list.Key(), func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "there are fifty of "+list.Key(), func(ctx context.Context) error {
 		c, err := page(ctx, on.kairship, list, r, with(variables, "first", fifty))
 		if err == nil && len(c.Nodes) != fifty {
 			err = fmt.Errorf("there are %d", len(c.Nodes))

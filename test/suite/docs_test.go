@@ -107,7 +107,7 @@ func TestReadmeShowsTheRealAnswer(t *testing.T) {
 	if sampleHealth["alpha"][key] == "" {
 		t.Fatalf("README.md shows %s, which is no sample application of alpha", key)
 	}
-	poll.Until(t, settle, "the answer is the one that is printed", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the answer is the one that is printed", func(ctx context.Context) error {
 		data, _, err := gql.Query[struct {
 			Instances struct {
 				Nodes []struct {

@@ -226,7 +226,7 @@ func (w *world) filterRoute(t testing.TB, list schema.List) route {
 func (w *world) settled(t testing.TB, on *target) {
 	t.Helper()
 	const query = `query($ns: [String!]) { workloads(first: 500, filter: {namespaces: $ns}) { nodes { instance { name } kind namespace name health } } }`
-	poll.Until(t, 2*settle, "the suite's workloads are as they are made to be", func(ctx context.Context) error {
+	poll.Until(t, 2*propagationTimeout, "the suite's workloads are as they are made to be", func(ctx context.Context) error {
 		found, err := pageOf(ctx, on.kairship, query, []string{"workloads"}, map[string]any{"ns": w.suiteNamespaces()})
 		if err != nil {
 			return err

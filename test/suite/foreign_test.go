@@ -22,11 +22,11 @@ import (
 	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
-// TestWhatSomebodyElseCollectsIsNotShown has the index collect beta under the name
+// TestForeignCollectionsAreNotShown has the index collect beta under the name
 // that Kairship would use for another instance, by a PediaCluster that a user made
 // by hand. Nothing of it may be shown as that instance's, and its freshness says why.
 // (For a virtual Cluster that a user made by hand, nothing is collected.)
-func TestWhatSomebodyElseCollectsIsNotShown(t *testing.T) {
+func TestForeignCollectionsAreNotShown(t *testing.T) {
 	on := open(t)
 	global := on.fleet.Client(t, "global")
 	w := &world{fleet: on.fleet, id: newID()}
@@ -41,7 +41,7 @@ func TestWhatSomebodyElseCollectsIsNotShown(t *testing.T) {
 	}}})
 	indexHas(t, on, name)
 	w.create(t, created{"global", &kairshipv1alpha1.Instance{ObjectMeta: w.meta("", instance), Spec: on.fleet.SpecAs(t, "beta", instance)}})
-	poll.Until(t, settle, "the Instance reports that its name is taken", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the Instance reports that its name is taken", func(ctx context.Context) error {
 		i := &kairshipv1alpha1.Instance{}
 		if err := global.Get(ctx, client.ObjectKey{Name: instance}, i); err != nil {
 			return err
@@ -57,7 +57,7 @@ func TestWhatSomebodyElseCollectsIsNotShown(t *testing.T) {
 	if err := global.Delete(t.Context(), foreign); err != nil {
 		t.Fatal(err)
 	}
-	poll.Until(t, 2*settle, "the instance's own objects are shown once the name is free", func(ctx context.Context) error {
+	poll.Until(t, 2*propagationTimeout, "the instance's own objects are shown once the name is free", func(ctx context.Context) error {
 		type answer struct {
 			Instance struct {
 				Workloads struct {
@@ -92,7 +92,7 @@ func indexHas(t *testing.T, on *target, cluster string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	poll.Until(t, settle, "the index has collected "+cluster, func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the index has collected "+cluster, func(ctx context.Context) error {
 		page, err := c.List(ctx, index.ListQuery{Types: []index.Type{index.Deployments}, Clusters: []string{cluster}, Namespaces: []string{"billing"}, Limit: 10})
 		if err == nil && len(page.Items) == 0 {
 			err = errors.New("there is nothing yet")
@@ -130,7 +130,7 @@ func nothingOf(t *testing.T, on *target, instance string) {
 			t.Errorf("the answer shows %s: %s", shown, raw)
 		}
 	}
-	var told struct {
+	var reported struct {
 		Workloads struct {
 			TotalCount int
 			Freshness  struct {
@@ -139,10 +139,10 @@ func nothingOf(t *testing.T, on *target, instance string) {
 			}
 		}
 	}
-	if err := json.Unmarshal(data["instance"], &told); err != nil {
+	if err := json.Unmarshal(data["instance"], &reported); err != nil {
 		t.Fatal(err)
 	}
-	if told.Workloads.TotalCount != 0 || !told.Workloads.Freshness.Stale || !strings.Contains(told.Workloads.Freshness.Message, "objects of another owner") {
-		t.Errorf("the list says %+v", told.Workloads)
+	if reported.Workloads.TotalCount != 0 || !reported.Workloads.Freshness.Stale || !strings.Contains(reported.Workloads.Freshness.Message, "objects of another owner") {
+		t.Errorf("the list says %+v", reported.Workloads)
 	}
 }

@@ -143,7 +143,7 @@ func TestAnIndexThatMisbehavesCostsOnlyItsPart(t *testing.T) {
 		{"is starting", answering(http.StatusServiceUnavailable, "")},
 		{"sends a page for people", answering(http.StatusOK, "<html>hello</html>")},
 		{"sends nothing", answering(http.StatusOK, "")},
-		{"sends objects of nobody", answering(http.StatusOK, `{"items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"x","namespace":"y"}}]}`)},
+		{"sends objects without a cluster", answering(http.StatusOK, `{"items":[{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"x","namespace":"y"}}]}`)},
 		{"sends objects that are none", answering(http.StatusOK, `{"items":["x",1,null]}`)},
 		{"breaks off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
@@ -186,7 +186,7 @@ func TestAnIndexThatMisbehavesCostsOnlyItsPart(t *testing.T) {
 		})
 	}
 	g.SendIndexTo(on.fleet.IndexURL)
-	poll.Until(t, settle, "it recovers on its own", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "it recovers on its own", func(ctx context.Context) error {
 		data, _, err := gql.Query[fleetAnswer](ctx, on.kairship, fleetQuery, nil)
 		if err != nil {
 			return err

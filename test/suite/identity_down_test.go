@@ -26,10 +26,10 @@ func answering(status int, body string) http.HandlerFunc {
 	}
 }
 
-// TestWhenNobodyTellsWhoAsks takes the global cluster's answers about people away.
+// TestIdentitiesWhileTheGlobalClusterIsDown takes the global cluster's answers about people away.
 // Who asks can't be told then: that is neither a yes nor a no, and comes with a
 // status that says so. Those who are known already are served for a while.
-func TestWhenNobodyTellsWhoAsks(t *testing.T) {
+func TestIdentitiesWhileTheGlobalClusterIsDown(t *testing.T) {
 	on, g := behind(t)
 	for _, tt := range []struct {
 		name   string

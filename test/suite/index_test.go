@@ -109,7 +109,7 @@ func TestEveryFieldSaysThatTheIndexIsDown(t *testing.T) {
 		})
 	}
 	g.SendIndexTo(on.fleet.IndexURL)
-	poll.Until(t, settle, "it recovers on its own", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "it recovers on its own", func(ctx context.Context) error {
 		data, _, err := gql.Query[map[string]any](ctx, on.kairship, fmt.Sprintf("{ %s }", asked["Query.node Workload"]), nil)
 		if err == nil && data["node"] == nil {
 			err = errors.New("the application is missing")

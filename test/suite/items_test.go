@@ -55,8 +55,8 @@ func (i item) labelled(selector string) bool {
 // asking Kairship.
 const truthLife = time.Second
 
-// told is what the clusters said of a list, and when.
-type told struct {
+// reported is what the clusters said of a list, and when.
+type reported struct {
 	items []item
 	at    time.Time
 }
@@ -64,13 +64,13 @@ type told struct {
 // items reads everything that a list could show without a filter, past Kairship.
 func (w *world) items(ctx context.Context, t testing.TB, list gqlschema.List) ([]item, error) {
 	t.Helper()
-	if known, ok := w.told.Load(list.Key()); ok && time.Since(known.(told).at) < truthLife {
-		return known.(told).items, nil
+	if known, ok := w.reported.Load(list.Key()); ok && time.Since(known.(reported).at) < truthLife {
+		return known.(reported).items, nil
 	}
 	at := time.Now()
 	items, err := w.read(ctx, t, list)
 	if err == nil {
-		w.told.Store(list.Key(), told{items, at})
+		w.reported.Store(list.Key(), reported{items, at})
 	}
 	return items, err
 }
@@ -172,12 +172,12 @@ func (w *world) workloadItems(ctx context.Context, t testing.TB, list gqlschema.
 		}
 		targets, ready := map[types.UID][]string{}, map[types.UID]int{}
 		for _, b := range bindings.Items {
-			for _, told := range b.Status.AggregatedStatus {
-				if told.Status == nil {
+			for _, reported := range b.Status.AggregatedStatus {
+				if reported.Status == nil {
 					continue
 				}
 				var s struct{ ReadyReplicas, NumberReady, Succeeded int }
-				if err := json.Unmarshal(told.Status.Raw, &s); err != nil {
+				if err := json.Unmarshal(reported.Status.Raw, &s); err != nil {
 					return nil, err
 				}
 				ready[b.Spec.Resource.UID] += s.ReadyReplicas + s.NumberReady + s.Succeeded

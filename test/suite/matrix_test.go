@@ -348,12 +348,12 @@ func TestMatrixWithoutAValidToken(t *testing.T) {
 			for _, q := range questions() {
 				r := c.Must(t, gql.Request{Query: q.query, Accept: gql.Response})
 				refused(t, r, http.StatusUnauthorized, "UNAUTHENTICATED")
-				told := r.Errors[0].Message
+				reported := r.Errors[0].Message
 				if first == "" {
-					first = told
+					first = reported
 				}
-				if told != first {
-					t.Errorf("%s: the refusal depends on the question: %q and %q", q.name, told, first)
+				if reported != first {
+					t.Errorf("%s: the refusal depends on the question: %q and %q", q.name, reported, first)
 				}
 			}
 		})

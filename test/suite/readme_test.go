@@ -20,14 +20,14 @@ import (
 //go:embed testdata/fleet.graphql
 var fleetQuery string
 
-// settle is how long the fleet may take to tell everywhere what happened somewhere.
-const settle = 30 * time.Second
+// propagationTimeout is how long the fleet may take to tell everywhere what happened somewhere.
+const propagationTimeout = 30 * time.Second
 
 // TestFleetQueryTellsTheTruth asks the question of the README and compares each
 // datum with what the instances and their members say themselves.
 func TestFleetQueryTellsTheTruth(t *testing.T) {
 	on := open(t)
-	poll.Until(t, settle, "the answer is what the clusters say", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the answer is what the clusters say", func(ctx context.Context) error {
 		want, err := truth{t, on.fleet}.whole(ctx)
 		if err != nil {
 			return err

@@ -150,7 +150,7 @@ func TestPodsOfAnObject(t *testing.T) {
 	}
 	const query = `{ instance(name: "alpha") { workload(kind: DEPLOYMENT, namespace: "shop", name: "frontend") {
 		placements { clusterName object { all: pods { name } first: pods(first: 2) { name } } } } } }`
-	poll.Until(t, settle, "m2 has three pods, of which two come first", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "m2 has three pods, of which two come first", func(ctx context.Context) error {
 		data, _, err := gql.Query[answer](ctx, on.kairship, query, nil)
 		if err != nil {
 			return err

@@ -90,7 +90,7 @@ func TestSecretsAreReadFromTheInstance(t *testing.T) {
 	} {
 		t.Run(tt.person, func(t *testing.T) {
 			// The rights inside a namespace that was just made come a moment later.
-			poll.Until(t, settle, "the Secrets are listed", func(ctx context.Context) error {
+			poll.Until(t, propagationTimeout, "the Secrets are listed", func(ctx context.Context) error {
 				got, r, err := gql.Query[listed](ctx, tt.as, secretsQuery, variables)
 				if err != nil {
 					return err
@@ -153,7 +153,7 @@ func TestSecretsAreReadFromTheInstance(t *testing.T) {
 func bindingIn(t *testing.T, on *target, p *person, role kairshipv1alpha1.Role, instance, namespace string) {
 	t.Helper()
 	b := bindingOf(t, on, p, role, instance, namespace)
-	poll.Until(t, settle, "the person sees the instance", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the person sees the instance", func(ctx context.Context) error {
 		r, err := p.Do(ctx, gql.Request{Query: anyQuery})
 		if err == nil && !sees(r) {
 			err = fmt.Errorf("%s is not there yet: %s", b.Name, r.Body)

@@ -33,7 +33,7 @@ func TestUnknownNamespaceOfAFilter(t *testing.T) {
 		{"a list inside a list", "admin", `{ instances { nodes { workloads(filter: {namespaces: ["shop"]}) { nodes { name } } } } }`, ""},
 	} {
 		// Collection may be late for a moment, and then nothing is claimed.
-		poll.Until(t, settle, tt.reason, func(ctx context.Context) error {
+		poll.Until(t, propagationTimeout, tt.reason, func(ctx context.Context) error {
 			r := on.as(t, tt.who).Must(t, gql.Request{Query: tt.query})
 			var body struct {
 				Errors     []any

@@ -17,7 +17,7 @@ func TestUnscheduledNamesTheLabel(t *testing.T) {
 	on := open(t)
 	alice := on.as(t, "alice")
 	type workload struct{ Health, HealthMessage string }
-	poll.Until(t, settle, "the message names the label", func(ctx context.Context) error {
+	poll.Until(t, propagationTimeout, "the message names the label", func(ctx context.Context) error {
 		data, _, err := gql.Query[struct {
 			Workloads struct{ Nodes []workload }
 		}](ctx, alice, `{ workloads`+filter+` { nodes { health healthMessage } } }`, nil)

@@ -34,8 +34,8 @@ type world struct {
 	// with fifty of everything.
 	a, b, many string
 	created    []created
-	// told is what the clusters said lately, by list.
-	told sync.Map
+	// reported is what the clusters said lately, by list.
+	reported sync.Map
 }
 
 type created struct {

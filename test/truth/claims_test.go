@@ -71,8 +71,8 @@ type made struct {
 	SinceGeneration bool
 }
 
-// journal collects claims.
-type journal struct {
+// history collects claims.
+type history struct {
 	mu     sync.Mutex
 	claims []made
 	fresh  []fresh
@@ -84,22 +84,22 @@ type journal struct {
 	errors map[string]int
 }
 
-func newJournal() *journal {
-	return &journal{last: map[string]map[workloadKey]*workloadAnswer{}, health: map[string]int{}, errors: map[string]int{}}
+func newHistory() *history {
+	return &history{last: map[string]map[workloadKey]*workloadAnswer{}, health: map[string]int{}, errors: map[string]int{}}
 }
 
 // interval is when an answer was asked for and received.
 type interval struct{ sent, received time.Time }
 
 // age records what an answer says about its age.
-func (j *journal) age(by string, at interval, of freshness, clusters ...string) {
+func (j *history) age(by string, at interval, of freshness, clusters ...string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.fresh = append(j.fresh, fresh{By: by, Clusters: clusters, Sent: at.sent, Received: at.received, freshness: of})
 }
 
 // show records which version of an object an answer shows.
-func (j *journal) show(by string, at interval, key objectKey, version int64, of freshness) {
+func (j *history) show(by string, at interval, key objectKey, version int64, of freshness) {
 	if of.ObservedAt == nil {
 		return
 	}
@@ -112,7 +112,7 @@ func (j *journal) show(by string, at interval, key objectKey, version int64, of 
 // with the answer's own observedAt, but not before the write that a consistency token
 // names. An answer that says null for it was true at some moment since the template got
 // the generation that it shows.
-func (j *journal) answer(by string, at interval, w *workloadAnswer, written int64) {
+func (j *history) answer(by string, at interval, w *workloadAnswer, written int64) {
 	key := w.key()
 	j.age(by+": freshness of workloads of "+key.Instance, at, w.Freshness, key.Instance)
 	j.show(by, at, objectKey{key.Instance, key.Kind, key.Name}, w.version(), w.Freshness)
@@ -132,11 +132,11 @@ func (j *journal) answer(by string, at interval, w *workloadAnswer, written int6
 // event records what an event of a subscription says about a workload. The interval of
 // its claim begins when the template got the generation that the event shows: later
 // versions differ in what Karmada notes, and not in what is asked for.
-func (j *journal) event(by string, received time.Time, w *workloadAnswer) {
+func (j *history) event(by string, received time.Time, w *workloadAnswer) {
 	j.add(by, w, made{claim: claim{By: by + " at " + stamp(&received)}, SinceGeneration: true, Received: received})
 }
 
-func (j *journal) add(by string, w *workloadAnswer, m made) {
+func (j *history) add(by string, w *workloadAnswer, m made) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.last[by] == nil {
@@ -156,7 +156,7 @@ func (j *journal) add(by string, w *workloadAnswer, m made) {
 
 // success records that an operation succeeded, which wrote a version of a template, and
 // everything until a revision.
-func (j *journal) success(by string, received time.Time, w workloadKey, version, written int64) {
+func (j *history) success(by string, received time.Time, w workloadKey, version, written int64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.claims = append(j.claims, made{
@@ -166,21 +166,21 @@ func (j *journal) success(by string, received time.Time, w workloadKey, version,
 }
 
 // failed counts answers that are errors, and operations that failed.
-func (j *journal) failed(what string) {
+func (j *history) failed(what string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.errors[what]++
 }
 
 // gone forgets the last answer about a workload.
-func (j *journal) gone(by string, w workloadKey) {
+func (j *history) gone(by string, w workloadKey) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.last[by], w)
 }
 
 // timed are the claims with their intervals in revisions.
-func (j *journal) timed(c *clock, t *timeline) []claim {
+func (j *history) timed(c *clock, t *timeline) []claim {
 	var all []claim
 	for _, m := range j.claims {
 		if !m.Since.IsZero() {
@@ -205,7 +205,7 @@ func tally(claims []claim) map[string]int {
 }
 
 // isHealthy is nil when the last answer to a query calls a workload HEALTHY.
-func (j *journal) isHealthy(by string, key workloadKey) error {
+func (j *history) isHealthy(by string, key workloadKey) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	w := j.last[by][key]

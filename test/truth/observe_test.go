@@ -44,7 +44,7 @@ type observer struct {
 	api       *gql.Client
 	namespace string
 	instances []string
-	journal   *journal
+	history   *history
 	// background are the operations that are followed.
 	background sync.WaitGroup
 }
@@ -81,12 +81,12 @@ func (o *observer) list(ctx context.Context, health ...string) {
 		return
 	}
 	at.received = time.Now()
-	o.journal.age(by+": freshness of the list", at, data.Workloads.Freshness, o.instances...)
+	o.history.age(by+": freshness of the list", at, data.Workloads.Freshness, o.instances...)
 	for _, w := range data.Workloads.Nodes {
-		o.journal.answer(by, at, w, 0)
+		o.history.answer(by, at, w, 0)
 	}
 	if len(health) == 0 {
-		o.journal.keep(by, data.Workloads.Nodes)
+		o.history.keep(by, data.Workloads.Nodes)
 	}
 }
 
@@ -113,10 +113,10 @@ func (o *observer) get(ctx context.Context, w workloadKey, token string, written
 	}
 	at.received = time.Now()
 	if data.Instance == nil || data.Instance.Workload == nil {
-		o.journal.failed(by + ": there is none")
+		o.history.failed(by + ": there is none")
 		return
 	}
-	o.journal.answer(by, at, data.Instance.Workload, written)
+	o.history.answer(by, at, data.Instance.Workload, written)
 }
 
 // follow subscribes to all workloads until the context ends, and resumes when the stream ends.
@@ -139,7 +139,7 @@ func (o *observer) follow(ctx context.Context) {
 				continue
 			}
 			if e.Complete || e.Lost != nil || len(e.Errors) > 0 {
-				o.journal.failed("subscription ended")
+				o.history.failed("subscription ended")
 				break
 			}
 			cursor = o.event(by, e.Data, cursor)
@@ -164,11 +164,11 @@ func (o *observer) event(by string, data json.RawMessage, cursor string) string 
 	e := of.WorkloadChanged
 	switch {
 	case e.Type == "GAP":
-		o.journal.keep(by, nil)
+		o.history.keep(by, nil)
 	case e.Workload != nil && e.Type == "DELETED":
-		o.journal.gone(by, e.Workload.key())
+		o.history.gone(by, e.Workload.key())
 	case e.Workload != nil:
-		o.journal.event(by, received, e.Workload)
+		o.history.event(by, received, e.Workload)
 	}
 	if e.Cursor != "" {
 		cursor = e.Cursor
@@ -193,7 +193,7 @@ func (o *observer) progress(ctx context.Context, by, operation string, w workloa
 				return
 			}
 		}
-		o.journal.failed("no end of " + by + " of " + w.String())
+		o.history.failed("no end of " + by + " of " + w.String())
 	})
 }
 
@@ -218,10 +218,10 @@ func (o *observer) state(ctx context.Context, stream *gql.Stream, by string, w w
 		}
 		switch p := of.OperationProgress; p.State {
 		case succeeded:
-			o.journal.success(by, time.Now(), w, version, written)
+			o.history.success(by, time.Now(), w, version, written)
 			return true
 		case "FAILED":
-			o.journal.failed(fmt.Sprintf("operation FAILED, %s", text(p.Reason)))
+			o.history.failed(fmt.Sprintf("operation FAILED, %s", text(p.Reason)))
 			return true
 		}
 	}
@@ -231,7 +231,7 @@ func (o *observer) state(ctx context.Context, stream *gql.Stream, by string, w w
 // fail counts an answer that is an error, unless the run is over.
 func (o *observer) fail(ctx context.Context, by string, err error) {
 	if ctx.Err() == nil {
-		o.journal.failed(by + ": " + firstWords(err))
+		o.history.failed(by + ": " + firstWords(err))
 	}
 }
 
@@ -241,7 +241,7 @@ func firstWords(err error) string {
 }
 
 // keep forgets the answers to a query about all workloads but these.
-func (j *journal) keep(by string, nodes []*workloadAnswer) {
+func (j *history) keep(by string, nodes []*workloadAnswer) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for key := range j.last[by] {

@@ -85,7 +85,7 @@ func lengthOf(t *testing.T) (lasts time.Duration, seed uint64) {
 type run struct {
 	*fleet.Fleet
 	namespace string
-	journal   *journal
+	history   *history
 	observer  *observer
 	changer   *changer
 	clock     *clock
@@ -97,9 +97,9 @@ type run struct {
 
 func newRun(t *testing.T, f *fleet.Fleet) *run {
 	t.Helper()
-	r := &run{Fleet: f, namespace: fmt.Sprintf("truth-%d", time.Now().UnixMilli()%1e9), journal: newJournal()}
+	r := &run{Fleet: f, namespace: fmt.Sprintf("truth-%d", time.Now().UnixMilli()%1e9), history: newHistory()}
 	api := gql.New(f.KairshipURL, f.Token(t, "admin"))
-	r.observer = &observer{api: api, namespace: r.namespace, instances: f.Names(fleet.RoleInstance), journal: r.journal}
+	r.observer = &observer{api: api, namespace: r.namespace, instances: f.Names(fleet.RoleInstance), history: r.history}
 	r.changer = &changer{observer: r.observer, api: api, namespace: r.namespace, at: map[string]client.Client{}, tally: map[string]tried{}, logf: t.Logf}
 	for _, name := range f.Names(fleet.RoleInstance) {
 		r.changer.at[name] = f.Client(t, name)
@@ -173,7 +173,7 @@ func (r *run) comesToRest(t *testing.T) {
 				again = time.Now()
 			}
 			for _, by := range []string{"list", "subscription"} {
-				if err := r.journal.isHealthy(by, of.workloadKey); err != nil {
+				if err := r.history.isHealthy(by, of.workloadKey); err != nil {
 					return err
 				}
 			}
@@ -221,7 +221,7 @@ func (r *run) end(t *testing.T) {
 // judge judges all claims, and whether there were enough of them.
 func (r *run) judge(t *testing.T, b *breaker) {
 	t.Helper()
-	claims := r.journal.timed(r.clock, r.recorder.timeline)
+	claims := r.history.timed(r.clock, r.recorder.timeline)
 	falseBy := map[string]int{}
 	for _, c := range claims {
 		explanation := judge(r.recorder.timeline, r.Members(c.Workload.Instance), c)
@@ -239,7 +239,7 @@ func (r *run) judge(t *testing.T, b *breaker) {
 		t.Errorf("false claims: %v", falseBy)
 	}
 	aged := map[string]int{}
-	for _, one := range r.journal.shown {
+	for _, one := range r.history.shown {
 		if what := missing(r.recorder.timeline, one, r.clock.from(one.ObservedAt)); what != "" {
 			const problem = "something that happened until observedAt is missing"
 			aged[problem]++
@@ -248,7 +248,7 @@ func (r *run) judge(t *testing.T, b *breaker) {
 			}
 		}
 	}
-	for _, one := range overclaims(r.journal.fresh, b.outages, staleAfter) {
+	for _, one := range overclaims(r.history.fresh, b.outages, staleAfter) {
 		aged[one.problem]++
 		if aged[one.problem] <= mostShown {
 			t.Errorf("a false claim of freshness: %s", one)
@@ -261,8 +261,8 @@ func (r *run) judge(t *testing.T, b *breaker) {
 	made, changes, broken := tally(claims), r.changer.counts(), b.counts()
 	t.Logf("changes: %v", changes)
 	t.Logf("faults: %v", broken)
-	t.Logf("claims: %v; %d of freshness; answers by health: %v", made, len(r.journal.fresh), r.journal.health)
-	t.Logf("no answer, or another one than asked for: %v", r.journal.errors)
+	t.Logf("claims: %v; %d of freshness; answers by health: %v", made, len(r.history.fresh), r.history.health)
+	t.Logf("no answer, or another one than asked for: %v", r.history.errors)
 	t.Logf("the widest gap between two samples of the clock: %s", r.clock.widest().Round(time.Millisecond))
 	if missing := r.changer.missing(); len(missing) > 0 {
 		t.Errorf("these changes were not made: %v", missing)
@@ -275,8 +275,8 @@ func (r *run) judge(t *testing.T, b *breaker) {
 			t.Errorf("only %d claims of %s were judged, and %d have to be", made[what], what, least)
 		}
 	}
-	if len(r.journal.fresh) < 1000 {
-		t.Errorf("only %d claims of freshness were judged", len(r.journal.fresh))
+	if len(r.history.fresh) < 1000 {
+		t.Errorf("only %d claims of freshness were judged", len(r.history.fresh))
 	}
 }
 

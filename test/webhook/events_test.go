@@ -111,8 +111,8 @@ func (s *scene) rage(events []gm.Event, after int32, then func(*acknowledged)) {
 	}
 }
 
-// settled fails the test unless every binding is as its last event says.
-func (s *scene) settled(events []gm.Event) {
+// applied fails the test unless every binding is as its last event says.
+func (s *scene) applied(events []gm.Event) {
 	s.Helper()
 	for _, last := range events {
 		if last.Sequence != sequences {
@@ -153,6 +153,6 @@ func TestStorm(t *testing.T) {
 	s := begin(t)
 	events := s.storm()
 	s.rage(events, 0, nil)
-	s.settled(events)
+	s.applied(events)
 	s.takeEffect()
 }

@@ -33,7 +33,7 @@ func TestLeaderKilled(t *testing.T) {
 		}
 		t.Logf("%s was killed after %d of %d events of %d bindings", leader, count, len(events), len(before))
 	})
-	s.settled(events)
+	s.applied(events)
 	s.takeEffect()
 }
 

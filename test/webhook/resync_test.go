@@ -10,8 +10,8 @@ import (
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 )
 
-// told is what a platform would send about a binding that is stored.
-func told(b *v1alpha1.InstanceRoleBinding) gm.Binding {
+// bindingOf is what a platform would send about a binding that is stored.
+func bindingOf(b *v1alpha1.InstanceRoleBinding) gm.Binding {
 	return gm.Binding{
 		BindingID: b.Spec.Source.BindingID, Sequence: b.Spec.Source.Sequence, Role: gm.Role(b.Spec.Role), Instance: b.Spec.InstanceRef.Name,
 		Subject: gm.Subject{Kind: gm.SubjectKind(b.Spec.Subject.Kind), Name: b.Spec.Subject.Name}, Namespaces: b.Spec.Namespaces,
@@ -29,7 +29,7 @@ func TestResync(t *testing.T) {
 	}
 	all := gm.Resync{AsOf: time.Now().UnixMilli(), Bindings: []gm.Binding{s.binding("missing", 7)}}
 	for _, b := range s.all(t.Context()) {
-		is := told(&b)
+		is := bindingOf(&b)
 		switch {
 		case is.BindingID == s.prefix+"gone", b.Spec.Revoked:
 			continue

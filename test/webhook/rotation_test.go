@@ -43,7 +43,7 @@ func TestRotation(t *testing.T) {
 	current := atomic.Pointer[[]byte]{}
 	current.Store(&old)
 	// Every failure of it is one of the rotation: it tries once.
-	steady, err := client.New(client.Options{
+	stable, err := client.New(client.Options{
 		URLs: s.fleet.GlobalManagement.URLs, HTTP: s.http, Attempts: 1,
 		Secret: func(context.Context) ([]byte, error) { return *current.Load(), nil },
 	})
@@ -56,7 +56,7 @@ func TestRotation(t *testing.T) {
 	go func() {
 		defer close(failures)
 		for sequence := int64(1); ctx.Err() == nil; sequence++ {
-			if _, err := steady.Change(ctx, s.binding("steady", sequence)); err != nil && ctx.Err() == nil {
+			if _, err := stable.Change(ctx, s.binding("steady", sequence)); err != nil && ctx.Err() == nil {
 				failures <- fmt.Errorf("event %d: %w", sequence, err)
 				return
 			}

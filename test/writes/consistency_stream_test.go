@@ -16,9 +16,9 @@ const followConfigMaps = `subscription($filter: ResourceChangeFilter, $after: St
   resourceChanged(version: "v1", resource: "configmaps", filter: $filter, after: $after) { type cursor resource { name manifest } }
 }`
 
-// toldOf is what a subscription sends about ConfigMaps until it is synced, by name, and
+// deliveredTo is what a subscription sends about ConfigMaps until it is synced, by name, and
 // where it is then.
-func toldOf(t testing.TB, as *gql.Client, namespace, part, after string) (told map[string]string, cursor string, err error) {
+func deliveredTo(t testing.TB, as *gql.Client, namespace, part, after string) (delivered map[string]string, cursor string, err error) {
 	variables := map[string]any{"filter": map[string]any{"instances": []string{"alpha"}, "namespaces": []string{namespace}, "nameContains": part}}
 	if after != "" {
 		variables["after"] = after
@@ -28,7 +28,7 @@ func toldOf(t testing.TB, as *gql.Client, namespace, part, after string) (told m
 		return nil, "", fmt.Errorf("no stream: %w, %v", err, refused)
 	}
 	defer s.Close()
-	told = map[string]string{}
+	delivered = map[string]string{}
 	for {
 		e := s.Next(30 * time.Second)
 		if e == nil || e.Lost != nil || e.Complete || len(e.Errors) > 0 {
@@ -52,11 +52,11 @@ func toldOf(t testing.TB, as *gql.Client, namespace, part, after string) (told m
 		c := data.ResourceChanged
 		switch {
 		case c.Type == "SYNCED":
-			return told, c.Cursor, nil
+			return delivered, c.Cursor, nil
 		case c.Resource == nil:
 			return nil, "", fmt.Errorf("there came %s", e.Data)
 		default:
-			told[c.Resource.Name] = c.Type + " " + c.Resource.Manifest.Data["key"]
+			delivered[c.Resource.Name] = c.Type + " " + c.Resource.Manifest.Data["key"]
 		}
 	}
 }
@@ -73,7 +73,7 @@ func TestStreamsShowYourWrites(t *testing.T) {
 		group.Go(func() error {
 			alice, follower, hasty := person(t, "alice"), reader(t, "alice", ""), reader(t, "alice", "")
 			name := fmt.Sprintf("w%02d", w)
-			_, cursor, err := toldOf(t, follower, namespace, name, "")
+			_, cursor, err := deliveredTo(t, follower, namespace, name, "")
 			if err != nil {
 				return err
 			}
@@ -92,23 +92,23 @@ func TestStreamsShowYourWrites(t *testing.T) {
 					return err
 				}
 				// For comparison: what is told to who does not say what they did.
-				if told, _, err := toldOf(t, hasty, namespace, name, ""); err != nil {
+				if delivered, _, err := deliveredTo(t, hasty, namespace, name, ""); err != nil {
 					return err
-				} else if told[name] != what {
+				} else if delivered[name] != what {
 					late.Add(1)
 				}
-				told, _, err := toldOf(t, follower, namespace, name, "")
+				delivered, _, err := deliveredTo(t, follower, namespace, name, "")
 				if err != nil {
 					return err
 				}
-				if told[name] != what {
-					t.Errorf("writer %d, round %d: told %q, want %q", w, round, told[name], what)
+				if delivered[name] != what {
+					t.Errorf("writer %d, round %d: told %q, want %q", w, round, delivered[name], what)
 				}
-				if told, cursor, err = toldOf(t, follower, namespace, name, cursor); err != nil {
+				if delivered, cursor, err = deliveredTo(t, follower, namespace, name, cursor); err != nil {
 					return err
 				}
-				if told[name] != since {
-					t.Errorf("writer %d, round %d: since the cursor told %q, want %q", w, round, told[name], since)
+				if delivered[name] != since {
+					t.Errorf("writer %d, round %d: since the cursor told %q, want %q", w, round, delivered[name], since)
 				}
 			}
 			return nil

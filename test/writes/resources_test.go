@@ -177,7 +177,7 @@ spec:
 	} {
 		refused(t, alice, "applyManifests", map[string]any{"instance": "alpha", "manifests": tt.manifests}, "INVALID", tt.argument)
 	}
-	strangers(t, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "x", "1")})
+	unrelated(t, "applyManifests", map[string]any{"instance": "alpha", "manifests": configMap(namespace, "x", "1")})
 }
 
 func TestPatchAndDeleteResource(t *testing.T) {
@@ -241,7 +241,7 @@ spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], placemen
 	refused(t, alice, "patchResource", but(merge("x"), "name", "none"), "NOT_FOUND", "input.name")
 	refused(t, alice, "patchResource", but(merge("x"), "resource", "nonsense"), "INVALID", "input.resource")
 	refused(t, alice, "patchResource", but(merge("x"), "namespace", nil), "INVALID", "input.namespace")
-	strangers(t, "patchResource", merge("x"))
+	unrelated(t, "patchResource", merge("x"))
 
 	refused(t, alice, "deleteResource", but(target, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
 	refused(t, alice, "deleteResource", but(target, "uid", "1"), "CONFLICT", "input.uid")
@@ -249,7 +249,7 @@ spec: {resourceSelectors: [{apiVersion: v1, kind: ConfigMap, name: a}], placemen
 	refused(t, alice, "deleteResource", but(target, "name", "../secrets/a"), "INVALID", "input.name")
 	refused(t, alice, "deleteResource", but(target, "version", "v9"), "INVALID", "input.resource")
 	refused(t, alice, "deleteResource", but(target, "namespace", nil), "INVALID", "input.namespace")
-	strangers(t, "deleteResource", target)
+	unrelated(t, "deleteResource", target)
 	must[map[string]any](t, alice, "deleteResource", but(target, "dryRun", true), "deleted")
 	if _, there := stored(t, namespace, "a", &corev1.ConfigMap{}); !there {
 		t.Fatal("a dry run deleted it")
@@ -386,13 +386,13 @@ func TestNamespaces(t *testing.T) {
 	refused(t, alice, "createNamespace", input, "ALREADY_EXISTS", "input.name")
 	refused(t, alice, "createNamespace", but(input, "name", "No"), "INVALID", "input.name")
 	refused(t, alice, "createNamespace", but(input, "name", name+"2", "labels", []any{map[string]any{"key": "-", "value": "a"}}), "INVALID", "input.labels")
-	strangers(t, "createNamespace", input)
+	unrelated(t, "createNamespace", input)
 
 	update := map[string]any{"instance": "alpha", "name": name, "resourceVersion": made.Namespace.ResourceVersion, "labels": []any{map[string]any{"key": "stage", "value": "b"}}}
 	refused(t, alice, "updateNamespace", but(update, "resourceVersion", "1"), "CONFLICT", "input.resourceVersion")
 	refused(t, alice, "updateNamespace", but(update, "name", "none"), "NOT_FOUND", "input.name")
 	refused(t, alice, "updateNamespace", but(update, "labels", []any{map[string]any{"key": "a", "value": "a b"}}), "INVALID", "input.labels")
-	strangers(t, "updateNamespace", update)
+	unrelated(t, "updateNamespace", update)
 	must[payload](t, alice, "updateNamespace", but(update, "dryRun", true), fields)
 	if ns, _ := stored(t, "", name, &corev1.Namespace{}); ns.Labels["team"] != "a" {
 		t.Errorf("a dry run wrote it: %v", ns.Labels)
@@ -409,7 +409,7 @@ func TestNamespaces(t *testing.T) {
 	refused(t, alice, "deleteNamespace", but(gone, "uid", "1"), "CONFLICT", "input.uid")
 	refused(t, alice, "deleteNamespace", but(gone, "name", "No"), "INVALID", "input.name")
 	refused(t, alice, "deleteNamespace", but(gone, "name", "none"), "NOT_FOUND", "input.name")
-	strangers(t, "deleteNamespace", gone)
+	unrelated(t, "deleteNamespace", gone)
 	must[map[string]any](t, alice, "deleteNamespace", but(gone, "dryRun", true), "deleted")
 	if ns, there := stored(t, "", name, &corev1.Namespace{}); !there || ns.DeletionTimestamp != nil {
 		t.Error("a dry run deleted it")

@@ -179,7 +179,7 @@ func TestWorkloads(t *testing.T) {
 			"setImage": image("x"), "rollbackWorkload": web,
 			"triggerCronJob": {"instance": "alpha", "namespace": namespace, "name": "nightly"},
 		} {
-			strangers(t, name, input)
+			unrelated(t, name, input)
 		}
 	})
 	t.Run("conflicts", func(t *testing.T) {

@@ -132,8 +132,8 @@ func unchanged(t testing.TB, object client.Object, send func()) {
 	}
 }
 
-// strangers checks that those who may not see alpha are told that there is none.
-func strangers(t *testing.T, name string, input map[string]any) {
+// unrelated checks that those who may not see alpha are told that there is none.
+func unrelated(t *testing.T, name string, input map[string]any) {
 	t.Helper()
 	for _, who := range []string{"bob", "mallory"} {
 		_, errs := mutate[map[string]any](t, person(t, who), name, input, "consistencyToken")

@@ -26,7 +26,7 @@ func (p Program) help(out io.Writer, groups []Group) {
 	for i, group := range groups {
 		fmt.Fprintf(out, "\n%s:\n", group.Title)
 		group.VisitAll(func(flag *pflag.Flag) {
-			variable := EnvironmentName(flag.Name)
+			variable := environmentName(flag.Name)
 			if i == len(groups)-1 && flag.Name != configFlag {
 				variable = "" // They are about this command line.
 			}

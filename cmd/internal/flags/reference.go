@@ -16,7 +16,7 @@ func (p Program) Reference(out io.Writer) {
 		fmt.Fprintf(out, "\n### %s\n\n| setting | takes | default | |\n| --- | --- | --- | --- |\n", group.Title)
 		group.VisitAll(func(flag *pflag.Flag) {
 			d := describe(flag)
-			fmt.Fprintf(out, "| `%s`<br>`%s` | %s | %s | %s |\n", flag.Name, EnvironmentName(flag.Name),
+			fmt.Fprintf(out, "| `%s`<br>`%s` | %s | %s | %s |\n", flag.Name, environmentName(flag.Name),
 				cmp.Or(d.kind, "true or false"), code(d.fallback), cell(d.text))
 		})
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// EnvironmentPrefix is what the names of all settings begin with in the environment.
-const EnvironmentPrefix = "KAIRSHIP_"
+// environmentPrefix is what the names of all settings begin with in the environment.
+const environmentPrefix = "KAIRSHIP_"
 
-// EnvironmentName is the name of a flag in the environment.
-func EnvironmentName(flag string) string {
-	return EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+// environmentName is the name of a flag in the environment.
+func environmentName(flag string) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // given is what was written somewhere for one setting.
@@ -132,15 +132,15 @@ type environment struct {
 // Kubernetes adds some for each Service ("KAIRSHIP_APISERVER_PORT").
 func readEnvironment(environ []string, s *Settings) environment {
 	found := environment{given: sources{}}
-	byVariable := map[string]string{EnvironmentName(configFlag): configFlag}
+	byVariable := map[string]string{environmentName(configFlag): configFlag}
 	for _, setting := range s.list {
-		byVariable[EnvironmentName(setting.flag.Name)] = setting.flag.Name
+		byVariable[environmentName(setting.flag.Name)] = setting.flag.Name
 	}
 	for _, entry := range environ {
 		variable, value, _ := strings.Cut(entry, "=")
 		name, is := byVariable[variable]
 		switch {
-		case !strings.HasPrefix(variable, EnvironmentPrefix) || value == "":
+		case !strings.HasPrefix(variable, environmentPrefix) || value == "":
 		case is:
 			found.given[name] = given{values: []string{value}, from: variable}
 		case !ofService(variable):

@@ -27,9 +27,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/tracing"
 )
 
-// DefaultSampleRatio is how many of the traces that begin here are kept when
+// defaultSampleRatio is how many of the traces that begin here are kept when
 // nothing else is configured.
-const DefaultSampleRatio = 0.05
+const defaultSampleRatio = 0.05
 
 const (
 	protocolGRPC = "grpc"
@@ -48,7 +48,7 @@ type Options struct {
 func (o *Options) Define(f *pflag.FlagSet) {
 	f.StringVar(&o.Endpoint, "tracing-endpoint", "", "`URL` of the OpenTelemetry collector that gets traces, such as http://collector:4318 or https://collector:4317; when empty, $OTEL_EXPORTER_OTLP_TRACES_ENDPOINT or $OTEL_EXPORTER_OTLP_ENDPOINT, and when they are empty too there are no traces. Headers and certificates are taken from the variables $OTEL_EXPORTER_OTLP_…")
 	f.StringVar(&o.Protocol, "tracing-protocol", "", "`protocol` of the collector: grpc or http/protobuf; when empty, $OTEL_EXPORTER_OTLP_TRACES_PROTOCOL or $OTEL_EXPORTER_OTLP_PROTOCOL, else http/protobuf")
-	f.StringVar(&o.Ratio, "tracing-sample-ratio", "", fmt.Sprintf("`share` of the traces that begin here which are kept, from 0 to 1; those that a caller began are kept as the caller says. When empty, $OTEL_TRACES_SAMPLER and $OTEL_TRACES_SAMPLER_ARG, else %v", DefaultSampleRatio))
+	f.StringVar(&o.Ratio, "tracing-sample-ratio", "", fmt.Sprintf("`share` of the traces that begin here which are kept, from 0 to 1; those that a caller began are kept as the caller says. When empty, $OTEL_TRACES_SAMPLER and $OTEL_TRACES_SAMPLER_ARG, else %v", defaultSampleRatio))
 }
 
 // Validate finds what is wrong with the flags.
@@ -164,7 +164,7 @@ func withPath(endpoint string) string {
 
 // sampler decides which traces are kept; nil means that OpenTelemetry's variables do.
 func (o *Options) sampler() sdktrace.Sampler {
-	ratio := DefaultSampleRatio
+	ratio := defaultSampleRatio
 	switch {
 	case o.Ratio != "":
 		ratio, _ = strconv.ParseFloat(o.Ratio, 64) // Checked by Validate.

@@ -127,7 +127,7 @@ func (r *Record) follow(path string) error {
 
 // Add notes one request.
 func (r *Record) Add(request *Request) {
-	account := request.Account(r.namespace)
+	account := request.account(r.namespace)
 	if account == "" {
 		return
 	}

@@ -33,9 +33,9 @@ const (
 	reasonAnnotation   = "authorization.k8s.io/reason"
 )
 
-// Account is the service account that sent the request, without its namespace; empty
+// account is the service account that sent the request, without its namespace; empty
 // for other users.
-func (r *Request) Account(namespace string) string {
+func (r *Request) account(namespace string) string {
 	account, found := strings.CutPrefix(r.User.Username, "system:serviceaccount:"+namespace+":")
 	if !found {
 		return ""
@@ -71,11 +71,11 @@ func (r *Request) allowedBy(roles []Role) *Role {
 // impersonation finds which user could not be impersonated.
 var impersonation = regexp.MustCompile(`cannot impersonate resource "([^"]+)" in API group "([^"]*)"`)
 
-// verdict is what to make of a request.
-type verdict int
+// finding is what to make of a request.
+type finding int
 
 const (
-	fine verdict = iota
+	fine finding = iota
 	// refused: the roles do not allow it.
 	refused
 	// early: they do, and the API server did not know yet. One that has just started
@@ -86,7 +86,7 @@ const (
 )
 
 // judge tells a refusal that is the roles' fault from others.
-func (r *Request) judge(account string, roles []Role) verdict {
+func (r *Request) judge(account string, roles []Role) finding {
 	if r.ResponseStatus.Code != http.StatusForbidden {
 		return fine
 	}
@@ -102,22 +102,22 @@ func (r *Request) judge(account string, roles []Role) verdict {
 	case r.Annotations[decisionAnnotation] == "allow":
 		return refused // By what stands behind RBAC: a user gives away what they do not have, or the index refuses.
 	case r.ObjectRef.Resource == "":
-		return earlyIf(r.Verb == "get" && slices.Contains(forEverybody, path(r.RequestURI)))
+		return earlyIf(r.Verb == "get" && slices.Contains(forAllUsers, path(r.RequestURI)))
 	default:
 		return earlyIf(may(account, roles, r.Verb, r.ObjectRef.APIGroup, r.resource(), r.ObjectRef.Namespace, r.ObjectRef.Name))
 	}
 }
 
-// forEverybody are the paths that Kubernetes lets everybody read who has logged in: they
+// forAllUsers are the paths that Kubernetes lets everybody read who has logged in: they
 // are those of its role system:public-info-viewer.
-var forEverybody = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
+var forAllUsers = []string{"/healthz", "/livez", "/readyz", "/version", "/version/"}
 
 func path(uri string) string {
 	before, _, _ := strings.Cut(uri, "?")
 	return before
 }
 
-func earlyIf(allowed bool) verdict {
+func earlyIf(allowed bool) finding {
 	if allowed {
 		return early
 	}

@@ -39,7 +39,7 @@ func TestJudge(t *testing.T) {
 	tests := map[string]struct {
 		reason  string
 		request Request
-		want    verdict
+		want    finding
 	}{
 		"Allowed": {
 			reason:  "What was not forbidden is nothing to judge.",
@@ -56,7 +56,7 @@ func TestJudge(t *testing.T) {
 			request: object("update", "kairship.io", "instances", "", "alpha"),
 			want:    refused,
 		},
-		"SomebodyElsesRight": {
+		"ForeignRight": {
 			reason:  "The role of another account helps no other account.",
 			request: object("list", "", "pods", "default", ""),
 			want:    refused,

@@ -14,7 +14,7 @@ import (
 type Role struct {
 	Kind, Namespace, Name string
 	Rules                 []rbacv1.PolicyRule
-	// Account is the service account that is bound to it, without its namespace.
+	// account is the service account that is bound to it, without its namespace.
 	Account string
 }
 

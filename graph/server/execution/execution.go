@@ -52,7 +52,7 @@ const maxRequestErrors = 10
 // in of its user. Without a response, the error says why.
 func (e Executor) Single(ctx context.Context, exec graphql.GraphExecutor, entered *quota.Operation, opCtx *graphql.OperationContext, headers http.Header) (*answercache.Answer, error) {
 	if limited := entered.Reserve(plan.BillOf(opCtx).Cost); limited != nil {
-		entered.Settle(0)
+		entered.Charge(0)
 		return nil, limited
 	}
 	ctx, cancel := context.WithTimeout(quota.With(ctx, entered), e.Timeout)
@@ -60,7 +60,7 @@ func (e Executor) Single(ctx context.Context, exec graphql.GraphExecutor, entere
 	if e.Begin != nil {
 		begun, err := e.Begin(ctx, headers, opCtx.Extensions)
 		if err != nil {
-			entered.Settle(0)
+			entered.Charge(0)
 			return nil, err
 		}
 		ctx = begun
@@ -75,7 +75,7 @@ func (e Executor) Single(ctx context.Context, exec graphql.GraphExecutor, entere
 		return nil, err
 	}
 	if shared {
-		entered.Settle(limit.Spent(len(given.Response.Data), nil))
+		entered.Charge(limit.Spent(len(given.Response.Data), nil))
 		// A slow client keeps it in memory, also when it is no longer shared.
 		if entered.Hold(given.Len()) != nil {
 			return nil, entered.Refusal()
@@ -94,7 +94,7 @@ func (Executor) run(ctx context.Context, exec graphql.GraphExecutor, entered *qu
 		answered = len(resp.Data)
 	}
 	used := requeststats.From(ctx)
-	entered.Settle(limit.Spent(answered, used))
+	entered.Charge(limit.Spent(answered, used))
 	if refusal := entered.Refusal(); refusal != nil && opCtx.Operation.Operation == ast.Query {
 		// Most of the answer is missing: the refusal alone says what to do.
 		return nil, refusal

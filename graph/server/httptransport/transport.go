@@ -70,7 +70,7 @@ func (t Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Graph
 		t.Fail(r.Context(), w, mediaType, limited.Code.HTTPStatus(), limited)
 		return
 	}
-	defer entered.Leave()
+	defer entered.End()
 	read, refused := params.FromRequest(w, r, t.MaxBodyBytes)
 	if refused != nil {
 		t.refuse(w, r, mediaType, refused)
@@ -102,8 +102,8 @@ func (t Transport) execute(w http.ResponseWriter, r *http.Request, exec graphql.
 	}
 	switch kind := opCtx.Operation.Operation; {
 	case kind == ast.Subscription && as.events.Accepted:
-		as.entered.Settle(plan.BillOf(opCtx).Cost)
-		as.entered.Leave() // It lasts, and is counted among the subscriptions.
+		as.entered.Charge(plan.BillOf(opCtx).Cost)
+		as.entered.End() // It lasts, and is counted among the subscriptions.
 		t.Events.Serve(w, r, exec, as.mediaType, opCtx)
 		return
 	case kind == ast.Subscription:

@@ -198,12 +198,12 @@ const namedFields = 3
 func (l Extension) tooExpensive(opCtx *graphql.OperationContext, billed cost.Bill) *gqlerror.Error {
 	l.Metrics.Refuse("complexity")
 	var named []string
-	for _, line := range l.Costs.Dearest(opCtx.Operation, opCtx.Variables, namedFields) {
+	for _, line := range l.Costs.MostExpensive(opCtx.Operation, opCtx.Variables, namedFields) {
 		named = append(named, fmt.Sprintf("%s (%d)", line.Field, line.Cost))
 	}
 	err := apierror.New(apierror.CodeQueryTooComplex,
 		"the operation costs %d, and %d is the limit; ask for less at a time, with first: most of it is %s",
 		billed.Cost, l.MaxCost, strings.Join(named, ", "))
-	err.Cost = &apierror.Cost{Value: billed.Cost, Limit: l.MaxCost, Dearest: named}
+	err.Cost = &apierror.Cost{Value: billed.Cost, Limit: l.MaxCost, MostExpensive: named, Dearest: named}
 	return gqlerror.Wrap(err)
 }

@@ -8,6 +8,6 @@
 //
 // An idle connection costs little: one goroutine with a small stack that finds out when
 // the client closes it, no buffers and no tickers; a subscription on it has no goroutine
-// where its resolver lets the transport drive it (stream.Driver). A change that adds to
+// where its resolver lets the transport consume it (stream.Consumer). A change that adds to
 // that adds it ten thousand times.
 package subscription

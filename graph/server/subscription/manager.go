@@ -27,15 +27,15 @@ const (
 	DefaultMaxConnectionsPerUser        = 500
 	DefaultMaxSubscriptions             = 20_000
 	DefaultMaxSubscriptionsPerUser      = 2_000
-	DefaultMaxOperationsPerSocket       = 200
-	DefaultMaxMessageBytes              = 256 << 10
-	DefaultMessagesPerSecond            = 100
+	defaultMaxOperationsPerSocket       = 200
+	defaultMaxMessageBytes              = 256 << 10
+	defaultMessagesPerSecond            = 100
 	DefaultKeepAlive                    = 15 * time.Second
 	DefaultMaxUnauthenticatedWebSockets = 400
 	DefaultInitTimeout                  = 3 * time.Second
-	DefaultWriteTimeout                 = 10 * time.Second
+	defaultWriteTimeout                 = 10 * time.Second
 	DefaultMaxLife                      = time.Hour
-	DefaultReconnectAfter               = 2 * time.Second
+	defaultReconnectAfter               = 2 * time.Second
 )
 
 // RetryAfter is when a user with too many open streams may try again.
@@ -89,15 +89,15 @@ func (l *Limits) SetDefaults() {
 	limit.SetDefault(&l.MaxConnectionsPerUser, DefaultMaxConnectionsPerUser)
 	limit.SetDefault(&l.MaxSubscriptions, DefaultMaxSubscriptions)
 	limit.SetDefault(&l.MaxSubscriptionsPerUser, DefaultMaxSubscriptionsPerUser)
-	limit.SetDefault(&l.MaxOperationsPerSocket, DefaultMaxOperationsPerSocket)
-	limit.SetDefault(&l.MaxMessageBytes, DefaultMaxMessageBytes)
-	limit.SetDefault(&l.MessagesPerSecond, DefaultMessagesPerSecond)
+	limit.SetDefault(&l.MaxOperationsPerSocket, defaultMaxOperationsPerSocket)
+	limit.SetDefault(&l.MaxMessageBytes, defaultMaxMessageBytes)
+	limit.SetDefault(&l.MessagesPerSecond, defaultMessagesPerSecond)
 	limit.SetDefault(&l.KeepAlive, DefaultKeepAlive)
 	limit.SetDefault(&l.MaxUnauthenticatedWebSockets, DefaultMaxUnauthenticatedWebSockets)
 	limit.SetDefault(&l.InitTimeout, DefaultInitTimeout)
-	limit.SetDefault(&l.WriteTimeout, DefaultWriteTimeout)
+	limit.SetDefault(&l.WriteTimeout, defaultWriteTimeout)
 	limit.SetDefault(&l.MaxLife, DefaultMaxLife)
-	limit.SetDefault(&l.ReconnectAfter, DefaultReconnectAfter)
+	limit.SetDefault(&l.ReconnectAfter, defaultReconnectAfter)
 }
 
 // Life returns how long one connection may last.

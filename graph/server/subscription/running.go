@@ -16,7 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 )
 
-// running is a subscription under way. What follows changes drives it: it has a
+// running is a subscription under way. A resolver that follows changes has it consume them: it has a
 // goroutine only while there is something to send, because most subscriptions are
 // silent nearly always. The events of other resolvers are waited for in one.
 type running struct {
@@ -44,14 +44,14 @@ type running struct {
 
 	// state is what it is doing: see the constants.
 	state atomic.Int32
-	// turns is nil for a resolver that has a goroutine of its own. It is set before the first event
+	// events is nil for a resolver that has a goroutine of its own. It is set before the first event
 	// is pulled.
-	turns changes.Turns
+	events changes.Iterator
 	// skipped is set when the event that was pulled is not sent.
 	skipped bool
 }
 
-var _ stream.Driver = (*running)(nil)
+var _ stream.Consumer = (*running)(nil)
 
 // What a subscription is doing.
 const (
@@ -61,7 +61,7 @@ const (
 	woken
 )
 
-// Wake implements changes.Driver.
+// Wake implements changes.Consumer.
 func (r *running) Wake() {
 	for {
 		switch {
@@ -74,11 +74,11 @@ func (r *running) Wake() {
 	}
 }
 
-// Drive implements changes.Driver.
-func (r *running) Drive(_ context.Context, t changes.Turns) { r.turns = t }
+// Consume implements changes.Consumer.
+func (r *running) Consume(_ context.Context, t changes.Iterator) { r.events = t }
 
-// Untold implements stream.Driver.
-func (r *running) Untold() { r.skipped = true }
+// Discard implements stream.Consumer.
+func (r *running) Discard() { r.skipped = true }
 
 // Work sends what is pending, and rests until there is more.
 func (r *running) Work() {
@@ -105,7 +105,7 @@ func (r *running) send() *EndError {
 		if r.ctx.Err() != nil {
 			return endOf(r.ctx)
 		}
-		if r.turns != nil && !r.turns.Pull(r.own) {
+		if r.events != nil && !r.events.Pull(r.own) {
 			return nil
 		}
 		resp, id := r.next()
@@ -143,8 +143,8 @@ func (r *running) send() *EndError {
 
 // next returns the next result, with its id; nil when there are no more.
 func (r *running) next() (*graphql.Response, string) {
-	if r.turns != nil {
-		if same, ok := r.turns.Same(); ok && r.selection != (selection{}) {
+	if r.events != nil {
+		if same, ok := r.events.Same(); ok && r.selection != (selection{}) {
 			return r.shared(same)
 		}
 		return r.resolve()
@@ -158,7 +158,7 @@ func (r *running) next() (*graphql.Response, string) {
 
 // resolve returns the result of the event that was pulled, for this subscriber alone.
 func (r *running) resolve() (*graphql.Response, string) {
-	if r.turns.Pass(r.own) == changes.LeftOut {
+	if r.events.Send(r.own) == changes.Skipped {
 		r.skipped = true
 		return nil, ""
 	}
@@ -176,12 +176,12 @@ func (r *running) shared(same changes.Same) (*graphql.Response, string) {
 	key := resultKey{r.selection, same}
 	cursor := ""
 	if r.ids.cursor != "" {
-		cursor = r.turns.Cursor()
+		cursor = r.events.Cursor()
 	}
 	if known, ok := r.manager.results.find(key); ok {
 		return &graphql.Response{Data: known.with(cursor)}, cursor
 	}
-	if r.turns.Pass(r.own) == changes.LeftOut {
+	if r.events.Send(r.own) == changes.Skipped {
 		r.skipped = true
 		return nil, ""
 	}
@@ -206,8 +206,8 @@ func (r *running) finish(end *EndError) {
 	for _, stop := range r.stop {
 		stop()
 	}
-	if r.turns != nil {
-		r.turns.Close()
+	if r.events != nil {
+		r.events.Close()
 	}
 	r.over(r.out)
 }
@@ -237,7 +237,7 @@ func (r *running) dispatch() bool {
 		ctx = begun
 	}
 	// What the resolver ends does not end the events that it has sent already.
-	own, cancel := stream.With(stream.WithDriver(ctx, r))
+	own, cancel := stream.With(stream.WithConsumer(ctx, r))
 	r.own, r.stop = own, append(r.stop, func() { cancel(context.Canceled) })
 	responses, inner := r.Exec.DispatchOperation(own, r.Op)
 	event, stop := eventContext(r.ctx, inner)
@@ -288,11 +288,11 @@ func (m *Manager) Start(ctx context.Context, sub Subscription, over func(Outcome
 		return
 	}
 	r.record.WriteBegin(r.ctx) //nolint:contextcheck // As above.
-	if r.turns != nil {
+	if r.events != nil {
 		forget := context.AfterFunc(r.own, r.Wake) //nolint:contextcheck // It ends with r.ctx, too.
 		r.stop = append(r.stop, func() { forget() })
 	}
-	if r.turns == nil {
+	if r.events == nil {
 		go r.Work() //nolint:contextcheck // It waits for its resolver, and has its own.
 		return
 	}

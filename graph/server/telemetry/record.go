@@ -1,4 +1,4 @@
-// Package telemetry records what became of GraphQL requests: lines in the log and in the
+// Package telemetry records the outcome of GraphQL requests: lines in the log and in the
 // audit log, metrics, and the span of the operation.
 package telemetry
 

@@ -33,9 +33,9 @@ import (
 type operation struct {
 	socket *socket
 	// id is as the client wrote it, in JSON.
-	key, id string
-	cancel  context.CancelCauseFunc
-	settled sync.Once
+	key, id       string
+	cancel        context.CancelCauseFunc
+	drainReleased sync.Once
 }
 
 var _ subscription.Sink = (*operation)(nil)
@@ -108,7 +108,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 	over := func() {
 		o.cancel(context.Canceled)
 		c.forget(o)
-		o.settle()
+		o.releaseDrain()
 		rec.Write(ctx, http.StatusSwitchingProtocols)
 	}
 	defer func() {
@@ -124,7 +124,7 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 		o.fail(gqlerror.List{c.Present(ctx, limited)})
 		return
 	}
-	defer entered.Leave()
+	defer entered.End()
 	opCtx, errs := c.exec.CreateOperationContext(ctx, read)
 	rec.SetOperation(opCtx)
 	if len(errs) > 0 {
@@ -136,9 +136,9 @@ func (o *operation) run(ctx context.Context, read *graphql.RawParams) {
 		o.single(ctx, entered, opCtx)
 		return
 	}
-	entered.Settle(plan.BillOf(opCtx).Cost)
-	entered.Leave() // It lasts, and is counted among the subscriptions.
-	o.settle()      // It can be resumed elsewhere, so no client waits for its end.
+	entered.Charge(plan.BillOf(opCtx).Cost)
+	entered.End()    // It lasts, and is counted among the subscriptions.
+	o.releaseDrain() // It can be resumed elsewhere, so no client waits for its end.
 	rec.SetStream()
 	opCtx.RawQuery = unique.Make(opCtx.RawQuery).Value() // Many subscribe to the same.
 	c.running.Add(1)
@@ -164,9 +164,9 @@ func (c *socket) ends(out subscription.Outcome) bool {
 	return ok && ended.Caller
 }
 
-// settle reports that draining the connection need not wait for the operation. Only the first call
+// addFinite reports that draining the connection need not wait for the operation. Only the first call
 // has an effect.
-func (o *operation) settle() { o.settled.Do(func() { o.socket.settle(-1) }) }
+func (o *operation) releaseDrain() { o.drainReleased.Do(func() { o.socket.addFinite(-1) }) }
 
 // single answers a query or a mutation.
 func (o *operation) single(ctx context.Context, entered *quota.Operation, opCtx *graphql.OperationContext) {

@@ -84,7 +84,7 @@ func (c *socket) serve() {
 	if c.conn.Subprotocol() != subprotocol {
 		c.closeWith(closeSubprotocol, "Subprotocol not acceptable: the only one is "+subprotocol, subscription.ErrProtocol)
 	}
-	c.settle(0)
+	c.addFinite(0)
 	c.expectWithin(limits.InitTimeout)
 	c.conn.SetPongHandler(func(string) error { c.extendDeadline(); return nil })
 	c.mu.Lock()
@@ -248,12 +248,12 @@ func (c *socket) drain() {
 	c.mu.Lock()
 	c.draining = true
 	c.mu.Unlock()
-	c.settle(0)
+	c.addFinite(0)
 }
 
-// settle changes the number of operations that end without the client. A connection that is being
+// addFinite changes the number of operations that end without the client. A connection that is being
 // drained ends with the last of them.
-func (c *socket) settle(by int) {
+func (c *socket) addFinite(by int) {
 	c.mu.Lock()
 	c.finite += by
 	idle := c.draining && c.finite == 0 && c.conn != nil

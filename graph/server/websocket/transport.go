@@ -166,7 +166,7 @@ func (c *socket) admit(address string) *apierror.Error {
 	}
 	leave, ok := c.unauthenticated.enter(address)
 	if !ok {
-		c.Streams.Refused(subscription.ViaWebSocket, "newcomers")
+		c.Streams.Refused(subscription.ViaWebSocket, "unauthenticated")
 		limited := apierror.New(apierror.CodeRateLimited, "too many WebSockets from your address are waiting to say who they are: try again, or send the Authorization header with the request")
 		limited.RetryAfter = time.Second
 		return limited

@@ -1,6 +1,6 @@
-// Package crdcompat finds what a change of a custom resource definition would break for
-// objects that are stored already, and for clients that write such objects: what was valid
-// has to stay valid, and what was kept has to be kept.
+// Package crdcompat finds changes of a custom resource definition that break stored objects
+// or clients that write such objects: valid objects must stay valid, and stored fields must be
+// kept.
 package crdcompat
 
 import (

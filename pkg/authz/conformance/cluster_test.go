@@ -92,9 +92,9 @@ func group(name string) rbacv1.Subject {
 	return rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: name}
 }
 
-// settle waits until the API server authorizes by all roles and bindings that were created: it
+// awaitRules waits until the API server authorizes by all roles and bindings that were created: it
 // receives them in the order of their creation.
-func (g *global) settle() {
+func (g *global) awaitRules() {
 	g.t.Helper()
 	marker := authz.User{Name: fmt.Sprintf("%s-marker-%d", g.prefix, g.made)}
 	g.bind(g.role(rule("get", "markers", "")), person(marker.Name))

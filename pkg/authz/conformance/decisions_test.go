@@ -191,7 +191,7 @@ func generated(g *global, count int) []authz.User {
 func TestDecisionsAgreeWithTheAPIServer(t *testing.T) {
 	g := newGlobal(t, "agree")
 	users := append(written(g), generated(g, 60)...)
-	g.settle()
+	g.awaitRules()
 	j := &judge{g: g, known: map[asked]bool{}}
 	for name, resolver := range map[string]*authz.Resolver{
 		"listed": g.resolver(),

@@ -54,7 +54,7 @@ func TestOwnPermissionsSuffice(t *testing.T) {
 		Extra: map[string][]string{"authentication.kubernetes.io/credential-id": {"JTI=1"}, "scopes": {"a"}},
 	}
 	g.bind(g.role(rule("get list watch", "instances instances/resources", "alpha")), person(alice.Name))
-	g.settle()
+	g.awaitRules()
 
 	reviewer := authz.NewRulesReviewer(limited.AuthorizationV1().RESTClient())
 	for name, rules := range map[string]authz.RulesReviewer{"listed": reviewer, "one by one": incomplete{reviewer}} {
@@ -75,11 +75,11 @@ func TestOwnPermissionsSuffice(t *testing.T) {
 }
 
 // A user whose name differs by a space is another user.
-func TestNobodyBecomesSomebodyElse(t *testing.T) {
+func TestNamesThatDifferByASpaceAreOtherUsers(t *testing.T) {
 	g := newGlobal(t, "space")
 	g.bind(g.role(rule("*", "*", "")), person("space-alice"))
 	g.bind(g.role(rule("*", "*", "")), group("space-admins"))
-	g.settle()
+	g.awaitRules()
 	for _, u := range []authz.User{
 		{Name: "space-alice "}, {Name: " space-alice"}, {Name: "space-mallory", Groups: []string{"space-admins "}}, {},
 	} {

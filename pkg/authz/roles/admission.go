@@ -31,8 +31,8 @@ func Admissions() []Admission {
 			overrides.Bypass, v1alpha1.GroupName, overrides.Resource,
 		},
 		{
-			ReservedPolicy(), reservedBinding(), "write Namespaces", v1alpha1.ReasonNamespacesWithheld,
-			ReservedBypass, v1alpha1.GroupName, ReservedResource,
+			reservedPolicy(), reservedBinding(), "write Namespaces", v1alpha1.ReasonNamespacesWithheld,
+			reservedBypass, v1alpha1.GroupName, reservedResource,
 		},
 	}
 }
@@ -41,16 +41,16 @@ func Admissions() []Admission {
 // its binding.
 const ReservedPolicyName = "reserved-namespaces.kairship.io"
 
-// The right that exempts a user from the policy: verb ReservedBypass on ReservedResource
+// The right that exempts a user from the policy: verb reservedBypass on reservedResource
 // of Kairship's API group, without a namespace. Nothing is stored under it.
 const (
-	ReservedResource = "reservednamespaces"
-	ReservedBypass   = "bypass"
+	reservedResource = "reservednamespaces"
+	reservedBypass   = "bypass"
 )
 
-// ReservedPolicy returns the admission policy that denies editors of the whole instance the
+// reservedPolicy returns the admission policy that denies editors of the whole instance the
 // reserved Namespaces; they may write all others. RBAC cannot exclude some.
-func ReservedPolicy() *admissionv1.ValidatingAdmissionPolicy {
+func reservedPolicy() *admissionv1.ValidatingAdmissionPolicy {
 	return &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: ReservedPolicyName, Labels: ownLabels(v1alpha1.RoleEditor)},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -67,7 +67,7 @@ func ReservedPolicy() *admissionv1.ValidatingAdmissionPolicy {
 				}}},
 			},
 			MatchConditions: []admissionv1.MatchCondition{
-				{Name: "no-admin", Expression: "!authorizer.group('" + v1alpha1.GroupName + "').resource('" + ReservedResource + "').check('" + ReservedBypass + "').allowed()"},
+				{Name: "no-admin", Expression: "!authorizer.group('" + v1alpha1.GroupName + "').resource('" + reservedResource + "').check('" + reservedBypass + "').allowed()"},
 			},
 			Variables: []admissionv1.Variable{
 				{Name: "name", Expression: "request.operation == 'DELETE' ? oldObject.metadata.name : object.metadata.name"},

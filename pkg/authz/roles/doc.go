@@ -26,5 +26,5 @@
 // change its labels and limits, as in Kubernetes.
 //
 // Editors may write override policies only where package overrides limits these, and Namespaces
-// only where ReservedPolicy excludes the reserved ones.
+// only where reservedPolicy excludes the reserved ones.
 package roles

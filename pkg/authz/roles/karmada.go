@@ -71,7 +71,7 @@ var (
 	// overriding and overridingWide may only be written where package overrides limits it.
 	overriding     = []kinds{{"policy.karmada.io", []string{"overridepolicies"}}}
 	overridingWide = []kinds{{"policy.karmada.io", []string{"clusteroverridepolicies"}}}
-	// namespaces may only be written where ReservedPolicy limits it.
+	// namespaces may only be written where reservedPolicy limits it.
 	namespaces = []kinds{{"", []string{"namespaces"}}}
 	// limiting are limits over all members.
 	limiting = []kinds{{"policy.karmada.io", []string{"federatedresourcequotas"}}}
@@ -159,7 +159,7 @@ func wholeAdminRules() []Rule {
 			write, slices.Concat(overriding, overridingWide)...),
 		rules("Karmada creates each namespace but the reserved ones in every member, and deletes it there with all that is in it.", write, namespaces...),
 		rules("Exempts from the admission policy "+ReservedPolicyName+". In the reserved namespaces are the credentials of the members."+administrator,
-			[]string{ReservedBypass}, kinds{v1alpha1.GroupName, []string{ReservedResource}}),
+			[]string{reservedBypass}, kinds{v1alpha1.GroupName, []string{reservedResource}}),
 		rules("How much a namespace may use in all members.", write, limiting...),
 		rules("Karmada applies in a member what a binding names, with its own credentials, whichever namespace it is in."+administrator, write, derived...),
 		rules("Karmada applies a Work in a member as it is, with its own credentials. A Work shows the Secrets that it sends."+administrator,

@@ -95,7 +95,7 @@ func TestWhatStaysBusyIsAskedSeldom(t *testing.T) {
 			})
 		}, `Joining: The instance is busy: clusters "m1" already exists`, " Joined "},
 		{"the cluster does not finish to remove what was made there", func(w *world) func() {
-			w.settle()
+			w.reconcileAll()
 			space := &corev1.Namespace{}
 			if err := w.others["m1"].Get(w.Context(), client.ObjectKey{Name: joinNamespace}, space); err != nil {
 				w.Fatal(err)
@@ -134,7 +134,7 @@ func TestWhatStaysBusyIsAskedSeldom(t *testing.T) {
 				t.Errorf("nothing says %q: %+v", c.says, joined)
 			}
 			loosen()
-			w.settle()
+			w.reconcileAll()
 			if text := strings.Join(w.picture(), "\n"); !strings.Contains(text, c.then) {
 				t.Errorf("it does not go on:\n%s", text)
 			}
@@ -145,14 +145,14 @@ func TestWhatStaysBusyIsAskedSeldom(t *testing.T) {
 	}
 }
 
-// TestWhatIsBusyForAMomentIsNoNews has another client be faster than us in the instance, a
+// TestConflictsForAMomentAreNotReported has another client be faster than us in the instance, a
 // few times.
-func TestWhatIsBusyForAMomentIsNoNews(t *testing.T) {
+func TestConflictsForAMomentAreNotReported(t *testing.T) {
 	w := newWorld(t)
 	stop := w.refusing(func(client.Object) error {
 		return apierrors.NewAlreadyExists(schema.GroupResource{Resource: "clusters"}, "m1")
 	})
-	w.settle()
+	w.reconcileAll()
 	stop()
 	cluster := &v1alpha1.Cluster{}
 	if err := w.global.Get(t.Context(), client.ObjectKey{Name: "m1"}, cluster); err != nil {

@@ -53,7 +53,7 @@ func (w *world) said() string {
 // stayed there.
 func TestDeletedWithADeadMember(t *testing.T) {
 	w := newWorld(t)
-	w.settle()
+	w.reconcileAll()
 	alive := w.others["m1"]
 	was := &v1alpha1.Cluster{}
 	if err := w.global.Get(t.Context(), client.ObjectKey{Name: "m1"}, was); err != nil {
@@ -63,7 +63,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 	if err := w.global.Delete(t.Context(), was.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
-	w.settle()
+	w.reconcileAll()
 	text := strings.Join(w.pictureOf("alpha"), "\n")
 	if !strings.Contains(text, "Cluster m1 [kairship.io/cluster-import] Leaving") {
 		t.Errorf("it is not waited for:\n%s", text)
@@ -77,7 +77,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 
 	// LeavingSince is in whole seconds.
 	w.reconciler.Patience = -time.Second
-	w.settle()
+	w.reconcileAll()
 	if text := strings.Join(w.pictureOf("alpha"), "\n"); !strings.Contains(text, "no Cluster m1") {
 		t.Errorf("it is waited for without end:\n%s", text)
 	}
@@ -100,7 +100,7 @@ func TestDeletedWithADeadMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.start()
-	w.settle()
+	w.reconcileAll()
 	text = strings.Join(w.picture(), "\n")
 	if !strings.Contains(text, " Joined ") || !strings.Contains(text, "m1 *v1.ServiceAccount karmada-cluster/karmada-m1 uid-2 alpha") || strings.Contains(text, "uid-1") {
 		t.Errorf("what stayed was not taken up:\n%s", text)
@@ -122,7 +122,7 @@ func TestLeavingALostInstance(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
-			w.settle()
+			w.reconcileAll()
 			there := w.others["alpha"]
 			w.others["alpha"] = dead()
 			w.change(func(o *v1alpha1.Cluster) {
@@ -131,7 +131,7 @@ func TestLeavingALostInstance(t *testing.T) {
 			if c.over {
 				w.reconciler.Patience = -time.Second
 			}
-			w.settle()
+			w.reconcileAll()
 			w.others["alpha"] = there
 			text := strings.Join(w.picture(), "\n")
 			if !strings.Contains(text, c.says) {

@@ -33,9 +33,9 @@ func TestMarksTellWhoseAnObjectIs(t *testing.T) {
 		{"made for an earlier Cluster of the same name", marked(ownerLabels{cluster: "m1", uid: "uid-0", instance: "alpha", global: "here"}), ownedByAnother},
 		{"made for another Cluster", marked(ownerLabels{cluster: "m2", uid: "uid-2", instance: "alpha", global: "here"}), ownedByAnother},
 		{"made by another Kairship that has the same Cluster by chance", marked(ownerLabels{cluster: "m1", uid: "uid-1", instance: "alpha", global: "there"}), ownedByKairship},
-		{"made by karmadactl", map[string]string{"karmada.io/system": "true"}, ownedBySomebody},
-		{"a label alone, as a chart may set it", map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue}, ownedBySomebody},
-		{"nothing", nil, ownedBySomebody},
+		{"made by karmadactl", map[string]string{"karmada.io/system": "true"}, ownedByOthers},
+		{"a label alone, as a chart may set it", map[string]string{v1alpha1.ManagedByLabel: v1alpha1.ManagedByValue}, ownedByOthers},
+		{"nothing", nil, ownedByOthers},
 	} {
 		if got := mine.of(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Labels: c.labels}}); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.reason, got, c.want)

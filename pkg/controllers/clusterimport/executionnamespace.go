@@ -26,8 +26,8 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/phase"
 )
 
-// Karmada keeps what it does in a member as Works in a namespace, the execution
-// space, which it removes before its Cluster object. It sees in its cache that the
+// Karmada keeps its Works for a member in one namespace, the execution
+// namespace, which it removes before its Cluster object. It sees in its cache that the
 // namespace no longer exists; and a cache that has not heard yet of a namespace that was made
 // a moment ago, as after the instance's API server was away, says so too early.
 // Then the Cluster object goes first, and Karmada refuses for good to finish Works
@@ -58,7 +58,7 @@ func (r *Reconciler) labelExecutionNamespace(ctx context.Context, s *scope, name
 	return r.failed(s.control, client.IgnoreNotFound(err), "mark namespace %q", namespace.Name)
 }
 
-// readExecutionNamespace reads the execution space; nil when there is none.
+// readExecutionNamespace reads the execution namespace; nil when there is none.
 func (r *Reconciler) readExecutionNamespace(ctx context.Context, s *scope) (*corev1.Namespace, error) {
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: names.GenerateExecutionSpaceName(s.cluster.Name)}}
 	err := s.control.Get(ctx, client.ObjectKeyFromObject(namespace), namespace)
@@ -68,7 +68,7 @@ func (r *Reconciler) readExecutionNamespace(ctx context.Context, s *scope) (*cor
 	return namespace, r.failed(s.control, err, "read namespace %q", namespace.Name)
 }
 
-// removeExecutionNamespace waits until the execution space is removed. Should a user have
+// removeExecutionNamespace waits until the execution namespace is removed. Should a user have
 // forced Karmada's object away, it is removed here; and finished when it is orphaned.
 func (r *Reconciler) removeExecutionNamespace(ctx context.Context, s *scope) error {
 	namespace, err := r.readExecutionNamespace(ctx, s)

@@ -58,7 +58,7 @@ func (w *world) delete(where string, object client.Object) {
 	}
 }
 
-// space is the execution space of m1 in alpha. It has a finalizer, as if of the
+// space is the execution namespace of m1 in alpha. It has a finalizer, as if of the
 // namespace controller, because a namespace here goes at once otherwise.
 func (w *world) space(labels map[string]string) *corev1.Namespace {
 	w.Helper()
@@ -67,7 +67,7 @@ func (w *world) space(labels map[string]string) *corev1.Namespace {
 	return space
 }
 
-// emptied lets the execution space go when nothing is in it any more, as the
+// emptied lets the execution namespace go when nothing is in it any more, as the
 // namespace controller does, and reports whether it is removed.
 func (w *world) emptied() bool {
 	w.Helper()
@@ -92,12 +92,12 @@ func (w *world) emptied() bool {
 	return true
 }
 
-// orphan is a world in which m1 has left alpha except for its execution space:
+// orphan is a world in which m1 has left alpha except for its execution namespace:
 // Karmada's object went before Karmada had finished two Works.
 func orphan(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
-	w.settle()
+	w.reconcileAll()
 	space := w.space(nil)
 	w.change(func(c *v1alpha1.Cluster) { c.Spec.InstanceRef = nil })
 	of, made := work(t, "shop-1", "web")
@@ -119,11 +119,11 @@ func orphan(t *testing.T) *world {
 // at each of its writes.
 func TestOrphanedSpace(t *testing.T) {
 	leave := func(w *world) []string {
-		w.settle()
+		w.reconcileAll()
 		if !w.emptied() {
 			t.Fatalf("the namespace is not empty: %v", w.picture())
 		}
-		w.settle()
+		w.reconcileAll()
 		all := w.picture()
 		maps := &corev1.ConfigMapList{}
 		if err := w.others["m1"].List(t.Context(), maps); err != nil {
@@ -180,7 +180,7 @@ func TestOrphanedSpaceOfOthers(t *testing.T) {
 	w.delete("alpha", of)
 	w.delete("alpha", space)
 	w.change(func(c *v1alpha1.Cluster) { c.Spec.InstanceRef = nil })
-	w.settle()
+	w.reconcileAll()
 	if text := strings.Join(w.picture(), "\n"); !strings.Contains(text, "Cluster m1 [] Free <nil>") {
 		t.Errorf("it did not leave:\n%s", text)
 	}
@@ -193,9 +193,9 @@ func TestOrphanedSpaceOfOthers(t *testing.T) {
 // Karmada's object is deleted, and only then.
 func TestSpaceIsMarked(t *testing.T) {
 	w := newWorld(t)
-	w.settle()
+	w.reconcileAll()
 	w.space(map[string]string{"karmada.io/system": "true"})
-	w.settle()
+	w.reconcileAll()
 	space := &corev1.Namespace{}
 	labels := func() map[string]string {
 		if err := w.others["alpha"].Get(t.Context(), client.ObjectKey{Name: executionSpace}, space); err != nil {
@@ -211,7 +211,7 @@ func TestSpaceIsMarked(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.change(func(c *v1alpha1.Cluster) { c.Spec.InstanceRef = nil })
-	w.settle()
+	w.reconcileAll()
 	want := ownerLabels{
 		cluster: "m1", uid: "uid-1", instance: "alpha", global: "global", membership: karmada.Labels[v1alpha1.MembershipLabel],
 	}.labels()
@@ -224,7 +224,7 @@ func TestSpaceIsMarked(t *testing.T) {
 	}
 }
 
-// TestOrphansOfAnInstance looks through an instance for execution spaces that
+// TestOrphansOfAnInstance looks through an instance for execution namespaces that
 // no one waits for.
 func TestOrphansOfAnInstance(t *testing.T) {
 	ours := ownerLabels{cluster: "m1", uid: "former", instance: "alpha", global: "global"}
@@ -240,7 +240,7 @@ func TestOrphansOfAnInstance(t *testing.T) {
 		{name: "given up on", why: "no other will finish it", finished: true},
 		{name: "of another owner", why: "it was not joined by Kairship", unmarked: true},
 		{name: "of another Kairship", why: "that one finishes it", marks: func(m *ownerLabels) { m.global = "another" }},
-		{name: "of another cluster", why: "a label does not make a namespace an execution space", marks: func(m *ownerLabels) { m.cluster = "m2" }},
+		{name: "of another cluster", why: "a label does not make a namespace an execution namespace", marks: func(m *ownerLabels) { m.cluster = "m2" }},
 		{name: "in use", why: "it is not being deleted", present: true},
 		{name: "of a member", why: "Karmada finishes Works of a member that it knows, regardless of who joined it", member: true},
 		{name: "awaited", why: "the Cluster finishes it, and what is in the member", marks: func(m *ownerLabels) { m.uid = "uid-1" }, awaits: true},

@@ -35,7 +35,7 @@ func TestObjectThatVanishedForGood(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t)
 			w.change(func(o *v1alpha1.Cluster) { o.Spec.Join = &v1alpha1.ClusterJoin{Credentials: v1alpha1.JoinWithGiven} })
-			w.settle()
+			w.reconcileAll()
 			if c.seen {
 				w.start() // The next look at the instance is only later.
 			}
@@ -45,9 +45,9 @@ func TestObjectThatVanishedForGood(t *testing.T) {
 			w.create("alpha", others)
 			w.delete("alpha", &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
 			w.others["m1"] = dead()
-			w.settle()
+			w.reconcileAll()
 			c.giveUp(w)
-			w.settle()
+			w.reconcileAll()
 			text := strings.Join(w.pictureOf("alpha"), "\n")
 			if !strings.Contains(text, c.want) || strings.Contains(text, "uid-1 alpha") {
 				t.Errorf("want %q, and nothing in the instance:\n%s", c.want, text)
@@ -66,7 +66,7 @@ func TestObjectThatVanishedForGood(t *testing.T) {
 // whose record was lost, so that only the last look at the instance knows of it.
 func TestMembershipThatVanishedIsNotFoundAgain(t *testing.T) {
 	w := newWorld(t)
-	w.settle()
+	w.reconcileAll()
 	w.start()
 	cluster := &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}}
 	if err := w.global.Get(t.Context(), client.ObjectKeyFromObject(cluster), cluster); err != nil {
@@ -77,7 +77,7 @@ func TestMembershipThatVanishedIsNotFoundAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.delete("alpha", &clusterv1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "m1"}})
-	w.settle()
+	w.reconcileAll()
 	if text := strings.Join(w.picture(), "\n"); !strings.Contains(text, " Joined ") || !strings.Contains(text, "alpha *v1alpha1.Cluster /m1 uid-1 alpha") {
 		t.Errorf("it was not joined again:\n%s", text)
 	}

@@ -21,7 +21,7 @@ func TestADeletedClusterThatIsHeldIsKeptTrue(t *testing.T) {
 	for _, c := range []struct {
 		reason    string
 		reachable *metav1.Condition
-		told      bool
+		reported  bool
 	}{
 		{"it was not looked at since it is being deleted", new(v1alpha1.ReachableUnknown(v1alpha1.ReasonDeleting, "")), true},
 		{"it answers", new(v1alpha1.Reachable("")), true},
@@ -31,7 +31,7 @@ func TestADeletedClusterThatIsHeldIsKeptTrue(t *testing.T) {
 		t.Run(c.reason, func(t *testing.T) {
 			w := newWorld(t)
 			w.change(func(o *v1alpha1.Cluster) { o.Spec.Join = &v1alpha1.ClusterJoin{Credentials: v1alpha1.JoinWithGiven} })
-			w.settle()
+			w.reconcileAll()
 			w.create("alpha", &workv1alpha2.ResourceBinding{
 				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-deployment"},
 				Spec: workv1alpha2.ResourceBindingSpec{
@@ -79,8 +79,8 @@ func TestADeletedClusterThatIsHeldIsKeptTrue(t *testing.T) {
 				t.Fatal(err)
 			}
 			token, endpoint := string(secret.Data[clusterv1alpha1.SecretTokenKey]), karmada.Spec.APIEndpoint
-			if (token == "rotated") != c.told || (endpoint == "https://moved") != c.told {
-				t.Errorf("the instance has the token %q and the endpoint %s, and should have the new ones: %v", token, endpoint, c.told)
+			if (token == "rotated") != c.reported || (endpoint == "https://moved") != c.reported {
+				t.Errorf("the instance has the token %q and the endpoint %s, and should have the new ones: %v", token, endpoint, c.reported)
 			}
 		})
 	}

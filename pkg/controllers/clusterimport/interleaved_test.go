@@ -49,7 +49,7 @@ func interleaveLeaders(t *testing.T, w *stage) {
 		{name: "leave", from: "alpha", in: "beta", meanwhile: func(m string, _ *leader) { w.want(m, "beta") }},
 		{name: "round trip", to: "alpha", in: "alpha", meanwhile: func(m string, second *leader) {
 			w.want(m, "beta")
-			second.settle()
+			second.reconcileAll()
 			w.want(m, "alpha")
 		}},
 		{name: "object removed by hand", from: "alpha", to: "alpha", in: "beta", spoil: func(m string) {
@@ -64,7 +64,7 @@ func interleaveLeaders(t *testing.T, w *stage) {
 		}, meanwhile: func(m string, _ *leader) { w.want(m, "beta") }},
 		{name: "Cluster made anew", versions: true, to: "alpha", in: "beta", meanwhile: func(m string, second *leader) {
 			w.remove(m)
-			second.settle()
+			second.reconcileAll()
 			w.want(m, "beta")
 		}},
 	} {
@@ -78,7 +78,7 @@ func interleaveLeaders(t *testing.T, w *stage) {
 				w.begin(m)
 				first, second := w.leader("the first"), w.leader("the second")
 				w.want(m, c.from)
-				first.settle()
+				first.reconcileAll()
 				w.in(c.from)
 				if c.spoil != nil {
 					c.spoil(m)
@@ -86,14 +86,14 @@ func interleaveLeaders(t *testing.T, w *stage) {
 				w.want(m, c.to)
 				first.freezesAt(at, func() {
 					c.meanwhile(m, second)
-					second.settle()
+					second.reconcileAll()
 				})
-				first.settle()
+				first.reconcileAll()
 				if at == 0 {
 					w.in(c.to)
 				} else {
-					second.settle()
-					first.settle()
+					second.reconcileAll()
+					first.reconcileAll()
 					w.in(c.in)
 				}
 				w.end(second)
@@ -126,12 +126,12 @@ func interleaveTwins(t *testing.T, w *stage) {
 				second.look()
 				first.freezesAt(at, func() {
 					w.want(names[1], "beta")
-					second.settle(names[1])
+					second.reconcileAll(names[1])
 				})
-				first.settle()
+				first.reconcileAll()
 				if at > 0 {
-					second.settle()
-					first.settle()
+					second.reconcileAll()
+					first.reconcileAll()
 				}
 				joined := 0
 				for _, name := range names {
@@ -166,7 +166,7 @@ func interleaveRemoval(t *testing.T, w *stage) {
 		w.begin(m)
 		first, second := w.leader("the first"), w.leader("the second")
 		w.want(m, "beta")
-		second.settle()
+		second.reconcileAll()
 		cluster := &v1alpha1.Cluster{}
 		if err := w.global.Get(t.Context(), client.ObjectKey{Name: m}, cluster); err != nil {
 			t.Fatal(err)
@@ -179,7 +179,7 @@ func interleaveRemoval(t *testing.T, w *stage) {
 		}
 		first.freezesAt(at, func() {
 			w.want(m, "alpha")
-			second.settle()
+			second.reconcileAll()
 		})
 		first.look()
 		want := "beta"
@@ -187,7 +187,7 @@ func interleaveRemoval(t *testing.T, w *stage) {
 			want = "alpha"
 		}
 		w.finish()
-		second.settle()
+		second.reconcileAll()
 		w.in(want)
 		w.end(second)
 		return first
@@ -225,7 +225,7 @@ func (w *stage) end(by *leader) {
 	for _, name := range w.names {
 		w.remove(name)
 	}
-	by.settle()
+	by.reconcileAll()
 	for _, name := range w.names {
 		err := w.global.Get(w.Context(), client.ObjectKey{Name: name}, &v1alpha1.Cluster{})
 		if !apierrors.IsNotFound(err) {

@@ -163,9 +163,9 @@ func (w *world) start() {
 	}
 }
 
-// settle reconciles until nothing is written any more, and starts another process when the present
+// reconcileAll reconciles until nothing is written any more, and starts another process when the present
 // one died.
-func (w *world) settle() {
+func (w *world) reconcileAll() {
 	w.Helper()
 	const most = 60
 	quiet := 0
@@ -267,14 +267,14 @@ func TestEveryStepIsFinishedByTheNextProcess(t *testing.T) {
 			prepare := func() *world {
 				w := newWorld(t)
 				if c.name != "join" {
-					w.settle()
+					w.reconcileAll()
 				}
 				c.change(w)
 				w.writes = 0
 				return w
 			}
 			whole := prepare()
-			whole.settle()
+			whole.reconcileAll()
 			want, writes := whole.picture(), whole.writes
 			text := strings.Join(want, "\n")
 			for _, part := range c.says {
@@ -292,7 +292,7 @@ func TestEveryStepIsFinishedByTheNextProcess(t *testing.T) {
 			for at := 1; at <= writes; at++ {
 				w := prepare()
 				w.diesAt = at
-				w.settle()
+				w.reconcileAll()
 				if diff := cmp.Diff(want, w.picture()); diff != "" {
 					t.Errorf("died at write %d of %d (-want +got):\n%s", at, writes, diff)
 				}
@@ -304,7 +304,7 @@ func TestEveryStepIsFinishedByTheNextProcess(t *testing.T) {
 // TestWorkloadsHoldAMember has a binding name the member, and takes it away.
 func TestWorkloadsHoldAMember(t *testing.T) {
 	w := newWorld(t)
-	w.settle()
+	w.reconcileAll()
 	binding := &workv1alpha2.ResourceBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web-deployment"},
 		Spec: workv1alpha2.ResourceBindingSpec{
@@ -317,7 +317,7 @@ func TestWorkloadsHoldAMember(t *testing.T) {
 	}
 	before := w.picture()
 	w.change(func(c *v1alpha1.Cluster) { c.Spec.InstanceRef = nil })
-	w.settle()
+	w.reconcileAll()
 	cluster := &v1alpha1.Cluster{}
 	if err := w.global.Get(t.Context(), client.ObjectKey{Name: "m1"}, cluster); err != nil {
 		t.Fatal(err)
@@ -332,7 +332,7 @@ func TestWorkloadsHoldAMember(t *testing.T) {
 	if err := w.others["alpha"].Delete(t.Context(), binding); err != nil {
 		t.Fatal(err)
 	}
-	w.settle()
+	w.reconcileAll()
 	if text := strings.Join(w.picture(), "\n"); !strings.Contains(text, "Cluster m1 [] Free <nil>") {
 		t.Errorf("it did not leave:\n%s", text)
 	}
@@ -342,7 +342,7 @@ func TestWorkloadsHoldAMember(t *testing.T) {
 // cluster from its instance.
 func TestLostStatus(t *testing.T) {
 	w := newWorld(t)
-	w.settle()
+	w.reconcileAll()
 	cluster := &v1alpha1.Cluster{}
 	if err := w.global.Get(t.Context(), client.ObjectKey{Name: "m1"}, cluster); err != nil {
 		t.Fatal(err)
@@ -353,7 +353,7 @@ func TestLostStatus(t *testing.T) {
 	}
 	w.change(func(c *v1alpha1.Cluster) { c.Spec.InstanceRef = nil })
 	w.start()
-	w.settle()
+	w.reconcileAll()
 	text := strings.Join(w.picture(), "\n")
 	if !strings.Contains(text, "Cluster m1 [] Free <nil>") || strings.Contains(text, "uid-1 alpha") {
 		t.Errorf("something remains:\n%s", text)
@@ -364,7 +364,7 @@ func TestLostStatus(t *testing.T) {
 // credentials lead to another control plane now: the tokens are not used again.
 func TestObjectThatVanished(t *testing.T) {
 	w := newWorld(t)
-	w.settle()
+	w.reconcileAll()
 	account := &corev1.ServiceAccount{}
 	key := client.ObjectKey{Namespace: "karmada-cluster", Name: "karmada-m1"}
 	if err := w.others["m1"].Get(t.Context(), key, account); err != nil {
@@ -378,7 +378,7 @@ func TestObjectThatVanished(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := w.picture()
-	w.settle()
+	w.reconcileAll()
 	text := strings.Join(w.picture(), "\n")
 	if !strings.Contains(text, "alpha *v1alpha1.Cluster /m1 uid-1 alpha") || !strings.Contains(text, " Joined ") {
 		t.Errorf("it was not joined again:\n%s\nbefore:\n%s", text, strings.Join(before, "\n"))

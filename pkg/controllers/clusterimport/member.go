@@ -123,7 +123,7 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, s *scope, in *remote, 
 	switch {
 	case err == nil && !stored.DeletionTimestamp.IsZero():
 		return r.onItsWayOut(s, in, stored)
-	case err == nil && s.ownerLabels.of(stored) == ownedBySomebody:
+	case err == nil && s.ownerLabels.of(stored) == ownedByOthers:
 		return nil
 	case client.IgnoreNotFound(err) != nil:
 		return r.failed(in, err, "read namespace %q", wanted.Name)
@@ -158,7 +158,7 @@ func (r *Reconciler) cleanMember(ctx context.Context, s *scope) error {
 			return err
 		}
 		if used {
-			s.leftBehindf("namespace %q in the cluster, because somebody else put something into it", joinNamespace)
+			s.leftBehindf("namespace %q in the cluster, because it contains objects of other owners", joinNamespace)
 			return nil
 		}
 		if err := r.remove(ctx, s, s.member, namespace); err != nil {

@@ -56,7 +56,7 @@ func memberOf(instance string, karmada *clusterv1alpha1.Cluster) member {
 func (m member) whose(as ownerLabels) owner {
 	switch {
 	case !m.managed || m.owner == "":
-		return ownedBySomebody
+		return ownedByOthers
 	case m.global != as.global:
 		return ownedByKairship
 	case m.owner != as.uid:

@@ -47,7 +47,7 @@ func TestWhoJoinedACluster(t *testing.T) {
 	}
 }
 
-func TestRosterTellsWhatChanged(t *testing.T) {
+func TestMemberCacheReportsChanges(t *testing.T) {
 	r := &memberCache{}
 	now := time.Now()
 	first := joined("alpha", "m1", "id-1", "uid-1")
@@ -67,7 +67,7 @@ func TestRosterTellsWhatChanged(t *testing.T) {
 	}
 }
 
-func TestRosterForgetsWhoLeft(t *testing.T) {
+func TestMemberCacheForgetsRemovedMembers(t *testing.T) {
 	r := &memberCache{}
 	m1 := joined("alpha", "m1", "id-1", "uid-1")
 	begun := time.Now()
@@ -88,7 +88,7 @@ func TestRosterForgetsWhoLeft(t *testing.T) {
 	}
 }
 
-func TestRosterIsCompleteOnceAllWereTried(t *testing.T) {
+func TestMemberCacheIsCompleteOnceAllWereTried(t *testing.T) {
 	r := &memberCache{}
 	r.put("alpha", time.Now(), nil)
 	if r.knows([]string{"alpha", "beta"}) {

@@ -15,7 +15,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// orphanSchedule are when to look through an instance for orphaned execution spaces again.
+// orphanSchedule are when to look through an instance for orphaned execution namespaces again.
 // The zero value is ready for use.
 type orphanSchedule struct {
 	mu   sync.Mutex
@@ -43,7 +43,7 @@ func (p *orphanSchedule) forget(instance string) {
 	delete(p.next, instance)
 }
 
-// finishOrphans finishes the orphaned execution spaces of an instance that no one
+// finishOrphans finishes the orphaned execution namespaces of an instance that no one
 // waits for any more: the Cluster no longer exists, or was given up on. What the Works made
 // stays in the member, which the event LeftBehind said: the member may have become
 // that of another instance since. soon has it look even if it did so lately.

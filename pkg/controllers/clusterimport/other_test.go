@@ -30,7 +30,7 @@ func TestOnlyTheRegisteredClusterIsJoined(t *testing.T) {
 	// becomes returns what is in the instances and both clusters.
 	becomes := func(reason string, says ...string) (elsewhere []string) {
 		t.Helper()
-		w.settle()
+		w.reconcileAll()
 		cluster := &v1alpha1.Cluster{}
 		if err := w.global.Get(t.Context(), client.ObjectKey{Name: "m1"}, cluster); err != nil {
 			t.Fatal(err)

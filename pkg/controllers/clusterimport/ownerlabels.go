@@ -58,8 +58,8 @@ const (
 	ownedByAnother
 	// ownedByKairship means that a Kairship of another global cluster made it.
 	ownedByKairship
-	// ownedBySomebody means that no Kairship made it.
-	ownedBySomebody
+	// ownedByOthers means that no Kairship made it.
+	ownedByOthers
 )
 
 // of returns the owner that the labels of an object name.
@@ -67,7 +67,7 @@ func (m ownerLabels) of(object client.Object) owner {
 	labels := object.GetLabels()
 	switch {
 	case labels[v1alpha1.ManagedByLabel] != v1alpha1.ManagedByValue || labels[v1alpha1.OwnerUIDLabel] == "":
-		return ownedBySomebody
+		return ownedByOthers
 	case labels[v1alpha1.GlobalClusterLabel] != m.global:
 		return ownedByKairship
 	case labels[v1alpha1.OwnerUIDLabel] != m.uid:
@@ -102,7 +102,7 @@ func (t *taken) Error() string {
 
 // reason returns the reason for the condition.
 func (t *taken) reason() string {
-	if t.by == ownedBySomebody {
+	if t.by == ownedByOthers {
 		return v1alpha1.ReasonForeign
 	}
 	return v1alpha1.ReasonJoinedElsewhere

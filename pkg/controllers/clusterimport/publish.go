@@ -102,7 +102,7 @@ func (r *Reconciler) lookInInstance(ctx context.Context, s *scope) error {
 	case err != nil:
 		return r.failed(s.control, err, "read Cluster %q", s.cluster.Name)
 	case !karmada.DeletionTimestamp.IsZero():
-		if s.ownerLabels.of(karmada) != ownedBySomebody {
+		if s.ownerLabels.of(karmada) != ownedByOthers {
 			if err := r.remind(ctx, s.control, karmada); err != nil {
 				return err
 			}

@@ -432,9 +432,9 @@ func (l *leader) look() {
 	}
 }
 
-// settle reconciles the named Clusters, all of them without names, until nothing is written any
+// reconcileAll reconciles the named Clusters, all of them without names, until nothing is written any
 // more.
-func (l *leader) settle(names ...string) {
+func (l *leader) reconcileAll(names ...string) {
 	l.stage.Helper()
 	if len(names) == 0 {
 		names = l.stage.names

@@ -20,7 +20,7 @@ import (
 // world is what the cache and the API server have of one PediaCluster.
 type world struct {
 	*Reconciler
-	told *events.FakeRecorder
+	reported *events.FakeRecorder
 	*scope
 }
 
@@ -39,8 +39,8 @@ func newWorld(t *testing.T, cluster *v1alpha1.Cluster, cached, live client.Objec
 		}
 		return building.Build()
 	}
-	w := &world{told: events.NewFakeRecorder(10), scope: newScope(cluster)}
-	w.Reconciler = &Reconciler{Client: serve(cached), Live: serve(live), Recorder: w.told}
+	w := &world{reported: events.NewFakeRecorder(10), scope: newScope(cluster)}
+	w.Reconciler = &Reconciler{Client: serve(cached), Live: serve(live), Recorder: w.reported}
 	w.to = connection.Connection{Endpoint: "https://m1", Token: "t"}
 	return w
 }
@@ -57,9 +57,9 @@ func clusterOf(kind v1alpha1.ClusterType, conditions ...metav1.Condition) *v1alp
 func TestCollectTellsOfWhatIsNew(t *testing.T) {
 	indexed := v1alpha1.IndexedUnknown("Collecting", "Somebody knows.")
 	for _, c := range []struct {
-		reason  string
-		cluster *v1alpha1.Cluster
-		told    int
+		reason   string
+		cluster  *v1alpha1.Cluster
+		reported int
 	}{
 		{"of a real cluster", clusterOf(v1alpha1.ClusterTypePhysical), 1},
 		{"of a new virtual one", clusterOf(v1alpha1.ClusterTypeVirtual), 0},
@@ -69,8 +69,8 @@ func TestCollectTellsOfWhatIsNew(t *testing.T) {
 		if err := w.collect(t.Context(), w.scope); err != nil {
 			t.Fatal(err)
 		}
-		if got := len(w.told.Events); got != c.told || w.pedia == nil {
-			t.Errorf("%s: %d events, want %d; made: %v", c.reason, got, c.told, w.pedia != nil)
+		if got := len(w.reported.Events); got != c.reported || w.pedia == nil {
+			t.Errorf("%s: %d events, want %d; made: %v", c.reason, got, c.reported, w.pedia != nil)
 		}
 	}
 }

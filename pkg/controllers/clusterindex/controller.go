@@ -1,5 +1,5 @@
-// Package clusterindex has every Cluster of the inventory collected by the
-// index: for each it keeps a PediaCluster of the same name, which says what to collect,
+// Package clusterindex registers every Cluster of the inventory with the index for
+// collection: for each it keeps a PediaCluster of the same name, which says what to collect,
 // and a Secret in Clusterpedia's namespace with the credentials to collect with. A reader
 // of PediaClusters, such as Kairship's API server, therefore sees no credentials.
 //

@@ -1,5 +1,5 @@
-// Package clusterstatus keeps the versions, the identity and the conditions
-// Identified, Reachable and Ready of every Cluster of the inventory true. A Physical one is
+// Package clusterstatus updates the versions, the identity and the conditions
+// Identified, Reachable and Ready of every Cluster of the inventory. A Physical one is
 // looked at again and again. A Virtual one is an instance's own apiserver, which
 // package instancestatus looks at already: its status repeats that.
 package clusterstatus

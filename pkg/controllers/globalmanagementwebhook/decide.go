@@ -101,13 +101,13 @@ func decideAbsent(stored *v1alpha1.InstanceRoleBinding, asOf time.Time, delivery
 }
 
 // sameBinding refuses events of another binding than the one that is stored.
-func sameBinding(stored *v1alpha1.InstanceRoleBinding, told gm.Binding) *refusal {
+func sameBinding(stored *v1alpha1.InstanceRoleBinding, reported gm.Binding) *refusal {
 	switch is := stored.Spec; {
-	case is.Source == nil || is.Source.BindingID != told.BindingID:
+	case is.Source == nil || is.Source.BindingID != reported.BindingID:
 		return refuse(gm.BindingConflict, "bindingID", "the InstanceRoleBinding %s was not made for this binding; delete it to go on", stored.Name)
-	case is.Subject.Kind != v1alpha1.SubjectKind(told.Subject.Kind) || is.Subject.Name != told.Subject.Name:
+	case is.Subject.Kind != v1alpha1.SubjectKind(reported.Subject.Kind) || is.Subject.Name != reported.Subject.Name:
 		return refuse(gm.BindingConflict, "subject", "the binding is that of %s %q: another subject needs another binding", is.Subject.Kind, is.Subject.Name)
-	case is.InstanceRef.Name != told.Instance:
+	case is.InstanceRef.Name != reported.Instance:
 		return refuse(gm.BindingConflict, "instance", "the binding is on instance %s: another instance needs another binding", is.InstanceRef.Name)
 	case !stored.DeletionTimestamp.IsZero():
 		// Once it is removed, it can be made anew.

@@ -154,7 +154,7 @@ func (h *handler) event(ctx context.Context, w http.ResponseWriter, r request) *
 		return malformed(err)
 	}
 	name := v1alpha1.BindingName(event.BindingID)
-	done, refused := h.store.settle(ctx, name, nil, h.store, func(stored *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
+	done, refused := h.store.decideAndWrite(ctx, name, nil, h.store, func(stored *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
 		return decideEvent(stored, event, r.delivery)
 	})
 	if refused != nil {

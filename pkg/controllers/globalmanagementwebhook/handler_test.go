@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 		{"PUT is not POST", with(good(), func(s *sent) { s.method, s.path = http.MethodPut, gm.ResyncPath }), 405, gm.MethodNotAllowed, ""},
 		{"no signature", with(good(), func(s *sent) { s.signature = "" }), 401, gm.WrongSignature, ""},
 		{"no timestamp", with(good(), func(s *sent) { s.timestamp = "" }), 401, gm.WrongSignature, ""},
-		{"somebody else's signature", with(good(), func(s *sent) { _, s.signature = gm.Sign([]byte(strings.Repeat("x", 32)), w.clock, []byte(s.body)) }), 401, gm.WrongSignature, ""},
+		{"another sender's signature", with(good(), func(s *sent) { _, s.signature = gm.Sign([]byte(strings.Repeat("x", 32)), w.clock, []byte(s.body)) }), 401, gm.WrongSignature, ""},
 		{"another body", with(good(), func(s *sent) { s.body += " " }), 401, gm.WrongSignature, ""},
 		{"two signatures", with(good(), func(s *sent) { s.header = http.Header{gm.SignatureHeader: {s.signature}} }), 401, gm.WrongSignature, ""},
 		{"two timestamps", with(good(), func(s *sent) { s.header = http.Header{gm.TimestampHeader: {"1"}} }), 401, gm.WrongSignature, ""},
@@ -430,7 +430,7 @@ func TestTheAPIServersOwnRefusal(t *testing.T) {
 		"bindingID":     func(b *gm.Binding) { b.BindingID = strings.Repeat("x", gm.MaxIDLength+1) },
 	} {
 		event := gm.Event{EventID: "e-1", Type: gm.Bound, Binding: binding(1, change)}
-		_, refused := w.replicas[0].store.settle(t.Context(), v1alpha1.BindingName(event.BindingID), nil, names{"alpha": true}, func(stored *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
+		_, refused := w.replicas[0].store.decideAndWrite(t.Context(), v1alpha1.BindingName(event.BindingID), nil, names{"alpha": true}, func(stored *v1alpha1.InstanceRoleBinding) (decision, *refusal) {
 			return decideEvent(stored, event, gm.Delivery{IssuedAt: w.clock, Digest: digest("1")})
 		})
 		if refused == nil || refused.Code != gm.Malformed || refused.Field != field || refused.Message == "" {

@@ -225,13 +225,13 @@ func TestGuideTellsEveryRefusal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := map[gm.Code]int{}
+	reported := map[gm.Code]int{}
 	for _, row := range regexp.MustCompile("(?m)^\\| (\\d{3}) \\| `([A-Z_]+)` \\|").FindAllStringSubmatch(string(page), -1) {
-		if told[gm.Code(row[2])], err = strconv.Atoi(row[1]); err != nil {
+		if reported[gm.Code(row[2])], err = strconv.Atoi(row[1]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(told, statuses); diff != "" {
+	if diff := cmp.Diff(reported, statuses); diff != "" {
 		t.Errorf("statuses (-guide +webhook):\n%s", diff)
 	}
 }

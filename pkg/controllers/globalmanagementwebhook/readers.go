@@ -47,8 +47,8 @@ func (r *readers) enter(from netip.Prefix, cut func()) *reader {
 
 // slowest returns the index of the reader to cut off for a new one; -1 when there is none. It
 // prefers those of the client address with the most readers.
-func (r *readers) slowest(newcomer netip.Prefix) int {
-	number := map[netip.Prefix]int{newcomer: 1}
+func (r *readers) slowest(added netip.Prefix) int {
+	number := map[netip.Prefix]int{added: 1}
 	for _, each := range r.all {
 		number[each.from]++
 	}

@@ -52,8 +52,8 @@ func dribble(t *testing.T, pool *x509.CertPool, address, path string) (connectio
 	return connection, status
 }
 
-// TestSlowBodiesKeepNobodyOut fills all reading with bodies that never end.
-func TestSlowBodiesKeepNobodyOut(t *testing.T) {
+// TestSlowBodiesBlockNoOtherSender fills all reading with bodies that never end.
+func TestSlowBodiesBlockNoOtherSender(t *testing.T) {
 	w := newWorld(t, 1)
 	h := w.replicas[0]
 	const most = 32
@@ -184,9 +184,9 @@ func TestReaders(t *testing.T) {
 		reason string
 		// there are the clients of the present readers, in the order of their arrival; those in
 		// upper case have sent the whole body.
-		there, newcomer string
-		cut             string
-		enters          bool
+		there, added string
+		cut          string
+		enters       bool
 	}{
 		{"there is room", "ab", "a", "", true},
 		{"who came first", "abc", "d", "0", true},
@@ -208,7 +208,7 @@ func TestReaders(t *testing.T) {
 					all.arrive(one)
 				}
 			}
-			one := all.enter(from(c.newcomer), func() { t.Error("the newcomer is cut off") })
+			one := all.enter(from(c.added), func() { t.Error("the newcomer is cut off") })
 			if (one != nil) != c.enters {
 				t.Errorf("it enters: %v", one != nil)
 			}

@@ -51,11 +51,11 @@ func invalid(err error) *refusal {
 		return refuse(gm.Malformed, "", "%v", err)
 	}
 	cause := status.Status().Details.Causes[0]
-	return refuse(gm.Malformed, told(cause.Field), "%s", cause.Message)
+	return refuse(gm.Malformed, reported(cause.Field), "%s", cause.Message)
 }
 
-// told returns the protocol's name of a field of InstanceRoleBinding.
-func told(field string) string {
+// reported returns the protocol's name of a field of InstanceRoleBinding.
+func reported(field string) string {
 	field = strings.TrimPrefix(strings.TrimPrefix(field, "spec."), "source.")
 	if strings.HasPrefix(field, "instanceRef") {
 		return "instance"

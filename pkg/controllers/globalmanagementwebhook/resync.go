@@ -53,7 +53,7 @@ func (s *store) resync(ctx context.Context, all gm.Resync, delivery gm.Delivery)
 	group.SetLimit(writers)
 	for i, t := range tasks {
 		group.Go(func() error {
-			done, refused := s.settle(ctx, t.name, t.seen, instances, t.judge)
+			done, refused := s.decideAndWrite(ctx, t.name, t.seen, instances, t.judge)
 			report.Bindings[i] = reportOf(t.id, done, refused)
 			if refused != nil {
 				causes[i] = refused.cause

@@ -48,10 +48,10 @@ type exists interface {
 // look is a binding that was just read; stored is nil when there was none.
 type look struct{ stored *v1alpha1.InstanceRoleBinding }
 
-// settle reads a binding, decides, and writes, and repeats that while other clients write in
+// decideAndWrite reads a binding, decides, and writes, and repeats that while other clients write in
 // between. seen is nil when it was not read before; a write that was decided on an outdated object
 // fails, and is decided again.
-func (s *store) settle(ctx context.Context, name string, seen *look, instances exists, decide decide) (outcome, *refusal) {
+func (s *store) decideAndWrite(ctx context.Context, name string, seen *look, instances exists, decide decide) (outcome, *refusal) {
 	var err error
 	for try := range maxTries {
 		if try > 0 || seen == nil {

@@ -71,7 +71,7 @@ func (r *Reconciler) bind(ctx context.Context, s *scope) error {
 		}
 		said := s.conditionOf(b, trouble)
 		b.said = &said
-		s.unsettled = s.unsettled || (s.wanted(b) && said.Status != metav1.ConditionTrue)
+		s.incomplete = s.incomplete || (s.wanted(b) && said.Status != metav1.ConditionTrue)
 	}
 	return nil
 }

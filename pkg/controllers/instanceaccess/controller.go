@@ -46,9 +46,9 @@ const (
 	// takes a worker for as long as a request may last, and must not make the
 	// others wait.
 	concurrency = 64
-	// afterUnsettled is the pause before checking again whether the instance has aggregated a role
+	// afterIncomplete is the pause before checking again whether the instance has aggregated a role
 	// or created a namespace.
-	afterUnsettled = 10 * time.Second
+	afterIncomplete = 10 * time.Second
 	// afterNewRoles is the same right after the roles were written.
 	afterNewRoles = time.Second
 )
@@ -159,8 +159,8 @@ func (r *Reconciler) next(s *scope) time.Duration {
 	switch {
 	case s.rolesAreNew || s.anyLimitNew():
 		return afterNewRoles
-	case s.unsettled:
-		return afterUnsettled
+	case s.incomplete:
+		return afterIncomplete
 	case s.looked:
 		return probe.Next(r.Interval)
 	}

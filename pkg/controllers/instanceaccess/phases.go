@@ -152,7 +152,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 			if !refusal(err) {
 				return r.unreached(ctx, s, err)
 			}
-			left[g.labels[v1alpha1.RoleBindingLabel]], s.unsettled = err, true
+			left[g.labels[v1alpha1.RoleBindingLabel]], s.incomplete = err, true
 			continue
 		}
 		delete(s.grants, g.place)
@@ -160,7 +160,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 	for _, b := range s.bindings {
 		if err := left[b.Name]; err != nil {
 			said := v1alpha1.InstanceNotBound(v1alpha1.ReasonNotAllowed, notAllowed("remove rules that it is not to have any more", err))
-			b.said, s.unsettled = &said, true
+			b.said, s.incomplete = &said, true
 			continue
 		}
 		b.cleaned = !s.wanted(b)
@@ -234,11 +234,11 @@ func (r *Reconciler) roleFailed(ctx context.Context, s *scope, role *rbacv1.Clus
 		}
 		message := fmt.Sprintf("The instance has a ClusterRole %q that was not made by Kairship. It is left alone; delete it to go on.", role.Name)
 		s.tell(v1alpha1.InstanceNotBound(v1alpha1.ReasonNameTaken, message), s.gone)
-		return stop(afterUnsettled)
+		return stop(afterIncomplete)
 	case refusal(err):
 		message := notAllowed(fmt.Sprintf("write ClusterRole %q", role.Name), err)
 		s.tell(v1alpha1.InstanceNotBound(v1alpha1.ReasonNotAllowed, message), s.gone)
-		return stop(afterUnsettled)
+		return stop(afterIncomplete)
 	}
 	return r.unreached(ctx, s, err)
 }

@@ -44,9 +44,9 @@ type scope struct {
 	// limits are the states of the admission policies; set by limit.
 	limits []limitation
 
-	// rolesAreNew reports whether roles were written just now; unsettled, that the
+	// rolesAreNew reports whether roles were written just now; incomplete, that the
 	// instance has not done its part yet.
-	rolesAreNew, unsettled bool
+	rolesAreNew, incomplete bool
 }
 
 // binding is one InstanceRoleBinding, with the state of its rules in the instance.

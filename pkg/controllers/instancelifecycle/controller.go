@@ -1,4 +1,4 @@
-// Package instancelifecycle brings instances and takes them away. For a Managed
+// Package instancelifecycle installs and uninstalls Managed instances. For a Managed
 // Instance it keeps what the Karmada operator is asked for, follows how far the
 // operator gets, and picks up the kubeconfig that it publishes. When an Instance
 // is deleted, Managed or not, it is kept while clusters are joined to it; the

@@ -113,7 +113,7 @@ func (r *Reconciler) findKarmada(ctx context.Context, s *scope) error {
 		return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonNameTaken, s.owner.Taken("Karmada", karmada))}
 	case !karmada.DeletionTimestamp.IsZero():
 		return &phase.Stop{Condition: v1alpha1.NotInstalled(v1alpha1.ReasonUninstalling,
-			fmt.Sprintf("Somebody deleted the Karmada %s/%s, and the operator uninstalls it. It is installed again when it is gone.", karmada.Namespace, karmada.Name))}
+			fmt.Sprintf("The Karmada %s/%s was deleted, and the operator uninstalls it. It is installed again when it no longer exists.", karmada.Namespace, karmada.Name))}
 	}
 	s.karmada = karmada
 	return nil

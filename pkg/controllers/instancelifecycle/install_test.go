@@ -20,16 +20,16 @@ import (
 func TestInstallation(t *testing.T) {
 	w := newWorld(t)
 	w.managed("fresh", "h1")
-	w.settle("fresh")
+	w.reconcileUntilDone("fresh")
 	w.installed("fresh", "False/HostClusterMissing", `no Physical Cluster "h1"`)
 	w.gone(client.ObjectKey{Name: "k-fresh"}, &corev1.Namespace{})
 
 	cluster := w.host("h1")
-	w.settle("fresh")
+	w.reconcileUntilDone("fresh")
 	w.installed("fresh", "False/HostClusterNotReady", "not been reached yet")
 
 	w.is(cluster, "uid-of-h1")
-	if result := w.settle("fresh"); result.RequeueAfter != 0 {
+	if result := w.reconcileUntilDone("fresh"); result.RequeueAfter != 0 {
 		t.Errorf("it looks again after %s, though the operator's word is watched", result.RequeueAfter)
 	}
 	w.installed("fresh", "Unknown/Pending", "whether it runs")
@@ -49,25 +49,25 @@ func TestInstallation(t *testing.T) {
 	}
 
 	w.takeUp("fresh")
-	w.settle("fresh")
+	w.reconcileUntilDone("fresh")
 	w.judge("fresh", metav1.ConditionFalse, "Progressing", "karmada init job is in progressing")
-	if result := w.settle("fresh"); result.RequeueAfter == 0 {
+	if result := w.reconcileUntilDone("fresh"); result.RequeueAfter == 0 {
 		t.Error("it is not checked how far the operator has got")
 	}
 	w.installed("fresh", "False/Installing", "karmada init job is in progressing")
 
 	w.judge("fresh", metav1.ConditionFalse, "Failed", "failed to install etcd component, err: no storage")
-	w.settle("fresh")
+	w.reconcileUntilDone("fresh")
 	w.installed("fresh", "False/InstallationFailed", "no storage")
 	w.judge("fresh", metav1.ConditionFalse, "Progressing", "karmada init job is in progressing")
-	w.settle("fresh")
+	w.reconcileUntilDone("fresh")
 	w.installed("fresh", "False/InstallationFailed", "no storage") // It tries again, and may fail again.
 
 	if w.instance("fresh").CredentialsRef() != nil {
 		t.Error("there are credentials before the operator publishes any")
 	}
 	w.judge("fresh", metav1.ConditionTrue, "Completed", "karmada init job is completed")
-	if result := w.settle("fresh"); result.RequeueAfter != 0 {
+	if result := w.reconcileUntilDone("fresh"); result.RequeueAfter != 0 {
 		t.Errorf("it looks again after %s, though nothing is open", result.RequeueAfter)
 	}
 	w.installed("fresh", "True/Installed", `Karmada k-fresh/fresh on cluster "h1"`)
@@ -76,14 +76,14 @@ func TestInstallation(t *testing.T) {
 		t.Errorf("where its credentials are (-want +got):\n%s", diff)
 	}
 
-	told := w.told()
+	reported := w.reported()
 	for _, part := range []string{"HostClusterMissing", "HostClusterNotReady", "KarmadaCreated", "InstallationFailed", "Normal Installed"} {
-		if strings.Count(told, " "+strings.TrimPrefix(part, "Normal ")+" ") != 1 {
-			t.Errorf("there is not one event %s:\n%s", part, told)
+		if strings.Count(reported, " "+strings.TrimPrefix(part, "Normal ")+" ") != 1 {
+			t.Errorf("there is not one event %s:\n%s", part, reported)
 		}
 	}
-	if strings.Contains(told, token) {
-		t.Errorf("an event tells the token:\n%s", told)
+	if strings.Contains(reported, token) {
+		t.Errorf("an event tells the token:\n%s", reported)
 	}
 }
 
@@ -98,7 +98,7 @@ func TestChange(t *testing.T) {
 		}
 	})
 	w.install("changed")
-	w.told()
+	w.reported()
 	if got := *w.karmada("changed").Spec.Components.KarmadaScheduler.Replicas; got != 3 {
 		t.Fatalf("the scheduler has %d replicas", got)
 	}
@@ -106,7 +106,7 @@ func TestChange(t *testing.T) {
 	t.Run("an alias concerns no other", func(*testing.T) {
 		before := w.karmada("changed").ResourceVersion
 		w.edit("changed", func(i *v1alpha1.Instance) { i.Spec.Alias = "Changed" })
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		w.installed("changed", "True/Installed")
 		if got := w.karmada("changed").ResourceVersion; got != before {
 			t.Error("the Karmada was written")
@@ -118,7 +118,7 @@ func TestChange(t *testing.T) {
 			i.Spec.KarmadaVersion = "v1.18.2"
 			i.Spec.Components.Scheduler = nil
 		})
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		w.installed("changed", "False/Updating", "not taken up the last change")
 		if w.instance("changed").CredentialsRef() == nil {
 			t.Error("the credentials of what serves are removed")
@@ -131,18 +131,18 @@ func TestChange(t *testing.T) {
 			t.Errorf("the scheduler has %d replicas; what is left out goes back to the operator's default", *got)
 		}
 		w.takeUp("changed")
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		if got := *w.karmada("changed").Spec.Components.KarmadaScheduler.Replicas; got != 1 {
 			t.Errorf("the operator's default is %d", got)
 		}
 		w.judge("changed", metav1.ConditionFalse, "Progressing", "in progressing")
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		w.installed("changed", "False/Updating", "in progressing")
 		w.judge("changed", metav1.ConditionFalse, "Failed", "no such image")
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		w.installed("changed", "False/UpdateFailed", "no such image")
 		w.judge("changed", metav1.ConditionTrue, "Completed", "done")
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		w.installed("changed", "True/Installed")
 	})
 
@@ -153,13 +153,13 @@ func TestChange(t *testing.T) {
 		delete(karmada.Labels, v1alpha1.InstanceLabel)
 		karmada.Labels["team"] = "x"
 		w.must(w.kube.Update(t.Context(), karmada))
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		// Without its label it is not known as the Instance's any more.
 		w.installed("changed", "False/NameTaken", "Karmada", "left alone")
 		karmada = w.karmada("changed")
 		karmada.Labels[v1alpha1.InstanceLabel] = "changed"
 		w.must(w.kube.Update(t.Context(), karmada))
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		karmada = w.karmada("changed")
 		if got := *karmada.Spec.Components.KarmadaDescheduler.Replicas; got != 1 {
 			t.Errorf("the descheduler has %d replicas", got)
@@ -168,13 +168,13 @@ func TestChange(t *testing.T) {
 			t.Errorf("what the Instance says nothing of was changed: %d replicas of the scheduler, labels %v", got, karmada.Labels)
 		}
 		w.judge("changed", metav1.ConditionTrue, "Completed", "done again")
-		w.settle("changed")
+		w.reconcileUntilDone("changed")
 		w.installed("changed", "True/Installed")
 	})
 
-	told := w.told()
-	if got := strings.Count(told, "KarmadaChanged"); got != 2 {
-		t.Errorf("%d changes are told, want 2:\n%s", got, told)
+	reported := w.reported()
+	if got := strings.Count(reported, "KarmadaChanged"); got != 2 {
+		t.Errorf("%d changes are told, want 2:\n%s", got, reported)
 	}
 }
 
@@ -188,20 +188,20 @@ func TestHost(t *testing.T) {
 
 	t.Run("new credentials reach the operator", func(t *testing.T) {
 		w.hostToken("h3", "rotated-"+token)
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 		if data := string(get(w, hostSecretOf("hosted"), &corev1.Secret{}).Data["kubeconfig"]); !strings.Contains(data, "rotated-"+token) {
 			t.Error("the operator still has the old token")
 		}
-		told := w.told()
-		if !strings.Contains(told, "HostCredentialsUpdated") || strings.Contains(told, token) {
-			t.Errorf("the events are\n%s", told)
+		reported := w.reported()
+		if !strings.Contains(reported, "HostCredentialsUpdated") || strings.Contains(reported, token) {
+			t.Errorf("the events are\n%s", reported)
 		}
 		w.installed("hosted", "True/Installed")
 	})
 	t.Run("credentials that may lead to another cluster wait", func(t *testing.T) {
 		w.reconciler.Credentials.ProvenOnly = true
 		w.hostToken("h3", "unproven-"+token)
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 		operators := func() string { return string(get(w, hostSecretOf("hosted"), &corev1.Secret{}).Data["kubeconfig"]) }
 		if !strings.Contains(operators(), "rotated-"+token) {
 			t.Error("the operator has credentials that may lead to another cluster")
@@ -212,7 +212,7 @@ func TestHost(t *testing.T) {
 		w.must(err)
 		cluster.Status.CredentialsFingerprint = to.Fingerprint()
 		w.must(w.kube.Status().Update(t.Context(), cluster))
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 		if !strings.Contains(operators(), "unproven-"+token) {
 			t.Error("the operator still has the old token")
 		}
@@ -222,7 +222,7 @@ func TestHost(t *testing.T) {
 		secret := get(w, hostSecretOf("hosted"), &corev1.Secret{})
 		secret.Data["kubeconfig"] = []byte("nonsense")
 		w.must(w.kube.Update(t.Context(), secret))
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 		if data := string(get(w, hostSecretOf("hosted"), &corev1.Secret{}).Data["kubeconfig"]); !strings.Contains(data, token) {
 			t.Errorf("the copy is %q", data)
 		}
@@ -231,23 +231,23 @@ func TestHost(t *testing.T) {
 		w.must(w.kube.Get(t.Context(), client.ObjectKey{Name: "h3"}, cluster))
 		cluster.Spec.APIEndpoint = "https://10.1.2.3:6443"
 		w.must(w.kube.Update(t.Context(), cluster))
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 		if got := w.karmada("hosted").Spec.HostCluster.APIEndpoint; got != "10.1.2.3:6443" {
 			t.Errorf("the operator is told %q", got)
 		}
 		w.judge("hosted", metav1.ConditionTrue, "Completed", "done")
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 	})
 	t.Run("lost credentials take nothing away", func(t *testing.T) {
 		w.must(w.kube.Delete(t.Context(), &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "kairship-system", Name: "h3"}}))
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 		w.installed("hosted", "True/Installed", "there is no Secret kairship-system/h3")
 		get(w, hostSecretOf("hosted"), &corev1.Secret{})
 	})
 	t.Run("a lost cluster takes nothing away", func(t *testing.T) {
 		before := w.karmada("hosted").Generation
 		w.must(w.kube.Delete(t.Context(), cluster))
-		w.settle("hosted")
+		w.reconcileUntilDone("hosted")
 		w.installed("hosted", "True/Installed", `no Physical Cluster "h3"`)
 		if got := w.karmada("hosted"); got.Generation != before || got.Spec.HostCluster.SecretRef.Name != "k-hosted-host" {
 			t.Errorf("the Karmada was changed: %+v", got.Spec.HostCluster)
@@ -274,7 +274,7 @@ func TestTheGlobalClusterAsHost(t *testing.T) {
 		t.Errorf("the Service is a %s", got)
 	}
 	w.gone(hostSecretOf("local"), &corev1.Secret{})
-	w.settle("local")
+	w.reconcileUntilDone("local")
 	w.installed("local", "True/Installed")
 }
 
@@ -298,7 +298,7 @@ func TestNamesOfOthers(t *testing.T) {
 			w.must(w.kube.Create(t.Context(), c.theirs))
 			before := c.theirs.GetResourceVersion()
 			w.managed(c.name, "h-"+c.name)
-			w.settle(c.name)
+			w.reconcileUntilDone(c.name)
 			w.installed(c.name, "False/NameTaken", c.theirs.GetName(), "left alone")
 			w.must(w.kube.Get(t.Context(), client.ObjectKeyFromObject(c.theirs), c.theirs))
 			if c.theirs.GetResourceVersion() != before {
@@ -330,7 +330,7 @@ func TestInterrupted(t *testing.T) {
 			}
 		}
 		w.fail = nil
-		w.settle(name)
+		w.reconcileUntilDone(name)
 		w.installed(name, "Unknown/Pending")
 		w.install(name)
 		if !died() {
@@ -354,7 +354,7 @@ func TestExternal(t *testing.T) {
 			SecretReference: v1alpha1.SecretReference{Name: "external"},
 		}},
 	}))
-	w.settle("external")
+	w.reconcileUntilDone("external")
 	if got := w.writes.Load(); got != 1 {
 		t.Errorf("there were %d writes, want one: the finalizer", got)
 	}
@@ -371,14 +371,14 @@ func TestWithoutTheOperator(t *testing.T) {
 	w.managed("no-operator", "h5")
 	served := w.reconciler.Client
 	w.reconciler.Client = ignorant{served}
-	if result := w.settle("no-operator"); result.RequeueAfter == 0 || result.RequeueAfter > time.Minute {
+	if result := w.reconcileUntilDone("no-operator"); result.RequeueAfter == 0 || result.RequeueAfter > time.Minute {
 		t.Errorf("it looks again after %s", result.RequeueAfter)
 	}
 	w.installed("no-operator", "False/OperatorMissing", "install the Karmada operator")
 	w.gone(client.ObjectKey{Name: "k-no-operator"}, &corev1.Namespace{})
 
 	w.reconciler.Client = served
-	w.settle("no-operator")
+	w.reconcileUntilDone("no-operator")
 	w.installed("no-operator", "Unknown/Pending")
 
 	// Deleting the CRD has deleted every Karmada.

@@ -173,7 +173,7 @@ func TestJoined(t *testing.T) {
 			c.Spec.Type = v1alpha1.ClusterTypeVirtual
 		}),
 	}
-	if diff := cmp.Diff([]string{"leaving", "m1", "m2"}, Joined(all, "alpha")); diff != "" {
+	if diff := cmp.Diff([]string{"leaving", "m1", "m2"}, joinedClusters(all, "alpha")); diff != "" {
 		t.Errorf("what is joined to alpha (-want +got):\n%s", diff)
 	}
 }

@@ -41,11 +41,11 @@ func (r *Reconciler) progress(ctx context.Context, s *scope) string {
 	of := metav1.ListOptions{LabelSelector: "app.kubernetes.io/managed-by=karmada-operator"}
 	sets, err := kube.AppsV1().StatefulSets(namespace).List(ctx, of)
 	if err != nil {
-		return fmt.Sprintf("%s nobody knows what runs on cluster %q: it does not answer.", progressBegins, s.cluster.Name)
+		return fmt.Sprintf("%s it is unknown what runs on cluster %q, which does not answer.", progressBegins, s.cluster.Name)
 	}
 	deployments, err := kube.AppsV1().Deployments(namespace).List(ctx, of)
 	if err != nil {
-		return fmt.Sprintf("%s nobody knows what runs on cluster %q: it does not answer.", progressBegins, s.cluster.Name)
+		return fmt.Sprintf("%s it is unknown what runs on cluster %q, which does not answer.", progressBegins, s.cluster.Name)
 	}
 	return soFar(s.cluster.Name, s.instance.Name, sets.Items, deployments.Items)
 }

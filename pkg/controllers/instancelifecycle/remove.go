@@ -38,7 +38,7 @@ func (r *Reconciler) waitForClusters(ctx context.Context, s *scope) error {
 	if err != nil {
 		return fmt.Errorf("list the clusters: %w", err)
 	}
-	joined := Joined(clusters.Items, s.instance.Name)
+	joined := joinedClusters(clusters.Items, s.instance.Name)
 	switch {
 	case len(joined) == 0:
 		s.tell(v1alpha1.Removable(v1alpha1.ReasonRemovable, "No cluster is joined to it."))
@@ -52,8 +52,8 @@ func (r *Reconciler) waitForClusters(ctx context.Context, s *scope) error {
 	return nil
 }
 
-// Joined are the names of the Clusters that hold an Instance, in order.
-func Joined(clusters []v1alpha1.Cluster, instance string) []string {
+// joinedClusters are the names of the Clusters that hold an Instance, in order.
+func joinedClusters(clusters []v1alpha1.Cluster, instance string) []string {
 	var names []string
 	for i := range clusters {
 		if clusters[i].Holds(instance) {
@@ -120,7 +120,7 @@ func (r *Reconciler) uninstall(ctx context.Context, s *scope) error {
 	if forced(s.instance) {
 		// The operator goes on without Kairship, and needs the credentials of the host for it.
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeWarning, "NotWaitedFor", "Manage",
-			"Nobody waits for Karmada %s to be uninstalled; the Secret %s and the namespace %s stay", key, hostSecret(s.instance.Name).NamespacedName(), key.Namespace)
+			"The deletion does not wait until Karmada %s is uninstalled; the Secret %s and the namespace %s stay", key, hostSecret(s.instance.Name).NamespacedName(), key.Namespace)
 		return nil
 	}
 	return &phase.Stop{Condition: r.uninstalling(s, karmada), Retry: whileUninstalling}
@@ -184,7 +184,7 @@ func (r *Reconciler) clean(ctx context.Context, s *scope) error {
 	left, err := r.leave(ctx, s, &corev1.Namespace{}, namespace, nil)
 	if left {
 		r.Recorder.Eventf(s.instance, nil, corev1.EventTypeWarning, "NamespaceLeft", "Manage",
-			"The namespace %s stays, because somebody else has put something into it: %s", namespace.Name, list(theirs))
+			"The namespace %s stays, because it contains objects of other owners: %s", namespace.Name, list(theirs))
 	}
 	return err
 }

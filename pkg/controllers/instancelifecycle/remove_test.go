@@ -40,17 +40,17 @@ func TestDelete(t *testing.T) {
 	w.managed("removed", "d1", deleted)
 	w.install("removed")
 	w.edit("removed", func(i *v1alpha1.Instance) { controllerutil.AddFinalizer(i, v1alpha1.InstanceAccessFinalizer) })
-	w.told()
+	w.reported()
 
 	w.delete("removed")
-	w.settle("removed")
+	w.reconcileUntilDone("removed")
 	w.removable("removed", "False/CleaningUpFirst", v1alpha1.InstanceAccessFinalizer)
 	if !w.karmada("removed").DeletionTimestamp.IsZero() {
 		t.Fatal("it is uninstalled while access rules are taken out of it")
 	}
 
 	w.edit("removed", func(i *v1alpha1.Instance) { controllerutil.RemoveFinalizer(i, v1alpha1.InstanceAccessFinalizer) })
-	if result := w.settle("removed"); result.RequeueAfter == 0 {
+	if result := w.reconcileUntilDone("removed"); result.RequeueAfter == 0 {
 		t.Error("it is not reported when it takes too long")
 	}
 	w.removable("removed", "True/Removable")
@@ -60,7 +60,7 @@ func TestDelete(t *testing.T) {
 	}
 	w.judge("removed", metav1.ConditionFalse, "Failed", "the host does not answer")
 	w.now = time.Now().Add(11 * time.Minute)
-	w.settle("removed")
+	w.reconcileUntilDone("removed")
 	w.installed("removed", "False/UninstallStuck", "not uninstalled Karmada k-removed/removed within 10m0s", "the host does not answer", v1alpha1.ForceDeleteAnnotation)
 	get(w, hostSecretOf("removed"), &corev1.Secret{}) // The operator needs it for as long as it tries.
 
@@ -72,10 +72,10 @@ func TestDelete(t *testing.T) {
 	w.gone(client.ObjectKey{Name: "k-removed"}, &corev1.Namespace{})
 	get(w, client.ObjectKey{Namespace: v1alpha1.SystemNamespace, Name: "d1"}, &corev1.Secret{}) // The Cluster's own.
 	get(w, client.ObjectKey{Name: "d1"}, &v1alpha1.Cluster{})
-	told := w.told()
+	reported := w.reported()
 	for _, part := range []string{"Normal KarmadaDeleted", "Warning UninstallStuck"} {
-		if strings.Count(told, part) != 1 {
-			t.Errorf("there is not one event %q:\n%s", part, told)
+		if strings.Count(reported, part) != 1 {
+			t.Errorf("there is not one event %q:\n%s", part, reported)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestDeleteLeavesOthersAlone(t *testing.T) {
 	theirs := &operatorv1alpha1.Karmada{ObjectMeta: metav1.ObjectMeta{Namespace: "k-crowded", Name: "theirs"}}
 	w.must(w.kube.Create(t.Context(), theirs))
 	w.delete("crowded")
-	w.settle("crowded")
+	w.reconcileUntilDone("crowded")
 	w.uninstalled("crowded")
 	w.reconcile("crowded")
 	w.instanceGone("crowded")
@@ -150,12 +150,12 @@ func TestDeleteLeavesSecretsAlone(t *testing.T) {
 			secret.Namespace = "k-" + c.name
 			w.must(w.kube.Create(t.Context(), secret))
 			w.delete(c.name)
-			w.settle(c.name)
+			w.reconcileUntilDone(c.name)
 			w.uninstalled(c.name)
-			w.told()
+			w.reported()
 			w.reconcile(c.name)
 			w.instanceGone(c.name)
-			told := w.told()
+			reported := w.reported()
 			if !c.stays {
 				w.gone(client.ObjectKey{Name: "k-" + c.name}, &corev1.Namespace{})
 				return
@@ -165,8 +165,8 @@ func TestDeleteLeavesSecretsAlone(t *testing.T) {
 			if !namespace.DeletionTimestamp.IsZero() || namespace.Labels[v1alpha1.OwnerUIDLabel] != "" {
 				t.Errorf("the namespace is not let go: %+v", namespace.ObjectMeta)
 			}
-			if strings.Count(told, "Warning NamespaceLeft") != 1 || !strings.Contains(told, "Secret theirs") {
-				t.Errorf("no event is sent:\n%s", told)
+			if strings.Count(reported, "Warning NamespaceLeft") != 1 || !strings.Contains(reported, "Secret theirs") {
+				t.Errorf("no event is sent:\n%s", reported)
 			}
 		})
 	}
@@ -183,7 +183,7 @@ func TestDeleteLeavesWhatItMayNotSee(t *testing.T) {
 			w.managed(name, "d9-"+name, deleted)
 			w.install(name)
 			w.delete(name)
-			w.settle(name)
+			w.reconcileUntilDone(name)
 			w.uninstalled(name)
 			direct, ok := w.kube.(client.WithWatch)
 			if !ok {
@@ -202,14 +202,14 @@ func TestDeleteLeavesWhatItMayNotSee(t *testing.T) {
 			if known {
 				w.reconciler.Credentials.Namespaces = []string{v1alpha1.SystemNamespace}
 			}
-			w.told()
+			w.reported()
 			w.reconcile(name)
 			w.instanceGone(name)
 			if namespace := get(w, client.ObjectKey{Name: "k-" + name}, &corev1.Namespace{}); !namespace.DeletionTimestamp.IsZero() {
 				t.Error("the namespace is deleted")
 			}
-			if told := w.told(); !strings.Contains(told, "Warning NamespaceLeft") {
-				t.Errorf("no event is sent:\n%s", told)
+			if reported := w.reported(); !strings.Contains(reported, "Warning NamespaceLeft") {
+				t.Errorf("no event is sent:\n%s", reported)
 			}
 			if asked == known {
 				t.Errorf("asked: %t", asked)
@@ -225,7 +225,7 @@ func TestDeleteLeavesTheNamespaceOfOthersAlone(t *testing.T) {
 	w.must(w.kube.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "k-before"}}))
 	w.reached("d8")
 	w.managed("before", "d8", deleted)
-	w.settle("before")
+	w.reconcileUntilDone("before")
 	w.installed("before", "False/NameTaken", "Namespace")
 	w.delete("before")
 	w.reconcile("before")
@@ -265,13 +265,13 @@ func TestRetain(t *testing.T) {
 		t.Errorf("its labels are %v, its annotations %v", after.Labels, after.Annotations)
 	}
 	get(w, hostSecretOf("kept"), &corev1.Secret{})
-	if got := strings.Count(w.told(), "Normal Retained"); got != 1 {
+	if got := strings.Count(w.reported(), "Normal Retained"); got != 1 {
 		t.Errorf("%d events tell that it stays", got)
 	}
 
 	t.Run("not by an Instance on another host", func(t *testing.T) {
 		w.managed("kept", "d4")
-		w.settle("kept")
+		w.reconcileUntilDone("kept")
 		w.installed("kept", "False/NameTaken", "Karmada")
 		w.delete("kept")
 		w.reconcile("kept")
@@ -281,22 +281,22 @@ func TestRetain(t *testing.T) {
 		}
 	})
 	t.Run("but by one on the same", func(t *testing.T) {
-		w.told()
+		w.reported()
 		again := w.managed("kept", "d3", deleted)
-		w.settle("kept")
+		w.reconcileUntilDone("kept")
 		w.installed("kept", "True/Installed")
 		now := w.karmada("kept")
 		if now.UID != before.UID || now.Labels[v1alpha1.OwnerUIDLabel] != string(again.UID) || now.Annotations[v1alpha1.RetainedAnnotation] != "" {
 			t.Errorf("it is not taken over: %+v", now.ObjectMeta)
 		}
-		if told := w.told(); !strings.Contains(told, "KarmadaTakenOver") {
-			t.Errorf("no event is sent:\n%s", told)
+		if reported := w.reported(); !strings.Contains(reported, "KarmadaTakenOver") {
+			t.Errorf("no event is sent:\n%s", reported)
 		}
 		if w.instance("kept").CredentialsRef() == nil {
 			t.Error("its credentials are not picked up")
 		}
 		w.delete("kept")
-		w.settle("kept")
+		w.reconcileUntilDone("kept")
 		w.uninstalled("kept")
 		w.reconcile("kept")
 		w.instanceGone("kept")
@@ -326,7 +326,7 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 				SecretReference: v1alpha1.SecretReference{Name: name},
 			}},
 		}))
-		w.settle(name)
+		w.reconcileUntilDone(name)
 	}
 	join := func(name, instance string) *v1alpha1.Cluster {
 		cluster := w.host(name)
@@ -340,7 +340,7 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 		one, two := join("j2", "joined"), join("j1", "joined")
 		join("j3", "another")
 		w.delete("joined")
-		w.settle("joined")
+		w.reconcileUntilDone("joined")
 		w.removable("joined", "False/ClustersJoined", "joined to it: j1, j2.", "unjoinCluster", v1alpha1.ForceDeleteAnnotation)
 
 		w.must(w.kube.Delete(t.Context(), two))
@@ -348,7 +348,7 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 		w.must(w.kube.Update(t.Context(), one))
 		one.Status.Membership = &v1alpha1.ClusterMembership{Instance: "joined"}
 		w.must(w.kube.Status().Update(t.Context(), one))
-		w.settle("joined")
+		w.reconcileUntilDone("joined")
 		w.removable("joined", "False/ClustersJoined", "joined to it: j2.") // It has not left yet.
 
 		one.Status.Membership = nil
@@ -363,7 +363,7 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 		external("joined-of-old")
 		cluster := join("j6", "joined-of-old")
 		w.delete("joined-of-old")
-		w.settle("joined-of-old")
+		w.reconcileUntilDone("joined-of-old")
 		w.removable("joined-of-old", "False/ClustersJoined", "joined to it: j6.")
 		w.must(w.kube.Delete(t.Context(), cluster))
 		w.reconcile("joined-of-old")
@@ -374,7 +374,7 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 		cluster := join("j4", "forced")
 		before := cluster.ResourceVersion
 		w.delete("forced")
-		w.settle("forced")
+		w.reconcileUntilDone("forced")
 		w.edit("forced", func(i *v1alpha1.Instance) { i.Annotations = map[string]string{v1alpha1.ForceDeleteAnnotation: "true"} })
 		w.reconcile("forced")
 		w.instanceGone("forced")
@@ -388,20 +388,20 @@ func TestJoinedClustersKeepAnInstance(t *testing.T) {
 		w.install("joined-managed")
 		cluster := join("j5", "joined-managed")
 		w.delete("joined-managed")
-		w.settle("joined-managed")
+		w.reconcileUntilDone("joined-managed")
 		w.removable("joined-managed", "False/ClustersJoined", "j5")
 		if !w.karmada("joined-managed").DeletionTimestamp.IsZero() {
 			t.Fatal("it is uninstalled under its clusters")
 		}
 		w.must(w.kube.Delete(t.Context(), cluster))
-		w.settle("joined-managed")
+		w.reconcileUntilDone("joined-managed")
 		w.installed("joined-managed", "False/Uninstalling")
 	})
 }
 
-// TestForcedDeletionWaitsForNobody checks that a forced deletion releases the Instance at once, and
+// TestForcedDeletionDoesNotWait checks that a forced deletion releases the Instance at once, and
 // keeps the objects that the operator needs to finish.
-func TestForcedDeletionWaitsForNobody(t *testing.T) {
+func TestForcedDeletionDoesNotWait(t *testing.T) {
 	w := newWorld(t)
 	w.reached("d6")
 	w.managed("hurried", "d6", deleted)
@@ -410,29 +410,29 @@ func TestForcedDeletionWaitsForNobody(t *testing.T) {
 		i.Annotations = map[string]string{v1alpha1.ForceDeleteAnnotation: "true"}
 	})
 	w.delete("hurried")
-	w.told()
+	w.reported()
 	w.reconcile("hurried")
 	w.instanceGone("hurried")
 	if w.karmada("hurried").DeletionTimestamp.IsZero() {
 		t.Error("the operator is not asked to uninstall")
 	}
 	get(w, hostSecretOf("hurried"), &corev1.Secret{})
-	if told := w.told(); !strings.Contains(told, "Warning NotWaitedFor") || !strings.Contains(told, "k-hurried-host") {
-		t.Errorf("no event says what stays:\n%s", told)
+	if reported := w.reported(); !strings.Contains(reported, "Warning NotWaitedFor") || !strings.Contains(reported, "k-hurried-host") {
+		t.Errorf("no event says what stays:\n%s", reported)
 	}
 }
 
-// TestSomebodyDeletesTheKarmada: it is made again once it is deleted.
-func TestSomebodyDeletesTheKarmada(t *testing.T) {
+// TestAUserDeletesTheKarmada: it is made again once it is deleted.
+func TestAUserDeletesTheKarmada(t *testing.T) {
 	w := newWorld(t)
 	w.reached("d7")
 	w.managed("restored", "d7")
 	w.install("restored")
 	w.must(w.kube.Delete(t.Context(), w.karmada("restored")))
-	w.settle("restored")
-	w.installed("restored", "False/Uninstalling", "Somebody deleted the Karmada")
+	w.reconcileUntilDone("restored")
+	w.installed("restored", "False/Uninstalling", "was deleted, and the operator uninstalls it")
 	w.uninstalled("restored")
-	w.settle("restored")
+	w.reconcileUntilDone("restored")
 	w.installed("restored", "Unknown/Pending")
 	w.install("restored")
 }

@@ -140,8 +140,8 @@ func (w *world) reconcile(name string) reconcile.Result {
 	return result
 }
 
-// settle reconciles until there is nothing left to do.
-func (w *world) settle(name string) reconcile.Result {
+// reconcileUntilDone reconciles until there is nothing left to do.
+func (w *world) reconcileUntilDone(name string) reconcile.Result {
 	w.Helper()
 	const most = 10
 	for range most {
@@ -280,8 +280,8 @@ func (w *world) removable(name, want string, parts ...string) {
 	w.says(name, v1alpha1.ConditionRemovable, want, parts...)
 }
 
-// told returns the events since the last call, one in a line.
-func (w *world) told() string {
+// reported returns the events since the last call, one in a line.
+func (w *world) reported() string {
 	var all []string
 	for {
 		select {
@@ -323,10 +323,10 @@ func (w *world) judge(name string, status metav1.ConditionStatus, reason, messag
 // install is all of that, to the end.
 func (w *world) install(name string) {
 	w.Helper()
-	w.settle(name)
+	w.reconcileUntilDone(name)
 	w.takeUp(name)
 	w.judge(name, metav1.ConditionTrue, "Completed", "karmada init job is completed")
-	w.settle(name)
+	w.reconcileUntilDone(name)
 	w.installed(name, "True/Installed")
 }
 

@@ -23,7 +23,7 @@ func TestSummary(t *testing.T) {
 	bound, inside := v1alpha1.GlobalBound("bound"), v1alpha1.InstanceBound("bound")
 	globalGone := v1alpha1.GlobalNotBound(v1alpha1.ReasonRevoked, "gone from the global cluster")
 	insideGone := v1alpha1.InstanceNotBound(v1alpha1.ReasonRevoked, "gone from the instance")
-	away := v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonUnreachable, "nobody answers")
+	away := v1alpha1.InstanceBoundUnknown(v1alpha1.ReasonUnreachable, "it does not answer")
 	for _, c := range []struct {
 		reason         string
 		global, inside *metav1.Condition
@@ -36,7 +36,7 @@ func TestSummary(t *testing.T) {
 		{reason: "the instance is still to come", global: now(bound), want: "False/Pending"},
 		{reason: "what was said of an earlier form does not count", global: now(bound), inside: earlier(inside), want: "False/Pending"},
 		{reason: "nor in the global cluster", global: earlier(bound), inside: now(inside), want: "False/Pending"},
-		{reason: "the instance does not answer", global: now(bound), inside: now(away), want: "False/Unreachable", says: "nobody answers"},
+		{reason: "the instance does not answer", global: now(bound), inside: now(away), want: "False/Unreachable", says: "it does not answer"},
 		{
 			reason: "what the global cluster refuses comes first", global: now(v1alpha1.GlobalNotBound(v1alpha1.ReasonNotAllowed, "may not")), inside: now(away),
 			want: "False/NotAllowed", says: "may not",
@@ -45,7 +45,7 @@ func TestSummary(t *testing.T) {
 		{reason: "revoked, and the instance does not know yet", revoked: true, global: now(globalGone), inside: earlier(inside), want: "False/Revoking"},
 		{
 			reason: "revoked, and the instance does not answer", revoked: true, global: now(globalGone),
-			inside: now(v1alpha1.InstanceNotBound(v1alpha1.ReasonRevoking, "nobody answers")), want: "False/Revoking", says: "nobody answers",
+			inside: now(v1alpha1.InstanceNotBound(v1alpha1.ReasonRevoking, "it does not answer")), want: "False/Revoking", says: "it does not answer",
 		},
 		{
 			reason: "revoked, and the global cluster refuses", revoked: true, global: now(v1alpha1.GlobalNotBound(v1alpha1.ReasonNotAllowed, "may not")), inside: now(insideGone),
@@ -54,7 +54,7 @@ func TestSummary(t *testing.T) {
 		{reason: "a role that was revoked before is not revoked now", revoked: true, global: earlier(globalGone), inside: earlier(insideGone), want: "False/Revoking"},
 		{
 			reason: "deleted, and the instance does not answer", deleted: &deleted, global: now(v1alpha1.GlobalNotBound(v1alpha1.ReasonDeleting, "gone")), inside: now(away),
-			want: "False/Deleting", says: "nobody answers",
+			want: "False/Deleting", says: "it does not answer",
 		},
 		{
 			reason: "deleted, and the global cluster refuses", deleted: &deleted, global: now(v1alpha1.GlobalNotBound(v1alpha1.ReasonNotAllowed, "may not")), inside: now(insideGone),

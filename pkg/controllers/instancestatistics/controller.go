@@ -48,8 +48,8 @@ const (
 	// starting limits the instances whose watches begin at the same time: the first lists cost
 	// most.
 	starting = 16
-	// news limits the instances with changes that are queued.
-	news = 4096
+	// queuedChanges limits the instances with changes that are queued.
+	queuedChanges = 4096
 )
 
 // Reconciler counts what one instance holds.
@@ -82,7 +82,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&v1alpha1.Cluster{}, handler.EnqueueRequestsFromMapFunc(instanceOf), builder.WithPredicates(predicate.Or(
 			predicate.GenerationChangedPredicate{}, identifiedOtherwise()))).
 		WatchesRawSource(credentials.InstancesOf(mgr.GetCache())).
-		WatchesRawSource(source.Channel(r.observers.news, &handler.EnqueueRequestForObject{})).
+		WatchesRawSource(source.Channel(r.observers.changed, &handler.EnqueueRequestForObject{})).
 		WithOptions(controlleroptions.Options(mgr, Name, concurrency)).
 		Complete(phase.RetryConflicts(Name, r))
 }

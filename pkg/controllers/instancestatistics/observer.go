@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// settle is how long changes are coalesced: a rollout changes many objects at once.
-	settle = 500 * time.Millisecond
+	// debounceInterval is how long changes are coalesced: a rollout changes many objects at once.
+	debounceInterval = 500 * time.Millisecond
 	// patience is how long the first lists of all kinds may take; kinds that are missing then are
 	// left out. It is also how long a watch may be missing before the figures count as stale:
 	// connections break, and watches are renewed.
@@ -93,7 +93,7 @@ func start(conn *connections.Conn, slots chan struct{}, patience time.Duration, 
 func (o *observer) await(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, o.patience)
 	defer cancel()
-	tick := time.NewTicker(settle / 5)
+	tick := time.NewTicker(debounceInterval / 5)
 	defer tick.Stop()
 	for !o.complete() {
 		select {
@@ -108,7 +108,7 @@ func (o *observer) await(ctx context.Context) {
 // complete reports whether every kind is known, or known to be missing.
 func (o *observer) complete() bool {
 	for _, s := range o.stores {
-		if !s.settled() {
+		if !s.tried() {
 			return false
 		}
 	}
@@ -162,7 +162,7 @@ func (o *observer) changed() {
 	if o.timer != nil || o.ended {
 		return
 	}
-	o.timer = time.AfterFunc(settle, func() {
+	o.timer = time.AfterFunc(debounceInterval, func() {
 		o.mu.Lock()
 		o.timer = nil
 		ended := o.ended

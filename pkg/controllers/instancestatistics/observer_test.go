@@ -195,14 +195,14 @@ func (s *stage) observe(name string, to connection.Connection) *observer {
 	return seen
 }
 
-// settles waits until all kinds are known and no more changes are reported.
-func (s *stage) settles(o *observer) {
+// comesToRest waits until all kinds are known and no more changes are reported.
+func (s *stage) comesToRest(o *observer) {
 	s.Helper()
 	eventually(s.T, "the instance is known", o.known)
 	for {
 		select {
-		case <-s.observers.news:
-		case <-time.After(3 * settle):
+		case <-s.observers.changed:
+		case <-time.After(3 * debounceInterval):
 			return
 		}
 	}
@@ -212,7 +212,7 @@ func TestChangesAreCollected(t *testing.T) {
 	k, s := newKarmada(t), newStage(t)
 	k.objects["clusters"] = []string{m1}
 	o := s.observe("alpha", k.connection())
-	s.settles(o)
+	s.comesToRest(o)
 	eventually(t, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
 	if again := s.observe("alpha", k.connection()); again != o {
 		t.Error("the same connection gave another observer")
@@ -223,26 +223,26 @@ func TestChangesAreCollected(t *testing.T) {
 		k.send("deployments", "Deployment", "ADDED", fmt.Sprintf(`{"metadata":{"name":"d%d","namespace":"x"}}`, i))
 	}
 	eventually(t, "all of them are counted", func() bool { return len(o.figures()["Deployment"]) == rollout })
-	told := 0
+	reported := 0
 	for quiet := false; !quiet; {
 		select {
-		case <-s.observers.news:
-			told++
-		case <-time.After(3 * settle):
+		case <-s.observers.changed:
+			reported++
+		case <-time.After(3 * debounceInterval):
 			quiet = true
 		}
 	}
-	if told == 0 || told > 5 {
-		t.Errorf("%d changes at once were told %d times", rollout, told)
+	if reported == 0 || reported > 5 {
+		t.Errorf("%d changes at once were told %d times", rollout, reported)
 	}
 
 	// A change that does not affect the counts is not reported.
 	k.send("deployments", "Deployment", "MODIFIED", `{"metadata":{"name":"d0","namespace":"x","labels":{"a":"b"}},"status":{"conditions":[{"type":"Progressing"}]}}`)
 	k.send("deployments", "Deployment", "MODIFIED", `{"metadata":{"name":"d1","namespace":"x"},"spec":{"replicas":7}}`)
 	select {
-	case <-s.observers.news:
+	case <-s.observers.changed:
 		t.Error("a change that changes no figure was told")
-	case <-time.After(3 * settle):
+	case <-time.After(3 * debounceInterval):
 	}
 
 	k.send("deployments", "Deployment", "DELETED", `{"metadata":{"name":"d0","namespace":"x"}}`)
@@ -292,17 +292,17 @@ func TestNoWatchIsLeftBehind(t *testing.T) {
 	eventually(t, "none runs", func() bool { return watches.Load() == before })
 }
 
-func TestABrokenConnectionIsTold(t *testing.T) {
+func TestABrokenConnectionIsReported(t *testing.T) {
 	k, s := newKarmada(t), newStage(t)
 	o := s.observe("alpha", k.connection())
-	s.settles(o)
+	s.comesToRest(o)
 	eventually(t, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
 	k.Listener.Close() // First, so that nothing connects again in between.
 	k.CloseClientConnections()
 	select {
-	case told := <-s.lost:
-		if told.Object.GetName() != "alpha" {
-			t.Errorf("told of %q", told.Object.GetName())
+	case reported := <-s.lost:
+		if reported.Object.GetName() != "alpha" {
+			t.Errorf("told of %q", reported.Object.GetName())
 		}
 	case <-time.After(30 * time.Second):
 		t.Error("no event was sent")

@@ -15,7 +15,7 @@ import (
 // observers are the observers of all instances, by name.
 type observers struct {
 	slots    chan struct{}
-	news     chan event.GenericEvent
+	changed  chan event.GenericEvent
 	patience time.Duration
 
 	mu     sync.Mutex
@@ -29,7 +29,7 @@ type observers struct {
 
 func (o *observers) init() {
 	o.slots = make(chan struct{}, starting)
-	o.news = make(chan event.GenericEvent, news)
+	o.changed = make(chan event.GenericEvent, queuedChanges)
 	o.patience = patience
 	o.byName, o.written, o.seen = map[string]*observer{}, map[string]time.Time{}, map[string][]string{}
 }
@@ -60,7 +60,7 @@ func (o *observers) of(name string, conn *connections.Conn, lost chan<- event.Ge
 	if o.stopped {
 		return nil, context.Canceled
 	}
-	made, err := start(conn, o.slots, o.patience, func() { send(o.news, name) }, func() { send(lost, name) })
+	made, err := start(conn, o.slots, o.patience, func() { send(o.changed, name) }, func() { send(lost, name) })
 	if err != nil {
 		return nil, err
 	}

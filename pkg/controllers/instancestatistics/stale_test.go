@@ -34,7 +34,7 @@ func TestOneWatchIsMissing(t *testing.T) {
 			k.objects["clusters"], k.objects["jobs"] = []string{m1}, []string{`{"metadata":{"name":"j"}}`}
 			o := s.observe("alpha", k.connection())
 			defer s.observers.forget("alpha")
-			s.settles(o)
+			s.comesToRest(o)
 			eventually(t, "every kind is watched and counted", func() bool {
 				return int(k.open.Load()) == len(sources) && len(o.figures()) == len(sources) && o.stale().IsZero()
 			})
@@ -54,27 +54,27 @@ func TestOneWatchIsMissing(t *testing.T) {
 			if f := o.figures(); len(f["Deployment"]) != 0 || f["Deployment"] == nil {
 				t.Error("other kinds are not counted any more")
 			}
-			s.told("that it is missing")
+			s.reported("that it is missing")
 
 			k.refuse(c.resource, 0)
 			eventually(t, "it is followed again", func() bool { return o.stale().IsZero() && len(o.figures()[c.kind]) == 1 && o.known() })
-			s.told("that it is there again")
+			s.reported("that it is there again")
 		})
 	}
 }
 
-// told waits for a reported change, and then until no more are reported.
-func (s *stage) told(what string) {
+// reported waits for a reported change, and then until no more are reported.
+func (s *stage) reported(what string) {
 	s.Helper()
 	select {
-	case <-s.observers.news:
+	case <-s.observers.changed:
 	case <-time.After(10 * time.Second):
 		s.Fatalf("%s was not told", what)
 	}
 	for {
 		select {
-		case <-s.observers.news:
-		case <-time.After(3 * settle):
+		case <-s.observers.changed:
+		case <-time.After(3 * debounceInterval):
 			return
 		}
 	}

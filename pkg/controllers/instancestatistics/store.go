@@ -126,8 +126,8 @@ func (s *store) follow() {
 	s.since, s.denied = time.Time{}, false
 }
 
-// settled reports whether the first list has succeeded or was refused.
-func (s *store) settled() bool {
+// tried reports whether the first list has succeeded or was refused.
+func (s *store) tried() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.filled || s.denied

@@ -1,6 +1,6 @@
-// Package instancestatus keeps the state, the versions and the conditions
-// Reachable, APIServerHealthy, ControlPlaneHealthy and Ready of every Instance
-// true, by looking at its apiserver again and again.
+// Package instancestatus updates the state, the versions and the conditions
+// Reachable, APIServerHealthy, ControlPlaneHealthy and Ready of every Instance,
+// by probing its API server periodically.
 //
 // Most looks are glances: one request. Every half minute, and whenever something
 // is not well, a look asks for all that can be seen of Karmada. What one look
@@ -144,14 +144,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 		return ctrl.Result{}, err
 	}
 	pending = pending || undecided(after, instance.DeletionTimestamp)
-	status.Announce(r.Recorder, instance, "Look", before.Conditions, news(before.Conditions, after.Conditions))
+	status.Announce(r.Recorder, instance, "Look", before.Conditions, announced(before.Conditions, after.Conditions))
 	states.set(request.Name, after.State)
 	return ctrl.Result{RequeueAfter: r.next(instance, f, after, pending)}, nil
 }
 
-// news returns the conditions whose changes get an event. A new instance is announced as ready, so
+// announced returns the conditions whose changes get an event. A new instance is announced as ready, so
 // it gets no event for each part that works.
-func news(before, after []metav1.Condition) []metav1.Condition {
+func announced(before, after []metav1.Condition) []metav1.Condition {
 	ready := meta.IsStatusConditionTrue(after, v1alpha1.ConditionReady)
 	return slices.DeleteFunc(slices.Clone(after), func(c metav1.Condition) bool {
 		part := c.Type == v1alpha1.ConditionAPIServerHealthy || c.Type == v1alpha1.ConditionControlPlaneHealthy ||

@@ -61,7 +61,7 @@ func (v *decision) conclude(instance *v1alpha1.Instance, controlPlane *v1alpha1.
 	now := []metav1.Condition{v.reachable, v.apiserver, v.karmada, ready(v.reachable, v.apiserver, v.karmada, identity), identity}
 	next.Conditions = status.Conditions(instance.Status.Conditions, instance.Generation, now...)
 	all := append(status.Pick(instance.Status.Conditions, v1alpha1.ConditionInstalled), now...)
-	next.State = State(instance.Spec.Mode, instance.Status.KubeconfigSecretRef != nil, v.deleting, all)
+	next.State = stateOf(instance.Spec.Mode, instance.Status.KubeconfigSecretRef != nil, v.deleting, all)
 	return next
 }
 

@@ -155,7 +155,7 @@ func TestDecide(t *testing.T) {
 func TestState(t *testing.T) {
 	installed, installing, pending := v1alpha1.Installed(""), v1alpha1.NotInstalled(v1alpha1.ReasonInstalling, ""), v1alpha1.InstalledUnknown(v1alpha1.ReasonPending, "")
 	ready, notReady := v1alpha1.Ready(""), v1alpha1.NotReady(v1alpha1.ReasonUnreachable, "")
-	nobody := v1alpha1.ReadyUnknown(v1alpha1.ReasonCredentialsMissing, "")
+	noCredentials := v1alpha1.ReadyUnknown(v1alpha1.ReasonCredentialsMissing, "")
 	not := func(reason string) metav1.Condition { return v1alpha1.NotInstalled(reason, "") }
 	const external, managed = v1alpha1.InstanceModeExternal, v1alpha1.InstanceModeManaged
 	for _, c := range []struct {
@@ -168,27 +168,27 @@ func TestState(t *testing.T) {
 		want       v1alpha1.InstanceState
 	}{
 		{"it was not checked yet", external, false, false, nil, v1alpha1.InstanceStateUnknown},
-		{"it cannot be read", external, false, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateUnknown},
+		{"it cannot be read", external, false, false, []metav1.Condition{noCredentials}, v1alpha1.InstanceStateUnknown},
 		{"all is well", external, false, false, []metav1.Condition{ready}, v1alpha1.InstanceStateRunning},
 		{"all is well, and it is collected badly", external, false, false, []metav1.Condition{v1alpha1.NotIndexed(v1alpha1.ReasonCollectionFailed, ""), ready}, v1alpha1.InstanceStateRunning},
 		{"something is not well", external, false, false, []metav1.Condition{notReady}, v1alpha1.InstanceStateUnavailable},
 		{"it is being deleted, whatever else", external, false, true, []metav1.Condition{ready}, v1alpha1.InstanceStateTerminating},
 		{"an External instance is not installed by us", external, false, false, []metav1.Condition{installing, ready}, v1alpha1.InstanceStateRunning},
-		{"its installation has not begun", managed, false, false, []metav1.Condition{nobody}, v1alpha1.InstanceStateInProcess},
-		{"it is being installed", managed, false, false, []metav1.Condition{installing, nobody}, v1alpha1.InstanceStateInProcess},
+		{"its installation has not begun", managed, false, false, []metav1.Condition{noCredentials}, v1alpha1.InstanceStateInProcess},
+		{"it is being installed", managed, false, false, []metav1.Condition{installing, noCredentials}, v1alpha1.InstanceStateInProcess},
 		{"it answers, and is still being installed", managed, false, false, []metav1.Condition{installing, ready}, v1alpha1.InstanceStateInProcess},
 		{"it is installed and works", managed, true, false, []metav1.Condition{installed, ready}, v1alpha1.InstanceStateRunning},
 		{"it is installed and does not work", managed, true, false, []metav1.Condition{installed, notReady}, v1alpha1.InstanceStateUnavailable},
-		{"it is installed and its credentials are lost", managed, true, false, []metav1.Condition{installed, nobody}, v1alpha1.InstanceStateUnknown},
+		{"it is installed and its credentials are lost", managed, true, false, []metav1.Condition{installed, noCredentials}, v1alpha1.InstanceStateUnknown},
 		{"it is being changed", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUpdating), ready}, v1alpha1.InstanceStateInProcess},
 		{"a change failed, and it works as before", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUpdateFailed), ready}, v1alpha1.InstanceStateRunning},
 		{"a change failed, and it does not work", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUpdateFailed), notReady}, v1alpha1.InstanceStateUnavailable},
 		{"a change was refused, and it works as before", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonRejectedByOperator), ready}, v1alpha1.InstanceStateRunning},
-		{"nothing was ever installed of what was refused", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonRejectedByOperator), nobody}, v1alpha1.InstanceStateUnknown},
-		{"the operator tries a failed installation again", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonInstallationFailed), nobody}, v1alpha1.InstanceStateInProcess},
+		{"nothing was ever installed of what was refused", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonRejectedByOperator), noCredentials}, v1alpha1.InstanceStateUnknown},
+		{"the operator tries a failed installation again", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonInstallationFailed), noCredentials}, v1alpha1.InstanceStateInProcess},
 		{"the operator has not begun with what it serves from", managed, true, false, []metav1.Condition{pending, ready}, v1alpha1.InstanceStateInProcess},
-		{"the operator has not begun", managed, false, false, []metav1.Condition{pending, nobody}, v1alpha1.InstanceStateInProcess},
-		{"it cannot be installed yet", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonOperatorMissing), nobody}, v1alpha1.InstanceStateInProcess},
+		{"the operator has not begun", managed, false, false, []metav1.Condition{pending, noCredentials}, v1alpha1.InstanceStateInProcess},
+		{"it cannot be installed yet", managed, false, false, []metav1.Condition{not(v1alpha1.ReasonOperatorMissing), noCredentials}, v1alpha1.InstanceStateInProcess},
 		{"it works, and cannot be changed", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonOperatorMissing), ready}, v1alpha1.InstanceStateRunning},
 		{"it works, and another object has its name", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonNameTaken), ready}, v1alpha1.InstanceStateRunning},
 		{"a user uninstalls it, and it works still", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonUninstalling), ready}, v1alpha1.InstanceStateRunning},
@@ -196,7 +196,7 @@ func TestState(t *testing.T) {
 		{"it is deleted, and its host as well", managed, true, false, []metav1.Condition{not(v1alpha1.ReasonHostClusterMissing), notReady}, v1alpha1.InstanceStateUnavailable},
 		{"it is being removed", managed, true, true, []metav1.Condition{installing, notReady}, v1alpha1.InstanceStateTerminating},
 	} {
-		if got := State(c.mode, c.served, c.deleting, c.conditions); got != c.want {
+		if got := stateOf(c.mode, c.served, c.deleting, c.conditions); got != c.want {
 			t.Errorf("%s: got %s, want %s", c.reason, got, c.want)
 		}
 	}

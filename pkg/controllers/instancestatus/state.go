@@ -7,10 +7,10 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-// State summarizes an instance. It depends on its arguments only, so that a reader of the status
+// stateOf summarizes an instance. It depends on its arguments only, so that a reader of the status
 // can see the reason for it. served reports whether a Managed instance has credentials, so that
 // there is something to reach.
-func State(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
+func stateOf(mode v1alpha1.InstanceMode, served, deleting bool, conditions []metav1.Condition) v1alpha1.InstanceState {
 	ready := meta.FindStatusCondition(conditions, v1alpha1.ConditionReady)
 	switch {
 	case deleting:

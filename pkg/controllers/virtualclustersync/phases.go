@@ -135,7 +135,7 @@ func (r *Reconciler) report(_ context.Context, s *scope) error {
 	case time.Since(s.cluster.CreationTimestamp.Time) < patience:
 		s.again = patience
 	default:
-		condition := v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, fmt.Sprintf("Cluster %q is registered, and nobody says whether it is collected.", s.cluster.Name))
+		condition := v1alpha1.IndexedUnknown(v1alpha1.ReasonPending, fmt.Sprintf("Cluster %q is registered, and its collection is not reported yet.", s.cluster.Name))
 		s.indexed = &condition
 	}
 	return nil

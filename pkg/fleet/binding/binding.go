@@ -1,4 +1,4 @@
-// Package binding is the noun of Karmada's ResourceBindings.
+// Package binding implements the GraphQL type of Karmada's ResourceBindings.
 package binding
 
 import (

@@ -35,7 +35,7 @@ func TestTell(t *testing.T) {
 }
 
 // A stream keeps a bounded number of hashes, and sends the changes of all other objects.
-func TestToldIsBounded(t *testing.T) {
+func TestDeliveredIsBounded(t *testing.T) {
 	memory := newDelivered()
 	for i := range maxDelivered + 10 {
 		memory.update(strconv.Itoa(i), nil)

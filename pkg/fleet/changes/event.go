@@ -110,7 +110,7 @@ func (s Selection) sends(changed []string) (tell, compare bool) {
 	switch {
 	case len(changed) == 0:
 		return false, false
-	case Touches(changed, s.Carried):
+	case touches(changed, s.Carried):
 		return true, false
 	}
 	return s.Read, s.Read

@@ -14,7 +14,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// Stream is what a Feed reads; *live.Stream is one, that wakes the feed's driver.
+// Stream is what a Feed reads; *live.Stream is one, that wakes the consumer of the feed.
 type Stream interface {
 	Poll() (live.Event, bool, error)
 	Follow(interests []live.Interest, left error) error
@@ -70,21 +70,21 @@ type Feed[T any] struct {
 	over, closed bool
 }
 
-var _ Turns = (*Feed[any])(nil)
+var _ Iterator = (*Feed[any])(nil)
 
-// Run returns the channel of the feed's events. The driver decides when they are made, and closes
+// Run returns the channel of the feed's events. The consumer decides when they are made, and closes
 // the feed in the end.
-func (f *Feed[T]) Run(ctx context.Context, d Driver) <-chan *Event[T] {
+func (f *Feed[T]) Run(ctx context.Context, d Consumer) <-chan *Event[T] {
 	f.out = make(chan *Event[T], 1)
 	if f.Selection.Read {
 		f.memory = newDelivered()
 	}
 	f.Changed.wakes(d.Wake)
-	d.Drive(ctx, f)
+	d.Consume(ctx, f)
 	return f.out
 }
 
-// Pull implements Turns.
+// Pull implements Iterator.
 func (f *Feed[T]) Pull(ctx context.Context) (ready bool) {
 	if f.over {
 		return true
@@ -120,7 +120,7 @@ func (f *Feed[T]) panicked(ctx context.Context, p any) {
 	f.End(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
 }
 
-// Same implements Turns.
+// Same implements Iterator.
 func (f *Feed[T]) Same() (Same, bool) {
 	if f.over || !f.Selection.Alone || f.Whole == nil {
 		return Same{}, false
@@ -132,11 +132,11 @@ func (f *Feed[T]) Same() (Same, bool) {
 	return NewSame(Type(e.Type), e.Object, e.Old), true
 }
 
-// Cursor implements Turns.
+// Cursor implements Iterator.
 func (f *Feed[T]) Cursor() string { return f.events[0].cursor }
 
-// Pass implements Turns.
-func (f *Feed[T]) Pass(ctx context.Context) Passed {
+// Send implements Iterator.
+func (f *Feed[T]) Send(ctx context.Context) SendResult {
 	sent := f.showFirst(ctx)
 	switch {
 	case sent != nil:
@@ -147,7 +147,7 @@ func (f *Feed[T]) Pass(ctx context.Context) Passed {
 			f.over = true
 		}
 	case !f.over:
-		return LeftOut
+		return Skipped
 	}
 	if !f.closed {
 		f.closed = true
@@ -170,7 +170,7 @@ func (f *Feed[T]) showFirst(ctx context.Context) *Event[T] {
 	return f.show(f.events[0])
 }
 
-// Close implements Turns.
+// Close implements Iterator.
 func (f *Feed[T]) Close() {
 	f.Changed.Stop()
 	f.Stream.Close()
@@ -391,7 +391,7 @@ func (f *Feed[T]) differ(e *live.Event) ([]string, error) {
 func except(changed, hidden []string) []string {
 	var rest []string
 	for _, path := range changed {
-		if !Touches([]string{path}, hidden) {
+		if !touches([]string{path}, hidden) {
 			rest = append(rest, path)
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Paths returns the paths at which two values of one type differ, in the words of the API: the
+// selectedPaths returns the paths at which two values of one type differ, in the words of the API: the
 // dotted names of fields, below a prefix. Fields have their JSON names or else their Go names.
 // Lists are compared item by item and their positions are not named; where they differ in length,
 // the path is that of the list. The paths are in order, each once.
-func Paths(prefix string, before, after any) []string {
+func selectedPaths(prefix string, before, after any) []string {
 	d := differ{found: map[string]struct{}{}}
 	d.compare(prefix, reflect.ValueOf(before), reflect.ValueOf(after))
 	return slices.Sorted(maps.Keys(d.found))
@@ -121,9 +121,9 @@ func textOf(v reflect.Value) string {
 	return string(raw)
 }
 
-// Touches reports whether a change shows in a selection. Both are paths; a path of
+// touches reports whether a change shows in a selection. Both are paths; a path of
 // either stands for everything below it.
-func Touches(changed, selected []string) bool {
+func touches(changed, selected []string) bool {
 	for _, c := range changed {
 		for _, s := range selected {
 			if under(c, s) || under(s, c) {
@@ -166,7 +166,7 @@ type unreadable struct{ Error string }
 func Of[T any](fields []Field[T], before, after T) []string {
 	var changed []string
 	for _, f := range fields {
-		changed = append(changed, Paths(f.Name, f.Of(before), f.Of(after))...)
+		changed = append(changed, selectedPaths(f.Name, f.Of(before), f.Of(after))...)
 	}
 	slices.SortFunc(changed, cmp.Compare[string])
 	return slices.Compact(changed)

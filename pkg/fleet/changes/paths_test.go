@@ -54,7 +54,7 @@ func TestPaths(t *testing.T) {
 		{"a part that was not there", policyv1alpha1.PropagationSpec{}, spec("m1"), []string{"f.placement.clusterAffinity"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, Paths("f", tt.before, tt.after)); diff != "" {
+			if diff := cmp.Diff(tt.want, selectedPaths("f", tt.before, tt.after)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -77,7 +77,7 @@ func TestTouches(t *testing.T) {
 		{"nothing changed", nil, []string{"state"}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := Touches(tt.changed, tt.selected); got != tt.want {
+			if got := touches(tt.changed, tt.selected); got != tt.want {
 				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})

@@ -1,4 +1,4 @@
-// Package cluster is the noun of the inventory: the clusters that Kairship knows.
+// Package cluster answers queries about the inventory, the clusters that are registered with Kairship.
 package cluster
 
 import (

@@ -17,7 +17,7 @@ import (
 
 // A user who sees the instance that a cluster is to be joined to sees the cluster, but nothing of
 // another instance.
-func TestNothingIsToldOfAnotherInstance(t *testing.T) {
+func TestAnotherInstanceIsNotReported(t *testing.T) {
 	const secret = "2 objects are propagated to it by beta"
 	for _, c := range []struct {
 		reason    string

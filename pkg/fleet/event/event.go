@@ -1,4 +1,4 @@
-// Package event is the noun of Kubernetes events.
+// Package event answers queries about Kubernetes events.
 package event
 
 import (

@@ -1,4 +1,4 @@
-// Package freshness says how old an answer may be.
+// Package freshness computes the age of answers: the time up to which they are complete.
 //
 // Freshness.ObservedAt is a promise: whatever happened up to that moment is in the
 // answer. It is never later than what was proven, and it never goes back.

@@ -92,16 +92,16 @@ func kairship(name string, status metav1.ConditionStatus, reason string, seconds
 	return c
 }
 
-// told holds the values of a freshness, in seconds.
-type told struct {
+// reported holds the values of a freshness, in seconds.
+type reported struct {
 	Lag     float64
 	Never   bool
 	Message string
 }
 
-func summary(t *testing.T, f freshness.Freshness) told {
+func summary(t *testing.T, f freshness.Freshness) reported {
 	t.Helper()
-	got := told{Never: f.ObservedAt == nil}
+	got := reported{Never: f.ObservedAt == nil}
 	if f.Message != nil {
 		got.Message = *f.Message
 	}
@@ -130,30 +130,30 @@ func TestFreshnessOfOneCluster(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		objects []client.Object
-		want    told
+		want    reported
 		why     string
 	}{
-		{"well", []client.Object{well()}, told{Lag: 20}, "there is no bad news of 5 seconds ago, and the last look may have been 15 before"},
-		{"not registered", nil, told{Never: true, Message: "m1 is not registered in the index"}, "nothing collects from it"},
-		{"just registered", []client.Object{with(pedia("m1"))}, told{Never: true, Message: "collection from m1 has not started"}, "nothing is known yet"},
-		{"starting", []client.Object{pedia("m1", running(yes, "", 1))}, told{Never: true, Message: "collection from m1 has not started"}, "it was never found healthy"},
-		{"nothing collected yet", []client.Object{with(back(1))}, told{Never: true, Message: "the index does not have all of m1 yet: no kind is collected"}, "an empty list was not observed to be empty"},
-		{"first list", []client.Object{with(back(3), kind(syncing, 2), kind(pediav1alpha2.ResourceSyncStatusPending, 3))}, told{Never: true, Message: "the index does not have all of m1 yet: pods is Pending"}, "what is being listed is not known"},
-		{"a kind fails", []client.Object{with(well(), kind(pediav1alpha2.ResourceSyncStatusError, 60))}, told{Never: true, Message: "the index does not have all of m1 yet: pods is Error"}, "an apiserver may be well and refuse to list"},
-		{"stopped", []client.Object{pedia("m1", running(no, "Shutdown", 60), healthy(unknown, "", 60))}, told{Never: true, Message: "collection from m1 is not running (Shutdown)"}, "whether it was well until then was overwritten"},
-		{"state unknown", []client.Object{pedia("m1", running(unknown, "Lost", 60), healthy(yes, "", 900))}, told{Never: true, Message: "collection from m1 is not running (Lost)"}, "what is not known to run does not"},
-		{"dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60))}, told{Lag: 75, Message: "m1 does not answer the index (Unreachable)"}, "it was last well one look earlier"},
-		{"just found dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 1))}, told{Lag: 20, Message: "m1 does not answer the index (Unreachable)"}, "what a clock says that is fast is not proven"},
-		{"dead since collection started", []client.Object{pedia("m1", running(yes, "", 70), healthy(no, "Unreachable", 65))}, told{Never: true, Message: "m1 does not answer the index (Unreachable)"}, "the first look failed, so it may have been dead for long"},
-		{"not looked at", []client.Object{pedia("m1", running(yes, "", 900), healthy(unknown, "MonitorStop", 60))}, told{Never: true, Message: "m1 does not answer the index (MonitorStop)"}, "unknown is not well"},
-		{"back, and followed again", []client.Object{with(back(10), kind(syncing, 10))}, told{Lag: 20}, "all was listed again"},
-		{"back, and not followed again", []client.Object{with(back(10), kind(syncing, 10), kind(syncing, 900))}, told{Never: true, Message: "the index does not have all of m1 yet: pods is not known to be followed again"}, "what changed while it was away may be missing"},
-		{"back for long", []client.Object{back(76)}, told{Lag: 20}, "the collector waits a minute at most before it watches again"},
-		{"reachable", []client.Object{well(), kairship("m1", yes, "", 900)}, told{Lag: 20}, "we agree"},
-		{"not looked at by us", []client.Object{well(), kairship("m1", "", "", 0)}, told{Lag: 20}, "we know nothing else"},
-		{"we can't reach it", []client.Object{well(), kairship("m1", no, "Timeout", 30)}, told{Lag: 55, Message: "m1 cannot be reached (Timeout)"}, "Clusterpedia may fail to write what it sees; our last look that went well was up to 25 seconds before"},
-		{"we could not reach it before", []client.Object{with(back(20), kind(syncing, 20)), kairship("m1", no, "Timeout", 30)}, told{Lag: 20}, "Clusterpedia saw it come back first"},
-		{"both say it is dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60)), kairship("m1", no, "Timeout", 30)}, told{Lag: 75, Message: "m1 does not answer the index (Unreachable)"}, "one message is enough"},
+		{"well", []client.Object{well()}, reported{Lag: 20}, "there is no bad news of 5 seconds ago, and the last look may have been 15 before"},
+		{"not registered", nil, reported{Never: true, Message: "m1 is not registered in the index"}, "nothing collects from it"},
+		{"just registered", []client.Object{with(pedia("m1"))}, reported{Never: true, Message: "collection from m1 has not started"}, "nothing is known yet"},
+		{"starting", []client.Object{pedia("m1", running(yes, "", 1))}, reported{Never: true, Message: "collection from m1 has not started"}, "it was never found healthy"},
+		{"nothing collected yet", []client.Object{with(back(1))}, reported{Never: true, Message: "the index does not have all of m1 yet: no kind is collected"}, "an empty list was not observed to be empty"},
+		{"first list", []client.Object{with(back(3), kind(syncing, 2), kind(pediav1alpha2.ResourceSyncStatusPending, 3))}, reported{Never: true, Message: "the index does not have all of m1 yet: pods is Pending"}, "what is being listed is not known"},
+		{"a kind fails", []client.Object{with(well(), kind(pediav1alpha2.ResourceSyncStatusError, 60))}, reported{Never: true, Message: "the index does not have all of m1 yet: pods is Error"}, "an apiserver may be well and refuse to list"},
+		{"stopped", []client.Object{pedia("m1", running(no, "Shutdown", 60), healthy(unknown, "", 60))}, reported{Never: true, Message: "collection from m1 is not running (Shutdown)"}, "whether it was well until then was overwritten"},
+		{"state unknown", []client.Object{pedia("m1", running(unknown, "Lost", 60), healthy(yes, "", 900))}, reported{Never: true, Message: "collection from m1 is not running (Lost)"}, "what is not known to run does not"},
+		{"dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60))}, reported{Lag: 75, Message: "m1 does not answer the index (Unreachable)"}, "it was last well one look earlier"},
+		{"just found dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 1))}, reported{Lag: 20, Message: "m1 does not answer the index (Unreachable)"}, "what a clock says that is fast is not proven"},
+		{"dead since collection started", []client.Object{pedia("m1", running(yes, "", 70), healthy(no, "Unreachable", 65))}, reported{Never: true, Message: "m1 does not answer the index (Unreachable)"}, "the first look failed, so it may have been dead for long"},
+		{"not looked at", []client.Object{pedia("m1", running(yes, "", 900), healthy(unknown, "MonitorStop", 60))}, reported{Never: true, Message: "m1 does not answer the index (MonitorStop)"}, "unknown is not well"},
+		{"back, and followed again", []client.Object{with(back(10), kind(syncing, 10))}, reported{Lag: 20}, "all was listed again"},
+		{"back, and not followed again", []client.Object{with(back(10), kind(syncing, 10), kind(syncing, 900))}, reported{Never: true, Message: "the index does not have all of m1 yet: pods is not known to be followed again"}, "what changed while it was away may be missing"},
+		{"back for long", []client.Object{back(76)}, reported{Lag: 20}, "the collector waits a minute at most before it watches again"},
+		{"reachable", []client.Object{well(), kairship("m1", yes, "", 900)}, reported{Lag: 20}, "we agree"},
+		{"not looked at by us", []client.Object{well(), kairship("m1", "", "", 0)}, reported{Lag: 20}, "we know nothing else"},
+		{"we can't reach it", []client.Object{well(), kairship("m1", no, "Timeout", 30)}, reported{Lag: 55, Message: "m1 cannot be reached (Timeout)"}, "Clusterpedia may fail to write what it sees; our last look that went well was up to 25 seconds before"},
+		{"we could not reach it before", []client.Object{with(back(20), kind(syncing, 20)), kairship("m1", no, "Timeout", 30)}, reported{Lag: 20}, "Clusterpedia saw it come back first"},
+		{"both say it is dead", []client.Object{pedia("m1", running(yes, "", 900), healthy(no, "Unreachable", 60)), kairship("m1", no, "Timeout", 30)}, reported{Lag: 75, Message: "m1 does not answer the index (Unreachable)"}, "one message is enough"},
 	} {
 		f := tracker(t, tt.objects...).Of(t.Context(), "m1")
 		if diff := cmp.Diff(tt.want, summary(t, f)); diff != "" || f.Source != freshness.SourceIndex {
@@ -173,13 +173,13 @@ func TestFreshnessOfSeveralClusters(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		of   []string
-		want told
+		want reported
 	}{
-		{nil, told{Lag: 5}},
-		{[]string{"well", "well"}, told{Lag: 20}},
-		{[]string{"well", "dead"}, told{Lag: 75, Message: "dead does not answer the index (Unreachable)"}},
-		{[]string{"gone", "dead", "well"}, told{Lag: 615, Message: "dead does not answer the index (Unreachable); gone does not answer the index (Unreachable)"}},
-		{[]string{"dead", "never"}, told{Never: true, Message: "dead does not answer the index (Unreachable); never is not registered in the index"}},
+		{nil, reported{Lag: 5}},
+		{[]string{"well", "well"}, reported{Lag: 20}},
+		{[]string{"well", "dead"}, reported{Lag: 75, Message: "dead does not answer the index (Unreachable)"}},
+		{[]string{"gone", "dead", "well"}, reported{Lag: 615, Message: "dead does not answer the index (Unreachable); gone does not answer the index (Unreachable)"}},
+		{[]string{"dead", "never"}, reported{Never: true, Message: "dead does not answer the index (Unreachable); never is not registered in the index"}},
 	} {
 		if diff := cmp.Diff(tt.want, summary(t, tracker(t, objects...).Of(t.Context(), tt.of...))); diff != "" {
 			t.Errorf("%v (-want +got):\n%s", tt.of, diff)
@@ -194,17 +194,17 @@ func TestFreshnessWithoutProof(t *testing.T) {
 		name              string
 		collector, global int
 		of                []string
-		want, live        told
+		want, live        reported
 		why               string
 	}{
-		{"both live", 1, 1, []string{"m1"}, told{Lag: 20}, told{Lag: 5}, "proofs that are newer than 4 seconds are not used, so that replicas agree"},
-		{"between two proofs", 7, 3, []string{"m1"}, told{Lag: 22}, told{Lag: 5}, "the lag grows from the last proof on"},
-		{"the global cluster is late", 1, 7, []string{"m1"}, told{Lag: 23}, told{Lag: 8}, "so it does here"},
-		{"the collector is silent", 15, 1, []string{"m1"}, told{Lag: 30}, told{Lag: 5}, "that is the bound"},
-		{"the collector is silent for longer", 16, 1, []string{"m1"}, told{Lag: 31, Message: silent}, told{Lag: 5}, "beyond the bound it is stale"},
-		{"no collector, and nothing collected", 90, 1, nil, told{Lag: 5}, told{Lag: 5}, "an answer about nothing needs none"},
-		{"the global cluster is silent", 1, 90, []string{"m1"}, told{Lag: 106, Message: away}, told{Lag: 91, Message: away}, "what is watched there stands still"},
-		{"neither", 120, 90, []string{"m1"}, told{Lag: 135, Message: away + "; " + silent}, told{Lag: 91, Message: away}, "the most pessimistic counts"},
+		{"both live", 1, 1, []string{"m1"}, reported{Lag: 20}, reported{Lag: 5}, "proofs that are newer than 4 seconds are not used, so that replicas agree"},
+		{"between two proofs", 7, 3, []string{"m1"}, reported{Lag: 22}, reported{Lag: 5}, "the lag grows from the last proof on"},
+		{"the global cluster is late", 1, 7, []string{"m1"}, reported{Lag: 23}, reported{Lag: 8}, "so it does here"},
+		{"the collector is silent", 15, 1, []string{"m1"}, reported{Lag: 30}, reported{Lag: 5}, "that is the bound"},
+		{"the collector is silent for longer", 16, 1, []string{"m1"}, reported{Lag: 31, Message: silent}, reported{Lag: 5}, "beyond the bound it is stale"},
+		{"no collector, and nothing collected", 90, 1, nil, reported{Lag: 5}, reported{Lag: 5}, "an answer about nothing needs none"},
+		{"the global cluster is silent", 1, 90, []string{"m1"}, reported{Lag: 106, Message: away}, reported{Lag: 91, Message: away}, "what is watched there stands still"},
+		{"neither", 120, 90, []string{"m1"}, reported{Lag: 135, Message: away + "; " + silent}, reported{Lag: 91, Message: away}, "the most pessimistic counts"},
 	} {
 		tr := tracker(t, fleettest.Collected("m1", ago(900)))
 		tr.Collector, tr.Global = beaten(tt.collector), beaten(tt.global)
@@ -219,13 +219,13 @@ func TestFreshnessWithoutProof(t *testing.T) {
 
 	tr := tracker(t, fleettest.Collected("m1", ago(900)))
 	tr.Collector = freshness.NewHeartbeat(tr.Now)
-	want := told{Never: true, Message: "the collector of the index was never heard of: it renews no Lease that Kairship knows"}
+	want := reported{Never: true, Message: "the collector of the index was never heard of: it renews no Lease that Kairship knows"}
 	if diff := cmp.Diff(want, summary(t, tr.Of(t.Context(), "m1"))); diff != "" {
 		t.Errorf("no Lease (-want +got):\n%s", diff)
 	}
 	tr = tracker(t)
 	tr.Global.Miss()
-	if diff := cmp.Diff(told{Lag: 5, Message: away}, summary(t, tr.Live(t.Context()))); diff != "" {
+	if diff := cmp.Diff(reported{Lag: 5, Message: away}, summary(t, tr.Live(t.Context()))); diff != "" {
 		t.Errorf("a watch has just broken (-want +got):\n%s", diff)
 	}
 }
@@ -235,11 +235,11 @@ func TestFreshnessAfterAnotherCollectorTookOver(t *testing.T) {
 	for _, tt := range []struct {
 		name         string
 		began, since int
-		want         told
+		want         reported
 	}{
-		{"it follows the cluster", 10, 9, told{Lag: 20}},
-		{"in the same second", 10, 10, told{Lag: 20}},
-		{"it does not yet", 10, 900, told{Never: true, Message: "the index does not have all of m1 yet: pods is not followed yet by the collector that runs now"}},
+		{"it follows the cluster", 10, 9, reported{Lag: 20}},
+		{"in the same second", 10, 10, reported{Lag: 20}},
+		{"it does not yet", 10, 900, reported{Never: true, Message: "the index does not have all of m1 yet: pods is not followed yet by the collector that runs now"}},
 	} {
 		tr := tracker(t, fleettest.Collected("m1", ago(tt.since)))
 		tr.Collector.Begin(ago(tt.began).Add(time.Millisecond))
@@ -324,7 +324,7 @@ func TestFreshnessOfAnotherClusterOfTheName(t *testing.T) {
 	fresh := with(pedia("m1"))
 	fresh.UID = types.UID("2")
 	tr.Inventory = tracker(t, fresh).Inventory
-	want := told{Never: true, Message: "collection from m1 has not started"}
+	want := reported{Never: true, Message: "collection from m1 has not started"}
 	if diff := cmp.Diff(want, summary(t, tr.Of(t.Context(), "m1"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -335,11 +335,11 @@ func TestFreshnessOfALongAnswer(t *testing.T) {
 	tr := tracker(t, fleettest.Collected("m1", ago(900)))
 	for _, tt := range []struct {
 		begun int
-		want  told
+		want  reported
 	}{
-		{2, told{Lag: 20}},
-		{25, told{Lag: 25}},
-		{40, told{Lag: 40, Message: "the answer took long, or clocks differ"}},
+		{2, reported{Lag: 20}},
+		{25, reported{Lag: 25}},
+		{40, reported{Lag: 40, Message: "the answer took long, or clocks differ"}},
 	} {
 		if diff := cmp.Diff(tt.want, summary(t, tr.Of(freshness.Begin(t.Context(), ago(tt.begun)), "m1"))); diff != "" {
 			t.Errorf("begun %d seconds ago (-want +got):\n%s", tt.begun, diff)
@@ -350,7 +350,7 @@ func TestFreshnessOfALongAnswer(t *testing.T) {
 // What is collected for another owner says nothing about us.
 func TestFreshnessOfWhatIsCollectedForOthers(t *testing.T) {
 	f := watching(t, fleettest.Collected("m1", ago(900))).Of(t.Context(), "m1")
-	want := told{Never: true, Message: "the index collects objects of another owner as m1, which is not shown"}
+	want := reported{Never: true, Message: "the index collects objects of another owner as m1, which is not shown"}
 	if diff := cmp.Diff(want, summary(t, f)); diff != "" || !f.Stale {
 		t.Errorf("stale %v (-want +got):\n%s", f.Stale, diff)
 	}
@@ -366,7 +366,7 @@ func (broken) Get(context.Context, client.ObjectKey, client.Object, ...client.Ge
 func TestFreshnessThatCannotBeRead(t *testing.T) {
 	tr := tracker(t)
 	tr.Inventory = broken{}
-	want := told{Never: true, Message: "the state of collection from m1 is not known"}
+	want := reported{Never: true, Message: "the state of collection from m1 is not known"}
 	if diff := cmp.Diff(want, summary(t, tr.Of(t.Context(), "m1"))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

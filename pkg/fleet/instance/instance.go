@@ -1,4 +1,4 @@
-// Package instance is the noun of the Karmada control planes.
+// Package instance answers queries about instances, the Karmada control planes.
 package instance
 
 import (

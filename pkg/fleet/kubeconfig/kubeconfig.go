@@ -23,13 +23,13 @@ import (
 	"github.com/kairship-io/kairship/pkg/instanceproxy/passthrough"
 )
 
-// UserName is the name of the user in all of them, so that a person who has merged those of several
+// userName is the name of the user in all of them, so that a person who has merged those of several
 // instances logs in only once.
-const UserName = "kairship"
+const userName = "kairship"
 
-// TokenFile is where the user's token is read from, beside the kubeconfig itself. A
+// tokenFile is where the user's token is read from, beside the kubeconfig itself. A
 // user without any credentials would have kubectl ask for a name and a password.
-const TokenFile = "kairship-token"
+const tokenFile = "kairship-token"
 
 // Kubeconfig is such a file.
 type Kubeconfig struct {
@@ -96,8 +96,8 @@ func (s *Service) write(instance, server string) (*Kubeconfig, error) {
 	}
 	config := clientcmdapi.NewConfig()
 	config.Clusters[name] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: authority}
-	config.AuthInfos[UserName] = &clientcmdapi.AuthInfo{TokenFile: TokenFile}
-	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: UserName}
+	config.AuthInfos[userName] = &clientcmdapi.AuthInfo{TokenFile: tokenFile}
+	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: userName}
 	config.CurrentContext = name
 	body, err := clientcmd.Write(*config)
 	if err != nil {
@@ -116,12 +116,12 @@ func (s *Service) write(instance, server string) (*Kubeconfig, error) {
 
 // head begins the file, for its readers.
 const head = `# The native Kubernetes API of instance %[1]s, through Kairship.
-# There is no secret in here. Your token of Kairship's global cluster is read from the file ` + TokenFile + `
+# There is no secret in here. Your token of Kairship's global cluster is read from the file ` + tokenFile + `
 # beside this one, whenever it changes; or bring it yourself:
 #   kubectl --kubeconfig FILE --token "$TOKEN" get deployments -A
 # Where a plugin logs you in, have kubectl use that:
-#   kubectl --kubeconfig FILE config delete-user ` + UserName + `
-#   kubectl --kubeconfig FILE config set-credentials ` + UserName + ` --exec-command PLUGIN \
+#   kubectl --kubeconfig FILE config delete-user ` + userName + `
+#   kubectl --kubeconfig FILE config set-credentials ` + userName + ` --exec-command PLUGIN \
 #     --exec-api-version client.authentication.k8s.io/v1 --exec-interactive-mode IfAvailable
 `
 

@@ -183,10 +183,10 @@ func TestPrefetch(t *testing.T) {
 		tt.change(&r)
 		reader := &prefetched{}
 		l := lister(reader)
-		var told []string
+		var reported []string
 		l.Prefetch(t.Context(), r, func(objects []*index.Object) {
 			for _, o := range objects {
-				told = append(told, o.Cluster)
+				reported = append(reported, o.Cluster)
 			}
 		})
 		if diff := cmp.Diff(tt.want, reader.parts); diff != "" {
@@ -209,8 +209,8 @@ func TestPrefetch(t *testing.T) {
 		reader.then(map[index.Part]*index.Page{
 			tt.want[0]: {Items: []*index.Object{{Cluster: "k-alpha"}, {Cluster: "k-alpha"}}}, tt.want[1]: {Items: []*index.Object{{Cluster: "k-beta"}}},
 		})
-		slices.Sort(told)
-		if diff := cmp.Diff([]string{"k-alpha", "k-alpha", "k-beta"}, told); diff != "" {
+		slices.Sort(reported)
+		if diff := cmp.Diff([]string{"k-alpha", "k-alpha", "k-beta"}, reported); diff != "" {
 			t.Errorf("%s: told of (-want +got):\n%s", tt.name, diff)
 		}
 	}

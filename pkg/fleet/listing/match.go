@@ -36,10 +36,3 @@ func (f Filter) matcher(selector labels.Selector) func(metav1.Object) bool {
 		return (f.Namespaces == nil || slices.Contains(f.Namespaces, o.GetNamespace())) && f.matches(o, selector)
 	}
 }
-
-// Nothing reports whether a filter lets nothing through: an empty list of values is
-// not the same as no list.
-func (f Filter) Nothing() bool {
-	excludes := func(values []string) bool { return values != nil && len(values) == 0 }
-	return excludes(f.Name) || excludes(f.Namespaces)
-}

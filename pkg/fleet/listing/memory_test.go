@@ -114,10 +114,10 @@ func TestMemoryRefuses(t *testing.T) {
 func TestMemoryPagesWhileObjectsComeAndGo(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 0))
-		present, steady := map[string]*metav1.ObjectMeta{}, map[string]bool{}
+		present, lasting := map[string]*metav1.ObjectMeta{}, map[string]bool{}
 		for range 60 {
 			o := object(fmt.Sprintf("o%03d", r.IntN(200)), r.IntN(4), nil)
-			present[o.Name], steady[o.Name] = o, true
+			present[o.Name], lasting[o.Name] = o, true
 		}
 		order := index.Order{Field: []index.OrderField{index.OrderByName, index.OrderByCreation}[seed%2], Desc: seed/2%2 == 1}
 		args := page.Args{First: new(1 + r.IntN(9))}
@@ -142,7 +142,7 @@ func TestMemoryPagesWhileObjectsComeAndGo(t *testing.T) {
 			for name := range present {
 				if r.IntN(20) == 0 {
 					delete(present, name)
-					delete(steady, name)
+					delete(lasting, name)
 				}
 			}
 			for range r.IntN(4) {
@@ -152,11 +152,11 @@ func TestMemoryPagesWhileObjectsComeAndGo(t *testing.T) {
 				}
 			}
 		}
-		checkSeen(t, fmt.Sprintf("seed %d", seed), order, seen, steady)
+		checkSeen(t, fmt.Sprintf("seed %d", seed), order, seen, lasting)
 	}
 }
 
-func checkSeen(t *testing.T, name string, order index.Order, seen []*metav1.ObjectMeta, steady map[string]bool) {
+func checkSeen(t *testing.T, name string, order index.Order, seen []*metav1.ObjectMeta, lasting map[string]bool) {
 	t.Helper()
 	compare := func(a, b *metav1.ObjectMeta) int {
 		c := strings.Compare(a.Name, b.Name)
@@ -179,12 +179,12 @@ func checkSeen(t *testing.T, name string, order index.Order, seen []*metav1.Obje
 			t.Errorf("%s: %s came twice", name, o.Name)
 		}
 	}
-	for o := range steady {
+	for o := range lasting {
 		if !found[o] {
 			t.Errorf("%s: %s was there all the time and was not seen", name, o)
 		}
 	}
-	if len(steady) == 0 {
+	if len(lasting) == 0 {
 		t.Errorf("%s: nothing was there all the time: the test shows nothing", name)
 	}
 }

@@ -79,7 +79,7 @@ func regions(members map[string]map[string]*clusterv1alpha1.Cluster) map[string]
 	return out
 }
 
-func TestRosterReadsAllInstancesTogether(t *testing.T) {
+func TestCacheReadsAllInstancesTogether(t *testing.T) {
 	l, cache := indexed(t, member("k-alpha", "m1"), member("k-alpha", "m2"), member("k-beta", "m1"), member("k-gamma", "m9"))
 	got, err := cache.Members(t.Context(), "beta", "alpha", "empty", "alpha")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestRosterReadsAllInstancesTogether(t *testing.T) {
 }
 
 // An instance may have more members than a page holds.
-func TestRosterReadsAllPages(t *testing.T) {
+func TestCacheReadsAllPages(t *testing.T) {
 	var rows []indextest.Row
 	for i := range 1203 {
 		rows = append(rows, member([]string{"k-alpha", "k-beta"}[i%2], fmt.Sprintf("m%04d", i)))
@@ -120,7 +120,7 @@ func TestRosterReadsAllPages(t *testing.T) {
 }
 
 // The members are remembered for two seconds, and not a moment longer.
-func TestRosterForgets(t *testing.T) {
+func TestCacheForgets(t *testing.T) {
 	l, now := &lister{}, time.Unix(0, 0)
 	cache := membercluster.NewCache(l, func() time.Time { return now })
 	for _, tt := range []struct {
@@ -145,7 +145,7 @@ func TestRosterForgets(t *testing.T) {
 }
 
 // Callers that ask during a read wait for it, and only what is not being read is read.
-func TestRosterSharesWhatIsOnItsWay(t *testing.T) {
+func TestCacheSharesWhatIsOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return nil }}
@@ -174,7 +174,7 @@ func TestRosterSharesWhatIsOnItsWay(t *testing.T) {
 }
 
 // An error is returned to all callers that wait for it, and the next caller reads again.
-func TestRosterForgetsFailures(t *testing.T) {
+func TestCacheForgetsFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		away := apierror.New(apierror.CodeIndexUnavailable, "The index does not answer")
 		answer := make(chan struct{})
@@ -202,7 +202,7 @@ func TestRosterForgetsFailures(t *testing.T) {
 }
 
 // A caller whose context ends returns at once, and the read goes on for the callers that wait.
-func TestRosterAndThoseWhoGiveUp(t *testing.T) {
+func TestCacheAndThoseWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		answer := make(chan struct{})
 		l := &lister{before: func() error { <-answer; return nil }}
@@ -237,7 +237,7 @@ func TestRosterAndThoseWhoGiveUp(t *testing.T) {
 
 // One operation reads the members in one request, even if each instance is requested separately
 // afterwards, while the read is in progress or when its result has expired.
-func TestRosterIsReadOnceInAnOperation(t *testing.T) {
+func TestCacheIsReadOnceInAnOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{before: func() error { time.Sleep(100 * time.Millisecond); return nil }}
 		cache := membercluster.NewCache(l, time.Now)
@@ -275,7 +275,7 @@ func TestRosterIsReadOnceInAnOperation(t *testing.T) {
 }
 
 // What lasts for long does not get to see old members for as long.
-func TestRosterInALongOperation(t *testing.T) {
+func TestCacheInALongOperation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &lister{}
 		cache := membercluster.NewCache(l, time.Now)
@@ -294,7 +294,7 @@ func TestRosterInALongOperation(t *testing.T) {
 
 // A panic while members are read is returned as an error to the callers that wait, and does not end
 // the process.
-func TestRosterSurvivesAPanic(t *testing.T) {
+func TestCacheSurvivesAPanic(t *testing.T) {
 	l := &lister{before: func() error { panic("a nil map") }}
 	cache := membercluster.NewCache(l, time.Now)
 	if _, err := cache.Members(t.Context(), "alpha"); err == nil || apierror.CodeOf(err) != apierror.CodeInternal {

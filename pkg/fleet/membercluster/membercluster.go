@@ -1,4 +1,4 @@
-// Package membercluster is the noun of the clusters that are joined to an
+// Package membercluster answers queries about member clusters: the clusters that are joined to an
 // instance, as Karmada sees them.
 package membercluster
 

@@ -1,4 +1,4 @@
-// Package namespace is the noun of the namespaces of an instance.
+// Package namespace answers queries about the namespaces of an instance.
 package namespace
 
 import (

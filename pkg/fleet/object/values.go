@@ -1,4 +1,4 @@
-// Package object is the part of the domain that all Kubernetes objects share.
+// Package object implements the GraphQL fields that all Kubernetes objects have.
 package object
 
 import (

@@ -26,7 +26,7 @@ func joining(op Operation, c *v1alpha1.Cluster, member *clusterv1alpha1.Cluster)
 	case c == nil:
 		f.trouble = &trouble{ReasonDeleted, fmt.Sprintf("cluster %s was removed from the inventory", op.Cluster), true}
 	case c.Spec.InstanceRef == nil || c.Spec.InstanceRef.Name != op.Instance:
-		f.trouble = &trouble{ReasonWithdrawn, fmt.Sprintf("nobody asks any more for %s to be joined to %s", op.Cluster, op.Instance), true}
+		f.trouble = &trouble{ReasonWithdrawn, fmt.Sprintf("%s is no longer to be joined to %s", op.Cluster, op.Instance), true}
 	}
 	joined := joinedOf(c)
 	if f.trouble == nil && !slices.Contains(underWay, joined.Reason) {
@@ -60,7 +60,7 @@ func leaving(op Operation, c *v1alpha1.Cluster, member *clusterv1alpha1.Cluster)
 	joined := joinedOf(c)
 	switch {
 	case !asked:
-		f.trouble = &trouble{ReasonWithdrawn, fmt.Sprintf("somebody asks again for %s to be a member of %s", op.Cluster, op.Instance), true}
+		f.trouble = &trouble{ReasonWithdrawn, fmt.Sprintf("%s is to be a member of %s again", op.Cluster, op.Instance), true}
 	case joined.Reason == v1alpha1.ReasonBlocked:
 		f.waits = joined.Message
 	case !slices.Contains(underWay, joined.Reason) && member != nil:

@@ -208,17 +208,17 @@ func TestWhatIsOlderThanTheOperationIsNotBelieved(t *testing.T) {
 			if state, trouble := written(time.Second); state != StepRunning || trouble != "" {
 				t.Errorf("what was before is taken for %s %s", state, trouble)
 			}
-			if got := v.settles(begun.Add(time.Second)); got != settled-time.Second {
+			if got := v.recheckAfter(begun.Add(time.Second)); got != claimPeriod-time.Second {
 				t.Errorf("it looks again after %s", got)
 			}
-			if state, trouble := written(settled); state == StepDone || trouble != ReasonWithdrawn {
+			if state, trouble := written(claimPeriod); state == StepDone || trouble != ReasonWithdrawn {
 				t.Errorf("what never comes is taken for %s %s", state, trouble)
 			}
 			v.see(event("101", after))
 			if state, trouble := written(time.Second); state != StepDone || trouble != "" {
 				t.Errorf("what was written is taken for %s %s", state, trouble)
 			}
-			if got := v.settles(begun.Add(time.Second)); got != 0 {
+			if got := v.recheckAfter(begun.Add(time.Second)); got != 0 {
 				t.Errorf("it looks again after %s, though it knows", got)
 			}
 		})

@@ -56,10 +56,10 @@ func (p propagated) name() string {
 // rollout returns the progress of objects from their instance into its members. An object that is
 // no workload and has no binding is complete once it is written; settling means that a policy may
 // still claim it.
-func rollout(objects []propagated, settling bool) finding {
+func rollout(objects []propagated, mayBeClaimed bool) finding {
 	r := rolling{clusters: map[string]*Cluster{}}
 	for _, o := range objects {
-		r.add(o, settling)
+		r.add(o, mayBeClaimed)
 	}
 	f := finding{trouble: r.trouble, waits: r.waits}
 	n := len(objects)
@@ -93,13 +93,13 @@ type rolling struct {
 	waits    string
 }
 
-func (r *rolling) add(o propagated, settling bool) {
+func (r *rolling) add(o propagated, mayBeClaimed bool) {
 	switch {
 	case o.gone:
 		r.total++
 		r.find(trouble{ReasonDeleted, o.name() + " was deleted", true})
 		return
-	case o.binding == nil && !o.isWorkload() && !settling:
+	case o.binding == nil && !o.isWorkload() && !mayBeClaimed:
 		return // It is where it was written, and is not to go further.
 	case o.binding == nil:
 		r.total++

@@ -66,15 +66,15 @@ func states(steps []Step) map[StepName]StepState {
 func TestRollout(t *testing.T) {
 	type counts = map[StepName][2]int
 	for _, tt := range []struct {
-		name     string
-		objects  []propagated
-		settling bool
-		steps    map[StepName]StepState
-		counts   counts
-		clusters []Cluster
-		trouble  string
-		final    bool
-		waits    string
+		name         string
+		objects      []propagated
+		mayBeClaimed bool
+		steps        map[StepName]StepState
+		counts       counts
+		clusters     []Cluster
+		trouble      string
+		final        bool
+		waits        string
 	}{
 		{
 			name:    "a workload that no policy has claimed yet",
@@ -95,7 +95,7 @@ func TestRollout(t *testing.T) {
 		},
 		{
 			name:    "but it may still be claimed",
-			objects: []propagated{{object: settings}}, settling: true,
+			objects: []propagated{{object: settings}}, mayBeClaimed: true,
 			steps: map[StepName]StepState{StepWritten: StepDone, StepScheduled: StepRunning, StepApplied: StepPending, StepHealthy: StepPending},
 			waits: "no policy has claimed ConfigMap shop/settings yet",
 		},
@@ -180,7 +180,7 @@ func TestRollout(t *testing.T) {
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			f := rollout(tt.objects, tt.settling)
+			f := rollout(tt.objects, tt.mayBeClaimed)
 			if diff := cmp.Diff(tt.steps, states(f.steps)); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}

@@ -110,8 +110,8 @@ func (s *Service) watch(ctx context.Context, stream *live.Stream, v view, j *jud
 		p, after := j.next(v.find(now), now)
 		// A little later than needed, so that the time has passed by then.
 		wait = after + 10*time.Millisecond
-		if settles := v.settles(now); settles > 0 {
-			wait = min(wait, settles+10*time.Millisecond)
+		if recheckAfter := v.recheckAfter(now); recheckAfter > 0 {
+			wait = min(wait, recheckAfter+10*time.Millisecond)
 		}
 		if told != nil && reflect.DeepEqual(*told, p) {
 			continue
@@ -134,8 +134,8 @@ type view interface {
 	see(e *live.Event)
 	// find returns the current state.
 	find(now time.Time) finding
-	// settles returns the time after which find may change without an event; zero for never.
-	settles(now time.Time) time.Duration
+	// recheckAfter returns the time after which find may change without an event; zero for never.
+	recheckAfter(now time.Time) time.Duration
 }
 
 // viewOf returns the view of an operation and the interests to watch for it, as far as the user
@@ -150,7 +150,7 @@ func viewOf(op Operation, grant authz.Grant) (view, []live.Interest, error) {
 		v := &membership{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
 	case KindCreateInstance:
-		v := &birth{op: op, seen: newSeen(op)}
+		v := &creation{op: op, seen: newSeen(op)}
 		return v, v.interests(), nil
 	case KindApplyManifests, KindDeployApplication, KindPromoteResource:
 	}

@@ -63,7 +63,7 @@ func (s *seen) waits(now time.Time) time.Duration {
 	if s.reached {
 		return 0
 	}
-	return max(0, s.begun.Add(settled).Sub(now))
+	return max(0, s.begun.Add(claimPeriod).Sub(now))
 }
 
 // unseen is what is found until then.
@@ -112,38 +112,38 @@ func (m *membership) find(now time.Time) finding {
 	return joining(m.op, m.cluster, m.member)
 }
 
-func (m *membership) settles(now time.Time) time.Duration { return m.seen.waits(now) }
+func (m *membership) recheckAfter(now time.Time) time.Duration { return m.seen.waits(now) }
 
-// birth views an instance that is created.
-type birth struct {
+// creation views an instance that is created.
+type creation struct {
 	op       Operation
 	seen     seen
 	instance *v1alpha1.Instance
 }
 
-func (b *birth) interests() []live.Interest {
+func (b *creation) interests() []live.Interest {
 	return []live.Interest{named("", instances, b.op.Instance)}
 }
 
-func (b *birth) see(e *live.Event) {
+func (b *creation) see(e *live.Event) {
 	if e.Object != nil {
 		b.seen.note(e)
 		b.instance = current[v1alpha1.Instance](e)
 	}
 }
 
-func (b *birth) find(now time.Time) finding {
+func (b *creation) find(now time.Time) finding {
 	if b.seen.waits(now) > 0 {
 		return unseen(StepWritten, StepReachable, StepReady, StepIndexed)
 	}
 	return creating(b.op, b.instance)
 }
 
-func (b *birth) settles(now time.Time) time.Duration { return b.seen.waits(now) }
+func (b *creation) recheckAfter(now time.Time) time.Duration { return b.seen.waits(now) }
 
-// settled is how long after the write of an object a policy may still claim it: Karmada takes less
+// claimPeriod is how long after the write of an object a policy may still claim it: Karmada takes less
 // than a second.
-const settled = 5 * time.Second
+const claimPeriod = 5 * time.Second
 
 // propagation views objects on their way into member clusters.
 type propagation struct {
@@ -257,9 +257,9 @@ func (p *propagation) find(now time.Time) finding {
 	for i, one := range p.objects {
 		seen[i] = *one
 	}
-	return rollout(seen, p.settles(now) > 0)
+	return rollout(seen, p.recheckAfter(now) > 0)
 }
 
-func (p *propagation) settles(now time.Time) time.Duration {
-	return max(0, p.op.Began.Add(settled).Sub(now))
+func (p *propagation) recheckAfter(now time.Time) time.Duration {
+	return max(0, p.op.Began.Add(claimPeriod).Sub(now))
 }

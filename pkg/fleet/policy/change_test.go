@@ -194,7 +194,7 @@ func TestUpdateKeepsWhatItLeavesOut(t *testing.T) {
 }
 
 // A write without permission sends nothing to the instance.
-func TestNothingIsSentForStrangers(t *testing.T) {
+func TestNothingIsSentWithoutPermission(t *testing.T) {
 	for _, tt := range []struct {
 		reason, user, namespace string
 		cluster                 bool

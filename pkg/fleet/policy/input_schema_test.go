@@ -17,7 +17,7 @@ import (
 // optionalAnyway are fields that Karmada's types always write and that an input may omit anyway,
 // with the reason.
 var optionalAnyway = map[string]string{
-	"OverrideSpecInput.overriders": "it is deprecated, and nobody has to give what is deprecated",
+	"OverrideSpecInput.overriders": "it is deprecated, and deprecated fields are optional",
 }
 
 // input compares a struct with the GraphQL input that fills it. It is named as

@@ -19,10 +19,10 @@ const (
 	currentPause  = 10 * time.Millisecond
 )
 
-// settled sends ask to the projection. If the answer has to be current, it repeats that until the
+// askCurrent sends ask to the projection. If the answer has to be current, it repeats that until the
 // projection has everything that the index had at the first attempt. asOf is the time of the state
 // in the answer.
-func (s *Source) settled(ctx context.Context, current bool, ask func(context.Context) (projection.Moment, error)) (asOf time.Time, err error) {
+func (s *Source) askCurrent(ctx context.Context, current bool, ask func(context.Context) (projection.Moment, error)) (asOf time.Time, err error) {
 	began := 0.0
 	for deadline := s.Now().Add(currentWithin); ; {
 		asked := s.Now()
@@ -52,7 +52,7 @@ func (s *Source) settled(ctx context.Context, current bool, ask func(context.Con
 func (s *Source) send(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (projection.Moment, error) {
 	limited, cancel := context.WithTimeout(ctx, s.Timeout)
 	defer cancel()
-	done, err := quota.Turn(limited, quota.ToDatabase)
+	done, err := quota.Acquire(limited, quota.ToDatabase)
 	if err != nil {
 		return projection.Moment{}, timedOut(err)
 	}

@@ -100,7 +100,7 @@ func (s *Source) selected(ctx context.Context, q *index.ListQuery, clusters []st
 			"Workloads cannot be selected or ordered by their state, clusters, images or text here: the API server was started without --index-database-file; list them without, or ask the operator of Kairship for it")
 	}
 	var late bool
-	asOf, err := s.settled(ctx, only && consistency.Concerns(ctx, clusters...), func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.askCurrent(ctx, only && consistency.Concerns(ctx, clusters...), func(ctx context.Context) (projection.Moment, error) {
 		at, err := ask(ctx)
 		late = at.Lag() > freshness.StaleAfter
 		return at, err
@@ -313,7 +313,7 @@ func (s *Source) find(ctx context.Context, keys []index.Key, show projection.Sho
 		}
 	}
 	var found *projection.Selection
-	asOf, err := s.settled(ctx, false, func(ctx context.Context) (projection.Moment, error) {
+	asOf, err := s.askCurrent(ctx, false, func(ctx context.Context) (projection.Moment, error) {
 		var err error
 		if found, err = s.Projection.Find(ctx, asked, show); err != nil {
 			return projection.Moment{}, err

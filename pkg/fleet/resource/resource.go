@@ -1,4 +1,4 @@
-// Package resource is the noun of objects of any kind.
+// Package resource answers queries about objects of any kind.
 package resource
 
 import (

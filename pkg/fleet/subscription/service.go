@@ -40,10 +40,10 @@ type Service struct {
 	Begin func(context.Context) context.Context
 	// End ends the subscription of a context with an error.
 	End func(context.Context, error)
-	// Driver is what drives the subscription of a context; nil where that has none.
-	Driver func(context.Context) changes.Driver
-	Now    func() time.Time
-	Logger *slog.Logger
+	// Consumer returns the consumer of the subscription of a context; nil where that has none.
+	Consumer func(context.Context) changes.Consumer
+	Now      func() time.Time
+	Logger   *slog.Logger
 	// Registered is sent when instances come or go.
 	Registered changes.Signal
 }
@@ -168,7 +168,7 @@ func begin[T any](ctx context.Context, s *Service, f *changes.Feed[T], after *st
 	if err != nil {
 		return nil, fmt.Errorf("the identity of a subscription: %w", err)
 	}
-	d := s.driver(ctx)
+	d := s.consumer(ctx)
 	sub := live.Subscription{Identity: string(raw), Open: true, Wake: d.Wake, KnownWrites: knownWrites(consistency.Written(ctx))}
 	if after != nil {
 		sub.After = *after
@@ -203,10 +203,10 @@ func knownWrites(written []consistency.Version) []live.KnownWrite {
 	return all
 }
 
-// driver is that of a subscription's transport.
-func (s *Service) driver(ctx context.Context) changes.Driver {
-	if s.Driver != nil {
-		if d := s.Driver(ctx); d != nil {
+// consumer is that of a subscription's transport.
+func (s *Service) consumer(ctx context.Context) changes.Consumer {
+	if s.Consumer != nil {
+		if d := s.Consumer(ctx); d != nil {
 			return d
 		}
 	}

@@ -82,13 +82,13 @@ func namespacesOf(kind write.Kind, cluster string, q *index.ListQuery) ([]string
 	case len(q.Namespaces) > 0 && len(wanted) == 0:
 		return nil, nil
 	case whole || scope.EveryNamespace:
-		if len(wanted) == 0 || len(wanted) > MostNamespaces {
+		if len(wanted) == 0 || len(wanted) > mostNamespaces {
 			return []string{""}, nil
 		}
 		return wanted, nil
-	case len(scope.Namespaces) > MostNamespaces:
+	case len(scope.Namespaces) > mostNamespaces:
 		return nil, unanswered(apierror.Invalid("filter.namespaces",
-			"the index does not collect this kind, and the instance would be asked for %d namespaces one by one; name %d at most", len(scope.Namespaces), MostNamespaces))
+			"the index does not collect this kind, and the instance would be asked for %d namespaces one by one; name %d at most", len(scope.Namespaces), mostNamespaces))
 	}
 	return scope.Namespaces, nil
 }
@@ -106,7 +106,7 @@ type list struct {
 
 // read reads the objects in a namespace; "" stands for all.
 func (l *list) read(ctx context.Context, namespace string) error {
-	done, err := quota.Turn(ctx, quota.ToInstance)
+	done, err := quota.Acquire(ctx, quota.ToInstance)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (l *list) read(ctx context.Context, namespace string) error {
 	cluster := v1alpha1.VirtualClusterName(l.client.Instance())
 	more, err := write.Each(ctx, l.client, what, func(item *json.RawMessage) error {
 		l.seen++
-		if l.seen > MostObjects {
+		if l.seen > mostObjects {
 			return errTooMany
 		}
 		o, err := index.NewListed(cluster, l.kind.Type(), *item, l.detail, l.at)
@@ -143,7 +143,7 @@ func (l *list) explain(ctx context.Context, err error) error {
 	case errors.Is(err, errTooMany):
 		return unanswered(apierror.Invalid("filter",
 			"the index does not collect %s, and instance %q has more than %d of them; narrow the list with filter.namespaces or filter.labelSelector",
-			l.kind.GroupResource(), l.client.Instance(), MostObjects))
+			l.kind.GroupResource(), l.client.Instance(), mostObjects))
 	case apierror.Is(err, apierror.CodeForbidden) && access.IsSecret(l.kind.Type()):
 		return apierror.Wrap(err, apierror.CodeInstanceUnavailable,
 			"instance %q does not let Kairship list Secrets; its administrator has to permit it", l.client.Instance())

@@ -200,7 +200,7 @@ func TestPages(t *testing.T) {
 func TestBounds(t *testing.T) {
 	source, server := world(t)
 	server.objects["/api/v1/configmaps"] = nil
-	for i := range MostObjects {
+	for i := range mostObjects {
 		server.add("/api/v1/configmaps", fmt.Sprintf("n%02d", i%40), fmt.Sprintf("c%04d", i))
 	}
 	list := func(f listing.Filter) (*listing.Result, []string, error) {
@@ -208,7 +208,7 @@ func TestBounds(t *testing.T) {
 		return r, server.requests(), err
 	}
 	r, asked, err := list(listing.Filter{})
-	if err != nil || *r.Count != MostObjects || len(r.Items) != page.DefaultSize || len(asked) != 10 {
+	if err != nil || *r.Count != mostObjects || len(r.Items) != page.DefaultSize || len(asked) != 10 {
 		t.Fatalf("as many as may be: %v after %d requests", err, len(asked))
 	}
 	server.add("/api/v1/configmaps", "n00", "too-many")
@@ -219,35 +219,35 @@ func TestBounds(t *testing.T) {
 		t.Errorf("one more: %v after %d requests", err, len(asked))
 	}
 	var all []string
-	for i := range MostNamespaces {
+	for i := range mostNamespaces {
 		all = append(all, fmt.Sprintf("m%d", i))
-		for k := range MostObjects / MostNamespaces {
+		for k := range mostObjects / mostNamespaces {
 			server.add("/api/v1/configmaps", all[i], fmt.Sprintf("c%d", k))
 		}
 	}
-	if r, asked, err = list(listing.Filter{Namespaces: all}); err != nil || *r.Count != MostObjects || len(asked) != MostNamespaces {
+	if r, asked, err = list(listing.Filter{Namespaces: all}); err != nil || *r.Count != mostObjects || len(asked) != mostNamespaces {
 		t.Errorf("as many in several namespaces: %v after %d requests", err, len(asked))
 	}
 	all[0] = "n00"
-	for range MostObjects/MostNamespaces - MostObjects/40 {
+	for range mostObjects/mostNamespaces - mostObjects/40 {
 		server.add("/api/v1/configmaps", "n00", "more")
 	}
 	if _, _, err = list(listing.Filter{Namespaces: all}); !errors.As(err, &e) || e.Argument != "filter" {
 		t.Errorf("one more in several namespaces: %v", err)
 	}
-	server.objects["/api/v1/configmaps"] = server.objects["/api/v1/configmaps"][:MostObjects+1]
-	if r, asked, err = list(listing.Filter{Namespaces: []string{"n00"}}); err != nil || *r.Count != MostObjects/40+1 || len(asked) != 1 {
+	server.objects["/api/v1/configmaps"] = server.objects["/api/v1/configmaps"][:mostObjects+1]
+	if r, asked, err = list(listing.Filter{Namespaces: []string{"n00"}}); err != nil || *r.Count != mostObjects/40+1 || len(asked) != 1 {
 		t.Errorf("one namespace: %v after %d requests", err, len(asked))
 	}
 	if r, asked, err = list(listing.Filter{Name: []string{"too-many"}}); err != nil || *r.Count != 1 || len(asked) != 1 {
 		t.Errorf("one name: %v after %d requests", err, len(asked))
 	}
 	var many []string
-	for i := range MostNamespaces + 1 {
+	for i := range mostNamespaces + 1 {
 		many = append(many, fmt.Sprintf("n%02d", i))
 	}
 	server.objects["/api/v1/configmaps"] = server.objects["/api/v1/configmaps"][:40]
-	if r, asked, err = list(listing.Filter{Namespaces: many}); err != nil || *r.Count != MostNamespaces+1 || len(asked) != 1 {
+	if r, asked, err = list(listing.Filter{Namespaces: many}); err != nil || *r.Count != mostNamespaces+1 || len(asked) != 1 {
 		t.Errorf("many namespaces of an instance that may be listed as a whole: %v after %d requests", err, len(asked))
 	}
 	people["many"] = people["shop"][:1:1]
@@ -258,7 +258,7 @@ func TestBounds(t *testing.T) {
 	if !errors.As(err, &e) || e.Code != apierror.CodeInvalid || e.Argument != "filter.namespaces" || len(server.requests()) != 0 {
 		t.Errorf("many namespaces: %v", err)
 	}
-	if r, err = source.ListOne(as(t, "many"), requestOf("", "v1", "configmaps", listing.Filter{Namespaces: many[1:]})); err != nil || *r.Count != MostNamespaces {
+	if r, err = source.ListOne(as(t, "many"), requestOf("", "v1", "configmaps", listing.Filter{Namespaces: many[1:]})); err != nil || *r.Count != mostNamespaces {
 		t.Errorf("as many as may be: %v", err)
 	}
 }

@@ -70,7 +70,7 @@ func (l *list) secret(ctx context.Context, values bool, o *index.Object) (*index
 
 // get reads one object as the user of ctx; nil when it does not exist.
 func (l *list) get(ctx context.Context, o *index.Object) (*index.Object, error) {
-	done, err := quota.Turn(ctx, quota.ToInstance)
+	done, err := quota.Acquire(ctx, quota.ToInstance)
 	if err != nil {
 		return nil, err
 	}

@@ -64,7 +64,7 @@ func TestServed(t *testing.T) {
 		{"example.com", "v1", "secret", "resource", `"secrets" of example.com/v1, or "secrets" of v1`, apierror.CodeInvalid, "the group that was named comes first"},
 		{"autoscaling", "v2", "hpa", "resource", `"horizontalpodautoscalers" of autoscaling/v2`, apierror.CodeInvalid, "of two versions the preferred one"},
 		{"", "v1", "bindings", "resource", "", apierror.CodeInvalid, "it can be created, and not be listed"},
-		{"metrics.k8s.io", "v1beta1", "pods", "", "", apierror.CodeInstanceUnavailable, "its server does not answer, so nobody knows"},
+		{"metrics.k8s.io", "v1beta1", "pods", "", "", apierror.CodeInstanceUnavailable, "its server does not answer, so it is unknown"},
 	} {
 		of := schema.GroupVersionResource{Group: tt.group, Version: tt.version, Resource: tt.resource}
 		kind, err := served("alpha", kinds(), of)

@@ -2,7 +2,7 @@
 //
 // A list is requested from the instance as the caller: Kairship's permissions restrict it, as they
 // restrict reads of the index, and the instance's own RBAC decides again. All objects that the
-// instance has of the kind, at most MostObjects, are filtered, ordered and cut into pages here, so
+// instance has of the kind, at most mostObjects, are filtered, ordered and cut into pages here, so
 // that a list is the same as one of the index.
 //
 // All users who may read the rest of a namespace may read the metadata and the keys of its Secrets,
@@ -29,10 +29,10 @@ import (
 )
 
 const (
-	// MostObjects is how many objects a list may have before it is filtered by name.
-	MostObjects = write.MostListed
-	// MostNamespaces is how many namespaces are listed one by one.
-	MostNamespaces = 20
+	// mostObjects is how many objects a list may have before it is filtered by name.
+	mostObjects = write.MostListed
+	// mostNamespaces is how many namespaces are listed one by one.
+	mostNamespaces = 20
 )
 
 var (

@@ -169,7 +169,7 @@ func (s *Service) Overrides(ctx context.Context, p *Placement) ([]Override, erro
 	case err != nil:
 		return nil, apierror.In(err, w.Instance)
 	}
-	applied, err := AppliedOverrides(work.Meta.Annotations)
+	applied, err := appliedOverrides(work.Meta.Annotations)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 	if err != nil {
 		return nil, err
 	}
-	if !decoded.BelongsTo(status.BindingID) {
+	if !decoded.belongsTo(status.BindingID) {
 		return nil, nil //nolint:nilnil // Another owner's object of the same name is in the way.
 	}
 	return newMemberObject(w.Instance, o, fresh), nil

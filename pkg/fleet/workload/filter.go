@@ -147,7 +147,7 @@ func (a ListArgs) projected() *index.Projected {
 		p.Health = append(p.Health, string(h))
 	}
 	if f.Text != nil {
-		p.Words = Words(*f.Text)
+		p.Words = splitWords(*f.Text)
 	}
 	return p
 }
@@ -157,7 +157,7 @@ func (f *Filter) checkText() error {
 	if f == nil || f.Text == nil {
 		return nil
 	}
-	if words := Words(*f.Text); len(words) == 0 || len(words) > maxWords || len(*f.Text) > maxText {
+	if words := splitWords(*f.Text); len(words) == 0 || len(words) > maxWords || len(*f.Text) > maxText {
 		return apierror.Invalid("filter.text", "Give 1 to %d words, together of at most %d bytes", maxWords, maxText)
 	}
 	return nil

@@ -39,7 +39,7 @@ func (i *indexed) Members() (map[string]Member, error) {
 // OverridePolicies implements Source. It reads them regardless of the user's visibility, because
 // the state of a workload is the same for all users who see it; nothing else of them is shown.
 func (i *indexed) OverridePolicies() ([]*policyv1alpha1.OverridePolicy, error) {
-	found, err := together([]string{"", i.Namespace()}, func(namespace string) (*[]*policyv1alpha1.OverridePolicy, error) {
+	found, err := forEachCluster([]string{"", i.Namespace()}, func(namespace string) (*[]*policyv1alpha1.OverridePolicy, error) {
 		return i.service.overridePolicies(i.ctx, index.Part{Cluster: i.Indexed.Cluster, Value: namespace})
 	})
 	if err != nil {
@@ -84,14 +84,14 @@ func (i *indexed) Objects(clusters []string) (map[string]*Object, error) {
 	// Nothing is collected from a foreign member.
 	collected := i.service.collected(i.ctx, i.setting)
 	clusters = slices.DeleteFunc(slices.Clone(clusters), func(cluster string) bool { _, held := collected[cluster]; return !held })
-	return together(clusters, func(cluster string) (*Object, error) {
+	return forEachCluster(clusters, func(cluster string) (*Object, error) {
 		return decodedOptional[Object](i, memberObjectKey(i.Indexed, cluster), index.Known)
 	})
 }
 
 // Works implements Source.
 func (i *indexed) Works(clusters []string) (map[string]*metav1.ObjectMeta, error) {
-	return together(clusters, func(cluster string) (*metav1.ObjectMeta, error) {
+	return forEachCluster(clusters, func(cluster string) (*metav1.ObjectMeta, error) {
 		o, err := i.service.optional(i.ctx, workKey(i.Indexed, cluster), index.Metadata)
 		if err != nil || o == nil {
 			return nil, err
@@ -100,9 +100,9 @@ func (i *indexed) Works(clusters []string) (map[string]*metav1.ObjectMeta, error
 	})
 }
 
-// together calls read for each cluster concurrently, so that the reads share requests. Clusters
+// forEachCluster calls read for each cluster concurrently, so that the reads share requests. clustersOf
 // without a value are missing in the result.
-func together[T any](clusters []string, read func(cluster string) (*T, error)) (map[string]*T, error) {
+func forEachCluster[T any](clusters []string, read func(cluster string) (*T, error)) (map[string]*T, error) {
 	found := make([]*T, len(clusters))
 	var g errgroup.Group
 	for i, cluster := range clusters {

@@ -230,7 +230,7 @@ func (f *Filter) found(o *Observed) bool {
 	}
 	if f.Text != nil {
 		text := SearchText(template)
-		return !slices.ContainsFunc(Words(*f.Text), func(word string) bool { return !strings.Contains(text, word) })
+		return !slices.ContainsFunc(splitWords(*f.Text), func(word string) bool { return !strings.Contains(text, word) })
 	}
 	return true
 }

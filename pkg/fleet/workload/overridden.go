@@ -109,7 +109,7 @@ func overriddenImages(kind Kind, manifest []byte, overrides []policyv1alpha1.Ove
 
 // imagesIn are the images of the containers of a manifest by name, init containers too.
 func imagesIn(manifest []byte) map[string]string {
-	o, err := ParseObject(manifest)
+	o, err := parseObject(manifest)
 	if err != nil {
 		return nil
 	}
@@ -177,7 +177,7 @@ func imageSteps(kind Kind, manifest []byte, o *policyv1alpha1.ImageOverrider) ([
 	case o.Predicate != nil:
 		places = []string{o.Predicate.Path}
 	case kind != KindCronJob:
-		t, err := ParseObject(manifest)
+		t, err := parseObject(manifest)
 		if err != nil {
 			return nil, err
 		}

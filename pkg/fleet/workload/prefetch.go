@@ -167,7 +167,7 @@ func (p *prefetch) overrides(all []placed, works map[index.Key]*index.Object) {
 		if key.Type != index.Works {
 			continue
 		}
-		applied, err := AppliedOverrides(work.Meta.Annotations)
+		applied, err := appliedOverrides(work.Meta.Annotations)
 		if err != nil {
 			continue
 		}
@@ -213,7 +213,9 @@ func workKey(row *index.Object, member string) index.Key {
 	return index.Key{Cluster: row.Cluster, Type: index.Works, Namespace: ExecutionNamespace(member), Name: workName(row)}
 }
 
-func workName(row *index.Object) string { return WorkName(row.Kind, row.Meta.Name, row.Meta.Namespace) }
+func workName(row *index.Object) string {
+	return karmadaWorkName(row.Kind, row.Meta.Name, row.Meta.Namespace)
+}
 
 func overrideKey(virtualCluster, namespace string, a AppliedOverride) index.Key {
 	if a.ClusterScoped {

@@ -49,5 +49,5 @@ func SearchText(template *Object) string {
 	return strings.ToLower(strings.Join(append(lines, template.Images()...), "\n"))
 }
 
-// Words are the words of a text that is searched for.
-func Words(text string) []string { return strings.Fields(strings.ToLower(text)) }
+// splitWords are the words of a text that is searched for.
+func splitWords(text string) []string { return strings.Fields(strings.ToLower(text)) }

@@ -1,5 +1,5 @@
-// Package workload computes what is true of a workload that Karmada spreads over
-// member clusters: how many replicas it wants and has, how it is, and where.
+// Package workload computes the state of workloads that Karmada spreads over member
+// clusters: desired and ready replicas, health and placements.
 //
 // The files status*.go are pure functions over objects that the caller has
 // read; they do no I/O, read no clock and keep no state, so the same objects
@@ -42,7 +42,7 @@ type Facts struct {
 
 	// Objects are the workload's own objects in the member clusters, by
 	// cluster; an object that does not belong to the binding (see
-	// Object.BelongsTo) is ignored. Without one, the counts are those that
+	// Object.belongsTo) is ignored. Without one, the counts are those that
 	// Karmada last aggregated into the binding, which lack the object's
 	// conditions: a failing rollout then shows as PROGRESSING instead of
 	// DEGRADED.
@@ -160,12 +160,12 @@ type Status struct {
 	Suspended  bool
 	Placements []PlacementStatus
 	// BindingID is Karmada's ID of the binding, which the objects in the members carry; see
-	// Object.BelongsTo.
+	// Object.belongsTo.
 	BindingID string
 }
 
 // Evaluate computes the whole Status. Use it where more than one part is
-// needed; Replicas, HealthOf and Placements call it.
+// needed; replicasOf, healthOf and placementsOf call it.
 func Evaluate(in Facts) Status {
 	placements := placementsOf(in)
 	health, message := rollUp(in, placements)
@@ -187,15 +187,11 @@ func bindingID(b *workv1alpha2.ResourceBinding) string {
 	return b.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 }
 
-// Replicas sums the replicas over the clusters that the workload is scheduled to.
-func Replicas(in Facts) ReplicaCounts { return Evaluate(in).Replicas }
+// replicasOf sums the replicas over the clusters that the workload is scheduled to.
+func replicasOf(in Facts) ReplicaCounts { return Evaluate(in).Replicas }
 
-// HealthOf returns the health of the workload as a whole, and the reason for a person.
-func HealthOf(in Facts) (Health, string) {
+// healthOf returns the health of the workload as a whole, and the reason for a person.
+func healthOf(in Facts) (Health, string) {
 	s := Evaluate(in)
 	return s.Health, s.Message
 }
-
-// Placements returns the state in each cluster that the workload is in or is scheduled to, ordered
-// by cluster name.
-func Placements(in Facts) []PlacementStatus { return placementsOf(in) }

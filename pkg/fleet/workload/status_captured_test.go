@@ -349,7 +349,7 @@ func TestCaptured(t *testing.T) {
 				coarse = tt.health
 			}
 			in.Objects = nil
-			if health, message := HealthOf(in); health != coarse {
+			if health, message := healthOf(in); health != coarse {
 				t.Errorf("without the members' objects it is %s %q, want %s", health, message, coarse)
 			}
 		})
@@ -384,8 +384,8 @@ func TestCapturedNames(t *testing.T) {
 				t.Errorf("%s: the binding is %s/%s, and we call it %s", entry.Name(), b.Namespace, b.Name, got)
 			}
 			for _, cluster := range slices.Sorted(maps.Keys(c.works)) {
-				if !slices.Contains(Clusters(b), cluster) {
-					t.Errorf("%s: it has a Work for %s, which is not among %v", entry.Name(), cluster, Clusters(b))
+				if !slices.Contains(clustersOf(b), cluster) {
+					t.Errorf("%s: it has a Work for %s, which is not among %v", entry.Name(), cluster, clustersOf(b))
 				}
 			}
 		}
@@ -432,7 +432,7 @@ func TestCapturedPolicies(t *testing.T) {
 			}
 			overrides := map[string][]string{}
 			for cluster, work := range c.works {
-				applied, err := AppliedOverrides(work.Annotations)
+				applied, err := appliedOverrides(work.Annotations)
 				if err != nil {
 					t.Error(err)
 				}

@@ -132,7 +132,7 @@ func Record(overrides map[string][]AppliedOverride, executionNamespace string, w
 	if !ok {
 		return
 	}
-	if applied, err := AppliedOverrides(workAnnotations); err == nil {
+	if applied, err := appliedOverrides(workAnnotations); err == nil {
 		overrides[cluster] = applied
 	}
 }

@@ -48,13 +48,13 @@ func Gather(kind Kind, template *Object, from Source) (*Facts, error) {
 		return nil, err
 	}
 	f.OverridePolicies = append([]*policyv1alpha1.OverridePolicy{}, policies...)
-	works, err := from.Works(Clusters(f.Binding))
+	works, err := from.Works(clustersOf(f.Binding))
 	if err != nil {
 		return nil, err
 	}
 	for _, work := range works {
 		Record(f.Overrides, work.Namespace, work.Annotations)
 	}
-	f.Objects, err = from.Objects(Clusters(f.Binding))
+	f.Objects, err = from.Objects(clustersOf(f.Binding))
 	return f, err
 }

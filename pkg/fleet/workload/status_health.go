@@ -46,7 +46,7 @@ func placementHealth(in Facts, p PlacementStatus, seen *observation, item *workv
 	}
 
 	health, message := kindHealth(in, p, seen)
-	if health == HealthHealthy && seen.verdict == workv1alpha2.ResourceUnhealthy {
+	if health == HealthHealthy && seen.karmadaHealth == workv1alpha2.ResourceUnhealthy {
 		// Karmada saw more than the binding holds (a StatefulSet's generations), or
 		// the instance has an interpreter of its own for this kind.
 		health, message = HealthProgressing, "Karmada does not report it healthy"

@@ -10,7 +10,7 @@ func TestJobs(t *testing.T) {
 	job := func(t *testing.T, spec string) Facts {
 		t.Helper()
 		in := facts(KindJob, "m1")
-		template, err := ParseObject([]byte(`{"metadata":{"generation":2},"spec":` + spec + `}`))
+		template, err := parseObject([]byte(`{"metadata":{"generation":2},"spec":` + spec + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,10 +14,10 @@ import (
 // so check spec.resource of what is found.
 func BindingName(kind, name string) string { return names.GenerateBindingName(kind, name) }
 
-// WorkName is the name of the Work that carries a template to a member
+// karmadaWorkName is the name of the Work that carries a template to a member
 // cluster: the template's name and a hash of namespace, name and kind. It is
 // the same in every ExecutionNamespace.
-func WorkName(kind, name, namespace string) string {
+func karmadaWorkName(kind, name, namespace string) string {
 	return names.GenerateWorkName(kind, name, namespace)
 }
 
@@ -49,5 +49,5 @@ func (k Kind) OfBinding(binding string) (name string, ok bool) {
 
 // WorkName is the name of the Work of a workload of this kind.
 func (k Kind) WorkName(namespace, name string) string {
-	return WorkName(k.GVK().Kind, name, namespace)
+	return karmadaWorkName(k.GVK().Kind, name, namespace)
 }

@@ -29,7 +29,7 @@ func TestBindingName(t *testing.T) {
 }
 
 func TestWorkName(t *testing.T) {
-	name := WorkName("Deployment", "frontend", "shop")
+	name := karmadaWorkName("Deployment", "frontend", "shop")
 	if name != "frontend-5c9c546644" {
 		t.Errorf("a Work is named after its template and a hash, got %q", name)
 	}
@@ -37,9 +37,9 @@ func TestWorkName(t *testing.T) {
 		t.Errorf("the kind's own method gives %q, want %q", got, name)
 	}
 	for reason, other := range map[string]string{
-		"another namespace": WorkName("Deployment", "frontend", "ops"),
-		"another kind":      WorkName("StatefulSet", "frontend", "shop"),
-		"no namespace":      WorkName("Deployment", "frontend", ""),
+		"another namespace": karmadaWorkName("Deployment", "frontend", "ops"),
+		"another kind":      karmadaWorkName("StatefulSet", "frontend", "shop"),
+		"no namespace":      karmadaWorkName("Deployment", "frontend", ""),
 	} {
 		if other == name || !strings.HasPrefix(other, "frontend-") {
 			t.Errorf("%s gives %q beside %q", reason, other, name)

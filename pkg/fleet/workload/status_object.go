@@ -30,7 +30,7 @@ type Object struct {
 
 // ObjectSpec is the union of what is needed of the kinds' specs.
 type ObjectSpec struct {
-	// Replicas of a Deployment or StatefulSet.
+	// replicasOf of a Deployment or StatefulSet.
 	Replicas *int32 `json:"replicas,omitempty"`
 	// Paused of a Deployment.
 	Paused bool `json:"paused,omitempty"`
@@ -120,8 +120,8 @@ func (c *countOrList) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// ParseObject reads a workload object from its JSON.
-func ParseObject(raw []byte) (*Object, error) {
+// parseObject reads a workload object from its JSON.
+func parseObject(raw []byte) (*Object, error) {
 	o := &Object{}
 	if err := json.Unmarshal(raw, o); err != nil {
 		return nil, fmt.Errorf("reading a workload object: %w", err)
@@ -132,16 +132,16 @@ func ParseObject(raw []byte) (*Object, error) {
 // WorkloadKind returns the kind from the object's own apiVersion and kind; false when it is no
 // workload, or when they are missing (items of a typed list).
 func (o *Object) WorkloadKind() (Kind, bool) {
-	return KindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
+	return kindFromGVK(schema.FromAPIVersionAndKind(o.APIVersion, o.Kind))
 }
 
 // Deleting reports whether the object's deletion was asked for.
 func (o *Object) Deleting() bool { return o.DeletionTimestamp != nil }
 
-// BelongsTo reports whether a member's object is the one that Karmada made for the
+// belongsTo reports whether a member's object is the one that Karmada made for the
 // binding with an ID, which is empty for a binding without one. An object that another
 // client made there under the same name does not belong, until Karmada takes it over.
-func (o *Object) BelongsTo(bindingID string) bool {
+func (o *Object) belongsTo(bindingID string) bool {
 	return bindingID == "" || o.Labels[workv1alpha2.ResourceBindingPermanentIDLabel] == bindingID
 }
 

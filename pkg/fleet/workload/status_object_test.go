@@ -34,7 +34,7 @@ func TestImages(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		object, err := ParseObject([]byte(tt.object))
+		object, err := parseObject([]byte(tt.object))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestImages(t *testing.T) {
 }
 
 func TestParseObject(t *testing.T) {
-	object, err := ParseObject([]byte(`{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z",` +
+	object, err := parseObject([]byte(`{"apiVersion":"batch/v1","kind":"CronJob","metadata":{"deletionTimestamp":"2026-01-02T03:04:05Z",` +
 		`"annotations":{"resourcetemplate.karmada.io/generation":"7"}},"status":{"active":[{"name":"a"},{"name":"b"}]}}`))
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +70,7 @@ func TestParseObject(t *testing.T) {
 		{reason: "another shape", raw: `{"spec":{"replicas":"many"}}`, err: "reading a workload object"},
 	}
 	for _, tt := range tests {
-		object, err := ParseObject([]byte(tt.raw))
+		object, err := parseObject([]byte(tt.raw))
 		switch {
 		case (err != nil) != (tt.err != ""), err != nil && !strings.Contains(err.Error(), tt.err):
 			t.Errorf("%s: error is %v, want one with %q", tt.reason, err, tt.err)

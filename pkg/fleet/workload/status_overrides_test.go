@@ -75,7 +75,7 @@ func TestOverridePolicies(t *testing.T) {
 	images := func(image string) func(*Facts) {
 		return func(in *Facts) {
 			in.Template.Spec.Template.Spec.Containers = []Container{{Name: "web", Image: "app:v1"}}
-			object, err := ParseObject([]byte(`{"metadata":{"generation":5,"annotations":{"resourcetemplate.karmada.io/generation":"2"}},
+			object, err := parseObject([]byte(`{"metadata":{"generation":5,"annotations":{"resourcetemplate.karmada.io/generation":"2"}},
 				"spec":{"replicas":2,"template":{"spec":{"containers":[{"name":"web","image":"` + image + `"}]}}},
 				"status":{"observedGeneration":5,"replicas":2,"readyReplicas":2,"availableReplicas":2,"updatedReplicas":2}}`))
 			if err != nil {

@@ -60,10 +60,10 @@ func aggregatedOf(binding *workv1alpha2.ResourceBinding) map[string]*workv1alpha
 	return aggregated
 }
 
-// Clusters returns, by name, the member clusters of a binding: those of the scheduling result and
+// clustersOf returns, by name, the member clusters of a binding: those of the scheduling result and
 // those from which the workload is being removed. Only their objects and Works are worth reading.
 // It is nil for no binding.
-func Clusters(binding *workv1alpha2.ResourceBinding) []string {
+func clustersOf(binding *workv1alpha2.ResourceBinding) []string {
 	if binding == nil {
 		return nil
 	}
@@ -205,16 +205,16 @@ type observation struct {
 	generation int64
 	// templateGeneration is the template's generation that the object was derived from; 0 when unknown.
 	templateGeneration int64
-	// verdict is the health that Karmada computed from the member's whole object: Healthy,
+	// karmadaHealth is the health that Karmada computed from the member's whole object: Healthy,
 	// Unhealthy or Unknown.
-	verdict workv1alpha2.ResourceHealth
+	karmadaHealth workv1alpha2.ResourceHealth
 }
 
 // observe picks the best source for a cluster: the member's own object unless
 // its collection is stale, else what Karmada aggregated; nil when there is neither.
 func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) *observation {
 	object := in.Objects[cluster]
-	if object != nil && !object.BelongsTo(bindingID(in.Binding)) {
+	if object != nil && !object.belongsTo(bindingID(in.Binding)) {
 		object = nil
 	}
 	if object == nil || in.Members[cluster].CollectionStale {
@@ -229,7 +229,7 @@ func observe(in Facts, cluster string, item *workv1alpha2.AggregatedStatusItem) 
 		templateGeneration: object.templateGeneration(),
 	}
 	if item != nil {
-		seen.verdict = item.Health
+		seen.karmadaHealth = item.Health
 	}
 	return seen
 }
@@ -253,7 +253,7 @@ func observeBinding(item *workv1alpha2.AggregatedStatusItem) *observation {
 		status:             wrapped.ObjectStatus,
 		generation:         wrapped.Generation,
 		templateGeneration: wrapped.ResourceTemplateGeneration,
-		verdict:            item.Health,
+		karmadaHealth:      item.Health,
 	}
 }
 

@@ -65,12 +65,12 @@ type AppliedOverride struct {
 	Overriders policyv1alpha1.Overriders
 }
 
-// AppliedOverrides reads which override policies changed a Work's manifests,
+// appliedOverrides reads which override policies changed a Work's manifests,
 // from the Work's annotations, cluster-scoped before namespaced, each by policy
 // name, which need not be the order in which they were applied. An annotation that
 // cannot be read is an error that names it; the overrides of the other one are
 // still returned.
-func AppliedOverrides(workAnnotations map[string]string) ([]AppliedOverride, error) {
+func appliedOverrides(workAnnotations map[string]string) ([]AppliedOverride, error) {
 	cluster, errCluster := appliedIn(workAnnotations, appliedClusterOverridesAnnotation, true)
 	namespaced, errNamespaced := appliedIn(workAnnotations, appliedOverridesAnnotation, false)
 	out := append(cluster, namespaced...) //nolint:gocritic // The first list is of this call alone.

@@ -107,7 +107,7 @@ func TestAppliedOverrides(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.reason, func(t *testing.T) {
-			got, err := AppliedOverrides(tt.annotations)
+			got, err := appliedOverrides(tt.annotations)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

@@ -53,7 +53,7 @@ func (in Facts) object(t *testing.T, cluster string, templateGeneration int, spe
 	t.Helper()
 	raw := fmt.Sprintf(`{"metadata":{"generation":5,"annotations":{"resourcetemplate.karmada.io/generation":"%d"}},%s}`,
 		templateGeneration, specAndStatus)
-	object, err := ParseObject([]byte(raw))
+	object, err := parseObject([]byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +91,13 @@ func checkRules(t *testing.T, cases []ruleCase) {
 			if diff := cmp.Diff(tt.counts, got.Replicas); diff != "" {
 				t.Errorf("replicas (-want +got):\n%s", diff)
 			}
-			if health, message := HealthOf(in); health != got.Health || message != got.Message {
+			if health, message := healthOf(in); health != got.Health || message != got.Message {
 				t.Errorf("HealthOf says %s %q", health, message)
 			}
-			if diff := cmp.Diff(got.Replicas, Replicas(in)); diff != "" {
+			if diff := cmp.Diff(got.Replicas, replicasOf(in)); diff != "" {
 				t.Errorf("Replicas differs from Evaluate:\n%s", diff)
 			}
-			if diff := cmp.Diff(got.Placements, Placements(in)); diff != "" {
+			if diff := cmp.Diff(got.Placements, placementsOf(in)); diff != "" {
 				t.Errorf("Placements differs from Evaluate:\n%s", diff)
 			}
 		})
@@ -395,7 +395,7 @@ func TestLeaving(t *testing.T) {
 	if diff := cmp.Diff(want, Evaluate(in)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"m1", "m2", "m3"}, Clusters(in.Binding)); diff != "" {
+	if diff := cmp.Diff([]string{"m1", "m2", "m3"}, clustersOf(in.Binding)); diff != "" {
 		t.Errorf("clusters (-want +got):\n%s", diff)
 	}
 }
@@ -403,7 +403,7 @@ func TestLeaving(t *testing.T) {
 func TestNoBinding(t *testing.T) {
 	in := facts(KindDeployment)
 	in.Binding = nil
-	if got := Clusters(nil); got != nil {
+	if got := clustersOf(nil); got != nil {
 		t.Errorf("no binding has the clusters %v", got)
 	}
 	if got := Evaluate(in); got.Suspended || len(got.Placements) != 0 {
@@ -416,11 +416,11 @@ func TestForeignObject(t *testing.T) {
 	in := facts(KindDeployment, "m1").object(t, "m1", 2, `"spec":{"replicas":9},"status":{"readyReplicas":9}`)
 	in.Binding.Labels = map[string]string{"resourcebinding.karmada.io/permanent-id": "ours"}
 	in.Objects["m1"].Labels = map[string]string{"resourcebinding.karmada.io/permanent-id": "another"}
-	if got := Replicas(in); got != (ReplicaCounts{Desired: 2}) {
+	if got := replicasOf(in); got != (ReplicaCounts{Desired: 2}) {
 		t.Errorf("a foreign object is counted: %+v", got)
 	}
 	in.Objects["m1"].Labels = in.Binding.Labels
-	if got := Replicas(in); got != (ReplicaCounts{Desired: 2, Ready: 9}) {
+	if got := replicasOf(in); got != (ReplicaCounts{Desired: 2, Ready: 9}) {
 		t.Errorf("our own object is not counted: %+v", got)
 	}
 }
@@ -434,7 +434,7 @@ func TestRequiredBy(t *testing.T) {
 		{Name: "b", Clusters: []workv1alpha2.TargetCluster{{Name: "m2", Replicas: 1}}},
 	}
 	got := map[string]int32{}
-	for _, p := range Placements(in) {
+	for _, p := range placementsOf(in) {
 		got[p.Cluster] += deref(p.Desired)
 	}
 	if diff := cmp.Diff(map[string]int32{"m1": 2, "m2": 1}, got); diff != "" {

@@ -3,7 +3,7 @@ package workload
 // Template is what the template of a workload says itself: the replicas and
 // containers that are stored in the instance, before policies and overrides.
 type Template struct {
-	// Replicas of a Deployment or StatefulSet; nil for the other kinds.
+	// replicasOf of a Deployment or StatefulSet; nil for the other kinds.
 	Replicas *int
 	// Parallelism of a Job, or of the Jobs of a CronJob; nil for the other kinds.
 	Parallelism *int

@@ -23,7 +23,7 @@ func TestTemplateOf(t *testing.T) {
 		{"a CronJob's is that of its Jobs", KindCronJob, `{"jobTemplate":{"spec":{"parallelism":2,` + pod + `}}}`, Template{Parallelism: new(2), Containers: containers, InitContainers: setup}},
 		{"nothing of another kind is shown", KindJob, `{"replicas":6}`, Template{}},
 	} {
-		o, err := ParseObject([]byte(`{"spec":` + tt.spec + `}`))
+		o, err := parseObject([]byte(`{"spec":` + tt.spec + `}`))
 		if err != nil {
 			t.Fatal(err)
 		}

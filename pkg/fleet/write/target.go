@@ -26,7 +26,7 @@ type Target struct {
 // Find finds the kind of a target that the inputs group, version, resource,
 // namespace and name say.
 func (s *Site) Find(ctx context.Context, t Target) (Kind, string, error) {
-	k, err := s.KindOf(ctx, schema.GroupVersionResource{Group: t.Group, Version: t.Version, Resource: t.Resource})
+	k, err := s.kindOf(ctx, schema.GroupVersionResource{Group: t.Group, Version: t.Version, Resource: t.Resource})
 	if meta.IsNoMatchError(err) || (err == nil && k.Resource != t.Resource) {
 		return Kind{}, "", apierror.In(apierror.Invalid("input.resource", "instance %q serves no %s in version %q of group %q",
 			s.Instance, quote(t.Resource), t.Version, t.Group), s.Instance)

@@ -113,8 +113,8 @@ func (s *Site) Kind(ctx context.Context, gvk schema.GroupVersionKind) (Kind, err
 	return Kind{GroupVersionResource: m.Resource, Kind: m.GroupVersionKind.Kind, Namespaced: m.Scope.Name() == meta.RESTScopeNameNamespace}, nil
 }
 
-// KindOf finds a kind by its resource, as Kind does.
-func (s *Site) KindOf(ctx context.Context, gvr schema.GroupVersionResource) (Kind, error) {
+// kindOf finds a kind by its resource, as Kind does.
+func (s *Site) kindOf(ctx context.Context, gvr schema.GroupVersionResource) (Kind, error) {
 	gvk, err := s.client.RESTMapper(ctx).KindFor(gvr)
 	if err != nil {
 		return Kind{}, s.upstream(err)

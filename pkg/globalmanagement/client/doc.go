@@ -1,6 +1,6 @@
 // Package client sends role bindings on instances to Kairship, for a platform written in Go. It
-// signs, sends and retries; the protocol itself is package globalmanagement, and
-// docs/global-management.md describes it.
+// signs, sends and retries. Programs outside of this repository may import it. The protocol itself
+// is package globalmanagement, and docs/global-management.md describes it.
 //
 // Make one Client and keep it; it may be used from many goroutines:
 //

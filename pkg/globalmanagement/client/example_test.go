@@ -52,7 +52,7 @@ func Example() {
 		case client.Temporary(err):
 			fmt.Printf("%s: kept for later\n", event.EventID)
 		default:
-			fmt.Printf("%s: somebody has to look at this: %v\n", event.EventID, err)
+			fmt.Printf("%s: an engineer has to look at this: %v\n", event.EventID, err)
 		}
 	}
 	// Output:

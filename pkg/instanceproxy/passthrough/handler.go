@@ -21,15 +21,15 @@ import (
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
-// Prefix begins the paths that are served.
-const Prefix = "/instances/"
+// pathPrefix begins the paths that are served.
+const pathPrefix = "/instances/"
 
 // DefaultTimeout is how long a request may take that has an end of its own. API servers
 // end such requests after the same time.
 const DefaultTimeout = time.Minute
 
-// DefaultRecheck is the time between two decisions about a request that lasts.
-const DefaultRecheck = 5 * time.Second
+// defaultRecheck is the time between two decisions about a request that lasts.
+const defaultRecheck = 5 * time.Second
 
 // Permissions returns what users may do; authz.Resolver does.
 type Permissions interface {
@@ -58,7 +58,7 @@ type Config struct {
 	// Registerer takes the metrics of the passthrough; nil for none.
 	Registerer prometheus.Registerer
 	// Recheck is the time between two decisions about a request that lasts; zero
-	// means DefaultRecheck.
+	// means defaultRecheck.
 	Recheck time.Duration
 	// GiveUp is how long a request that lasts may go on without an answer about it; zero
 	// means authz.DefaultGiveUpAfter.
@@ -85,7 +85,7 @@ func New(config Config) (*Handler, error) {
 		return nil, errors.New("passthrough: Config misses something")
 	}
 	if config.Recheck <= 0 {
-		config.Recheck = DefaultRecheck
+		config.Recheck = defaultRecheck
 	}
 	config.GiveUp = cmp.Or(config.GiveUp, authz.DefaultGiveUpAfter)
 	config.Timeout = cmp.Or(config.Timeout, DefaultTimeout)
@@ -103,7 +103,7 @@ func New(config Config) (*Handler, error) {
 func (h *Handler) Flush() { h.auditQueue.flush() }
 
 // PathOf is the path of an instance's API, without a slash at its end.
-func PathOf(instance string) string { return Prefix + instance + "/proxy" }
+func PathOf(instance string) string { return pathPrefix + instance + "/proxy" }
 
 // Serves reports whether a request is the passthrough's. It stands before any
 // http.ServeMux, which would redirect paths that it finds unclean.
@@ -123,7 +123,7 @@ func Lasts(r *http.Request) bool {
 
 // split finds the instance and the rest of an escaped path.
 func split(escaped string) (instance, rest string, ok bool) {
-	below, ok := strings.CutPrefix(escaped, Prefix)
+	below, ok := strings.CutPrefix(escaped, pathPrefix)
 	if !ok {
 		return "", "", false
 	}
@@ -166,7 +166,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			}})
 		}
 	}()
-	defer func() { c.entered.Settle(recorder.spent()); c.entered.Leave() }()
+	defer func() { c.entered.Charge(recorder.spent()); c.entered.End() }()
 	c.serve(recorder, r.WithContext(ctx))
 }
 

@@ -120,7 +120,7 @@ func (i *impersonation) questions() []authorizationv1.ResourceAttributes {
 
 // whole is the user with the groups that an apiserver adds.
 func (i *impersonation) whole() authz.User {
-	const all, nobody, anonymous = "system:authenticated", "system:unauthenticated", "system:anonymous"
+	const all, unauthenticated, anonymous = "system:authenticated", "system:unauthenticated", "system:anonymous"
 	user := i.user
 	user.Groups = slices.Clone(user.Groups)
 	if namespace, _, ok := serviceAccount(user.Name); ok && len(user.Groups) == 0 {
@@ -128,7 +128,7 @@ func (i *impersonation) whole() authz.User {
 	}
 	known := all
 	if user.Name == anonymous {
-		known = nobody
+		known = unauthenticated
 	}
 	if !slices.Contains(user.Groups, known) {
 		user.Groups = append(user.Groups, known)

@@ -42,7 +42,7 @@ func TestQuota(t *testing.T) {
 	if status, _, body := get("t-reader", path); status != http.StatusOK {
 		t.Errorf("another user: HTTP %d %s", status, body)
 	}
-	entered.Leave()
+	entered.End()
 	for range 3 {
 		if status, _, body := get("t-alice", path); status != http.StatusOK {
 			t.Errorf("one after the other: HTTP %d %s", status, body)

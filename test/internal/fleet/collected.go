@@ -10,8 +10,8 @@ import (
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 )
 
-// IndexNamespace is the namespace that Clusterpedia runs in, and reads Secrets from.
-const IndexNamespace = "clusterpedia-system"
+// indexNamespace is the namespace that Clusterpedia runs in, and reads Secrets from.
+const indexNamespace = "clusterpedia-system"
 
 // CollectedWith returns the kubeconfig with which the index collects a cluster.
 func CollectedWith(ctx context.Context, global client.Client, cluster string) ([]byte, error) {
@@ -23,7 +23,7 @@ func CollectedWith(ctx context.Context, global client.Client, cluster string) ([
 		return nil, fmt.Errorf("PediaCluster %s refers to no Secret", cluster)
 	}
 	from, secret := pedia.Spec.AuthenticationFrom.KubeConfig, &corev1.Secret{}
-	if err := global.Get(ctx, client.ObjectKey{Namespace: IndexNamespace, Name: from.Name}, secret); err != nil {
+	if err := global.Get(ctx, client.ObjectKey{Namespace: indexNamespace, Name: from.Name}, secret); err != nil {
 		return nil, err
 	}
 	return secret.Data[from.Key], nil

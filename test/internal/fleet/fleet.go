@@ -26,7 +26,7 @@ const Variable = "KAIRSHIP_FLEET"
 const (
 	RoleGlobal   = "global"
 	RoleInstance = "instance"
-	RoleMember   = "member"
+	roleMember   = "member"
 )
 
 // Fleet is a running fleet, as the file fleet.json in its folder describes it.
@@ -230,7 +230,7 @@ func (f *Fleet) Names(role string) []string {
 func (f *Fleet) Members(instance string) []string {
 	var names []string
 	for _, c := range f.Clusters {
-		if c.Role == RoleMember && c.Instance == instance {
+		if c.Role == roleMember && c.Instance == instance {
 			names = append(names, c.Name)
 		}
 	}

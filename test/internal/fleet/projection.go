@@ -17,7 +17,7 @@ import (
 // Projection opens the database of the index.
 func (f *Fleet) Projection(t testing.TB) *projection.DB {
 	t.Helper()
-	dsn, err := os.ReadFile(f.IndexDatabase())
+	dsn, err := os.ReadFile(f.indexDatabase())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -345,8 +345,8 @@ func (f *Fleet) SecondLeader(t testing.TB) *Process {
 // OpenAddresses has a program of Kairship connect to this machine, where the fleet is.
 const OpenAddresses = "--open-address-ranges=127.0.0.0/8"
 
-// IndexDatabase is the file with the DSN of the index's database.
-func (f *Fleet) IndexDatabase() string {
+// indexDatabase is the file with the DSN of the index's database.
+func (f *Fleet) indexDatabase() string {
 	return filepath.Join(f.Dir, "config", "index-database-"+f.DB)
 }
 
@@ -371,6 +371,6 @@ func (f *Fleet) kairship(t testing.TB, program string, g *Gateway, flags []strin
 	}
 	AtEnd(func() { _ = os.Remove(kubeconfig) })
 	return spawn(t, program, func(address string) []string {
-		return append([]string{"--kubeconfig=" + kubeconfig, "--listen-address=" + address, OpenAddresses, "--index-database-file=" + f.IndexDatabase()}, flags...)
+		return append([]string{"--kubeconfig=" + kubeconfig, "--listen-address=" + address, OpenAddresses, "--index-database-file=" + f.indexDatabase()}, flags...)
 	})
 }

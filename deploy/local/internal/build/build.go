@@ -35,7 +35,7 @@ type Result struct {
 func Components(ctx context.Context, opts Options) (Result, error) {
 	result := Result{Binaries: map[string]string{}, Manifests: map[string]string{}}
 	var pending []component
-	for _, m := range Modules() {
+	for _, m := range modules() {
 		source := filepath.Join(opts.Repository, "deploy", "local", "components", m.Name)
 		folder, err := cacheFolder(m, source, opts.CacheRoot)
 		if err != nil {
@@ -57,7 +57,7 @@ func Components(ctx context.Context, opts Options) (Result, error) {
 	}
 	for _, c := range pending {
 		if c.module.CGO {
-			if err := EnsureCompiler(ctx, opts.Progress); err != nil {
+			if err := ensureCompiler(ctx, opts.Progress); err != nil {
 				return Result{}, fmt.Errorf("module %s: %w", c.module.Name, err)
 			}
 		}
@@ -75,8 +75,8 @@ func Components(ctx context.Context, opts Options) (Result, error) {
 	return result, nil
 }
 
-// EnsureCompiler looks for the C compiler that cgo uses and installs one where it can.
-func EnsureCompiler(ctx context.Context, progress Progress) error {
+// ensureCompiler looks for the C compiler that cgo uses and installs one where it can.
+func ensureCompiler(ctx context.Context, progress Progress) error {
 	name := os.Getenv("CC")
 	if name == "" {
 		out, err := exec.CommandContext(ctx, "go", "env", "CC").Output()

@@ -64,8 +64,8 @@ const (
 	clientVersion    = "k8s.io/client-go/pkg/version"
 )
 
-// Modules lists all pinned modules in the order in which they are built.
-func Modules() []Module {
+// modules lists all pinned modules in the order in which they are built.
+func modules() []Module {
 	kubernetes := []versionVar{{componentVersion, kubernetesModule}, {clientVersion, kubernetesModule}}
 	karmada := []versionVar{{karmadaModule + "/pkg/version", karmadaModule}, {componentVersion, kubernetesModule}, {clientVersion, karmadaModule}}
 	clusterpedia := []versionVar{{clusterpediaModule + "/pkg/version", clusterpediaModule}, {componentVersion, kubernetesModule}, {clientVersion, clusterpediaModule}}

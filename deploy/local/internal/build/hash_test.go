@@ -44,7 +44,7 @@ func with(m Module, change func(*Module)) Module {
 
 func TestModules(t *testing.T) {
 	binaries, manifests := map[string]bool{}, map[string]bool{}
-	for _, m := range Modules() {
+	for _, m := range modules() {
 		outputs := map[string]bool{}
 		for _, b := range m.Binaries {
 			if binaries[b.Name] {

@@ -61,7 +61,7 @@ func Open(dir string, flags Flags, out io.Writer) (*Fleet, error) {
 	f := &Fleet{
 		paths:   paths,
 		flags:   flags,
-		report:  NewReport(out),
+		report:  newReport(out),
 		records: proc.Records{Dir: paths.PIDs()},
 		clients: map[string]*kube.Client{},
 	}
@@ -98,7 +98,7 @@ func (f *Fleet) Exists() bool {
 // lock keeps two runs that change this fleet apart.
 func (f *Fleet) lock(ctx context.Context) (unlock func(), err error) {
 	unlock, err = build.Lock(ctx, f.paths.Lock("change"), func() {
-		f.report.Sayf("another command is changing this fleet; waiting for it")
+		f.report.sayf("another command is changing this fleet; waiting for it")
 	})
 	if err != nil {
 		return nil, err

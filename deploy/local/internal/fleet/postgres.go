@@ -55,7 +55,7 @@ func (p *postgres) prepare(ctx context.Context) error {
 	if err := p.makeDataFolder(); err != nil {
 		return err
 	}
-	p.fleet.report.Sayf("%-32s making its data folder %s", postgresProcess, p.data)
+	p.fleet.report.sayf("%-32s making its data folder %s", postgresProcess, p.data)
 	cmd := p.command(ctx, "initdb", "--pgdata="+p.data, "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, indent(strings.TrimSpace(string(out))))

@@ -15,13 +15,13 @@ type Report struct {
 	begun time.Time
 }
 
-// NewReport writes to out.
-func NewReport(out io.Writer) *Report {
+// newReport writes to out.
+func newReport(out io.Writer) *Report {
 	return &Report{out: out, begun: time.Now()}
 }
 
-// Sayf prints a line.
-func (r *Report) Sayf(format string, args ...any) {
+// sayf prints a line.
+func (r *Report) sayf(format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	printf(r.out, "%6.1fs  %s\n", time.Since(r.begun).Seconds(), fmt.Sprintf(format, args...))
@@ -29,7 +29,7 @@ func (r *Report) Sayf(format string, args ...any) {
 
 // Step prints that something was done, and how long it took.
 func (r *Report) Step(what, how string, took time.Duration) {
-	r.Sayf("%-32s %s in %.1fs", what, how, took.Seconds())
+	r.sayf("%-32s %s in %.1fs", what, how, took.Seconds())
 }
 
 // printf prints to people. An output that was closed has no reader left.

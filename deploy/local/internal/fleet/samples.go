@@ -29,8 +29,8 @@ func (f *Fleet) applySamples(ctx context.Context, instance string) error {
 			if s.Instance != instance || f.settings.WithoutKairship {
 				continue
 			}
-			if err := client.WaitFor(ctx, s.GVK, s.Namespace, s.Name, s.Settled); err != nil {
-				return fmt.Errorf("%s does not settle: %w", s, err)
+			if err := client.WaitFor(ctx, s.GVK, s.Namespace, s.Name, s.Missing); err != nil {
+				return fmt.Errorf("%s does not become ready: %w", s, err)
 			}
 			if s.Scheduled == "" {
 				continue

@@ -145,7 +145,7 @@ func (f *Fleet) awaitCollected(ctx context.Context) error {
 		}
 	}
 	if f.settings.WithoutKairship {
-		return nil // Nothing joins the members then, and the applications do not settle.
+		return nil // Nothing joins the members then, and the applications do not become ready.
 	}
 	return f.once("index/samples", samples.Hash(), func() error {
 		for _, sample := range samples.All() {
@@ -157,7 +157,7 @@ func (f *Fleet) awaitCollected(ctx context.Context) error {
 	})
 }
 
-// awaitIndexed waits until the index shows a sample application settled.
+// awaitIndexed waits until the index shows a sample application as ready.
 func (f *Fleet) awaitIndexed(ctx context.Context, sample samples.Sample) error {
 	client := f.clients["global"]
 	path := fmt.Sprintf("%s/apis/clusterpedia.io/v1beta1/resources/clusters/k-%s/apis/%s/%s/namespaces/%s/%ss/%s", client.Config.Host,
@@ -167,7 +167,7 @@ func (f *Fleet) awaitIndexed(ctx context.Context, sample samples.Sample) error {
 		if err != nil {
 			return err
 		}
-		if missing := sample.Settled(object); missing != "" {
+		if missing := sample.Missing(object); missing != "" {
 			return errors.New(missing)
 		}
 		return nil

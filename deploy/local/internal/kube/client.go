@@ -1,4 +1,4 @@
-// Package kube talks to the fleet's apiservers while they come up: every call here is repeated
+// Package kube sends requests to the fleet's apiservers while they start: every call here is repeated
 // until it succeeds, fails for good, or its context ends.
 package kube
 
@@ -20,11 +20,11 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// FieldManager owns the fields that the fleet sets.
-const FieldManager = "kairship-local"
+// fieldManager owns the fields that the fleet sets.
+const fieldManager = "kairship-local"
 
-// Poll is how often a condition is looked at. Short: the waits are what a start consists of.
-const Poll = 75 * time.Millisecond
+// poll is how often a condition is looked at. Short: the waits are what a start consists of.
+const poll = 75 * time.Millisecond
 
 // Client is an administrator's client of one cluster.
 type Client struct {
@@ -42,7 +42,7 @@ func New(cluster, kubeconfig string) (*Client, error) {
 	}
 	// A fleet is set up by hundreds of small requests; client-go would spread them over minutes.
 	config.QPS, config.Burst = 500, 1000
-	config.UserAgent = FieldManager
+	config.UserAgent = fieldManager
 	config.Timeout = 10 * time.Second
 	// The apiservers answer with warnings about the objects; they are for people at a prompt.
 	config.WarningHandler = rest.NoWarnings{}
@@ -73,9 +73,9 @@ func (c *Client) Resource(gvk schema.GroupVersionKind, namespace string) dynamic
 // Apply makes the objects so, in their order, by server-side apply.
 func (c *Client) Apply(ctx context.Context, objects ...*unstructured.Unstructured) error {
 	for _, object := range objects {
-		err := c.retry(ctx, "applying "+Describe(object), func() error {
+		err := c.retry(ctx, "applying "+describe(object), func() error {
 			_, err := c.Resource(object.GroupVersionKind(), object.GetNamespace()).
-				Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: FieldManager, Force: true})
+				Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 			return err
 		})
 		if err != nil {
@@ -88,9 +88,9 @@ func (c *Client) Apply(ctx context.Context, objects ...*unstructured.Unstructure
 // Create creates an object with its status, for kinds that take it (nodes), and leaves one that
 // exists alone.
 func (c *Client) Create(ctx context.Context, object *unstructured.Unstructured) error {
-	return c.retry(ctx, "creating "+Describe(object), func() error {
+	return c.retry(ctx, "creating "+describe(object), func() error {
 		_, err := c.Resource(object.GroupVersionKind(), object.GetNamespace()).
-			Create(ctx, object, metav1.CreateOptions{FieldManager: FieldManager})
+			Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager})
 		if apierrors.IsAlreadyExists(err) {
 			return nil
 		}
@@ -111,7 +111,7 @@ func (c *Client) Token(ctx context.Context, namespace, account string) (string, 
 	token := ""
 	err := c.retry(ctx, "asking for a token of "+join(namespace, account), func() error {
 		answer, err := c.Resource(schema.GroupVersionKind{Version: "v1", Kind: "ServiceAccount"}, namespace).
-			Create(ctx, request, metav1.CreateOptions{FieldManager: FieldManager}, "token")
+			Create(ctx, request, metav1.CreateOptions{FieldManager: fieldManager}, "token")
 		if err != nil {
 			return err
 		}
@@ -214,13 +214,13 @@ func Until(ctx context.Context, f func() error) error {
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%w; the last answer was: %w", context.Cause(ctx), err)
-		case <-time.After(Poll):
+		case <-time.After(poll):
 		}
 	}
 }
 
-// Describe names an object for people.
-func Describe(object *unstructured.Unstructured) string {
+// describe names an object for people.
+func describe(object *unstructured.Unstructured) string {
 	return object.GetKind() + " " + join(object.GetNamespace(), object.GetName())
 }
 

@@ -72,7 +72,7 @@ func TestParse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(objects) != 2 || Describe(objects[0]) != "A a" || Describe(objects[1]) != "B ns/b" {
+	if len(objects) != 2 || describe(objects[0]) != "A a" || describe(objects[1]) != "B ns/b" {
 		t.Errorf("objects: %v, want A a and B ns/b, without the empty documents", objects)
 	}
 	for text, want := range map[string]string{

@@ -97,8 +97,8 @@ func (c Cluster) Server(name string) (crt, key string) {
 	return c.File("servers/" + name + ".crt"), c.File("servers/" + name + ".key")
 }
 
-// Client returns the paths of a client certificate and its key.
-func (c Cluster) Client(name string) (crt, key string) {
+// client returns the paths of a client certificate and its key.
+func (c Cluster) client(name string) (crt, key string) {
 	return c.File("clients/" + name + ".crt"), c.File("clients/" + name + ".key")
 }
 

@@ -96,7 +96,7 @@ func TestStopKillsWhatDoesNotListen(t *testing.T) {
 	}
 }
 
-func TestAStrangerIsNeverSignalled(t *testing.T) {
+func TestAnotherProcessIsNeverSignalled(t *testing.T) {
 	records := Records{Dir: t.TempDir()}
 	p := shell(t, records, `echo up; while :; do sleep 0.01; done`)
 	stale := p.Record
@@ -118,7 +118,7 @@ func TestRecords(t *testing.T) {
 		t.Errorf("Load without a record: %t, %v", ok, err)
 	}
 	for _, name := range []string{"m1-kcm", "etcd"} {
-		if err := records.Save(Record{Name: name, PID: 1, StartTicks: 2, Program: "x"}); err != nil {
+		if err := records.save(Record{Name: name, PID: 1, StartTicks: 2, Program: "x"}); err != nil {
 			t.Fatal(err)
 		}
 	}

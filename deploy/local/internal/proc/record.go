@@ -28,8 +28,8 @@ type Record struct {
 // Records is the folder with one file per process.
 type Records struct{ Dir string }
 
-// Save writes a record down, replacing an older one of the same name.
-func (r Records) Save(record Record) error {
+// save writes a record down, replacing an older one of the same name.
+func (r Records) save(record Record) error {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func Start(command Command, records Records) (*Process, error) {
 		Record: Record{Name: command.Name, PID: cmd.Process.Pid, StartTicks: s.Starttime, Program: command.Path, Started: time.Now()},
 		Exited: make(chan struct{}),
 	}
-	if err := records.Save(p.Record); err != nil {
+	if err := records.save(p.Record); err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		return nil, err

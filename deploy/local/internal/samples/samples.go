@@ -24,8 +24,8 @@ type Sample struct {
 	Instance        string
 	GVK             schema.GroupVersionKind
 	Namespace, Name string
-	// Settled returns nothing when the application is as it will stay, else what is missing.
-	Settled func(*unstructured.Unstructured) string
+	// Missing returns nothing when the application is as it will stay, else what is missing.
+	Missing func(*unstructured.Unstructured) string
 	// Scheduled is what the condition Scheduled of the application's ResourceBinding becomes; empty
 	// where no policy claims the application, so that it has none.
 	Scheduled string
@@ -66,15 +66,15 @@ var (
 // or duplicated over the members, and the members' nodes.
 func All() []Sample {
 	return []Sample{
-		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "frontend", Scheduled: "True", Settled: status(4, "readyReplicas")},
-		{Instance: "alpha", GVK: statefulSet, Namespace: "shop", Name: "cart", Scheduled: "True", Settled: status(4, "readyReplicas")},
-		{Instance: "alpha", GVK: daemonSet, Namespace: "ops", Name: "agent", Scheduled: "True", Settled: status(2*topology.NodesPerMember, "numberReady")},
-		{Instance: "alpha", GVK: cronJob, Namespace: "ops", Name: "report", Scheduled: "True", Settled: anyState},
-		{Instance: "alpha", GVK: job, Namespace: "ops", Name: "migrate", Scheduled: "True", Settled: completed},
-		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "stuck", Scheduled: "False", Settled: anyState},
-		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "orphan", Settled: anyState},
-		{Instance: "beta", GVK: deployment, Namespace: "billing", Name: "api", Scheduled: "True", Settled: status(2, "readyReplicas")},
-		{Instance: "beta", GVK: statefulSet, Namespace: "billing", Name: "ledger", Scheduled: "True", Settled: status(3, "readyReplicas")},
+		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "frontend", Scheduled: "True", Missing: status(4, "readyReplicas")},
+		{Instance: "alpha", GVK: statefulSet, Namespace: "shop", Name: "cart", Scheduled: "True", Missing: status(4, "readyReplicas")},
+		{Instance: "alpha", GVK: daemonSet, Namespace: "ops", Name: "agent", Scheduled: "True", Missing: status(2*topology.NodesPerMember, "numberReady")},
+		{Instance: "alpha", GVK: cronJob, Namespace: "ops", Name: "report", Scheduled: "True", Missing: anyState},
+		{Instance: "alpha", GVK: job, Namespace: "ops", Name: "migrate", Scheduled: "True", Missing: completed},
+		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "stuck", Scheduled: "False", Missing: anyState},
+		{Instance: "alpha", GVK: deployment, Namespace: "shop", Name: "orphan", Missing: anyState},
+		{Instance: "beta", GVK: deployment, Namespace: "billing", Name: "api", Scheduled: "True", Missing: status(2, "readyReplicas")},
+		{Instance: "beta", GVK: statefulSet, Namespace: "billing", Name: "ledger", Scheduled: "True", Missing: status(3, "readyReplicas")},
 	}
 }
 

@@ -113,7 +113,7 @@ func TestPoliciesComeFirst(t *testing.T) {
 	}
 }
 
-func TestSettled(t *testing.T) {
+func TestMissing(t *testing.T) {
 	object := func(status map[string]any) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{"status": status}}
 	}
@@ -122,7 +122,7 @@ func TestSettled(t *testing.T) {
 		t.Errorf("three of four ready: %q", missing)
 	}
 	if missing := ready(object(nil)); missing == "" {
-		t.Error("no status at all counts as settled")
+		t.Error("no status at all counts as complete")
 	}
 	if missing := ready(object(map[string]any{"readyReplicas": int64(4)})); missing != "" {
 		t.Errorf("four of four ready: %q", missing)

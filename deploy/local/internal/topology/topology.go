@@ -1,4 +1,4 @@
-// Package topology says what the fleet consists of: its clusters, its folders and its ports.
+// Package topology describes the parts of the fleet: its clusters, its folders and its ports.
 package topology
 
 import "fmt"

@@ -1,8 +1,8 @@
-// Package v1alpha1 holds Kairship's own custom resources: Instance, one Karmada
-// control plane; Cluster, one entry of the inventory; InstanceRegistration, what
-// an instance looks like to global management; and InstanceRoleBinding, who has
-// which role on an instance. All are cluster-scoped and live in the global
-// cluster.
+// Package v1alpha1 defines Kairship's own custom resources: Instance, one Karmada control
+// plane; Cluster, one entry of the inventory; InstanceRegistration, the registration
+// of an instance with global management; and InstanceRoleBinding, a role of a user
+// or group on an instance. All are cluster-scoped and live in the global cluster.
+// Programs outside of this repository may import this package.
 //
 // What a field means to a person, its unit, default and validation are in its
 // doc comment, which is also what `kubectl explain` shows; docs/ has a

@@ -33,7 +33,7 @@ const (
 	// authentication gives it. A service account is the User
 	// system:serviceaccount:NAMESPACE:NAME.
 	SubjectUser SubjectKind = "User"
-	// SubjectGroup is everybody whom the global cluster's authentication puts into
+	// SubjectGroup is all users whom the global cluster's authentication puts into
 	// a group.
 	SubjectGroup SubjectKind = "Group"
 )

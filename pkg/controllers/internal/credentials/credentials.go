@@ -134,7 +134,7 @@ func (r Reader) read(ctx context.Context, name types.NamespacedName, source conn
 		return known.connection, known.err
 	}
 	if data == nil {
-		secret, err := r.Memory.together(ctx, name, version, func() (*corev1.Secret, error) {
+		secret, err := r.Memory.readOnce(ctx, name, version, func() (*corev1.Secret, error) {
 			secret := &corev1.Secret{}
 			return secret, r.Secrets.Get(ctx, name, secret)
 		})

@@ -78,7 +78,7 @@ func TestASecretWakesItsUsersOnly(t *testing.T) {
 		namespace, name     string
 		instances, clusters []string
 	}{
-		{"everybody who refers to it, and nobody with the same name elsewhere", "a", "shared", []string{"alpha", "beta"}, []string{"m1"}},
+		{"everybody who refers to it, and no object with the same name elsewhere", "a", "shared", []string{"alpha", "beta"}, []string{"m1"}},
 		{"the namespace counts", "b", "shared", []string{"gamma"}, nil},
 		{"a managed instance's reference is in its status", "a", "managed", []string{"managed"}, nil},
 		{"a Secret that concerns no instance", "a", "other", nil, nil},

@@ -103,8 +103,8 @@ func (m *Memory) remember(name types.NamespacedName, version string, data map[st
 	m.secrets[name].said[source] = what
 }
 
-// together makes all callers that need the cached version of a Secret wait for one read of it.
-func (m *Memory) together(ctx context.Context, name types.NamespacedName, version string, read func() (*corev1.Secret, error)) (*corev1.Secret, error) {
+// readOnce makes all callers that need the cached version of a Secret wait for one read of it.
+func (m *Memory) readOnce(ctx context.Context, name types.NamespacedName, version string, read func() (*corev1.Secret, error)) (*corev1.Secret, error) {
 	if m == nil || version == "" {
 		return read()
 	}

@@ -32,8 +32,8 @@ func newScene(stored ...metav1.Condition) *scene {
 // look is one look that lasted no time, after a pause.
 func (s *scene) look(after time.Duration, shown metav1.Condition) (word string, pending bool) {
 	s.now = s.now.Add(after)
-	settled, pending := s.judge.Debounce("alpha", s.now, s.stored, shown)
-	s.stored = status.Conditions(s.stored, 1, settled...)
+	debounced, pending := s.judge.Debounce("alpha", s.now, s.stored, shown)
+	s.stored = status.Conditions(s.stored, 1, debounced...)
 	return string(s.stored[0].Status) + "/" + s.stored[0].Reason, pending
 }
 
@@ -44,7 +44,7 @@ var (
 	unknown = v1alpha1.ReachableUnknown(v1alpha1.ReasonCredentialsMissing, "No Secret.")
 )
 
-func TestSettle(t *testing.T) {
+func TestDebounce(t *testing.T) {
 	type step struct {
 		after   time.Duration
 		shown   metav1.Condition
@@ -90,8 +90,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestFlappingIsNotTold has an endpoint come and go for an hour.
-func TestFlappingIsNotTold(t *testing.T) {
+// TestFlappingIsNotReported has an endpoint come and go for an hour.
+func TestFlappingIsNotReported(t *testing.T) {
 	for _, begin := range []metav1.Condition{well, failing} {
 		s := newScene(begin)
 		before := append([]metav1.Condition(nil), s.stored...)

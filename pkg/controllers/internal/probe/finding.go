@@ -58,14 +58,14 @@ func (f Finding) Judge() (reachable, ready metav1.Condition) {
 		return v1alpha1.ReachableUnknown(v1alpha1.ReasonDeleting, "It is being deleted, and not looked at any more."),
 			v1alpha1.NotReady(v1alpha1.ReasonDeleting, "It is being deleted.")
 	case f.Credentials != nil:
-		return v1alpha1.ReachableUnknown(f.CredentialsReason(), f.Credentials.Error()),
-			v1alpha1.ReadyUnknown(f.CredentialsReason(), f.Credentials.Error())
+		return v1alpha1.ReachableUnknown(f.credentialsReason(), f.Credentials.Error()),
+			v1alpha1.ReadyUnknown(f.credentialsReason(), f.Credentials.Error())
 	}
 	return Judge(*f.Seen)
 }
 
-// CredentialsReason returns the reason of a condition that is unknown for lack of credentials.
-func (f Finding) CredentialsReason() string {
+// credentialsReason returns the reason of a condition that is unknown for lack of credentials.
+func (f Finding) credentialsReason() string {
 	if errors.Is(f.Credentials, connection.ErrMissing) {
 		return v1alpha1.ReasonCredentialsMissing
 	}

@@ -1,4 +1,4 @@
-// Package probe looks at an apiserver and says in a condition's words how it is.
+// Package probe probes an API server and reports its state as conditions.
 package probe
 
 import (

@@ -74,29 +74,29 @@ func start(t *testing.T, handler http.Handler) connection.Connection {
 	}
 }
 
-// verdict is the part of the result that a test compares: messages vary with the port.
-type verdict struct {
+// conclusion is the part of the result that a test compares: messages vary with the port.
+type conclusion struct {
 	Reachable, Ready string // status/reason
 	Version          string
 }
 
-func judge(seen probe.Observation) (verdict, string) {
+func judge(seen probe.Observation) (conclusion, string) {
 	reachable, ready := probe.Judge(seen)
 	word := func(c metav1.Condition) string { return string(c.Status) + "/" + c.Reason }
-	return verdict{word(reachable), word(ready), seen.Version}, reachable.Message + " " + ready.Message
+	return conclusion{word(reachable), word(ready), seen.Version}, reachable.Message + " " + ready.Message
 }
 
 func TestLook(t *testing.T) {
 	const answering = "True/Answering"
-	unreachable := func(reason string) verdict { return verdict{"False/" + reason, "False/Unreachable", ""} }
+	unreachable := func(reason string) conclusion { return conclusion{"False/" + reason, "False/Unreachable", ""} }
 	for _, c := range []struct {
 		reason  string
 		handler http.Handler
 		change  func(*connection.Connection)
-		want    verdict
+		want    conclusion
 		says    string
 	}{
-		{reason: "everything works", handler: cluster(nil), want: verdict{answering, "True/Available", "v1.35.4"}, says: "answers"},
+		{reason: "everything works", handler: cluster(nil), want: conclusion{answering, "True/Available", "v1.35.4"}, says: "answers"},
 		{
 			reason: "a wrong token is refused", handler: cluster(nil), change: func(c *connection.Connection) { c.Token = "other" },
 			want: unreachable(v1alpha1.ReasonRefused), says: "does not accept the credentials (HTTP 401)",
@@ -142,11 +142,11 @@ func TestLook(t *testing.T) {
 		},
 		{
 			reason: "an apiserver that is not ready says why", handler: cluster(answers{"/readyz": {500, "[+]ping ok\n[-]etcd failed: reason withheld\n[-]poststarthook/x failed\n"}}),
-			want: verdict{answering, "False/Unhealthy", "v1.35.4"}, says: "failing checks: etcd, poststarthook/x.",
+			want: conclusion{answering, "False/Unhealthy", "v1.35.4"}, says: "failing checks: etcd, poststarthook/x.",
 		},
 		{
 			reason: "who may not ask for the health goes without it", handler: cluster(answers{"/readyz": {403, ""}}),
-			want: verdict{answering, "True/Available", "v1.35.4"}, says: "ready",
+			want: conclusion{answering, "True/Available", "v1.35.4"}, says: "ready",
 		},
 	} {
 		t.Run(c.reason, func(t *testing.T) {
@@ -237,8 +237,8 @@ func TestKubeSystemID(t *testing.T) {
 		seen := newProber(10*time.Second).Look(t.Context(), connections.Cluster("m1"), to, probe.Whole, func(ctx context.Context, ask probe.Asker) {
 			got, _ = probe.KubeSystemID(ctx, ask)
 		})
-		if verdict, message := judge(seen); got != c.want || verdict.Ready != "True/Available" {
-			t.Errorf("%s: got %q, want %q; %+v: %s", c.reason, got, c.want, verdict, message)
+		if conclusion, message := judge(seen); got != c.want || conclusion.Ready != "True/Available" {
+			t.Errorf("%s: got %q, want %q; %+v: %s", c.reason, got, c.want, conclusion, message)
 		}
 	}
 }

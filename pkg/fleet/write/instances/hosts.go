@@ -22,8 +22,8 @@ type Hosts struct {
 	Visible *cluster.Service
 }
 
-// Permit returns nil when the caller may have an instance installed on a cluster.
-func (h Hosts) Permit(ctx context.Context, name string) error {
+// permit returns nil when the caller may have an instance installed on a cluster.
+func (h Hosts) permit(ctx context.Context, name string) error {
 	seen, err := h.Visible.Get(ctx, name)
 	switch {
 	case err != nil:

@@ -150,7 +150,7 @@ func (s *Service) Create(ctx context.Context, in CreateInput) (*Payload, error) 
 	if err := write.CheckName(in.HostCluster, hostArgument); err != nil {
 		return nil, err
 	}
-	if err := s.Hosts.Permit(ctx, in.HostCluster); err != nil {
+	if err := s.Hosts.permit(ctx, in.HostCluster); err != nil {
 		return nil, err
 	}
 	i, err := described(in.Instance, in.Alias, in.Labels, in.KarmadaVersion)

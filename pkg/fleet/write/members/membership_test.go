@@ -33,7 +33,7 @@ func TestPolicyOfAJoin(t *testing.T) {
 	}
 }
 
-func TestMarksAreNobodysToChange(t *testing.T) {
+func TestOwnerLabelsCannotBeChanged(t *testing.T) {
 	now := map[string]string{v1alpha1.ManagedByLabel: "kairship", v1alpha1.OwnerUIDLabel: "uid", "tier": "gold"}
 	given := map[string]string{"tier": "silver", v1alpha1.OwnerUIDLabel: "other", v1alpha1.ClusterLabel: "x"}
 	before := maps.Clone(given)

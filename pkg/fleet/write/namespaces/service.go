@@ -1,4 +1,4 @@
-// Package namespaces holds the mutations of the namespaces of an instance.
+// Package namespaces implements the mutations of the namespaces of an instance.
 package namespaces
 
 import (

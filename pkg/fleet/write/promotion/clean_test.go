@@ -108,7 +108,7 @@ func TestPromotable(t *testing.T) {
 	for _, tt := range []struct {
 		reason, live, says string
 	}{
-		{"somebody's own", `{kind: Deployment, metadata: {name: a}}`, ""},
+		{"a user's own", `{kind: Deployment, metadata: {name: a}}`, ""},
 		{"an owner that does not control it", `{kind: ConfigMap, metadata: {name: a, ownerReferences: [{kind: Helm, name: h}]}}`, ""},
 		{"what a controller makes", `{kind: Pod, metadata: {name: a, ownerReferences: [{kind: ReplicaSet, name: r, controller: true}]}}`, `made by ReplicaSet "r"`},
 		{"what is being deleted", `{kind: Deployment, metadata: {name: a, deletionTimestamp: "2026-01-01T00:00:00Z"}}`, "is being deleted"},

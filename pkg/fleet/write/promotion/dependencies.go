@@ -18,8 +18,8 @@ import (
 type dependencies struct {
 	// given are those to write.
 	given []resources.Given
-	// settled are the results for those that are not written.
-	settled []resources.Result
+	// notWritten are the results for those that are not written.
+	notWritten []resources.Result
 }
 
 // dependencies finds what an object names, reads it from the member and compares
@@ -40,12 +40,12 @@ func (s *Service) dependencies(ctx context.Context, site *write.Site, member str
 				return dependencies{}, apierror.At(err, dependenciesArgument)
 			}
 		}
-		given, settled, err := dependency(ctx, site, member, k, r)
+		given, notWritten, err := dependency(ctx, site, member, k, r)
 		switch {
 		case err != nil:
 			return dependencies{}, err
-		case settled != nil:
-			found.settled = append(found.settled, *settled)
+		case notWritten != nil:
+			found.notWritten = append(found.notWritten, *notWritten)
 		default:
 			found.given = append(found.given, *given)
 		}
@@ -60,13 +60,13 @@ var inDependencies = write.Paths{"": dependenciesArgument + "!", "metadata.names
 func dependency(ctx context.Context, site *write.Site, member string, k write.Kind, r reference) (*resources.Given, *resources.Result, error) {
 	live, err := site.FromMember(ctx, member, clusterArgument, k, r.Namespace, r.Name, inDependencies)
 	if apierror.Is(err, apierror.CodeNotFound) {
-		return nil, settled(r, resources.ActionSkipped, "member cluster %q has none: the pods can do without it, or wait for it", member), nil
+		return nil, notWritten(r, resources.ActionSkipped, "member cluster %q has none: the pods can do without it, or wait for it", member), nil
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	if kind, _, _ := unstructured.NestedString(live.Object, "type"); isSecret(k) && kind == string(corev1.SecretTypeServiceAccountToken) {
-		return nil, settled(r, resources.ActionSkipped, "it is a token of member cluster %q, which makes it itself", member), nil
+		return nil, notWritten(r, resources.ActionSkipped, "it is a token of member cluster %q, which makes it itself", member), nil
 	}
 	template := clean(live)
 	there, err := site.Get(ctx, k, r.Namespace, r.Name, inDependencies)
@@ -82,7 +82,7 @@ func dependency(ctx context.Context, site *write.Site, member string, k write.Ki
 			site.Instance, r.Kind, r.Name, r.Namespace, member)
 		return nil, nil, apierror.In(apierror.At(e, dependenciesArgument), site.Instance)
 	}
-	return nil, settled(r, resources.ActionUnchanged, "instance %q has the same already", site.Instance), nil
+	return nil, notWritten(r, resources.ActionUnchanged, "instance %q has the same already", site.Instance), nil
 }
 
 // same reports whether two objects say the same, whatever is noted about them.
@@ -93,7 +93,7 @@ func same(a, b *unstructured.Unstructured) bool {
 	return reflect.DeepEqual(a.Object, b.Object)
 }
 
-func settled(r reference, action resources.Action, format string, args ...any) *resources.Result {
+func notWritten(r reference, action resources.Action, format string, args ...any) *resources.Result {
 	message := fmt.Sprintf(format, args...)
 	return &resources.Result{
 		Argument: dependenciesArgument, APIVersion: "v1", Kind: r.Kind, Namespace: &r.Namespace, Name: r.Name,

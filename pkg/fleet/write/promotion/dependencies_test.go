@@ -87,7 +87,7 @@ func TestDependencies(t *testing.T) {
 			t.Errorf("%s: %v", tt.reason, err)
 			continue
 		}
-		if diff := cmp.Diff(tt.want, told(p)); diff != "" || !p.Promoted || p.PolicyName != "keep" {
+		if diff := cmp.Diff(tt.want, resultsOf(p)); diff != "" || !p.Promoted || p.PolicyName != "keep" {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
 		for _, sent := range i.Written() {
@@ -98,7 +98,7 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-func told(p *Payload) string {
+func resultsOf(p *Payload) string {
 	var parts []string
 	for _, r := range p.Results {
 		part := r.Kind + " " + string(r.Action)
@@ -123,7 +123,7 @@ func TestTheObjectComesLast(t *testing.T) {
 	in := input(t)
 	in.Rollback = true
 	p, err := s.Promote(writetest.As(t.Context()), in)
-	if err != nil || p.Promoted || told(p) != "PropagationPolicy CREATED DELETED, ConfigMap CREATED DELETED, Secret CREATED DELETED, Deployment FAILED" {
+	if err != nil || p.Promoted || resultsOf(p) != "PropagationPolicy CREATED DELETED, ConfigMap CREATED DELETED, Secret CREATED DELETED, Deployment FAILED" {
 		t.Fatalf("got %v, %v", p, err)
 	}
 	policies := "/apis/policy.karmada.io/v1alpha1/namespaces/shop/propagationpolicies/keep"

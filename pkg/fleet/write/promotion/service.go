@@ -1,5 +1,5 @@
-// Package promotion holds the mutation that takes what runs in a member cluster
-// under the management of its instance.
+// Package promotion implements the mutation that puts resources of a member cluster under
+// the management of its instance.
 package promotion
 
 import (
@@ -118,7 +118,7 @@ func (s *Service) Promote(ctx context.Context, in Input) (*Payload, error) {
 	}
 	return &Payload{
 		Promoted: t.Done, PolicyName: claim.Object.GetName(), Resource: t.Results[len(t.Results)-1].Resource,
-		Results: append(t.Results, found.settled...), Operation: t.Operation, ConsistencyToken: t.ConsistencyToken,
+		Results: append(t.Results, found.notWritten...), Operation: t.Operation, ConsistencyToken: t.ConsistencyToken,
 	}, nil
 }
 

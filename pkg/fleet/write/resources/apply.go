@@ -191,7 +191,7 @@ func (s *Service) writeAll(ctx context.Context, site *write.Site, documents []do
 		if st.err != nil {
 			t.Err = st.err
 		}
-		t.Written = t.Written || st.out != nil || st.unsettled(st.err)
+		t.Written = t.Written || st.out != nil || st.outcomeUnknown(st.err)
 	}
 	if options.Rollback && !t.Done && !options.DryRun && t.Written {
 		s.undo(ctx, site, steps)
@@ -403,7 +403,7 @@ func (s *Service) perform(ctx context.Context, site *write.Site, steps []*step, 
 	for i, st := range steps {
 		out, err := s.write(ctx, site, st, options)
 		if err != nil {
-			if i == 0 && away(err) && !st.unsettled(err) {
+			if i == 0 && away(err) && !st.outcomeUnknown(err) {
 				return err // Nothing was written, so there are no results.
 			}
 			st.fail(err)

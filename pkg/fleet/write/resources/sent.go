@@ -16,9 +16,9 @@ func noting(ctx context.Context, sent *atomic.Bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 }
 
-// unsettled reports whether it is unknown if a step was written: it was sent, and what
+// outcomeUnknown reports whether it is unknown if a step was written: it was sent, and what
 // came of it does not say.
-func (st *step) unsettled(err error) bool {
+func (st *step) outcomeUnknown(err error) bool {
 	if err == nil || !st.sent.Load() {
 		return false
 	}

@@ -78,7 +78,7 @@ func TestFirstWrite(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || told(got) != tt.want || got.Done || !got.Written || got.Results[0].Error == nil {
+			if err != nil || resultsOf(got) != tt.want || got.Done || !got.Written || got.Results[0].Error == nil {
 				t.Errorf("got %+v, %v, want %s", got, err, tt.want)
 			}
 		})
@@ -95,8 +95,8 @@ func TestKeptBack(t *testing.T) {
 		return nil
 	})
 	got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b"), WriteOptions{Rollback: true})
-	if told(got) != "a CREATED DELETED, b FAILED" {
-		t.Errorf("got %s", told(got))
+	if resultsOf(got) != "a CREATED DELETED, b FAILED" {
+		t.Errorf("got %s", resultsOf(got))
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package resources holds the mutations of objects of any kind.
+// Package resources implements the mutations of objects of any kind.
 package resources
 
 import (

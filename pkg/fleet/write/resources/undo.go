@@ -81,7 +81,7 @@ func (s *Service) undo(ctx context.Context, site *write.Site, steps []*step) {
 	defer cancel()
 	for _, st := range slices.Backward(steps) {
 		switch {
-		case st.out == nil && st.unsettled(st.err):
+		case st.out == nil && st.outcomeUnknown(st.err):
 			st.result.Rollback = &Undone{Outcome: UndoUnknown, Message: text("the instance gave no answer, so it may have been written; look at it")}
 		case st.out == nil, st.result.Action == ActionUnchanged:
 		default:
@@ -102,13 +102,13 @@ func (st *step) undo(ctx context.Context, site *write.Site) *Undone {
 		deletion := write.Deletion{UID: st.out.Version.UID, Propagation: &background}
 		out, err = site.Delete(ctx, st.kind, st.namespace, st.object.GetName(), deletion, st.options(false))
 		if apierror.Is(err, apierror.CodeNotFound) {
-			return &Undone{Outcome: UndoKept, Message: text("somebody else deleted it")}
+			return &Undone{Outcome: UndoKept, Message: text("another client deleted it")}
 		}
 		if moved(err) {
 			return &Undone{Outcome: UndoKept, Message: text("there is another object of this name now")}
 		}
 	case st.previous == nil:
-		return &Undone{Outcome: UndoKept, Message: text("somebody else made it at the same time")}
+		return &Undone{Outcome: UndoKept, Message: text("another client created it at the same time")}
 	default:
 		var kept string
 		if out, kept, err = st.restore(ctx, site); kept != "" {
@@ -138,13 +138,13 @@ func (st *step) restore(ctx context.Context, site *write.Site) (out *write.Outco
 		now, err := site.Get(ctx, st.kind, st.namespace, st.object.GetName(), st.options(false).Paths)
 		switch {
 		case apierror.Is(err, apierror.CodeNotFound):
-			return nil, "somebody else deleted it", nil
+			return nil, "another client deleted it", nil
 		case err != nil:
 			return nil, "", err
 		case now.GetUID() != st.previous.GetUID():
 			return nil, "there is another object of this name now", nil
 		case !reflect.DeepEqual(content(now), content(st.out.Stored())):
-			return nil, "somebody changed it since", nil
+			return nil, "another client changed it since", nil
 		}
 		out, err := site.Update(ctx, st.kind, before(st.previous, now), st.options(false))
 		if err == nil {

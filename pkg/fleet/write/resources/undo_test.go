@@ -43,8 +43,8 @@ func manifest(names ...string) string {
 	return text.String()
 }
 
-// told returns the results as text, in the order of the input.
-func told(t *WriteResult) string {
+// resultsOf returns the results as text, in the order of the input.
+func resultsOf(t *WriteResult) string {
 	var parts []string
 	for _, r := range t.Results {
 		part := r.Name + " " + string(r.Action)
@@ -185,7 +185,7 @@ func TestUndo(t *testing.T) {
 				return nil
 			}
 			got := s.mustWrite(t, writetest.As(t.Context()), manifest("fresh", "old", "last"), WriteOptions{Rollback: true})
-			if diff := cmp.Diff(tt.want, told(got)); diff != "" || got.Done || !got.Written {
+			if diff := cmp.Diff(tt.want, resultsOf(got)); diff != "" || got.Done || !got.Written {
 				t.Errorf("(-want +got):\n%s%+v", diff, got)
 			}
 			for _, r := range got.Results {
@@ -232,8 +232,8 @@ func TestUndoOfNumbers(t *testing.T) {
 {apiVersion: apps/v1, kind: Deployment, metadata: {name: zz, namespace: shop}, spec: {replicas: 1}}
 `
 	got := (&Service{Writer: w}).mustWrite(t, writetest.As(t.Context()), manifests, WriteOptions{Rollback: true})
-	if told(got) != "web CONFIGURED RESTORED, zz FAILED" {
-		t.Errorf("got %s", told(got))
+	if resultsOf(got) != "web CONFIGURED RESTORED, zz FAILED" {
+		t.Errorf("got %s", resultsOf(got))
 	}
 	if replicas, _, _ := unstructured.NestedInt64(i.Get(at+"web").Object, "spec", "replicas"); replicas != 2 {
 		t.Errorf("it has %d replicas, want the 2 of before", replicas)
@@ -265,8 +265,8 @@ func TestUndoOutlivesTheCaller(t *testing.T) {
 		return nil
 	}
 	got := s.mustWrite(t, ctx, manifest("fresh", "last"), WriteOptions{Rollback: true})
-	if told(got) != "fresh CREATED DELETED, last FAILED UNKNOWN" || i.Get(configMapsPath+"fresh") != nil {
-		t.Errorf("got %s", told(got))
+	if resultsOf(got) != "fresh CREATED DELETED, last FAILED UNKNOWN" || i.Get(configMapsPath+"fresh") != nil {
+		t.Errorf("got %s", resultsOf(got))
 	}
 }
 
@@ -293,7 +293,7 @@ func TestNothingToUndo(t *testing.T) {
 			return nil
 		}
 		got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b"), tt.terms)
-		if diff := cmp.Diff(tt.want, told(got)); diff != "" {
+		if diff := cmp.Diff(tt.want, resultsOf(got)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.reason, diff)
 		}
 		if diff := cmp.Diff(tt.sent, i.Written()); diff != "" {
@@ -313,8 +313,8 @@ func TestSilenceBetweenWrites(t *testing.T) {
 		return nil
 	}
 	got := s.mustWrite(t, writetest.As(t.Context()), manifest("a", "b", "c"), WriteOptions{})
-	if told(got) != "a CREATED, b FAILED, c SKIPPED" || got.Results[1].Error.Code != string(apierror.CodeInstanceUnavailable) {
-		t.Errorf("got %s, %+v", told(got), got.Results[1].Error)
+	if resultsOf(got) != "a CREATED, b FAILED, c SKIPPED" || got.Results[1].Error.Code != string(apierror.CodeInstanceUnavailable) {
+		t.Errorf("got %s, %+v", resultsOf(got), got.Results[1].Error)
 	}
 }
 
@@ -339,8 +339,8 @@ func TestWhatWasThereIsReadBefore(t *testing.T) {
 		return nil
 	}
 	got := s.mustWrite(t, writetest.As(t.Context()), manifest("old", "theirs", "z-last"), WriteOptions{Rollback: true})
-	if told(got) != "old CONFIGURED RESTORED, theirs CONFIGURED KEPT, z-last FAILED" {
-		t.Errorf("got %s", told(got))
+	if resultsOf(got) != "old CONFIGURED RESTORED, theirs CONFIGURED KEPT, z-last FAILED" {
+		t.Errorf("got %s", resultsOf(got))
 	}
 	if value, _, _ := unstructured.NestedString(i.Get(configMapsPath+"old").Object, "data", "key"); value != "moved 0" {
 		t.Errorf("it was given %q again, want what it held just before", value)
@@ -374,8 +374,8 @@ func TestFieldsAreGivenBack(t *testing.T) {
 		return nil
 	}
 	got := s.mustWrite(t, writetest.As(t.Context()), manifest("old", "zz"), WriteOptions{Rollback: true})
-	if told(got) != "old CONFIGURED RESTORED, zz FAILED" {
-		t.Errorf("got %s", told(got))
+	if resultsOf(got) != "old CONFIGURED RESTORED, zz FAILED" {
+		t.Errorf("got %s", resultsOf(got))
 	}
 	var now []string
 	for _, m := range i.Get(configMapsPath + "old").GetManagedFields() {

@@ -92,7 +92,7 @@ func choose(members []workload.MemberRevisions, cluster *string) (*workload.Memb
 	}
 	switch {
 	case len(members) == 0:
-		return nil, apierror.Invalid("input.name", "no member that Kairship knows runs this workload, so nobody has revisions of it")
+		return nil, apierror.Invalid("input.name", "no member that Kairship knows runs this workload, so no member has revisions of it")
 	case cluster != nil:
 		return nil, apierror.Invalid("input.cluster", "the workload does not run in %q; it does in %s", *cluster, strings.Join(names, ", "))
 	}

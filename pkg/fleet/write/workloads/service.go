@@ -1,5 +1,5 @@
-// Package workloads holds the mutations of workloads: what people do with them
-// every day, without writing a manifest.
+// Package workloads implements the mutations of workloads, such as scaling and
+// restarting, which need no manifest.
 package workloads
 
 import (

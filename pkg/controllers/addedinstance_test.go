@@ -27,9 +27,9 @@ import (
 	"github.com/kairship-io/kairship/pkg/controllers/internal/credentials"
 )
 
-// ledger counts the requests that controllers send about objects that have one name in
+// requestCounter counts the requests that controllers send about objects that have one name in
 // theirs, and has them hear late of some kinds.
-type ledger struct {
+type requestCounter struct {
 	next http.RoundTripper
 	// of is the name.
 	of string
@@ -71,7 +71,7 @@ func sentBody(request *http.Request) []byte {
 	return content
 }
 
-func (l *ledger) RoundTrip(request *http.Request) (*http.Response, error) {
+func (l *requestCounter) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := l.next.RoundTrip(request)
 	if err != nil {
 		return response, err
@@ -112,7 +112,7 @@ func (l *ledger) RoundTrip(request *http.Request) (*http.Response, error) {
 
 // concerns reports whether the request is about the object: by its address, or for a creation by
 // its body.
-func (l *ledger) concerns(request *http.Request) bool {
+func (l *requestCounter) concerns(request *http.Request) bool {
 	if strings.Contains(request.URL.Path, l.of) {
 		return true
 	}
@@ -135,7 +135,7 @@ func (l *late) Read(into []byte) (int, error) {
 // that is well, while the controllers hear late of what they have made themselves.
 func TestWhatANewInstanceCosts(t *testing.T) {
 	w := newWorld(t)
-	sent := &ledger{of: "newcomer", late: []string{"clusters", "instanceregistrations"}, by: time.Second}
+	sent := &requestCounter{of: "newcomer", late: []string{"clusters", "instanceregistrations"}, by: time.Second}
 	counted := rest.CopyConfig(apitest.Config(t))
 	counted.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		sent.next = next
@@ -186,7 +186,7 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 	// there and says nothing yet is a step more, which shows where the Cluster takes longer.
 	steps := 5
 	if slices.ContainsFunc(said, func(one string) bool {
-		return strings.HasPrefix(one, "instances/status ") && strings.Contains(one, "nobody says whether it is collected")
+		return strings.HasPrefix(one, "instances/status ") && strings.Contains(one, "its collection is not reported yet")
 	}) {
 		steps++
 	}

@@ -20,29 +20,29 @@ import (
 )
 
 const (
-	// steadyFor is how long something has to stay the same to be believed to have
+	// stableFor is how long something has to stay the same to be believed to have
 	// come to rest.
-	steadyFor = 5 * time.Second
-	// steadyWithin bounds how long what came before may take to be gone: namespaces go
+	stableFor = 5 * time.Second
+	// stableWithin bounds how long what came before may take to be gone: namespaces go
 	// from an instance first, then its Works, and then the members' copies.
-	steadyWithin = 3 * time.Minute
+	stableWithin = 3 * time.Minute
 )
 
-// steady reads until it gets the same again and again, and returns that. What was
+// stable reads until it gets the same again and again, and returns that. What was
 // before a test is only worth comparing with when nothing was on its way out then.
-func steady[T any](t *testing.T, what string, read func(ctx context.Context) (T, error)) T {
+func stable[T any](t *testing.T, what string, read func(ctx context.Context) (T, error)) T {
 	t.Helper()
-	last, err := trySteady(t.Context(), read)
+	last, err := tryStable(t.Context(), read)
 	if err != nil {
-		t.Fatalf("not within %s: %s: %v", steadyWithin, what, err)
+		t.Fatalf("not within %s: %s: %v", stableWithin, what, err)
 	}
 	return last
 }
 
-// trySteady does what steady does, and returns why it did not become the same.
-func trySteady[T any](ctx context.Context, read func(ctx context.Context) (T, error)) (last T, err error) {
+// tryStable does what steady does, and returns why it did not become the same.
+func tryStable[T any](ctx context.Context, read func(ctx context.Context) (T, error)) (last T, err error) {
 	var since time.Time
-	err = poll.Try(ctx, steadyWithin, func(ctx context.Context) error {
+	err = poll.Try(ctx, stableWithin, func(ctx context.Context) error {
 		now, err := read(ctx)
 		if err != nil {
 			since = time.Time{}
@@ -52,7 +52,7 @@ func trySteady[T any](ctx context.Context, read func(ctx context.Context) (T, er
 			last, since = now, time.Now()
 			return fmt.Errorf("it changes (-before +now):\n%s", diff)
 		}
-		if lasted := time.Since(since); lasted < steadyFor {
+		if lasted := time.Since(since); lasted < stableFor {
 			return fmt.Errorf("it is the same for only %s", lasted.Round(100*time.Millisecond))
 		}
 		return nil

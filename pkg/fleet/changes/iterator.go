@@ -6,11 +6,11 @@ import (
 	"github.com/kairship-io/kairship/pkg/live"
 )
 
-// Turns makes the events of a subscription: one at a time, in the goroutine of the driver that was
+// Iterator makes the events of a subscription: one at a time, in the goroutine of the consumer that was
 // woken, so that no goroutine waits for them. Most of the thousands of subscriptions are silent
 // nearly always. Only one goroutine at a time may call the methods.
-type Turns interface {
-	// Pull makes the next event. It returns false when there is none now: the driver is woken when
+type Iterator interface {
+	// Pull makes the next event. It returns false when there is none now: the consumer is woken when
 	// there may be one. Once the subscription has ended, it always returns true.
 	Pull(ctx context.Context) bool
 	// Same identifies the content of the pulled event without its cursor; false where other
@@ -18,32 +18,32 @@ type Turns interface {
 	Same() (Same, bool)
 	// Cursor returns the cursor of the pulled event; it is for an event whose content is shared.
 	Cursor() string
-	// Pass sends the pulled event to the channel, which has room for one; at the end it closes the
+	// Send sends the pulled event to the channel, which has room for one; at the end it closes the
 	// channel.
-	Pass(ctx context.Context) Passed
+	Send(ctx context.Context) SendResult
 	// Close ends the subscription from outside.
 	Close()
 }
 
-// Passed is the result of Pass.
-type Passed int
+// SendResult is the result of Pass.
+type SendResult int
 
 const (
 	// Sent means that it is in the channel.
-	Sent Passed = iota
-	// LeftOut means that its object can't be read, so nothing is sent.
-	LeftOut
+	Sent SendResult = iota
+	// Skipped means that its object can't be read, so nothing is sent.
+	Skipped
 	// Closed means that there was no event, and there will be none.
 	Closed
 )
 
-// Driver makes the events of a subscription and passes them on.
-type Driver interface {
+// Consumer pulls the events of a subscription and sends them.
+type Consumer interface {
 	// Wake reports that there may be an event to pull. It does not block, and does not pull.
 	Wake()
-	// Drive pulls and passes the events until the subscription ends, and closes t. The context is
+	// Consume pulls and sends the events until the subscription ends, and closes t. The context is
 	// the subscription's.
-	Drive(ctx context.Context, t Turns)
+	Consume(ctx context.Context, t Iterator)
 }
 
 // Same identifies events with the same content: they show the same object to users who may see the
@@ -65,15 +65,15 @@ func (s Same) Size() int {
 	return size
 }
 
-// runner drives in a goroutine of its own.
+// runner is a Consumer with a goroutine of its own.
 type runner struct {
 	woken chan struct{}
 }
 
-// NewRunner returns a driver with a goroutine of its own.
-func NewRunner() Driver { return &runner{woken: make(chan struct{}, 1)} }
+// NewRunner returns a Consumer with a goroutine of its own.
+func NewRunner() Consumer { return &runner{woken: make(chan struct{}, 1)} }
 
-// Wake implements Driver.
+// Wake implements Consumer.
 func (r *runner) Wake() {
 	select {
 	case r.woken <- struct{}{}:
@@ -81,13 +81,13 @@ func (r *runner) Wake() {
 	}
 }
 
-// Drive implements Driver.
-func (r *runner) Drive(ctx context.Context, t Turns) {
+// Consume implements Consumer.
+func (r *runner) Consume(ctx context.Context, t Iterator) {
 	go func() {
 		defer t.Close()
 		for {
 			for t.Pull(ctx) {
-				if t.Pass(ctx) == Closed {
+				if t.Send(ctx) == Closed {
 					return
 				}
 			}

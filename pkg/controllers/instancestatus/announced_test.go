@@ -9,7 +9,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
-func TestNews(t *testing.T) {
+func TestAnnounced(t *testing.T) {
 	var (
 		reachable   = v1alpha1.Reachable("It answers.")
 		unreachable = v1alpha1.Unreachable(v1alpha1.ReasonNotAnswering, "It does not.")
@@ -36,7 +36,7 @@ func TestNews(t *testing.T) {
 		},
 	} {
 		var got []string
-		for _, condition := range news(c.before, c.after) {
+		for _, condition := range announced(c.before, c.after) {
 			got = append(got, condition.Type)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -17,20 +17,23 @@ const (
 	lines
 )
 
-// Turn waits, as long as the context lasts, until the user of its operation may send one more
+// Acquire waits, as long as the context lasts, until the user of its operation may send one more
 // request of a line. It keeps the requests of one user from taking all workers there. The caller
 // calls done once the request is answered.
-func Turn(ctx context.Context, line Line) (done func(), err error) {
+func Acquire(ctx context.Context, line Line) (done func(), err error) {
 	o := From(ctx)
 	if o == nil {
 		return func() {}, nil
 	}
-	turns := o.account.turns[line]
-	leave := func() { <-turns }
+	requests := o.account.requests[line]
+	release := func() { <-requests }
 	select {
-	case turns <- struct{}{}:
-		return leave, nil
+	case requests <- struct{}{}:
+		return release, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 }
+
+// Turn is Acquire. Only pkg/index still uses this name.
+func Turn(ctx context.Context, line Line) (done func(), err error) { return Acquire(ctx, line) }
