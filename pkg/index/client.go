@@ -140,7 +140,7 @@ func (c *Client) getFrom(ctx context.Context, path string, params url.Values) ([
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	done, err := quota.Turn(ctx, quota.ToIndex)
+	done, err := quota.Acquire(ctx, quota.ToIndex)
 	if err != nil {
 		return nil, failed(err, "The index is overloaded, or you ask for much at once: the request waited too long for its turn")
 	}

@@ -34,6 +34,3 @@ func Acquire(ctx context.Context, line Line) (done func(), err error) {
 		return nil, ctx.Err()
 	}
 }
-
-// Turn is Acquire. Only pkg/index still uses this name.
-func Turn(ctx context.Context, line Line) (done func(), err error) { return Acquire(ctx, line) }

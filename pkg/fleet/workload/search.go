@@ -31,8 +31,8 @@ func ImageKeys(images []string) []string {
 	return slices.AppendSeq(make([]string, 0, len(keys)), slices.Values(slices.Sorted(maps.Keys(keys))))
 }
 
-// permanentIDs are the labels that hold IDs which Karmada made. Nobody searches for a part of
-// one, and they would be more than a third of the text.
+// permanentIDs are the labels that hold IDs which Karmada made. They are no use to a search by
+// words, and would be more than a third of the text.
 var permanentIDs = []string{
 	policyv1alpha1.PropagationPolicyPermanentIDLabel, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel, workv1alpha2.ResourceBindingPermanentIDLabel,
 }
