@@ -174,7 +174,7 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 	sent.mu.Unlock()
 	t.Logf("requests within %s: %v", took, got)
 	want := map[string]int{
-		"GET secrets": 2, "PATCH instances": 2, "POST clusters": 1, "POST secrets": 1, "POST pediaclusters": 1,
+		"GET secrets": 2, "GET secrets: HTTP 404": 1, "PATCH instances": 2, "POST clusters": 1, "POST secrets": 1, "POST pediaclusters": 1,
 		"POST instanceregistrations": 1, "PATCH instanceregistrations/status": 1,
 		"POST events": 1,
 	}
@@ -190,9 +190,10 @@ func TestWhatANewInstanceCosts(t *testing.T) {
 	}) {
 		steps++
 	}
-	several := func(what string) bool {
-		return what == "PATCH instances/status" && got[what] <= steps || what == "PATCH clusters/status" && got[what] <= 4
-	}
+	// The two controllers that need the credentials share one read where they ask at the same time,
+	// and one of two that write at the same time has to write again.
+	most := map[string]int{"PATCH instances/status": steps, "PATCH instances/status: HTTP 409": 1, "PATCH clusters/status": 4, "GET secrets": 2}
+	several := func(what string) bool { return got[what] > 0 && got[what] <= most[what] }
 	if took > 15*time.Second {
 		t.Logf("it took %s: on a machine that is so slow looks fail, which is told too", took)
 		several = func(what string) bool { return !strings.HasPrefix(what, "POST") || what == "POST events" }
