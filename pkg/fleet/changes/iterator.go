@@ -25,7 +25,7 @@ type Iterator interface {
 	Close()
 }
 
-// SendResult is the result of Pass.
+// SendResult is the result of Send.
 type SendResult int
 
 const (
