@@ -106,25 +106,33 @@ type of struct {
 
 // object is the expression that makes a JSON object of columns.
 func (db *DB) object(tables ...of) string {
-	function := "json_object"
-	if db.postgres {
-		function = "jsonb_build_object"
-	}
 	var all []string
 	for _, t := range tables {
 		for _, c := range t.columns {
 			value := t.alias + "." + c.name
-			switch {
-			case db.postgres:
-			case c.kind == list || c.kind == document:
-				value = "json(" + value + ")"
-			case c.kind == boolean:
-				value = "json(CASE WHEN " + value + " THEN 'true' ELSE 'false' END)"
+			if db.postgres {
+				all = append(all, "'"+c.name+"', "+value)
+			} else {
+				all = append(all, `"`+c.name+`":' || `+c.quoted(value))
 			}
-			all = append(all, "'"+c.name+"', "+value)
 		}
 	}
-	return "CAST(" + function + "(" + strings.Join(all, ", ") + ") AS text)"
+	if db.postgres {
+		return "CAST(jsonb_build_object(" + strings.Join(all, ", ") + ") AS text)"
+	}
+	return "'{" + strings.Join(all, " || ',") + " || '}'"
+}
+
+// quoted is the expression of a column's value as JSON in SQLite, where lists and documents are stored
+// as JSON: the function json_object would parse them.
+func (c column) quoted(value string) string {
+	switch c.kind {
+	case text:
+		return "json_quote(" + value + ")"
+	case boolean:
+		return "iif(" + value + ", 'true', 'false')"
+	}
+	return "coalesce(" + value + ", 'null')"
 }
 
 // upsert is the statement that stores rows of a JSON list: it inserts those that are new

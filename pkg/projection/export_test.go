@@ -1,6 +1,10 @@
 package projection
 
-import "context"
+import (
+	"context"
+	"database/sql"
+	"strings"
+)
 
 // Explain executes the statements that read a page, parts and facets, and returns PostgreSQL's plan
 // of each as JSON, with the rows that each of its nodes read.
@@ -26,4 +30,18 @@ func Explain(ctx context.Context, db *DB, q *Query, parts []Part, fields []Facet
 	}
 	explain("facets", s, text)
 	return plans, err
+}
+
+// PlanOfPage returns the plan by which SQLite reads a page, a step a line.
+func PlanOfPage(ctx context.Context, db *DB, q *Query) (string, error) {
+	s := &statement{db: db}
+	var plan strings.Builder
+	err := db.query(ctx, db.sql, func(rows *sql.Rows) error {
+		var id, parent, unused int
+		var step string
+		err := rows.Scan(&id, &parent, &unused, &step)
+		plan.WriteString(step + "\n")
+		return err
+	}, "EXPLAIN QUERY PLAN "+s.complete(s.page(q)), s.values...)
+	return plan.String(), err
 }

@@ -170,6 +170,11 @@ func (s *statement) page(q *Query) string {
 	columns := s.order(q.Order.Field)
 	count := q.count(q.tallied(), reach.condition+where, from)
 	by := ordered(columns, q.Order.Desc)
+	if !s.db.postgres && where == "" && !q.confined() {
+		// SQLite would read everything in reach by an index of instances, and sort it. It uses no index for
+		// an expression that begins with +, and so reads the index of the order as far as the page goes.
+		from = "kairship.workload w WHERE +(" + reach.condition + ")"
+	}
 	return "SELECT " + s.db.moment(q.since()) + ", " + count + ", " + s.item(q.Show) + " FROM kairship.meta m LEFT JOIN (SELECT " + pageColumns(q.Order.Field) + " FROM " +
 		from + s.after(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) + ") w ON true" + q.Show.beside() + oneMeta + " ORDER BY " + by
 }

@@ -286,6 +286,22 @@ func TestSelectWithoutStates(t *testing.T) {
 }
 
 // TestSelectSaysHowLate: a page says how old the oldest change is that it may lack.
+func TestPageOfSQLiteIsReadInItsOrder(t *testing.T) {
+	db := filled(t, projectiontest.SQLite(t), nil)
+	for field := projection.ByNamespace; field <= projection.ByReady; field++ {
+		for _, desc := range []bool{false, true} {
+			for _, after := range []*projection.Position{nil, {WorkloadKey: projection.WorkloadKey{Namespace: "n"}}} {
+				q := &projection.Query{Instances: everywhere, Limit: 50, Order: projection.Order{Field: field, Desc: desc}, After: after, Show: projection.Show{States: true}}
+				plan, err := projection.PlanOfPage(t.Context(), db, q)
+				rows, _, _ := strings.Cut(plan, "SEARCH m ") // What follows is done with the rows of the page.
+				if err != nil || !strings.Contains(rows, "w USING INDEX kairship_workload_by_") || strings.Contains(rows, "USE TEMP B-TREE") {
+					t.Errorf("order %d, desc %t, after %v: everything is read and sorted: %v\n%s", field, desc, after, err, plan)
+				}
+			}
+		}
+	}
+}
+
 func TestSelectSaysHowLate(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
 		db := filled(t, index, rows())
