@@ -61,29 +61,34 @@ func (db *DB) Facets(ctx context.Context, q *Query, fields []FacetField, values 
 	for i, field := range fields {
 		found.Facets[i].Field = field
 	}
-	err = s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
+	if err := s.readFacets(ctx, &found.Moment, text, found.Facets); err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// readFacets reads the values of facets.
+func (s *statement) readFacets(ctx context.Context, at *Moment, text string, facets []Facet) error {
+	err := s.read(ctx, at, text, func(rows *sql.Rows, moment []any) error {
 		var facet, n, total sql.NullInt64
 		var value sql.NullString
 		if err := rows.Scan(append(moment, &facet, &value, &n, &total)...); err != nil || !facet.Valid {
 			return err
 		}
-		f := &found.Facets[facet.Int64]
+		f := &facets[facet.Int64]
 		f.Values, f.TotalValues = append(f.Values, FacetValue{value.String, int(n.Int64)}), int(total.Int64)
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range found.Facets {
+	for i := range facets {
 		// The parts of a statement come in no order.
-		slices.SortFunc(found.Facets[i].Values, func(a, b FacetValue) int {
+		slices.SortFunc(facets[i].Values, func(a, b FacetValue) int {
 			if a.Count != b.Count {
 				return b.Count - a.Count
 			}
 			return strings.Compare(a.Value, b.Value)
 		})
 	}
-	return found, nil
+	return err
 }
 
 // facets is the statement that counts by fields.
@@ -95,15 +100,20 @@ func (s *statement) facets(q *Query, fields []FacetField, values int) (string, e
 		if !ok {
 			return "", fmt.Errorf("workloads cannot be counted by %q", field)
 		}
-		bytes := ""
-		if s.db.postgres {
-			bytes = ` COLLATE "C"`
-		}
-		parts[i] = "SELECT " + strconv.Itoa(i) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
-			value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
+		parts[i] = s.topValues(i, from, value, limit)
 	}
 	s.define("w", s.counted(q, fields, reach.condition+where, s.from(q, reach)+where))
 	return "SELECT " + s.db.moment(earliest) + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta, nil
+}
+
+// topValues selects the values of a facet that most rows have, which stand for n each.
+func (s *statement) topValues(facet int, from, value, limit string) string {
+	bytes := ""
+	if s.db.postgres {
+		bytes = ` COLLATE "C"`
+	}
+	return "SELECT " + strconv.Itoa(facet) + " AS facet, h.value, h.n, h.total FROM (SELECT g.value, g.n, count(*) OVER () AS total FROM (SELECT " +
+		value + " AS value, CAST(sum(w.n) AS bigint) AS n FROM " + from + " GROUP BY " + value + ") g ORDER BY g.n DESC, g.value" + bytes + " LIMIT " + limit + ") h"
 }
 
 // counted selects the columns that some fields are counted by, and the number n of workloads

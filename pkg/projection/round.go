@@ -26,10 +26,12 @@ type Writes struct {
 	Consequences []Affected
 	// Complete reports whether a rebuild has ended.
 	Complete bool
+	// Pods are what is stored of pods.
+	Pods PodWrites
 }
 
 func (w *Writes) empty() bool {
-	return len(w.Done)+len(w.Workloads)+len(w.GoneWorkloads)+len(w.Members)+len(w.GoneMembers)+len(w.Consequences) == 0 && !w.Complete
+	return len(w.Done)+len(w.Workloads)+len(w.GoneWorkloads)+len(w.Members)+len(w.GoneMembers)+len(w.Consequences) == 0 && !w.Complete && w.Pods.empty()
 }
 
 // Round reads a snapshot and stores what was computed from it. It changes nothing when
@@ -127,6 +129,10 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 		{w.Workloads, len(w.Workloads), db.upsertBeside("workload_search", searchColumns)},
 		{w.GoneMembers, len(w.GoneMembers), "DELETE FROM kairship.member WHERE EXISTS (SELECT 1 FROM " + db.rows(memberKey) + " WHERE " + same("kairship.member", memberKey) + ")"},
 		{w.Members, len(w.Members), db.upsert("member", memberKey, memberColumns)},
+		{w.Pods.Done, len(w.Pods.Done), "DELETE FROM kairship.pod_outbox WHERE id IN (SELECT CAST(r.value AS bigint) FROM " + db.each() + " r)"},
+		{w.Pods.Gone, len(w.Pods.Gone), "DELETE FROM kairship.pod WHERE (" + names("", podKey) + ") IN (SELECT " + names("r.", podKey) + " FROM " + db.rows(podKey) + ")"},
+		{w.Pods.Rows, len(w.Pods.Rows), db.upsert("pod", podKey, podColumns)},
+		{w.Pods.Moved, len(w.Pods.Moved), "UPDATE kairship.pod SET instance = " + instanceOf("kairship.pod") + " WHERE cluster IN (SELECT r.value FROM " + db.each() + " r) AND instance <> " + instanceOf("kairship.pod")},
 	} {
 		if step.n == 0 {
 			continue
@@ -141,6 +147,11 @@ func (db *DB) store(ctx context.Context, s session, w *Writes) error {
 	}
 	for i := range w.Consequences {
 		if err := db.enqueue(ctx, s, &w.Consequences[i], since); err != nil {
+			return err
+		}
+	}
+	if w.Pods.Complete {
+		if err := db.exec(ctx, s, "UPDATE kairship.meta SET pods = $1 WHERE pods = $2", Complete, Building); err != nil {
 			return err
 		}
 	}

@@ -28,9 +28,13 @@ var tables = []table{
 	{name: "member", columns: slices.Concat(memberKey, memberColumns), key: memberKey},
 	{name: "collection", columns: slices.Concat(collectionKey, collectionColumns), key: collectionKey},
 	{name: "outbox", id: "id", columns: slices.Concat(changeColumns, []column{{"lane", integer}})},
+	{name: "pod", columns: slices.Concat(podKey, podColumns), key: podKey},
+	// Pods have an outbox of their own: a release without them does not take what is in it.
+	{name: "pod_outbox", id: "id", columns: slices.Concat(podKey, []column{{"lane", integer}})},
 	// round counts the Rounds, state is that of the projection, version the one that all rows are at
 	// least of, refresh the state of a rebuild during which rows are read: empty, Needed or Building.
-	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}}, key: []column{{"id", integer}}},
+	// pods is the state of the table pod, pods_version the PodVersion that it is built for.
+	{name: "meta", columns: []column{{"id", integer}, {"version", integer}, {"state", text}, {"round", bigint}, {"refresh", text}, {"pods", text}, {"pods_version", integer}}, key: []column{{"id", integer}}},
 }
 
 // indexes are those that serve the projector, and one for each order of lists: a page of a
@@ -60,6 +64,7 @@ func (db *DB) indexes() []string {
 			"CREATE INDEX IF NOT EXISTS %sworkload_images ON kairship.workload_search USING gin (image_keys)",
 		)
 	}
+	all = append(all, db.podIndexes()...)
 	for i := range all {
 		all[i] = fmt.Sprintf(all[i], db.indexPrefix())
 	}
@@ -87,7 +92,7 @@ func (db *DB) create(t *table) string {
 	for _, c := range t.columns {
 		parts = append(parts, c.definition(db.postgres))
 	}
-	if t.name == "outbox" {
+	if t.name == "outbox" || t.name == "pod_outbox" {
 		// Its time is the database's, because the clocks of the programs differ.
 		at := "at REAL NOT NULL DEFAULT (unixepoch('subsec'))"
 		if db.postgres {
@@ -122,7 +127,7 @@ func (db *DB) Install(ctx context.Context) error {
 		if err := db.beside(ctx, s); err != nil {
 			return err
 		}
-		installed, err := db.installTriggers(ctx, s)
+		installed, err := db.installTriggers(ctx, s, db.triggers())
 		if err != nil {
 			return err
 		}
@@ -130,12 +135,16 @@ func (db *DB) Install(ctx context.Context) error {
 			return err
 		}
 		// A refresh of an earlier version goes on: Complete looks at what its rows are of.
-		return db.exec(ctx, s, `INSERT INTO kairship.meta AS t (id, version, state) VALUES (1, $1, $2)
+		err = db.exec(ctx, s, `INSERT INTO kairship.meta AS t (id, version, state) VALUES (1, $1, $2)
 			ON CONFLICT (id) DO UPDATE SET version = CASE WHEN t.version < $1 AND t.state = $4 AND NOT $3 THEN t.version ELSE $1 END,
 				state = CASE WHEN t.state = $4 AND NOT $3 THEN t.state ELSE $2 END,
 				refresh = CASE WHEN t.state = $4 AND NOT $3 THEN $2 ELSE '' END
 			WHERE $3 OR t.version > $1 OR t.version < $1 AND (t.state <> $4 OR t.refresh = '')`,
 			Version, Needed, installed, Complete)
+		if err != nil {
+			return err
+		}
+		return db.installPods(ctx, s)
 	})
 }
 

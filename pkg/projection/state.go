@@ -32,12 +32,16 @@ func (db *DB) State(ctx context.Context) (state, refresh string, err error) {
 // Lag returns the age in seconds of the oldest change that is not dealt with; 0 when
 // there is none. A row that is only computed again is no change, unless rows may be missing.
 func (db *DB) Lag(ctx context.Context) (seconds float64, err error) {
-	now := "unixepoch('subsec')"
-	if db.postgres {
-		now = "extract(epoch FROM clock_timestamp())::float8"
-	}
-	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+now+" - min(at), 0) FROM kairship.outbox WHERE lane < $1 OR (SELECT state <> $2 FROM kairship.meta)"), laneRebuild, Complete).Scan(&seconds)
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+db.now()+" - min(at), 0) FROM kairship.outbox WHERE lane < $1 OR (SELECT state <> $2 FROM kairship.meta)"), laneRebuild, Complete).Scan(&seconds)
 	return max(0, seconds), err
+}
+
+// now is the expression of the database's time.
+func (db *DB) now() string {
+	if db.postgres {
+		return "extract(epoch FROM clock_timestamp())::float8"
+	}
+	return "unixepoch('subsec')"
 }
 
 // rebuildChunk is how many rows of the table resources one statement looks at.

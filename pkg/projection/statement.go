@@ -175,23 +175,11 @@ type reach struct {
 func (s *statement) reach(q *Query) *reach {
 	in := &reach{}
 	var parts []string
-	whole, seen := map[string]bool{}, map[[2]string]bool{}
 	if len(q.Instances) > 0 {
 		in.instances = s.in("w.instance", q.Instances)
 		parts = append(parts, in.instances)
-		for _, instance := range q.Instances {
-			whole[instance] = true
-		}
 	}
-	var pairs [][2]string
-	for _, scope := range q.Scopes {
-		for _, namespace := range scope.Namespaces {
-			if pair := [2]string{scope.Instance, namespace}; !whole[scope.Instance] && !seen[pair] {
-				seen[pair] = true
-				pairs = append(pairs, pair)
-			}
-		}
-	}
+	pairs := scopePairs(q.Instances, q.Scopes)
 	if len(pairs) > 0 {
 		in.pairs = s.pairs(pairs)
 		parts = append(parts, "(w.instance, w.namespace) IN (SELECT p.a, p.b FROM "+in.pairs+")")
@@ -201,6 +189,24 @@ func (s *statement) reach(q *Query) *reach {
 		in.condition = "(" + strings.Join(parts, " OR ") + ")"
 	}
 	return in
+}
+
+// scopePairs are the instances and namespaces of scopes, each once, that are not in whole instances.
+func scopePairs(instances []string, scopes []Scope) [][2]string {
+	var pairs [][2]string
+	whole, seen := map[string]bool{}, map[[2]string]bool{}
+	for _, instance := range instances {
+		whole[instance] = true
+	}
+	for _, scope := range scopes {
+		for _, namespace := range scope.Namespaces {
+			if pair := [2]string{scope.Instance, namespace}; !whole[scope.Instance] && !seen[pair] {
+				seen[pair] = true
+				pairs = append(pairs, pair)
+			}
+		}
+	}
+	return pairs
 }
 
 // inPart is the condition that a row is in the part r, of which some may be labelled.
@@ -320,12 +326,17 @@ func (s *statement) after(q *Query, columns []string) string {
 		values = append([]any{p.Ready}, values...)
 	case ByNamespace:
 	}
+	return s.follows(columns, values, q.Order.Desc)
+}
+
+// follows is the condition that the columns of an order are after some values.
+func (s *statement) follows(columns []string, values []any, desc bool) string {
 	names := make([]string, len(values))
 	for i, v := range values {
 		names[i] = s.value(v)
 	}
 	comparison := " > "
-	if q.Order.Desc {
+	if desc {
 		comparison = " < "
 	}
 	return " AND (" + strings.Join(columns, ", ") + ")" + comparison + "(" + strings.Join(names, ", ") + ")"

@@ -27,26 +27,38 @@ const appendTo = `INSERT INTO kairship.outbox (cluster, grp, resource, namespace
 // The conditions are in them, because a trigger that names a column keeps Clusterpedia
 // from changing the column's type.
 func functions() map[string]string {
-	const body = `
+	body := func(condition, into, values string) string {
+		return fmt.Sprintf(`
 BEGIN
 	%s
 	BEGIN
-		` + appendTo + ` %s;
+		%s %s;
 	EXCEPTION WHEN OTHERS THEN
 		RAISE WARNING 'kairship: a change was not recorded: %%', SQLERRM;
 	END;
 	RETURN NULL;
-END `
-	return map[string]string{
-		"record_row": fmt.Sprintf(body, `IF NOT (`+isTracked("NEW.")+`) THEN
+END `, condition, into, values)
+	}
+	row := func(of string) string {
+		return `IF NOT (` + of + `) THEN
 		RETURN NULL;
 	END IF;
 	IF TG_OP = 'UPDATE' THEN
 		IF NEW.uid = OLD.uid AND NEW.resource_version = OLD.resource_version THEN
 			RETURN NULL;
 		END IF;
-	END IF;`, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
-		"record_deleted": fmt.Sprintf(body, "", `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isTracked("")),
+	END IF;`
+	}
+	return map[string]string{
+		"record_row":          body(row(isTracked("NEW.")), appendTo, `VALUES (NEW.cluster, NEW."group", NEW.resource, NEW.namespace, NEW.name)`),
+		"record_deleted":      body("", appendTo, `SELECT cluster, "group", resource, namespace, name FROM gone WHERE `+isTracked("")),
+		"record_pod":          body(row(isPod("NEW.")), appendPod, `VALUES (NEW.cluster, NEW.namespace, NEW.name)`),
+		"record_deleted_pods": body("", appendPod, `SELECT cluster, namespace, name FROM gone WHERE `+isPod("")),
+		"record_moved": body(`IF TG_OP = 'UPDATE' THEN
+		IF NEW.instance = OLD.instance THEN
+			RETURN NULL;
+		END IF;
+	END IF;`, appendPod, `VALUES (NEW.cluster, '', '')`),
 	}
 }
 
@@ -55,63 +67,64 @@ func function(name string) string {
 	return "CREATE OR REPLACE FUNCTION kairship." + name + "() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$" + functions()[name] + "$$"
 }
 
-// trigger is a trigger on the table resources, with the function that it calls on PostgreSQL.
-type trigger struct{ name, function, statement string }
+// trigger is a trigger on a table, with the function that it calls on PostgreSQL.
+type trigger struct{ table, name, function, statement string }
 
+// triggers are those that record changes of what the states of workloads are computed from.
 func (db *DB) triggers() []trigger {
 	if db.postgres {
 		return []trigger{
-			{"kairship_inserted", "record_row", "CREATE TRIGGER kairship_inserted AFTER INSERT ON resources FOR EACH ROW EXECUTE FUNCTION kairship.record_row()"},
-			{"kairship_updated", "record_row", "CREATE TRIGGER kairship_updated AFTER UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION kairship.record_row()"},
-			{"kairship_deleted", "record_deleted", "CREATE TRIGGER kairship_deleted AFTER DELETE ON resources REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION kairship.record_deleted()"},
+			{"resources", "kairship_inserted", "record_row", "CREATE TRIGGER kairship_inserted AFTER INSERT ON resources FOR EACH ROW EXECUTE FUNCTION kairship.record_row()"},
+			{"resources", "kairship_updated", "record_row", "CREATE TRIGGER kairship_updated AFTER UPDATE ON resources FOR EACH ROW EXECUTE FUNCTION kairship.record_row()"},
+			{"resources", "kairship_deleted", "record_deleted", "CREATE TRIGGER kairship_deleted AFTER DELETE ON resources REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION kairship.record_deleted()"},
 		}
 	}
 	body := func(row string) string {
 		return fmt.Sprintf(` BEGIN `+db.text(appendTo)+` VALUES (%[1]scluster, %[1]s"group", %[1]sresource, %[1]snamespace, %[1]sname); END`, row)
 	}
 	return []trigger{
-		{"kairship_inserted", "", `CREATE TRIGGER kairship_inserted AFTER INSERT ON resources WHEN ` + isTracked("NEW.") + body("NEW.")},
-		{"kairship_updated", "", `CREATE TRIGGER kairship_updated AFTER UPDATE ON resources WHEN (NEW.uid <> OLD.uid OR NEW.resource_version <> OLD.resource_version) AND ` +
+		{"resources", "kairship_inserted", "", `CREATE TRIGGER kairship_inserted AFTER INSERT ON resources WHEN ` + isTracked("NEW.") + body("NEW.")},
+		{"resources", "kairship_updated", "", `CREATE TRIGGER kairship_updated AFTER UPDATE ON resources WHEN (NEW.uid <> OLD.uid OR NEW.resource_version <> OLD.resource_version) AND ` +
 			isTracked("NEW.") + body("NEW.")},
-		{"kairship_deleted", "", `CREATE TRIGGER kairship_deleted AFTER DELETE ON resources WHEN ` + isTracked("OLD.") + body("OLD.")},
+		{"resources", "kairship_deleted", "", `CREATE TRIGGER kairship_deleted AFTER DELETE ON resources WHEN ` + isTracked("OLD.") + body("OLD.")},
 	}
 }
 
-// installTriggers makes the triggers that are missing, switched off or not as they
+// installTriggers makes those of some triggers that are missing, switched off or not as they
 // should be, and reports whether there were any.
-func (db *DB) installTriggers(ctx context.Context, s session) (installed bool, err error) {
-	intact, err := db.intactTriggers(ctx, s)
+func (db *DB) installTriggers(ctx context.Context, s session, all []trigger) (installed bool, err error) {
+	intact, err := db.intactTriggers(ctx, s, all)
 	if err != nil {
 		return false, err
 	}
-	for _, t := range db.triggers() {
+	for _, t := range all {
 		if intact[t.name] {
 			continue
 		}
 		installed = true
 		steps := []string{"DROP TRIGGER IF EXISTS " + t.name, t.statement}
 		if db.postgres {
-			steps = []string{function(t.function), "REVOKE ALL ON FUNCTION kairship." + t.function + "() FROM PUBLIC", steps[0] + " ON resources", t.statement}
+			steps = []string{function(t.function), "REVOKE ALL ON FUNCTION kairship." + t.function + "() FROM PUBLIC", steps[0] + " ON " + t.table, t.statement}
 		}
 		for _, each := range steps {
-			if _, err := s.ExecContext(ctx, each); err != nil {
-				return false, fmt.Errorf("making the trigger %s on the table resources: %w", t.name, err)
+			if err := db.exec(ctx, s, each); err != nil {
+				return false, fmt.Errorf("making the trigger %s on the table %s: %w", t.name, t.table, err)
 			}
 		}
 	}
 	return installed, nil
 }
 
-// intactTriggers finds the triggers that are as they should be.
-func (db *DB) intactTriggers(ctx context.Context, s session) (map[string]bool, error) {
-	look := "SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'resources'"
+// intactTriggers finds those of some triggers that are as they should be.
+func (db *DB) intactTriggers(ctx context.Context, s session, all []trigger) (map[string]bool, error) {
+	look := "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
 	if db.postgres {
 		look = `SELECT t.tgname, f.prosrc FROM pg_trigger t JOIN pg_proc f ON f.oid = t.tgfoid
-			WHERE t.tgrelid = 'resources'::regclass AND t.tgenabled IN ('O', 'A') AND f.pronamespace = 'kairship'::regnamespace`
+			WHERE t.tgrelid IN ('resources'::regclass, 'kairship.collection'::regclass) AND t.tgenabled IN ('O', 'A') AND f.pronamespace = 'kairship'::regnamespace`
 	}
 	want := map[string]string{}
-	for _, t := range db.triggers() {
-		want[t.name] = t.statement
+	for _, t := range all {
+		want[t.name] = db.text(t.statement)
 		if db.postgres {
 			want[t.name] = functions()[t.function]
 		}

@@ -1,9 +1,6 @@
 package workload
 
 import (
-	"fmt"
-	"slices"
-
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
@@ -32,11 +29,11 @@ func (m *MemberObject) Images() ([]string, error) {
 // Pod is a pod in a member cluster.
 type Pod struct {
 	object.Object
-	pod *corev1.Pod
+	pod *PodObject
 }
 
 func newPod(instance string, o *index.Object, fresh freshness.Freshness) (*Pod, error) {
-	p, err := index.Decode[corev1.Pod](o)
+	p, err := index.Decode[PodObject](o)
 	if err != nil {
 		return nil, err
 	}
@@ -44,28 +41,13 @@ func newPod(instance string, o *index.Object, fresh freshness.Freshness) (*Pod, 
 }
 
 // Phase is where it is in its life.
-func (p *Pod) Phase() corev1.PodPhase {
-	if p.pod.Status.Phase == "" {
-		return corev1.PodPending
-	}
-	return p.pod.Status.Phase
-}
+func (p *Pod) Phase() corev1.PodPhase { return p.pod.Phase() }
 
 // Ready reports whether all containers are ready.
-func (p *Pod) Ready() bool {
-	return slices.ContainsFunc(p.pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
+func (p *Pod) Ready() bool { return p.pod.Ready() }
 
 // Restarts of all containers.
-func (p *Pod) Restarts() int {
-	n := 0
-	for i := range p.pod.Status.ContainerStatuses {
-		n += int(p.pod.Status.ContainerStatuses[i].RestartCount)
-	}
-	return n
-}
+func (p *Pod) Restarts() int { return int(p.pod.Restarts()) }
 
 // NodeName is the node it runs on.
 func (p *Pod) NodeName() *string { return object.Optional(p.pod.Spec.NodeName) }
@@ -73,44 +55,8 @@ func (p *Pod) NodeName() *string { return object.Optional(p.pod.Spec.NodeName) }
 // PodIP is its address.
 func (p *Pod) PodIP() *string { return object.Optional(p.pod.Status.PodIP) }
 
-// Message says why it is not as it should be: the pod's own message, then the
-// first container that waits or ended badly, then the scheduler's reason.
-func (p *Pod) Message() *string {
-	if p.pod.Status.Message != "" {
-		return &p.pod.Status.Message
-	}
-	for i := range p.pod.Status.ContainerStatuses {
-		c := &p.pod.Status.ContainerStatuses[i]
-		switch {
-		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
-			return said(c.Name, joinReason(c.State.Waiting.Reason, c.State.Waiting.Message))
-		case c.State.Terminated != nil && c.State.Terminated.ExitCode != 0:
-			return said(c.Name, joinReason(c.State.Terminated.Reason, c.State.Terminated.Message))
-		}
-	}
-	for _, c := range p.pod.Status.Conditions {
-		if c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			text := joinReason(c.Reason, c.Message)
-			return &text
-		}
-	}
-	return nil
-}
-
-func said(container, what string) *string {
-	text := fmt.Sprintf("container %s: %s", container, what)
-	return &text
-}
+// Message says why it is not as it should be.
+func (p *Pod) Message() *string { return object.Optional(p.pod.Message()) }
 
 // Images of its containers.
-func (p *Pod) Images() []string {
-	var images []string
-	for _, list := range [][]corev1.Container{p.pod.Spec.Containers, p.pod.Spec.InitContainers} {
-		for i := range list {
-			if !slices.Contains(images, list[i].Image) {
-				images = append(images, list[i].Image)
-			}
-		}
-	}
-	return images
-}
+func (p *Pod) Images() []string { return p.pod.Images() }

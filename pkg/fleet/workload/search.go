@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
@@ -39,14 +41,16 @@ var permanentIDs = []string{
 
 // SearchText is the text of a template in which words are searched for: its name, its
 // namespace, its labels but for permanentIDs, and its images, a line for each, in small letters.
-func SearchText(template *Object) string {
-	lines := []string{template.Name, template.Namespace}
-	for _, key := range slices.Sorted(maps.Keys(template.Labels)) {
+func SearchText(template *Object) string { return searchText(&template.ObjectMeta, template.Images()) }
+
+func searchText(meta *metav1.ObjectMeta, images []string) string {
+	lines := []string{meta.Name, meta.Namespace}
+	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
 		if !slices.Contains(permanentIDs, key) {
-			lines = append(lines, key+"="+template.Labels[key])
+			lines = append(lines, key+"="+meta.Labels[key])
 		}
 	}
-	return strings.ToLower(strings.Join(append(lines, template.Images()...), "\n"))
+	return strings.ToLower(strings.Join(append(lines, images...), "\n"))
 }
 
 // splitWords are the words of a text that is searched for.

@@ -70,7 +70,8 @@ func (p *Projector) check(ctx context.Context, keepUp func() error) (differences
 			}
 		}
 	}
-	return differences, nil
+	pods, err := p.checkPods(ctx)
+	return differences + pods, err
 }
 
 // page compares some rows.

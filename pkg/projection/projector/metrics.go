@@ -12,9 +12,10 @@ type Metrics struct {
 	rows, differences prometheus.Counter
 
 	mu sync.Mutex
-	// lag is the age in seconds of the oldest change at a moment; since then it has grown
-	// if the database could not be read.
+	// lag is the age in seconds of the oldest change at a moment, pods that of the oldest change
+	// of a pod; since then they have grown if the database could not be read.
 	lag     float64
+	pods    float64
 	at      time.Time
 	failing bool
 }
@@ -38,23 +39,26 @@ func (m *Metrics) Collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.rows, m.differences, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "kairship_projection_lag_seconds",
 		Help: "Age of the oldest change that is not in the projection yet; 0 when all are, and where this replica does not keep it.",
-	}, m.seconds)}
+	}, func() float64 { return m.seconds(&m.lag) }), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "kairship_projection_pods_lag_seconds",
+		Help: "Age of the oldest change of a pod that is not in the projection yet; 0 when all are, and where this replica does not keep it.",
+	}, func() float64 { return m.seconds(&m.pods) })}
 }
 
-func (m *Metrics) seconds() float64 {
+func (m *Metrics) seconds(lag *float64) float64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.failing {
-		return m.lag + time.Since(m.at).Seconds()
+		return *lag + time.Since(m.at).Seconds()
 	}
-	return m.lag
+	return *lag
 }
 
-// Measured takes the lag that was measured now.
-func (m *Metrics) Measured(lag float64) {
+// Measured takes the lags that were measured now, of workloads and of pods.
+func (m *Metrics) Measured(lag, pods float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.lag, m.at, m.failing = lag, time.Now(), false
+	m.lag, m.pods, m.at, m.failing = lag, pods, time.Now(), false
 }
 
 // Failed notes that the lag cannot be measured: from now on it grows.

@@ -415,6 +415,7 @@ func TestOvertaken(t *testing.T) {
 // stepper takes changes.
 type stepper interface {
 	Step(ctx context.Context) (int, error)
+	StepPods(ctx context.Context) (int, error)
 }
 
 // impatient does not try again when another projector is faster.
@@ -423,6 +424,15 @@ type impatient struct{ *Projector }
 // Step implements stepper.
 func (i *impatient) Step(ctx context.Context) (int, error) {
 	taken, err := i.Projector.Step(ctx)
+	if projection.Overtaken(err) {
+		return 0, nil
+	}
+	return taken, err
+}
+
+// StepPods implements stepper.
+func (i *impatient) StepPods(ctx context.Context) (int, error) {
+	taken, err := i.Projector.StepPods(ctx)
 	if projection.Overtaken(err) {
 		return 0, nil
 	}

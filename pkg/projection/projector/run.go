@@ -65,11 +65,17 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// keepUp deals with the first changes of the outbox, unless another projector does.
+// keepUp deals with the first changes of the outbox, unless another projector does. Those of pods
+// wait until no batch of others is left.
 func (p *Projector) keepUp(ctx context.Context) (taken int, err error) {
 	taken, err = p.Step(ctx)
+	if err == nil && taken < batch {
+		var pods int
+		pods, err = p.StepPods(ctx)
+		taken = max(taken, pods)
+	}
 	if projection.Overtaken(err) {
-		return 0, nil
+		return taken % batch, nil
 	}
 	return taken, err
 }
@@ -90,8 +96,12 @@ func (p *Projector) look(ctx context.Context) error {
 		return err
 	}
 	lag, err := p.DB.Lag(ctx)
+	if err != nil {
+		return err
+	}
+	pods, err := p.DB.PodLag(ctx)
 	if err == nil {
-		p.Metrics.Measured(lag)
+		p.Metrics.Measured(lag, pods)
 	}
 	return err
 }
@@ -99,8 +109,21 @@ func (p *Projector) look(ctx context.Context) error {
 // rebuildIfNeeded puts everything into the outbox after triggers or columns were missing.
 func (p *Projector) rebuildIfNeeded(ctx context.Context) error {
 	state, refresh, err := p.DB.State(ctx)
-	if err != nil || state != projection.Needed && refresh != projection.Needed {
+	if err != nil {
 		return err
+	}
+	pods, err := p.DB.PodState(ctx)
+	if err != nil {
+		return err
+	}
+	if pods == projection.Needed || refresh == projection.Needed {
+		p.Log.Info("Rebuilding the pods of the projection", "served", pods == projection.Complete)
+		if err := p.DB.RebuildPods(ctx); err != nil {
+			return err
+		}
+	}
+	if state != projection.Needed && refresh != projection.Needed {
+		return nil
 	}
 	p.Log.Info("Rebuilding the projection", "served", state == projection.Complete)
 	return p.DB.Rebuild(ctx)

@@ -169,6 +169,9 @@ func (w *world) drain(t *testing.T) {
 func drain(ctx context.Context, p stepper) error {
 	for {
 		taken, err := p.Step(ctx)
+		if err == nil && taken == 0 {
+			taken, err = p.StepPods(ctx)
+		}
 		if projection.Overtaken(err) {
 			continue
 		}

@@ -1,0 +1,149 @@
+package projector
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/workload"
+	"github.com/kairship-io/kairship/pkg/projection"
+)
+
+// StepPods deals with the first changes of pods, and returns how many there were.
+func (p *Projector) StepPods(ctx context.Context) (taken int, err error) {
+	rows := 0
+	err = p.DB.Round(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+		changes, err := s.PendingPods(batch)
+		if err != nil {
+			return nil, err
+		}
+		w := &projection.Writes{}
+		if w.Pods.Complete, err = s.PodsRebuilt(); err != nil {
+			return nil, err
+		}
+		named := map[projection.IndexPodKey]bool{}
+		for i := range changes {
+			c := &changes[i]
+			w.Pods.Done = append(w.Pods.Done, c.ID)
+			switch {
+			case v1alpha1.InstanceOfVirtualCluster(c.Cluster) != "": // Of the control plane, not of a member.
+			case c.Name == "":
+				w.Pods.Moved = append(w.Pods.Moved, c.Cluster)
+			default:
+				named[c.IndexPodKey] = true
+			}
+		}
+		w.Pods.Rows, w.Pods.Gone, err = podRows(s, slices.Collect(maps.Keys(named)))
+		taken, rows = len(changes), len(named)
+		return w, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	p.Metrics.rows.Add(float64(rows))
+	return taken, nil
+}
+
+// podRows computes the rows of some pods, and finds those that the index does not have.
+func podRows(s *projection.Snapshot, keys []projection.IndexPodKey) (rows []projection.PodRow, gone []projection.IndexPodKey, err error) {
+	if len(keys) == 0 {
+		return nil, nil, nil
+	}
+	collections, err := s.Collections()
+	if err != nil {
+		return nil, nil, err
+	}
+	instances := make(map[string]string, len(collections))
+	for _, c := range collections {
+		instances[c.Cluster] = c.Instance
+	}
+	pods, err := s.Pods(keys)
+	if err != nil {
+		return nil, nil, err
+	}
+	found := make(map[projection.IndexPodKey]bool, len(pods))
+	for i := range pods {
+		found[pods[i].IndexPodKey] = true
+		rows = append(rows, podRowOf(&pods[i], instances[pods[i].Cluster]))
+	}
+	for _, key := range keys {
+		if !found[key] {
+			gone = append(gone, key)
+		}
+	}
+	return rows, gone, nil
+}
+
+// podRowOf is the row of a pod. One that cannot be read is UNKNOWN, with the reason.
+func podRowOf(collected *projection.CollectedPod, instance string) projection.PodRow {
+	row := projection.PodRow{
+		IndexPodKey: collected.IndexPodKey, Instance: instance, UID: collected.UID, ResourceVersion: collected.ResourceVersion, Projection: projection.PodVersion,
+		LabelKV: []string{}, Images: []string{}, ImageKeys: []string{},
+	}
+	pod := &workload.PodObject{}
+	if err := jsonv2.Unmarshal(collected.Text, pod, lenient); err != nil {
+		row.Phase, row.Message = workload.PodPhaseName(corev1.PodUnknown), fmt.Sprintf("the pod cannot be read: %v", err)
+		return row
+	}
+	row.CreatedAt = pod.CreationTimestamp.Unix()
+	row.Phase, row.Ready, row.Restarts, row.Message = workload.PodPhaseName(pod.Phase()), pod.Ready(), pod.Restarts(), pod.Message()
+	row.Node, row.PodIP = pod.Spec.NodeName, pod.Status.PodIP
+	for _, key := range slices.Sorted(maps.Keys(pod.Labels)) {
+		row.LabelKV = append(row.LabelKV, key+"="+pod.Labels[key])
+	}
+	row.Images = append(row.Images, pod.Images()...)
+	row.ImageKeys, row.Search = workload.ImageKeys(row.Images), pod.SearchText()
+	return row
+}
+
+// checkPods compares the versions of all rows of pods with those of the index, computes those that
+// differ again, and returns how many there were. Pods that a waiting change concerns are left out.
+func (p *Projector) checkPods(ctx context.Context) (repaired int, err error) {
+	state, err := p.DB.PodState(ctx)
+	if err != nil || state != projection.Complete {
+		return 0, err
+	}
+	for more := true; more; {
+		n := 0
+		err := p.untilFirst(ctx, func(s *projection.Snapshot) (*projection.Writes, error) {
+			changes, err := s.PendingPods(most + 1)
+			if err != nil {
+				return nil, err
+			}
+			if len(changes) > most {
+				return nil, ErrBusy
+			}
+			waiting, moved := map[projection.IndexPodKey]bool{}, map[string]bool{}
+			for i := range changes {
+				waiting[changes[i].IndexPodKey] = true
+				if changes[i].Name == "" {
+					moved[changes[i].Cluster] = true
+				}
+			}
+			keys, err := s.DifferentPods(batch + most)
+			if err != nil {
+				return nil, err
+			}
+			found := len(keys)
+			keys = slices.DeleteFunc(keys, func(key projection.IndexPodKey) bool { return waiting[key] || moved[key.Cluster] })
+			n, more = len(keys), found == batch+most && len(keys) > 0
+			w := &projection.Writes{}
+			w.Pods.Rows, w.Pods.Gone, err = podRows(s, keys)
+			return w, err
+		})
+		if err != nil {
+			return repaired, err
+		}
+		if n > 0 {
+			p.Log.Info("Rows of pods of the projection differed, repaired", "pods", n)
+		}
+		repaired += n
+		p.Metrics.differences.Add(float64(n))
+	}
+	return repaired, nil
+}
