@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -71,7 +72,7 @@ func world() intercept {
 		"Deployment.replicas":   value(&workload.ReplicaCounts{}),
 		"Deployment.placements": value([]workload.Placement{{}}),
 		"Placement.object":      value(&workload.MemberObject{}),
-		"MemberObject.pods":     value([]workload.Pod{{}}),
+		"MemberObject.pods":     value([]pod.Pod{{}}),
 
 		"Subscription.instanceChanged":   stream(&instance.Change{Object: alpha}),
 		"Subscription.workloadChanged":   stream(&workload.Change{Object: deployment}),

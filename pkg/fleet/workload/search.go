@@ -9,12 +9,6 @@ import (
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
 )
 
-// The bounds of a text that is searched for.
-const (
-	maxWords = 10
-	maxText  = 253
-)
-
 // ImageKeys are what some images can be found by: each whole, without its digest, and
 // without its tag too.
 func ImageKeys(images []string) []string {
@@ -48,6 +42,3 @@ func SearchText(template *Object) string {
 	}
 	return strings.ToLower(strings.Join(append(lines, template.Images()...), "\n"))
 }
-
-// splitWords are the words of a text that is searched for.
-func splitWords(text string) []string { return strings.Fields(strings.ToLower(text)) }
