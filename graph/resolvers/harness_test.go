@@ -64,6 +64,7 @@ func world() intercept {
 		"Query.instances":       value(page.Build(page.Args{}, []*instance.Instance{alpha}, func(*instance.Instance) string { return "c" }, false, nil, freshness.Freshness{Source: freshness.SourceLive})),
 		"Query.cluster":         value(&cluster.Cluster{Cluster: &v1alpha1.Cluster{}}),
 		"Query.workloads":       value(page.Build(page.Args{}, []workload.Any{deployment}, func(workload.Any) string { return "c" }, false, nil, fromIndex())),
+		"Query.pods":            value(page.Build(page.Args{}, []*pod.Pod{{Object: object.New("alpha", web, fromIndex())}}, func(*pod.Pod) string { return "c" }, false, nil, fromIndex())),
 		"Instance.workload":     value(deployment),
 		"Instance.workloads":    value(page.Unread[workload.Any]("")),
 		"Instance.events":       value(page.Unread[*event.Event]("")),

@@ -110,7 +110,7 @@ func fleetOf(t *testing.T, r *reader) *Resolver {
 func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	t.Helper()
 	clock := func() time.Time { return now }
-	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Instance("beta"), joined("m1", "alpha"), joined("m3", "beta"))
+	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Instance("beta"), joined("of-alpha", "alpha"), joined("of-beta", "beta"))
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
 	instances, clusters, members := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewService(lister)
