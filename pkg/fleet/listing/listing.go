@@ -60,9 +60,9 @@ type Request struct {
 	// Members are the instances' member clusters from which the objects are collected; nil where
 	// they are collected from the instances themselves. No member has no objects.
 	Members []string
-	Args      page.Args
-	Filter    Filter
-	Order     index.Order
+	Args    page.Args
+	Filter  Filter
+	Order   index.Order
 	// Fields and Projected narrow further.
 	Fields    []index.FieldEquals
 	Projected *index.Projected

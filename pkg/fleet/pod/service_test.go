@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apierror"
+	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/fleettest"
@@ -130,7 +130,9 @@ func TestRequest(t *testing.T) {
 		Projected: &index.Projected{Pods: &index.PodFilter{Clusters: []string{"m1"}, Phases: []string{"FAILED"}, Nodes: []string{"n1"}, Ready: new(false)}, Images: []string{"i"}, Words: []string{"web", "i"}},
 		Order:     index.Order{Field: index.OrderByRestarts, Desc: true}, Limit: 3, WithCount: true, Detail: index.Metadata,
 	}
-	if diff := cmp.Diff([]index.ListQuery{want}, r.asked, cmp.Comparer(func(a, b labels.Selector) bool { return a == nil && b == nil || a != nil && b != nil && a.String() == b.String() })); diff != "" {
+	if diff := cmp.Diff([]index.ListQuery{want}, r.asked, cmp.Comparer(func(a, b labels.Selector) bool {
+		return a == nil && b == nil || a != nil && b != nil && a.String() == b.String()
+	})); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
