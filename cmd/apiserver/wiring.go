@@ -42,6 +42,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/nativeapi"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/projected"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
@@ -109,6 +110,9 @@ func build(ctx context.Context, o *options, config *rest.Config, accepted *clien
 	}
 	tokens := newTokens(o, kube)
 	source := &projected.Source{Index: idx, Projection: states, Timeout: o.indexTimeout, Now: time.Now}
+	if states != nil {
+		source.Pods = states
+	}
 	fleet := newFleet(inventory, tracker, idx, loaders.NewReader(source), permissions, newIndexWaiter(inventory, idx, clients), clients)
 	if fleet.Kubeconfigs, err = o.kubeconfigs(ctx, fleet.Access, logger); err != nil {
 		return nil, err
@@ -228,14 +232,15 @@ func newFleet(inventory client.Reader, tracker *freshness.Tracker, idx *index.Cl
 		Now:       time.Now,
 	}
 	instances := instance.NewService(watched, tracker)
-	clusters := cluster.NewService(watched, tracker)
+	clusters, members := cluster.NewService(watched, tracker), membercluster.NewService(lister)
 	return resolvers.Fleet{
 		Access:         access.New(permissions),
 		Instances:      instances,
 		Clusters:       clusters,
-		MemberClusters: membercluster.NewService(lister),
+		MemberClusters: members,
 		Namespaces:     namespace.NewService(lister),
 		Workloads:      workload.NewService(lister, consistent, instances, clusters, membercluster.NewCache(idx, time.Now)),
+		Pods:           pod.NewService(lister, instances, clusters, members, inventory),
 		Bindings:       binding.NewService(lister),
 		Policies:       policy.NewService(lister),
 		Events:         event.NewService(lister),

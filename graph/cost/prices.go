@@ -37,6 +37,7 @@ func Prices() map[string]Price {
 
 		"Query.node":      {Requests: 1},
 		"Query.workloads": {Requests: 1},
+		"Query.pods":      {Requests: 1},
 
 		"Instance.workload":                   {Requests: 1},
 		"Instance.workloads":                  {Requests: 1},
@@ -56,6 +57,8 @@ func Prices() map[string]Price {
 		"Instance.resource":  {Requests: 1, Value: RequestCost},
 		"Instance.resources": {Requests: 1, Value: RequestCost},
 		"Instance.events":    {Requests: 1},
+		// One statement for each instance.
+		"Instance.pods": {Requests: 1, Value: RequestCost},
 
 		// Computed from the template's binding, the objects in the members and the
 		// instance's members.
@@ -78,6 +81,12 @@ func Prices() map[string]Price {
 		"MemberObject.pods":       {Requests: 1, Items: usualPods},
 		"MemberObject.manifest":   {Value: document},
 		"MemberObject.yaml":       {Value: document},
+
+		// A row has neither.
+		"Pod.manifest":         {Requests: 1, Value: document},
+		"Pod.memberCluster":    {Requests: 1},
+		"PodConnection.facets": {Requests: 1, CountedBy: "fields"},
+		"PodFacet.values":      {Items: usualFacetValues},
 
 		"PropagationPolicyLike.workloads": {Requests: 1},
 

@@ -12,14 +12,13 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
-	"github.com/kairship-io/kairship/graph/scalar"
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	"github.com/vektah/gqlparser/v2/ast"
-	"k8s.io/api/core/v1"
 )
 
 // region    ************************** generated!.gotpl **************************
@@ -28,7 +27,7 @@ type AppliedOverrideResolver interface {
 	Policy(ctx context.Context, obj *workload.Override) (policy.OverridePolicyLike, error)
 }
 type MemberObjectResolver interface {
-	Pods(ctx context.Context, obj *workload.MemberObject, first *int) ([]workload.Pod, error)
+	Pods(ctx context.Context, obj *workload.MemberObject, first *int) ([]pod.Pod, error)
 }
 type PlacementResolver interface {
 	MemberCluster(ctx context.Context, obj *workload.Placement) (*membercluster.MemberCluster, error)
@@ -320,8 +319,8 @@ func (ec *executionContext) _MemberObject_pods(ctx context.Context, field graphq
 			return ec.Resolvers.MemberObject().Pods(ctx, obj, fc.Args["first"].(*int))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []workload.Pod) graphql.Marshaler {
-			return ec.marshalNPod2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐPodᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []pod.Pod) graphql.Marshaler {
+			return ec.marshalNPod2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpodᚐPodᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -847,282 +846,6 @@ func (ec *executionContext) fieldContext_Placement_object(_ context.Context, fie
 	return fc, nil
 }
 
-func (ec *executionContext) _Pod_namespace(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_namespace(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Namespace(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_namespace(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_name(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_name(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Name(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_uid(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_uid(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.UID(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_uid(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_phase(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_phase(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Phase(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v v1.PodPhase) graphql.Marshaler {
-			return ec.marshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_phase(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type PodPhase does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_ready(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_ready(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Ready(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
-			return ec.marshalNBoolean2bool(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_ready(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type Boolean does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_restarts(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_restarts(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Restarts(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
-			return ec.marshalNInt2int(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_restarts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type Int does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_nodeName(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_nodeName(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.NodeName(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_nodeName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_podIP(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_podIP(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.PodIP(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_podIP(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_message(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_message(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Message(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_images(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_images(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Images(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
-			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_images(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_createdAt(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_createdAt(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.CreatedAt(), nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
-			return ec.marshalNTime2timeᚐTime(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type Time does not have child fields"))
-}
-
-func (ec *executionContext) _Pod_manifest(ctx context.Context, field graphql.CollectedField, obj *workload.Pod) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Pod_manifest(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Manifest()
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v json.RawMessage) graphql.Marshaler {
-			return ec.marshalNJSON2encodingᚋjsonᚐRawMessage(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Pod_manifest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Pod", field, true, false, errors.New("field of type JSON does not have child fields"))
-}
-
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -1554,99 +1277,6 @@ func (ec *executionContext) _Placement(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
-var podImplementors = []string{"Pod"}
-
-func (ec *executionContext) _Pod(ctx context.Context, sel ast.SelectionSet, obj *workload.Pod) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, podImplementors)
-
-	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
-	for i, field := range fields {
-		switch field.Name {
-		case "__typename":
-			out.Values[i] = graphql.MarshalString("Pod")
-		case "namespace":
-			out.Values[i] = ec._Pod_namespace(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "name":
-			out.Values[i] = ec._Pod_name(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "uid":
-			out.Values[i] = ec._Pod_uid(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "phase":
-			out.Values[i] = ec._Pod_phase(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "ready":
-			out.Values[i] = ec._Pod_ready(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "restarts":
-			out.Values[i] = ec._Pod_restarts(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "nodeName":
-			out.Values[i] = ec._Pod_nodeName(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "podIP":
-			out.Values[i] = ec._Pod_podIP(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "message":
-			out.Values[i] = ec._Pod_message(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "images":
-			out.Values[i] = ec._Pod_images(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "createdAt":
-			out.Values[i] = ec._Pod_createdAt(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "manifest":
-			out.Values[i] = ec._Pod_manifest(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		default:
-			panic("unknown field " + strconv.Quote(field.Name))
-		}
-	}
-	out.Dispatch(ctx)
-	if out.Invalids > 0 {
-		return graphql.Null
-	}
-
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
-
-	return out
-}
-
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -1690,60 +1320,6 @@ func (ec *executionContext) marshalNPlacement2ᚕgithubᚗcomᚋkairshipᚑioᚋ
 
 	return ret
 }
-
-func (ec *executionContext) marshalNPod2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐPod(ctx context.Context, sel ast.SelectionSet, v workload.Pod) graphql.Marshaler {
-	return ec._Pod(ctx, sel, &v)
-}
-
-func (ec *executionContext) marshalNPod2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐPodᚄ(ctx context.Context, sel ast.SelectionSet, v []workload.Pod) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNPod2githubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐPod(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
-func (ec *executionContext) unmarshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase(ctx context.Context, v any) (v1.PodPhase, error) {
-	tmp, err := scalar.UnmarshalString(v)
-	res := unmarshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase[tmp]
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase(ctx context.Context, sel ast.SelectionSet, v v1.PodPhase) graphql.Marshaler {
-	_ = sel
-	res := scalar.MarshalString(marshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase[v])
-	if res == graphql.Null {
-		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
-			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
-		}
-	}
-	return res
-}
-
-var (
-	unmarshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase = map[string]v1.PodPhase{
-		"PENDING":   v1.PodPending,
-		"RUNNING":   v1.PodRunning,
-		"SUCCEEDED": v1.PodSucceeded,
-		"FAILED":    v1.PodFailed,
-		"UNKNOWN":   v1.PodUnknown,
-	}
-	marshalNPodPhase2k8sᚗioᚋapiᚋcoreᚋv1ᚐPodPhase = map[v1.PodPhase]string{
-		v1.PodPending:   "PENDING",
-		v1.PodRunning:   "RUNNING",
-		v1.PodSucceeded: "SUCCEEDED",
-		v1.PodFailed:    "FAILED",
-		v1.PodUnknown:   "UNKNOWN",
-	}
-)
 
 func (ec *executionContext) marshalOMemberObject2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋworkloadᚐMemberObject(ctx context.Context, sel ast.SelectionSet, v *workload.MemberObject) graphql.Marshaler {
 	if v == nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -57,6 +58,8 @@ type ResolverRoot interface {
 	Namespace() NamespaceResolver
 	OverridePolicy() OverridePolicyResolver
 	Placement() PlacementResolver
+	Pod() PodResolver
+	PodConnection() PodConnectionResolver
 	PropagationPolicy() PropagationPolicyResolver
 	Query() QueryResolver
 	Resource() ResourceResolver
@@ -563,6 +566,7 @@ type ComplexityRoot struct {
 		Namespaces                 func(childComplexity int, first *int, after *string, filter *namespace.Filter, orderBy *object.Order) int
 		OverridePolicies           func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		OverridePolicy             func(childComplexity int, namespace string, name string) int
+		Pods                       func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
 		PropagationPolicies        func(childComplexity int, first *int, after *string, filter *policy.Filter, orderBy *object.Order) int
 		PropagationPolicy          func(childComplexity int, namespace string, name string) int
 		Resource                   func(childComplexity int, group string, version string, resource string, namespace *string, name string) int
@@ -1032,18 +1036,42 @@ type ComplexityRoot struct {
 	}
 
 	Pod struct {
-		CreatedAt func(childComplexity int) int
-		Images    func(childComplexity int) int
-		Manifest  func(childComplexity int) int
-		Message   func(childComplexity int) int
-		Name      func(childComplexity int) int
-		Namespace func(childComplexity int) int
-		NodeName  func(childComplexity int) int
-		Phase     func(childComplexity int) int
-		PodIP     func(childComplexity int) int
-		Ready     func(childComplexity int) int
-		Restarts  func(childComplexity int) int
-		UID       func(childComplexity int) int
+		ClusterName   func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		Images        func(childComplexity int) int
+		Instance      func(childComplexity int) int
+		Labels        func(childComplexity int) int
+		Manifest      func(childComplexity int) int
+		MemberCluster func(childComplexity int) int
+		Message       func(childComplexity int) int
+		Name          func(childComplexity int) int
+		Namespace     func(childComplexity int) int
+		NodeName      func(childComplexity int) int
+		Phase         func(childComplexity int) int
+		PodIP         func(childComplexity int) int
+		Ready         func(childComplexity int) int
+		Restarts      func(childComplexity int) int
+		UID           func(childComplexity int) int
+	}
+
+	PodConnection struct {
+		Edges      func(childComplexity int) int
+		Facets     func(childComplexity int, fields []projection.PodFacetField, first *int) int
+		Freshness  func(childComplexity int) int
+		Nodes      func(childComplexity int) int
+		PageInfo   func(childComplexity int) int
+		TotalCount func(childComplexity int) int
+	}
+
+	PodEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	PodFacet struct {
+		Field       func(childComplexity int) int
+		TotalValues func(childComplexity int) int
+		Values      func(childComplexity int) int
 	}
 
 	PolicyChange struct {
@@ -1165,6 +1193,7 @@ type ComplexityRoot struct {
 		Instance           func(childComplexity int, name string) int
 		Instances          func(childComplexity int, first *int, after *string, filter *instance.Filter, orderBy *object.Order) int
 		Node               func(childComplexity int, id string) int
+		Pods               func(childComplexity int, first *int, after *string, filter *pod.Filter, orderBy *pod.Order) int
 		Viewer             func(childComplexity int) int
 		Workloads          func(childComplexity int, first *int, after *string, filter *workload.Filter, orderBy *workload.Order) int
 		__resolve__service func(childComplexity int) int
@@ -3599,6 +3628,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Instance.OverridePolicy(childComplexity, args["namespace"].(string), args["name"].(string)), true
+	case "Instance.pods":
+		if e.ComplexityRoot.Instance.Pods == nil {
+			break
+		}
+
+		args, err := ec.field_Instance_pods_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Instance.Pods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*pod.Filter), args["orderBy"].(*pod.Order)), true
 	case "Instance.propagationPolicies":
 		if e.ComplexityRoot.Instance.PropagationPolicies == nil {
 			break
@@ -5800,6 +5840,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PlaintextOverrider.Value(childComplexity), true
 
+	case "Pod.clusterName":
+		if e.ComplexityRoot.Pod.ClusterName == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.ClusterName(childComplexity), true
 	case "Pod.createdAt":
 		if e.ComplexityRoot.Pod.CreatedAt == nil {
 			break
@@ -5812,12 +5858,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.Images(childComplexity), true
+	case "Pod.instance":
+		if e.ComplexityRoot.Pod.Instance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.Instance(childComplexity), true
+	case "Pod.labels":
+		if e.ComplexityRoot.Pod.Labels == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.Labels(childComplexity), true
 	case "Pod.manifest":
 		if e.ComplexityRoot.Pod.Manifest == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Pod.Manifest(childComplexity), true
+	case "Pod.memberCluster":
+		if e.ComplexityRoot.Pod.MemberCluster == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Pod.MemberCluster(childComplexity), true
 	case "Pod.message":
 		if e.ComplexityRoot.Pod.Message == nil {
 			break
@@ -5872,6 +5936,80 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Pod.UID(childComplexity), true
+
+	case "PodConnection.edges":
+		if e.ComplexityRoot.PodConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodConnection.Edges(childComplexity), true
+	case "PodConnection.facets":
+		if e.ComplexityRoot.PodConnection.Facets == nil {
+			break
+		}
+
+		args, err := ec.field_PodConnection_facets_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.PodConnection.Facets(childComplexity, args["fields"].([]projection.PodFacetField), args["first"].(*int)), true
+	case "PodConnection.freshness":
+		if e.ComplexityRoot.PodConnection.Freshness == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodConnection.Freshness(childComplexity), true
+	case "PodConnection.nodes":
+		if e.ComplexityRoot.PodConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodConnection.Nodes(childComplexity), true
+	case "PodConnection.pageInfo":
+		if e.ComplexityRoot.PodConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodConnection.PageInfo(childComplexity), true
+	case "PodConnection.totalCount":
+		if e.ComplexityRoot.PodConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodConnection.TotalCount(childComplexity), true
+
+	case "PodEdge.cursor":
+		if e.ComplexityRoot.PodEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodEdge.Cursor(childComplexity), true
+	case "PodEdge.node":
+		if e.ComplexityRoot.PodEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodEdge.Node(childComplexity), true
+
+	case "PodFacet.field":
+		if e.ComplexityRoot.PodFacet.Field == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodFacet.Field(childComplexity), true
+	case "PodFacet.totalValues":
+		if e.ComplexityRoot.PodFacet.TotalValues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodFacet.TotalValues(childComplexity), true
+	case "PodFacet.values":
+		if e.ComplexityRoot.PodFacet.Values == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PodFacet.Values(childComplexity), true
 
 	case "PolicyChange.changedFields":
 		if e.ComplexityRoot.PolicyChange.ChangedFields == nil {
@@ -6391,6 +6529,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Node(childComplexity, args["id"].(string)), true
+	case "Query.pods":
+		if e.ComplexityRoot.Query.Pods == nil {
+			break
+		}
+
+		args, err := ec.field_Query_pods_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Pods(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*pod.Filter), args["orderBy"].(*pod.Order)), true
 	case "Query.viewer":
 		if e.ComplexityRoot.Query.Viewer == nil {
 			break
@@ -7845,6 +7994,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPatchResourceInput,
 		ec.unmarshalInputPauseWorkloadInput,
 		ec.unmarshalInputPlaintextOverriderInput,
+		ec.unmarshalInputPodFilter,
+		ec.unmarshalInputPodOrder,
 		ec.unmarshalInputPolicyChangeFilter,
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
@@ -9623,7 +9774,10 @@ type MemberCluster implements Node {
   cpu: Capacity
   "Memory in bytes; null until Karmada has counted it."
   memory: Capacity
-  "Pods; null until Karmada has counted them."
+  """
+  How many pods fit on it and how many are on it; null until Karmada has counted them. For a list
+  of its pods, use ` + "`" + `pods(filter: {cluster: ["…"]})` + "`" + ` of the instance.
+  """
   pods: Capacity
   "Labels."
   labels: [Label!]!
@@ -10557,6 +10711,145 @@ type MemberObject {
   "How old the answer may be."
   freshness: Freshness!
 }
+`, BuiltIn: false},
+	{Name: "../schema/pod.graphqls", Input: `extend type Query {
+  "Pods of the member clusters of all instances that the caller may see, in one list."
+  pods(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: PodFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: PodOrder
+  ): PodConnection! @guard(by: VISIBLE)
+}
+
+extend type Instance {
+  "Pods of the instance's member clusters, as collected from them. Of members that are not in the inventory there are none."
+  pods(
+    "How many to return: 1 to 500, 50 unless told."
+    first: Int
+    "Continue after this cursor."
+    after: String
+    "Only those that match."
+    filter: PodFilter
+    "By namespace, then name, ascending, unless told."
+    orderBy: PodOrder
+  ): PodConnection!
+}
+
+"Which pods to list. Fields are combined with AND, the values of one field with OR."
+input PodFilter {
+  "Only of these instances. Inside one instance this may name that instance only."
+  instances: [String!]
+  "Only in these member clusters, by name."
+  cluster: [String!]
+  "Only in these namespaces."
+  namespaces: [String!]
+  "Exact names."
+  name: [String!]
+  "Part of the name."
+  nameContains: String
+  "Only those in one of these phases."
+  phase: [PodPhase!]
+  "Only those of which all containers are ready, or only those of which some are not."
+  ready: Boolean
+  "Only those on one of these nodes, by name."
+  node: [String!]
+  "Kubernetes label selector, for example ` + "`" + `tier=web,!canary` + "`" + `."
+  labelSelector: String
+  """
+  Only those that have one of these images: as ` + "`" + `images` + "`" + ` shows them, or without the digest,
+  or without the tag too, for all of them.
+  """
+  images: [String!]
+  """
+  Only those that have each of these words somewhere in their name, namespace, labels
+  (` + "`" + `key=value` + "`" + `) or images, in capitals or small letters: up to 10 words, 253 bytes in all.
+  """
+  text: String
+}
+
+"What pods can be ordered by."
+enum PodOrderField {
+  "By namespace, then name."
+  NAMESPACE
+  "By name, then namespace."
+  NAME
+  "By time of creation."
+  CREATED_AT
+  "By restarts of all containers."
+  RESTARTS
+}
+
+"The order of a list of pods."
+input PodOrder {
+  "What to order by."
+  field: PodOrderField!
+  "Which way; ascending unless told."
+  direction: OrderDirection! = ASC
+}
+
+"What pods can be counted by."
+enum PodFacetField {
+  "By phase."
+  PHASE
+  "By whether all containers are ready: ` + "`" + `true` + "`" + ` or ` + "`" + `false` + "`" + `."
+  READY
+  "By instance."
+  INSTANCE
+  "By member cluster."
+  CLUSTER
+  "By namespace, whatever the cluster."
+  NAMESPACE
+  "By node. Pods that are not scheduled count nowhere."
+  NODE
+  "By label, as ` + "`" + `key=value` + "`" + `. A pod counts once for each."
+  LABEL
+  "By image. A pod counts once for each."
+  IMAGE
+}
+
+"How many pods of a list have each value of a field."
+type PodFacet {
+  "What the pods are counted by."
+  field: PodFacetField!
+  "The values with the most pods first, then by value."
+  values: [FacetValue!]!
+  "How many values there are: more than are in ` + "`" + `values` + "`" + ` where these were cut off."
+  totalValues: Int!
+}
+
+"A page of pods."
+type PodConnection {
+  "The pods of this page with their cursors."
+  edges: [PodEdge!]!
+  "The pods of this page."
+  nodes: [Pod!]!
+  "Where this page stands."
+  pageInfo: PageInfo!
+  "How many match, on all pages."
+  totalCount: Int
+  "How many of those that match, on all pages, have each value of some fields."
+  facets(
+    "What to count by; each is one entry of the answer, in this order."
+    fields: [PodFacetField!]!
+    "How many values of each field to return: 1 to 100, 20 unless told."
+    first: Int
+  ): [PodFacet!]!
+  "How old the answer may be: the oldest of the member clusters it covers."
+  freshness: Freshness!
+}
+
+"A pod in a list."
+type PodEdge {
+  "The pod."
+  node: Pod!
+  "Its place in the list."
+  cursor: String!
+}
 
 "Where a pod is in its life."
 enum PodPhase {
@@ -10574,12 +10867,20 @@ enum PodPhase {
 
 "A pod in a member cluster."
 type Pod {
+  "The instance that the member cluster belongs to."
+  instance: Instance!
+  "The member cluster's name in the instance."
+  clusterName: String!
+  "The member cluster; null when it is no longer joined."
+  memberCluster: MemberCluster
   "Its namespace."
   namespace: String!
   "Its name."
   name: String!
   "UID in the member cluster."
   uid: String!
+  "Its labels."
+  labels: [Label!]!
   "Where it is in its life."
   phase: PodPhase!
   "All its containers are ready."
@@ -14406,6 +14707,8 @@ func (ec *executionContext) childFields_Instance(ctx context.Context, field grap
 		return ec.fieldContext_Instance_namespace(ctx, field)
 	case "namespaces":
 		return ec.fieldContext_Instance_namespaces(ctx, field)
+	case "pods":
+		return ec.fieldContext_Instance_pods(ctx, field)
 	case "propagationPolicy":
 		return ec.fieldContext_Instance_propagationPolicy(ctx, field)
 	case "propagationPolicies":
@@ -15270,12 +15573,20 @@ func (ec *executionContext) childFields_PlaintextOverrider(ctx context.Context, 
 
 func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
+	case "instance":
+		return ec.fieldContext_Pod_instance(ctx, field)
+	case "clusterName":
+		return ec.fieldContext_Pod_clusterName(ctx, field)
+	case "memberCluster":
+		return ec.fieldContext_Pod_memberCluster(ctx, field)
 	case "namespace":
 		return ec.fieldContext_Pod_namespace(ctx, field)
 	case "name":
 		return ec.fieldContext_Pod_name(ctx, field)
 	case "uid":
 		return ec.fieldContext_Pod_uid(ctx, field)
+	case "labels":
+		return ec.fieldContext_Pod_labels(ctx, field)
 	case "phase":
 		return ec.fieldContext_Pod_phase(ctx, field)
 	case "ready":
@@ -15296,6 +15607,46 @@ func (ec *executionContext) childFields_Pod(ctx context.Context, field graphql.C
 		return ec.fieldContext_Pod_manifest(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Pod", field.Name)
+}
+
+func (ec *executionContext) childFields_PodConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PodConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PodConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PodConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_PodConnection_totalCount(ctx, field)
+	case "facets":
+		return ec.fieldContext_PodConnection_facets(ctx, field)
+	case "freshness":
+		return ec.fieldContext_PodConnection_freshness(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PodEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "node":
+		return ec.fieldContext_PodEdge_node(ctx, field)
+	case "cursor":
+		return ec.fieldContext_PodEdge_cursor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_PodFacet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "field":
+		return ec.fieldContext_PodFacet_field(ctx, field)
+	case "values":
+		return ec.fieldContext_PodFacet_values(ctx, field)
+	case "totalValues":
+		return ec.fieldContext_PodFacet_totalValues(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PodFacet", field.Name)
 }
 
 func (ec *executionContext) childFields_PolicyChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

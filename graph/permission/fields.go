@@ -14,6 +14,7 @@ const (
 	proxyURL      = "create on `instances/" + roles.OutboundProxy + "` for a kubeconfig with a `proxy-url`"
 	freeClusters  = "a cluster that no instance has joined is for those who see all instances"
 	instancesSeen = "the result holds only what the caller may see"
+	sentThere     = "of users who may not read the whole instance, also whether a workload of the namespace was sent to the pod's member cluster"
 	ofResult      = "asked about each object; the result holds no other"
 	concealed     = "`readSecrets` for the values of Secrets and the manifests of Works"
 	rollback      = "`delete` with `rollback`; no `update` with `create`"
@@ -54,6 +55,7 @@ var Fields = map[string]Field{
 	"Query.instance":  {In: Instance},
 	"Query.instances": {In: Instance, Depends: instancesSeen},
 	"Query.node":      {In: Object, Verbs: verbs(authz.VerbView), Depends: concealed},
+	"Query.pods":      {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult + "; " + sentThere},
 	"Query.viewer":    {In: Nowhere},
 	"Query.workloads": {In: Namespaced, Verbs: verbs(authz.VerbView), Depends: ofResult},
 

@@ -21,6 +21,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -63,6 +64,7 @@ func world() intercept {
 		"Query.instances":       value(page.Build(page.Args{}, []*instance.Instance{alpha}, func(*instance.Instance) string { return "c" }, false, nil, freshness.Freshness{Source: freshness.SourceLive})),
 		"Query.cluster":         value(&cluster.Cluster{Cluster: &v1alpha1.Cluster{}}),
 		"Query.workloads":       value(page.Build(page.Args{}, []workload.Any{deployment}, func(workload.Any) string { return "c" }, false, nil, fromIndex())),
+		"Query.pods":            value(page.Build(page.Args{}, []*pod.Pod{{Object: object.New("alpha", web, fromIndex())}}, func(*pod.Pod) string { return "c" }, false, nil, fromIndex())),
 		"Instance.workload":     value(deployment),
 		"Instance.workloads":    value(page.Unread[workload.Any]("")),
 		"Instance.events":       value(page.Unread[*event.Event]("")),
@@ -71,7 +73,7 @@ func world() intercept {
 		"Deployment.replicas":   value(&workload.ReplicaCounts{}),
 		"Deployment.placements": value([]workload.Placement{{}}),
 		"Placement.object":      value(&workload.MemberObject{}),
-		"MemberObject.pods":     value([]workload.Pod{{}}),
+		"MemberObject.pods":     value([]pod.Pod{{}}),
 
 		"Subscription.instanceChanged":   stream(&instance.Change{Object: alpha}),
 		"Subscription.workloadChanged":   stream(&workload.Change{Object: deployment}),

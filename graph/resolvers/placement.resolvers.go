@@ -11,6 +11,7 @@ import (
 	"github.com/kairship-io/kairship/graph/generated"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 )
@@ -19,13 +20,13 @@ func (r *appliedOverrideResolver) Policy(ctx context.Context, obj *workload.Over
 	return r.Fleet.Workloads.OverridePolicy(ctx, obj, detailOf(policyDetail).here(ctx))
 }
 
-func (r *memberObjectResolver) Pods(ctx context.Context, obj *workload.MemberObject, first *int) ([]workload.Pod, error) {
+func (r *memberObjectResolver) Pods(ctx context.Context, obj *workload.MemberObject, first *int) ([]pod.Pod, error) {
 	limit, err := page.Args{First: first}.Limit()
 	if err != nil {
 		return nil, err
 	}
 	v, err := r.Fleet.Workloads.Pods(ctx, obj, limit)
-	return orElse(ctx, v, err, []workload.Pod{})
+	return orElse(ctx, v, err, []pod.Pod{})
 }
 
 func (r *placementResolver) MemberCluster(ctx context.Context, obj *workload.Placement) (*membercluster.MemberCluster, error) {

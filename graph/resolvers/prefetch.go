@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -73,6 +74,13 @@ func (r *Resolver) prefetchList(ctx context.Context, names []string, f graphql.C
 				return
 			}
 			r.Fleet.Workloads.Prefetch(ctx, names, workload.ListArgs{Args: p, Filter: filter, Order: order}, inner.connectionNeeds())
+		})
+	case "pods":
+		withFilter(raw, func(filter *pod.Filter) {
+			var order *pod.Order
+			if readArg(raw, "orderBy", &order) {
+				r.Fleet.Pods.Prefetch(ctx, names, pod.ListArgs{Args: p, Filter: filter, Order: order}, inner.podNeeds())
+			}
 		})
 	case "memberClusters":
 		withFilter(raw, func(filter *membercluster.Filter) {

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/cluster"
 	"github.com/kairship-io/kairship/pkg/fleet/collection"
@@ -24,6 +25,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -108,15 +110,22 @@ func fleetOf(t *testing.T, r *reader) *Resolver {
 func fleetOver(t *testing.T, over index.Reader, r *reader) *Resolver {
 	t.Helper()
 	clock := func() time.Time { return now }
-	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Instance("beta"))
+	inventory := fleettest.Inventory(t, fleettest.Instance("alpha"), fleettest.Instance("beta"), joined("of-alpha", "alpha"), joined("of-beta", "beta"))
 	tracker := &freshness.Tracker{Inventory: inventory, Now: clock, Collector: freshness.NewHeartbeat(clock), Global: freshness.NewHeartbeat(clock)}
 	lister := &listing.Lister{Reader: over, Freshness: tracker, Now: clock}
-	instances, clusters := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker)
+	instances, clusters, members := instance.NewService(inventory, tracker), cluster.NewService(inventory, tracker), membercluster.NewService(lister)
 	return &Resolver{Fleet: Fleet{
-		Instances: instances, Clusters: clusters, MemberClusters: membercluster.NewService(lister), Namespaces: namespace.NewService(lister),
+		Instances: instances, Clusters: clusters, MemberClusters: members, Pods: pod.NewService(lister, instances, clusters, members, inventory), Namespaces: namespace.NewService(lister),
 		Workloads: workload.NewService(lister, over, instances, clusters, membercluster.NewCache(r, clock)), Bindings: binding.NewService(lister),
 		Policies: policy.NewService(lister), Events: event.NewService(lister), Resources: resource.NewService(lister, allCollected{}),
 	}}
+}
+
+// joined is a cluster that is joined to an instance.
+func joined(name, instance string) *v1alpha1.Cluster {
+	c := &v1alpha1.Cluster{Spec: v1alpha1.ClusterSpec{Type: v1alpha1.ClusterTypePhysical, InstanceRef: &v1alpha1.InstanceReference{Name: instance}}}
+	c.Name = name
+	return c
 }
 
 // allCollected reports that the index has everything.

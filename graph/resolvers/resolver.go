@@ -13,6 +13,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/membercluster"
 	"github.com/kairship-io/kairship/pkg/fleet/namespace"
 	"github.com/kairship-io/kairship/pkg/fleet/operation"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/resource"
 	"github.com/kairship-io/kairship/pkg/fleet/subscription"
@@ -40,6 +41,7 @@ type Fleet struct {
 	MemberClusters *membercluster.Service
 	Namespaces     *namespace.Service
 	Workloads      *workload.Service
+	Pods           *pod.Service
 	Bindings       *binding.Service
 	Policies       *policy.Service
 	Events         *event.Service

@@ -8,6 +8,8 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"github.com/kairship-io/kairship/pkg/fleet/event"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
@@ -192,10 +194,10 @@ func (s selection) connectionNeeds() workload.Needs {
 	return needs
 }
 
-// facets are what a list of workloads is counted by. What can't be read here is left to
+// facets are what a list of workloads or pods is counted by. What can't be read here is left to
 // the field, which says what is wrong with it.
-func (s selection) facets() workload.Facets {
-	var all workload.Facets
+func (s selection) facets() listing.Facets {
+	var all listing.Facets
 	for _, f := range s.fields {
 		if f.Name != "facets" {
 			continue
@@ -203,12 +205,19 @@ func (s selection) facets() workload.Facets {
 		var fields []projection.FacetField
 		var first *int
 		if raw := f.ArgumentMap(s.op.Variables); readArg(raw, "fields", &fields) && readArg(raw, "first", &first) {
-			if one, err := workload.NewFacets(fields, first); err == nil {
+			if one, err := listing.NewFacets(fields, first); err == nil {
 				all = all.And(one)
 			}
 		}
 	}
 	return all
+}
+
+// podNeeds is what a connection of pods will be asked for.
+func podNeeds(ctx context.Context) pod.Needs { return selected(ctx).podNeeds() }
+
+func (s selection) podNeeds() pod.Needs {
+	return pod.Needs{Count: s.has("totalCount"), Facets: s.facets(), Detail: s.itemDetail(), MemberClusters: s.items().has("memberCluster")}
 }
 
 // workloadNeeds is what one workload will be asked for.
@@ -222,7 +231,7 @@ func (s selection) needs() workload.Needs {
 		PolicyDetail:     detailOf(policyDetail).under(s, "policy"),
 		Binding:          s.has("binding"),
 		Status:           s.has("replicas", "health", "healthMessage", "suspended", "placements", "overridePolicies"),
-		MemberClusters:   placements.has("memberCluster"),
+		MemberClusters:   placements.has("memberCluster") || placements.under("object").under("pods").has("memberCluster"),
 		Overrides:        s.has("overridePolicies") || placements.has("overrides"),
 		OverridePolicies: s.has("overridePolicies") || placements.under("overrides").has("policy"),
 		OverrideDetail:   min(detailOf(policyDetail).under(s, "overridePolicies"), detailOf(policyDetail).under(placements.under("overrides"), "policy")),

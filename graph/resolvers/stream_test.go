@@ -79,7 +79,7 @@ func TestEveryFieldIsCompared(t *testing.T) {
 	lists := []string{
 		"memberCluster", "memberClusters", "namespace", "namespaces", "workload", "workloads", "propagationPolicy", "propagationPolicies",
 		"clusterPropagationPolicy", "clusterPropagationPolicies", "overridePolicy", "overridePolicies", "clusterOverridePolicy",
-		"clusterOverridePolicies", "resource", "resources", "event", "events",
+		"clusterOverridePolicies", "resource", "resources", "event", "events", "pods",
 	}
 	for _, noun := range []struct {
 		typ string

@@ -12,6 +12,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/event"
 	"github.com/kairship-io/kairship/pkg/fleet/instance"
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
@@ -255,7 +256,7 @@ func (r *statefulSetResolver) Events(ctx context.Context, obj *workload.Stateful
 }
 
 func (r *workloadConnectionResolver) Facets(ctx context.Context, obj *page.Connection[workload.Any], fields []projection.FacetField, first *int) ([]projection.Facet, error) {
-	v, err := workload.FacetsOf(obj, fields, first)
+	v, err := listing.FacetsOf(obj, fields, first)
 	return orElse(ctx, v, err, []projection.Facet{})
 }
 

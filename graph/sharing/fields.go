@@ -15,13 +15,13 @@ const (
 // arguments, from stored objects, and from the caller's authz.Visibility; not if it depends on the
 // caller, on the request, on the time of the answer, or on an instance's answer to this caller.
 var Shared = Fields{
-	"Query": "node cluster clusters instance instances workloads _entities",
+	"Query": "node cluster clusters instance instances pods workloads _entities",
 	"Node":  "id",
 
 	"Instance": "name alias mode state conditions karmadaVersion kubernetesVersion kubeSystemID labels summary createdAt freshness viewerCan " +
 		"resourceVersion hostCluster deletionPolicy components events memberCluster memberClusters namespace namespaces " +
 		"propagationPolicy propagationPolicies clusterPropagationPolicy clusterPropagationPolicies " +
-		"overridePolicy overridePolicies clusterOverridePolicy clusterOverridePolicies workload workloads",
+		"overridePolicy overridePolicies clusterOverridePolicy clusterOverridePolicies pods workload workloads",
 	"InstanceConnection":      connection,
 	"InstanceEdge":            edge,
 	"InstanceSummary":         "staleSince staleClusters clusters nodes cpu memory pods workloads policies resources",
@@ -62,7 +62,10 @@ var Shared = Fields{
 	"Placement":          "clusterName memberCluster desired ready available updated scheduled evicting suspended stale applied health message overrides object",
 	"AppliedOverride":    "policy policyName policyNamespace overriders",
 	"MemberObject":       "apiVersion kind namespace name uid images pods createdAt resourceVersion freshness",
-	"Pod":                "namespace name uid phase ready restarts nodeName podIP message images createdAt",
+	"Pod":                "instance clusterName memberCluster namespace name uid labels phase ready restarts nodeName podIP message images createdAt",
+	"PodConnection":      connection + " facets",
+	"PodEdge":            edge,
+	"PodFacet":           "field values totalValues",
 
 	"ResourceBinding":      "instance namespace name clusters replicas schedulerName conditions aggregatedStatus createdAt resourceVersion freshness",
 	"TargetCluster":        "name replicas",

@@ -13,7 +13,8 @@ import (
 // nothing is read before the wait is over.
 //
 // An operation without a token passes it by at no cost. One with a token waits in
-// its first read of a cluster that the token is about, and only then.
+// its first read of a cluster that the token is about, and only then. Lists of pods wait
+// for nothing: pods are in members, which are not written to.
 type Reader struct {
 	reader index.Reader
 	waiter *IndexWaiter
@@ -28,6 +29,9 @@ func NewReader(reader index.Reader, waiter *IndexWaiter) *Reader {
 
 // List implements index.Reader.
 func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
+	if q.OfPods() {
+		return r.reader.List(ctx, q)
+	}
 	clusters := clustersOf(&q)
 	overlay, err := r.waiter.waitForIndex(ctx, clusters...)
 	if err != nil {
@@ -42,6 +46,9 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 
 // PageOf implements index.Reader.
 func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery) (*index.Page, error) {
+	if q.OfPods() {
+		return r.reader.PageOf(ctx, part, q)
+	}
 	overlay, err := r.waiter.waitForIndex(ctx, part.Cluster)
 	if err != nil {
 		return nil, err
@@ -105,6 +112,10 @@ func (r *Reader) Prefetch(ctx context.Context, keys []index.Key, detail index.De
 
 // PrefetchPages implements index.Reader.
 func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.ListQuery, then func(map[index.Part]*index.Page)) {
+	if q.OfPods() {
+		r.reader.PrefetchPages(ctx, parts, q, then)
+		return
+	}
 	clusters := make([]string, len(parts))
 	for i, p := range parts {
 		clusters[i] = p.Cluster

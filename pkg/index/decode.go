@@ -10,6 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/clusterpedia-io/client-go/constants"
 
@@ -153,6 +154,18 @@ func NewProjected(cluster string, t Type, text []byte, state *projection.State, 
 		return nil, unavailable(err, "The projection has an object that can't be read")
 	}
 	return o, nil
+}
+
+// NewPod makes an Object of the row that the projection has of a pod at a moment. It has the metadata
+// that lists show, and no manifest.
+func NewPod(row *projection.PodItem, asOf time.Time) *Object {
+	return &Object{
+		Cluster: row.Cluster, APIVersion: Pods.Version, Kind: Pods.Kind, detail: Metadata, Pod: row, AsOf: asOf,
+		Meta: metav1.ObjectMeta{
+			Namespace: row.Namespace, Name: row.Name, UID: types.UID(row.UID), ResourceVersion: row.ResourceVersion, Labels: row.Labels,
+			CreationTimestamp: metav1.Unix(row.CreatedAt, 0),
+		},
+	}
 }
 
 // NewStored makes an Object of the text that the index has stored of it, or of its metadata

@@ -18,6 +18,9 @@ type Position struct {
 	// Severity and Ready are those of a workload whose state is known.
 	Severity int   `json:",omitempty"`
 	Ready    int32 `json:",omitempty"`
+	// Instance and Restarts are those of a pod, whose Cluster is a member of the instance.
+	Instance string `json:",omitempty"`
+	Restarts int32  `json:",omitempty"`
 }
 
 // PositionOf returns an object's position in the order.
@@ -32,6 +35,9 @@ func PositionOf(o *Object) Position {
 	if o.State != nil {
 		p.Severity, p.Ready = projection.Severity(o.State.Health), o.State.Ready
 	}
+	if o.Pod != nil {
+		p.CreatedAt, p.Instance, p.Restarts = time.Unix(o.Pod.CreatedAt, 0).UTC(), o.Pod.Instance, o.Pod.Restarts
+	}
 	return p
 }
 
@@ -42,7 +48,7 @@ func follows(o Order, a, b Position) bool { return compare(o, a, b) > 0 }
 func compare(o Order, a, b Position) int {
 	var c int
 	namespace, name := cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name)
-	rest := cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Kind, b.Kind))
+	rest := cmp.Or(cmp.Compare(a.Instance, b.Instance), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Kind, b.Kind))
 	switch o.Field {
 	case OrderByName:
 		c = cmp.Or(name, namespace, rest)
@@ -52,6 +58,8 @@ func compare(o Order, a, b Position) int {
 		c = cmp.Or(cmp.Compare(a.Severity, b.Severity), namespace, name, rest)
 	case OrderByReady:
 		c = cmp.Or(cmp.Compare(a.Ready, b.Ready), namespace, name, rest)
+	case OrderByRestarts:
+		c = cmp.Or(cmp.Compare(a.Restarts, b.Restarts), namespace, name, rest)
 	case OrderByNamespace:
 		c = cmp.Or(namespace, name, rest)
 	}

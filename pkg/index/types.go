@@ -64,6 +64,8 @@ type Object struct {
 	// State is the state of a workload that the projection has of this version of it; nil
 	// when it is not known, and has to be computed.
 	State *projection.State
+	// Pod is the row that the projection has of a pod; nil where only the pod was read.
+	Pod *projection.PodItem
 	// AsOf is set where the projection was read for the object: all that the index had at this
 	// moment is in what is shown of it.
 	AsOf time.Time
@@ -201,6 +203,8 @@ const (
 	OrderByHealth
 	// OrderByReady orders workloads by their ready replicas. It needs Projected.
 	OrderByReady
+	// OrderByRestarts orders pods by the restarts of their containers. It needs Projected.
+	OrderByRestarts
 )
 
 // Order is the order of a list.
@@ -245,8 +249,8 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	WithCount bool
 	// Detail is how much of the objects to read.
 	Detail Detail
-	// Projected has the list made from the projection, which knows the states of workloads,
-	// and not from the index, which does not; nil for any other list.
+	// Projected has the list made from the projection, which knows the states of workloads and
+	// the pods of instances, and not from the index, which does not; nil for any other list.
 	Projected *Projected
 	// Confined reports whether there are instances which the caller may not see, and must not learn
 	// of by the time that an answer takes either.
@@ -256,8 +260,11 @@ type ListQuery struct { //nolint:recvcheck // Most methods make a changed copy; 
 	PartField []string
 }
 
-// Projected is what only the projection can select workloads by. Empty lists do not narrow.
+// Projected is what only the projection can select by. Empty lists do not narrow.
 type Projected struct {
+	// Pods has the pods of the instances' members listed, and not the workloads of the instances.
+	// Clusters and Scopes of the query are still those of the instances.
+	Pods *PodFilter `json:",omitempty"`
 	// Health: only workloads in one of these states.
 	Health []string
 	// ScheduledTo: only those that are scheduled to one of these member clusters.
@@ -266,11 +273,26 @@ type Projected struct {
 	Images []string
 	// Words: only those that have each of these words somewhere; see workload.SearchText.
 	Words []string
-	// Facets has the workloads of all pages counted by fields instead of listed, with at most
-	// FacetValues values of each.
+	// Facets has the items of all pages counted by fields instead of listed, with at most
+	// FacetValues values of each. Those of pods are values of projection.PodFacetField.
 	Facets      []projection.FacetField
 	FacetValues int
 }
+
+// PodFilter is what pods alone can be selected by. Empty lists do not narrow.
+type PodFilter struct {
+	// Clusters: only those in one of these member clusters.
+	Clusters []string
+	// Phases: only those in one of these phases, as the GraphQL enum PodPhase names them.
+	Phases []string
+	// Nodes: only those on one of these nodes.
+	Nodes []string
+	// Ready: only those that are ready, or that are not; nil for any.
+	Ready *bool
+}
+
+// OfPods reports whether the query lists the pods of instances' members.
+func (q *ListQuery) OfPods() bool { return q.Projected != nil && q.Projected.Pods != nil }
 
 // Part is a part of a list: what one cluster holds of it and, where the list is
 // parted by a field, what has one value there.
@@ -299,4 +321,7 @@ type Page struct {
 	End *Position
 	// Facets are those that were asked for; nil where no object can match.
 	Facets []projection.Facet
+	// Scoped are the clusters of instances of which a page of pods has a part only: which part
+	// depends on the workloads of the instance.
+	Scoped []string
 }

@@ -155,6 +155,10 @@ func badInputs(t *testing.T, on *target) []badInput {
 		{name: "missing argument", query: in(`workload(kind: JOB, name: "x") { name }`), code: "INVALID", argument: "namespace", refused: true, why: "the document is not valid"},
 		{name: "unknown argument", query: "{ workloads(last: 10) { totalCount } }", code: "INVALID", argument: "last", refused: true, why: "the document is not valid"},
 
+		{name: "unknown phase of pods", query: "{ pods(filter: {phase: [Running]}) { totalCount } }", code: "INVALID", argument: "filter.phase[0]", refused: true, why: "the document is not valid"},
+		{name: "no words of pods", query: `{ pods(filter: {text: " "}) { totalCount } }`, code: "INVALID", argument: "filter.text", why: "all lists are alike"},
+		{name: "label selector of pods with >", query: in(`pods(filter: {labelSelector: "size>1"}) { totalCount }`), code: "INVALID", argument: "filter.labelSelector", why: "labels are text in the index"},
+		{name: "pods of another instance inside an instance", query: in(`pods(filter: {instances: ["beta"]}) { totalCount }`), code: "INVALID", argument: "filter.instances", why: "it can only be empty"},
 		{name: "bad label selector", query: workloads(`filter: {labelSelector: "a b"}`), code: "INVALID", argument: "filter.labelSelector", why: "it is read when the list is"},
 		{name: "bad label selector with one value too few", query: workloads(`filter: {labelSelector: "a in"}`), code: "INVALID", argument: "filter.labelSelector", why: "it is read when the list is"},
 		{name: "label selector with >", query: workloads(`filter: {labelSelector: "size>1"}`), code: "INVALID", argument: "filter.labelSelector", why: "labels are text in the index"},

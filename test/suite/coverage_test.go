@@ -37,6 +37,8 @@ func TestEveryArgumentHasATest(t *testing.T) {
 	tried["MemberObject.pods(first)"] = true // TestPodsOfAnObject
 	// TestFacetsCountWhatTheListHas
 	tried["WorkloadConnection.facets(fields)"], tried["WorkloadConnection.facets(first)"] = true, true
+	// TestFacetsCountThePods
+	tried["PodConnection.facets(fields)"], tried["PodConnection.facets(first)"] = true, true
 	tried["Query.node(id)"] = true // TestEveryIDLeadsBack
 	tried["Query._entities(representations)"] = true
 	// TestMatrix, TestOneNamespaceAlone

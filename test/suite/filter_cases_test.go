@@ -29,6 +29,8 @@ func (w *world) casesOf(list schema.List) []filterCase {
 	switch list.Node {
 	case "Workload":
 		return w.workloadCases(list)
+	case "Pod":
+		return w.podCases(list)
 	case "Instance":
 		return w.instanceCases()
 	case "Cluster":

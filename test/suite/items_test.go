@@ -81,6 +81,8 @@ func (w *world) read(ctx context.Context, t testing.TB, list gqlschema.List) ([]
 	switch list.Node {
 	case "Workload":
 		return w.workloadItems(ctx, t, list)
+	case "Pod":
+		return w.podItems(ctx, t, list)
 	case "Event":
 		return w.eventItems(ctx, t, list)
 	}

@@ -111,7 +111,7 @@ func wholeConnection(list schema.List) string {
 func naming(typ string) string {
 	def := theSchema.Types[typ]
 	var fields []string
-	for _, name := range []string{"kind", "namespace", "name"} {
+	for _, name := range []string{"kind", "clusterName", "namespace", "name"} {
 		if f := def.Fields.ForName(name); f != nil && len(f.Arguments) == 0 {
 			fields = append(fields, name)
 		}
@@ -122,12 +122,12 @@ func naming(typ string) string {
 	return "{ " + strings.Join(fields, " ") + " }"
 }
 
-// nameOf is the name of an object as text: its instance, kind, namespace and
-// name, as far as it has them.
+// nameOf is the name of an object as text: its instance, kind, member cluster,
+// namespace and name, as far as it has them.
 func nameOf(raw json.RawMessage) string {
 	var o struct {
-		Kind, Namespace, Name string
-		Instance              *struct{ Name string }
+		Kind, ClusterName, Namespace, Name string
+		Instance                           *struct{ Name string }
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
 		return "unreadable: " + err.Error()
@@ -136,7 +136,7 @@ func nameOf(raw json.RawMessage) string {
 	if o.Instance != nil {
 		parts = append(parts, o.Instance.Name)
 	}
-	for _, part := range []string{o.Kind, o.Namespace, o.Name} {
+	for _, part := range []string{o.Kind, o.ClusterName, o.Namespace, o.Name} {
 		if part != "" {
 			parts = append(parts, part)
 		}

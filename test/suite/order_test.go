@@ -50,6 +50,8 @@ func keyOf(field string, i item) []string {
 		return []string{string(rune('a' + slices.Index(fromBestToWorst, i.health)))}
 	case "READY":
 		return []string{fmt.Sprintf("%09d", i.ready)}
+	case "RESTARTS":
+		return []string{fmt.Sprintf("%09d", restartsOf(i))}
 	}
 	panic("no test knows how a list is ordered by " + field + ": add it here")
 }
@@ -89,8 +91,9 @@ func (w *world) tryOrder(t *testing.T, on *target, list schema.List, field strin
 				equal[keys[i.name][0]]++
 			}
 		}
-		// Names without namespace are unique, and a policy may claim one workload of each name.
-		unique := field == "NAME" && (theSchema.Types[list.Node].Fields.ForName("namespace") == nil || list.Node == "Instance" ||
+		// Names without namespace are unique, those of most pods are random, and a policy may claim one
+		// workload of each name.
+		unique := field == "NAME" && (theSchema.Types[list.Node].Fields.ForName("namespace") == nil || list.Node == "Instance" || list.Node == "Pod" ||
 			strings.HasPrefix(list.Node, "Cluster") || strings.HasSuffix(list.Parent, "Policy"))
 		if len(equal) == len(keys) && !unique {
 			return fmt.Errorf("no two of the %d items are equal in %s: the test proves nothing", len(keys), field)

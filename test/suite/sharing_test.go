@@ -17,6 +17,7 @@ const sharedQuery = `{
   instances { totalCount nodes { name viewerCan { update proxy } } }
   clusters { totalCount nodes { name } }
   workloads(first: 500) { totalCount nodes { namespace name instance { name } } facets(fields: [NAMESPACE]) { totalValues values { value count } } }
+  pods(filter: {namespaces: ["shop", "ops", "billing"]}) { totalCount facets(fields: [NAMESPACE]) { totalValues values { value count } } }
   alpha: instance(name: "alpha") { state propagationPolicies { totalCount } memberClusters { totalCount nodes { name } } }
   beta: instance(name: "beta") { name }
 }`

@@ -22,6 +22,7 @@ func TestUnknownNamespaceOfAFilter(t *testing.T) {
 	}{
 		{"a typing error", "alice", `{ workloads(filter: {namespaces: ["shpo"]}) { nodes { name } } }`, "[workloads] filter.namespaces[0];"},
 		{"in one instance", "alice", `{ instance(name: "alpha") { w: workloads(filter: {namespaces: ["shpo"]}) { nodes { name } } } }`, "[instance w] filter.namespaces[0];"},
+		{"pods", "alice", `{ pods(filter: {namespaces: ["shpo"]}) { nodes { name } } }`, "[pods] filter.namespaces[0];"},
 		{"policies", "alice", `{ instance(name: "alpha") { overridePolicies(filter: {namespaces: ["shpo"]}) { nodes { name } } } }`, "[instance overridePolicies] filter.namespaces[0];"},
 		{"events", "alice", `{ instance(name: "alpha") { events(filter: {namespaces: ["shpo"]}) { nodes { reason } } } }`, "[instance events] filter.namespaces[0];"},
 		{"an argument", "alice", `{ instance(name: "alpha") { resources(version: "v1", resource: "configmaps", namespace: "shpo") { nodes { name } } } }`, "[instance resources] namespace;"},

@@ -178,7 +178,7 @@ func confine(g authz.Grant, cluster string, q *index.ListQuery) confined {
 	scope := index.Scope{Cluster: cluster}
 	switch {
 	case reach.None():
-	case reach.Everything, namespacesOnly && reach.EveryNamespace:
+	case reach.Everything, reach.EveryNamespace && (namespacesOnly || q.OfPods()): // Every pod has a namespace.
 		return confined{}
 	case namespacesOnly:
 		scope.Names = both(reach.Namespaces, q.Names)

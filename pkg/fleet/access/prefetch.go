@@ -70,7 +70,7 @@ func (r *Reader) PrefetchPages(ctx context.Context, parts []index.Part, q index.
 		admitted := make(map[index.Part]*index.Page, len(found))
 		for part, page := range found {
 			own := map[string]authz.Grant{part.Cluster: grants[part.Cluster]}
-			if one, err := admitPage(own, q.Types, page); err == nil {
+			if one, err := r.admitPage(ctx, own, &narrowed, page); err == nil {
 				admitted[part] = one
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -77,7 +78,7 @@ func (r *Reader) List(ctx context.Context, q index.ListQuery) (*index.Page, erro
 	if err != nil {
 		return nil, err
 	}
-	return admitPage(grants, q.Types, page)
+	return r.admitPage(ctx, grants, &narrowed, page)
 }
 
 // narrow confines a list to what may be read; false when nothing of it may. all reports that
@@ -126,7 +127,7 @@ func (r *Reader) PageOf(ctx context.Context, part index.Part, q index.ListQuery)
 	if err != nil {
 		return nil, err
 	}
-	return admitPage(grants, q.Types, page)
+	return r.admitPage(ctx, grants, &narrowed, page)
 }
 
 // Get implements index.Reader.
@@ -196,19 +197,40 @@ func nothing(q *index.ListQuery) *index.Page {
 
 // admitPage is a page as the user may see it. One that holds what they may not is
 // refused whole: its count and its end are as wrong as its objects.
-func admitPage(grants map[string]authz.Grant, types []index.Type, page *index.Page) (*index.Page, error) {
+func (r *Reader) admitPage(ctx context.Context, grants map[string]authz.Grant, q *index.ListQuery, page *index.Page) (*index.Page, error) {
 	admitted := *page
-	admitted.Items = make([]*index.Object, len(page.Items))
-	for i, o := range page.Items {
-		one, err := admit(grants[o.Cluster], types, o)
+	admitted.Items = make([]*index.Object, 0, len(page.Items))
+	for _, o := range page.Items {
+		of := o.Cluster
+		if q.OfPods() {
+			if o.Pod == nil || o.Pod.Cluster != o.Cluster {
+				return nil, outside(o)
+			}
+			of = v1alpha1.VirtualClusterName(o.Pod.Instance)
+		}
+		one, err := admit(grants[of], q.Types, o)
 		if err != nil {
 			return nil, err
 		}
 		if one == nil {
-			return nil, apierror.Wrap(fmt.Errorf("the index answered with %s %s/%s of %s, which is outside of what it was asked for",
-				o.Kind, o.Meta.Namespace, o.Meta.Name, o.Cluster), apierror.CodeInternal, "internal error")
+			return nil, outside(o)
 		}
-		admitted.Items[i] = one
+		// A member that has just left the instance is no longer one whose pods may be seen.
+		if q.OfPods() && r.instanceOf(ctx, o.Cluster) != o.Pod.Instance {
+			continue
+		}
+		admitted.Items = append(admitted.Items, one)
+	}
+	if q.OfPods() {
+		for _, scope := range q.Scopes {
+			admitted.Scoped = append(admitted.Scoped, scope.Cluster)
+		}
 	}
 	return &admitted, nil
+}
+
+// outside is the error of an answer with an object that was not asked for.
+func outside(o *index.Object) error {
+	return apierror.Wrap(fmt.Errorf("the index answered with %s %s/%s of %s, which is outside of what it was asked for",
+		o.Kind, o.Meta.Namespace, o.Meta.Name, o.Cluster), apierror.CodeInternal, "internal error")
 }

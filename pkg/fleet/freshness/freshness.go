@@ -62,7 +62,7 @@ func (f Freshness) AsOf(at, now time.Time) Freshness {
 	lag := now.Sub(at)
 	f.ObservedAt, f.Lag = &at, new(lag.Seconds())
 	if !f.Stale && lag > StaleAfter {
-		f.Stale, f.Message = true, new(fmt.Sprintf("the states of workloads are computed %s late", lag.Round(time.Second)))
+		f.Stale, f.Message = true, new(fmt.Sprintf("the tables of workloads and pods in the index's database are %s late", lag.Round(time.Second)))
 	}
 	return f
 }

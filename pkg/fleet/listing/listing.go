@@ -5,6 +5,7 @@ package listing
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -56,9 +57,12 @@ type Request struct {
 	Types []index.Type
 	// Instances to list from.
 	Instances []string
-	Args      page.Args
-	Filter    Filter
-	Order     index.Order
+	// Members are the instances' member clusters from which the objects are collected; nil where
+	// they are collected from the instances themselves. No member has no objects.
+	Members []string
+	Args    page.Args
+	Filter  Filter
+	Order   index.Order
 	// Fields and Projected narrow further.
 	Fields    []index.FieldEquals
 	Projected *index.Projected
@@ -208,7 +212,7 @@ func (l *Lister) fill(ctx context.Context, result *Result, r Request, p *index.P
 		result.Freshness = freshness.LiveAt(p.ReadAt)
 		return result
 	}
-	result.Freshness = l.Freshness.Of(ctx, virtualClusters(r.Instances)...).AsOf(p.AsOf, l.Now())
+	result.Freshness = l.Freshness.Of(ctx, r.collectedFrom(p)...).AsOf(p.AsOf, l.Now())
 	if p.Live {
 		result.Freshness = result.Freshness.Overlaid()
 	}
@@ -234,6 +238,14 @@ func Connection[T any](r *Result, wrap func(*index.Object) T) *page.Connection[T
 	return c
 }
 
+// collectedFrom are the clusters that a page was collected from.
+func (r Request) collectedFrom(p *index.Page) []string {
+	if r.Members == nil {
+		return virtualClusters(r.Instances)
+	}
+	return append(slices.Clone(r.Members), p.Scoped...)
+}
+
 // identity identifies the list. The page size is not part of it, because a client may change that
 // between pages.
 func (r Request) identity() page.Identity {
@@ -244,9 +256,11 @@ func (r Request) identity() page.Identity {
 // not the same as no list.
 func (r Request) nothing() bool {
 	excludes := func(values []string) bool { return values != nil && len(values) == 0 }
-	return len(r.Instances) == 0 || len(r.Types) == 0 ||
-		excludes(r.Filter.Name) || excludes(r.Filter.Namespaces) ||
-		r.Projected != nil && (excludes(r.Projected.Health) || excludes(r.Projected.ScheduledTo) || excludes(r.Projected.Images))
+	if p := r.Projected; p != nil && (excludes(p.Health) || excludes(p.ScheduledTo) || excludes(p.Images) ||
+		p.Pods != nil && (excludes(p.Pods.Clusters) || excludes(p.Pods.Phases) || excludes(p.Pods.Nodes))) {
+		return true
+	}
+	return len(r.Instances) == 0 || len(r.Types) == 0 || excludes(r.Members) || excludes(r.Filter.Name) || excludes(r.Filter.Namespaces)
 }
 
 func virtualClusters(instances []string) []string {

@@ -49,6 +49,14 @@ func typeOf(kind string) index.Type {
 	return index.Type{}
 }
 
+// wholeKey is the key of a workload, or of a pod of a list, that was read from the projection.
+func wholeKey(o *index.Object) index.Key {
+	if o.Pod != nil {
+		return podKey(o.Pod)
+	}
+	return templateKey(o)
+}
+
 // templateKey is the key of a workload that was read; that of no type for anything else.
 func templateKey(o *index.Object) index.Key {
 	return index.Key{Cluster: o.Cluster, Type: typeOf(o.Kind), Namespace: o.Meta.Namespace, Name: o.Meta.Name}

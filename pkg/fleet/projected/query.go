@@ -20,17 +20,7 @@ func queryOf(q *index.ListQuery) (*projection.Query, error) {
 	if only := q.Projected; only != nil {
 		p.Health, p.ScheduledTo, p.Images, p.Words = only.Health, only.ScheduledTo, only.Images, only.Words
 	}
-	for _, cluster := range q.Clusters {
-		p.Instances = append(p.Instances, v1alpha1.InstanceOfVirtualCluster(cluster))
-	}
-	for _, scope := range q.Scopes {
-		instance := v1alpha1.InstanceOfVirtualCluster(scope.Cluster)
-		if scope.EveryNamespace { // Every workload has a namespace.
-			p.Instances = append(p.Instances, instance)
-		} else {
-			p.Scopes = append(p.Scopes, projection.Scope{Instance: instance, Namespaces: scope.Namespaces})
-		}
-	}
+	p.Instances, p.Scopes = reachOf(q)
 	for _, t := range q.Types {
 		kind, ok := workload.KindFromGVR(t.GroupVersionResource())
 		if !ok {
@@ -51,6 +41,22 @@ func queryOf(q *index.ListQuery) (*projection.Query, error) {
 		}
 	}
 	return p, nil
+}
+
+// reachOf are the instances that a list is read from, as a whole and in part.
+func reachOf(q *index.ListQuery) (instances []string, scopes []projection.Scope) {
+	for _, cluster := range q.Clusters {
+		instances = append(instances, v1alpha1.InstanceOfVirtualCluster(cluster))
+	}
+	for _, scope := range q.Scopes {
+		instance := v1alpha1.InstanceOfVirtualCluster(scope.Cluster)
+		if scope.EveryNamespace { // Every workload and every pod has a namespace.
+			instances = append(instances, instance)
+		} else {
+			scopes = append(scopes, projection.Scope{Instance: instance, Namespaces: scope.Namespaces})
+		}
+	}
+	return instances, scopes
 }
 
 // showOf is what is read of the workloads of a list. Where their metadata is enough, no one
@@ -93,7 +99,7 @@ func orderOf(field index.OrderField) projection.OrderField {
 		return projection.ByHealth
 	case index.OrderByReady:
 		return projection.ByReady
-	case index.OrderByNamespace:
+	case index.OrderByNamespace, index.OrderByRestarts: // Workloads have no restarts.
 	}
 	return projection.ByNamespace
 }

@@ -1,5 +1,5 @@
-// Package projected reads workloads from the projection, with their states, and everything
-// else from the index.
+// Package projected reads workloads from the projection, with their states, lists of pods, and
+// everything else from the index.
 package projected
 
 import (
@@ -37,6 +37,8 @@ type Source struct {
 
 	// Projection is the database; nil where the program was given none.
 	Projection *projection.DB
+	// Pods reads the lists of pods of the same database; nil where the program was given none.
+	Pods Pods
 	// Timeout bounds one statement.
 	Timeout time.Duration
 	Now     func() time.Time
@@ -48,6 +50,10 @@ var errPassedBy = errors.New("the projection is passed by")
 // List reads a page over several clusters.
 func (s *Source) List(ctx context.Context, q index.ListQuery) (*index.Page, error) {
 	switch {
+	case q.OfPods() && len(q.Projected.Facets) > 0:
+		return s.podFacets(ctx, &q)
+	case q.OfPods():
+		return s.pods(ctx, &q)
 	case q.Projected != nil && len(q.Projected.Facets) > 0:
 		return s.facets(ctx, &q)
 	case q.Projected == nil && !s.serves(ctx, q.Types, clustersOf(&q)...):
@@ -126,10 +132,17 @@ func (s *Source) whole(ctx context.Context, pages ...*index.Page) error {
 	var keys []index.Key
 	for _, page := range pages {
 		for _, o := range page.Items {
-			keys = append(keys, templateKey(o))
+			keys = append(keys, wholeKey(o))
 		}
 	}
-	found, err := s.stored(ctx, keys, index.Whole)
+	if len(keys) == 0 {
+		return nil
+	}
+	var found map[index.Key]*index.Object
+	err := errPassedBy
+	if s.Projection != nil && projection.Readable(keys[0].Type.Group, keys[0].Type.Resource) {
+		found, err = s.stored(ctx, keys, index.Whole)
+	}
 	if errors.Is(err, errPassedBy) {
 		found, err = s.Index.GetMany(ctx, keys, index.Whole)
 	}
@@ -139,10 +152,12 @@ func (s *Source) whole(ctx context.Context, pages ...*index.Page) error {
 	for _, page := range pages {
 		var items []*index.Object
 		for _, o := range page.Items {
-			if whole := found[templateKey(o)]; whole != nil {
-				whole.State, whole.AsOf = o.State, o.AsOf
-				items = append(items, whole)
+			whole := found[wholeKey(o)]
+			if whole == nil || o.Pod != nil && whole.Meta.UID != o.Meta.UID {
+				continue // It was deleted, perhaps with another pod of its name in its place.
 			}
+			whole.State, whole.Pod, whole.AsOf = o.State, o.Pod, o.AsOf
+			items = append(items, whole)
 		}
 		page.Items = items
 	}
@@ -171,6 +186,9 @@ func (s *Source) facets(ctx context.Context, q *index.ListQuery) (*index.Page, e
 
 // ListParts reads the same page of several parts.
 func (s *Source) ListParts(ctx context.Context, q index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error) {
+	if q.OfPods() {
+		return s.podParts(ctx, &q, parts)
+	}
 	clusters := make([]string, len(parts))
 	for i, part := range parts {
 		clusters[i] = part.Cluster

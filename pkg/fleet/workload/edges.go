@@ -8,6 +8,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/fleet/binding"
 	"github.com/kairship-io/kairship/pkg/fleet/object"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/policy"
 	"github.com/kairship-io/kairship/pkg/index"
 )
@@ -221,7 +222,7 @@ func (s *Service) Object(ctx context.Context, p *Placement, detail index.Detail)
 }
 
 // Pods returns the first pods of an object in a member, by name.
-func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]Pod, error) {
+func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]pod.Pod, error) {
 	objects, err := s.lister.Reader.PodsOf(ctx, podOwner(m.Indexed))
 	if err != nil {
 		return nil, apierror.In(err, m.Instance)
@@ -229,13 +230,13 @@ func (s *Service) Pods(ctx context.Context, m *MemberObject, first int) ([]Pod, 
 	if len(objects) > first {
 		objects = objects[:first]
 	}
-	pods := make([]Pod, len(objects))
+	pods := make([]pod.Pod, len(objects))
 	for i, o := range objects {
-		pod, err := newPod(m.Instance, o, m.Fresh)
+		one, err := pod.New(m.Instance, o, m.Fresh)
 		if err != nil {
 			return nil, err
 		}
-		pods[i] = *pod
+		pods[i] = *one
 	}
 	return pods, nil
 }

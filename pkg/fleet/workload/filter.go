@@ -46,7 +46,7 @@ type Needs struct {
 	// Count: the number of workloads on all pages.
 	Count bool
 	// Facets: what the workloads on all pages are counted by.
-	Facets Facets
+	Facets listing.Facets
 	// Template is how much of the templates is shown. What their state is computed
 	// from is read besides.
 	Template index.Detail
@@ -114,13 +114,14 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 		Args:      a.Args,
 		Filter:    listing.Filter{Namespaces: f.Namespaces, Name: f.Name, NameContains: f.NameContains, LabelSelector: f.LabelSelector},
 		Order:     a.Order.index(),
-		Projected: a.projected(),
 		WithCount: needs.Count,
 		Detail:    needs.template(),
 	}
-	if err := f.checkText(); err != nil {
+	words, err := listing.Words(f.Text)
+	if err != nil {
 		return r, err
 	}
+	r.Projected = a.projected(words)
 	if p := f.Policy; p != nil {
 		if p.Name == "" {
 			return r, apierror.Invalid("filter.policy.name", "Give the name of a policy")
@@ -131,7 +132,7 @@ func (a ListArgs) request(noun string, instances []string, needs Needs) (listing
 }
 
 // projected is what only the projection can select by; nil for nothing.
-func (a ListArgs) projected() *index.Projected {
+func (a ListArgs) projected(words []string) *index.Projected {
 	f := a.Filter
 	if f == nil {
 		f = &Filter{}
@@ -139,28 +140,14 @@ func (a ListArgs) projected() *index.Projected {
 	if f.Health == nil && f.Cluster == nil && f.Images == nil && f.Text == nil && !a.Order.projected() {
 		return nil
 	}
-	p := &index.Projected{ScheduledTo: f.Cluster, Images: f.Images}
+	p := &index.Projected{ScheduledTo: f.Cluster, Images: f.Images, Words: words}
 	if f.Health != nil {
 		p.Health = []string{}
 	}
 	for _, h := range f.Health {
 		p.Health = append(p.Health, string(h))
 	}
-	if f.Text != nil {
-		p.Words = splitWords(*f.Text)
-	}
 	return p
-}
-
-// checkText refuses a text that says nothing, or more than can be searched for.
-func (f *Filter) checkText() error {
-	if f == nil || f.Text == nil {
-		return nil
-	}
-	if words := splitWords(*f.Text); len(words) == 0 || len(words) > maxWords || len(*f.Text) > maxText {
-		return apierror.Invalid("filter.text", "Give 1 to %d words, together of at most %d bytes", maxWords, maxText)
-	}
-	return nil
 }
 
 // policyFields finds the claim that Karmada writes on a template.

@@ -191,12 +191,13 @@ func (f *Filter) Matcher() (func(*Observed) bool, error) {
 	if f.Policy != nil && f.Policy.Name == "" {
 		return nil, apierror.Invalid("filter.policy.name", "Give the name of a policy")
 	}
-	if err := f.checkText(); err != nil {
+	words, err := listing.Words(f.Text)
+	if err != nil {
 		return nil, err
 	}
 	return func(o *Observed) bool {
 		return o.Err == nil && named(metav1.Object(&o.Template.Meta)) && f.claimed(o) && f.placed(o) &&
-			(f.Health == nil || slices.Contains(f.Health, o.Status.Health)) && f.found(o)
+			(f.Health == nil || slices.Contains(f.Health, o.Status.Health)) && f.found(o, words)
 	}, nil
 }
 
@@ -213,9 +214,9 @@ func (f *Filter) claimed(o *Observed) bool {
 	return true
 }
 
-// found reports whether a workload has an image and the words of the filter.
-func (f *Filter) found(o *Observed) bool {
-	if f.Images == nil && f.Text == nil {
+// found reports whether a workload has an image of the filter and some words.
+func (f *Filter) found(o *Observed, words []string) bool {
+	if f.Images == nil && len(words) == 0 {
 		return true
 	}
 	template, err := index.Decode[Object](o.Template)
@@ -228,11 +229,11 @@ func (f *Filter) found(o *Observed) bool {
 			return false
 		}
 	}
-	if f.Text != nil {
-		text := SearchText(template)
-		return !slices.ContainsFunc(splitWords(*f.Text), func(word string) bool { return !strings.Contains(text, word) })
+	if len(words) == 0 {
+		return true
 	}
-	return true
+	text := SearchText(template)
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 // placed reports whether a workload is scheduled to a cluster of the filter.

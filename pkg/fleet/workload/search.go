@@ -5,16 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
-	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
-)
-
-// The bounds of a text that is searched for.
-const (
-	maxWords = 10
-	maxText  = 253
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
 )
 
 // ImageKeys are what some images can be found by: each whole, without its digest, and
@@ -33,25 +24,7 @@ func ImageKeys(images []string) []string {
 	return slices.AppendSeq(make([]string, 0, len(keys)), slices.Values(slices.Sorted(maps.Keys(keys))))
 }
 
-// permanentIDs are the labels that hold IDs which Karmada made. They are no use to a search by
-// words, and would be more than a third of the text.
-var permanentIDs = []string{
-	policyv1alpha1.PropagationPolicyPermanentIDLabel, policyv1alpha1.ClusterPropagationPolicyPermanentIDLabel, workv1alpha2.ResourceBindingPermanentIDLabel,
+// SearchText is the text of a template in which words are searched for.
+func SearchText(template *Object) string {
+	return listing.SearchText(&template.ObjectMeta, template.Images())
 }
-
-// SearchText is the text of a template in which words are searched for: its name, its
-// namespace, its labels but for permanentIDs, and its images, a line for each, in small letters.
-func SearchText(template *Object) string { return searchText(&template.ObjectMeta, template.Images()) }
-
-func searchText(meta *metav1.ObjectMeta, images []string) string {
-	lines := []string{meta.Name, meta.Namespace}
-	for _, key := range slices.Sorted(maps.Keys(meta.Labels)) {
-		if !slices.Contains(permanentIDs, key) {
-			lines = append(lines, key+"="+meta.Labels[key])
-		}
-	}
-	return strings.ToLower(strings.Join(append(lines, images...), "\n"))
-}
-
-// splitWords are the words of a text that is searched for.
-func splitWords(text string) []string { return strings.Fields(strings.ToLower(text)) }

@@ -223,7 +223,8 @@ func (s *Service) page(ctx context.Context, result *listing.Result, r listing.Re
 		})
 	}
 	c := listing.Connection(result, func(o *index.Object) Any { return made[o] })
-	return s.counted(ctx, c, r, needs)
+	listing.Count(ctx, s.lister, c, r, needs.Facets)
+	return c
 }
 
 func narrowsHealth(r listing.Request) bool { return r.Projected != nil && r.Projected.Health != nil }

@@ -7,9 +7,9 @@ import (
 	"slices"
 
 	jsonv2 "github.com/go-json-experiment/json"
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/pkg/fleet/pod"
 	"github.com/kairship-io/kairship/pkg/fleet/workload"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
@@ -85,19 +85,19 @@ func podRowOf(collected *projection.CollectedPod, instance string) projection.Po
 		IndexPodKey: collected.IndexPodKey, Instance: instance, UID: collected.UID, ResourceVersion: collected.ResourceVersion, Projection: projection.PodVersion,
 		LabelKV: []string{}, Images: []string{}, ImageKeys: []string{},
 	}
-	pod := &workload.PodObject{}
-	if err := jsonv2.Unmarshal(collected.Text, pod, lenient); err != nil {
-		row.Phase, row.Message = workload.PodPhaseName(corev1.PodUnknown), fmt.Sprintf("the pod cannot be read: %v", err)
+	observed := &pod.Observed{}
+	if err := jsonv2.Unmarshal(collected.Text, observed, lenient); err != nil {
+		row.Phase, row.Message = string(pod.PhaseUnknown), fmt.Sprintf("the pod cannot be read: %v", err)
 		return row
 	}
-	row.CreatedAt = pod.CreationTimestamp.Unix()
-	row.Phase, row.Ready, row.Restarts, row.Message = workload.PodPhaseName(pod.Phase()), pod.Ready(), pod.Restarts(), pod.Message()
-	row.Node, row.PodIP = pod.Spec.NodeName, pod.Status.PodIP
-	for _, key := range slices.Sorted(maps.Keys(pod.Labels)) {
-		row.LabelKV = append(row.LabelKV, key+"="+pod.Labels[key])
+	row.CreatedAt = observed.CreationTimestamp.Unix()
+	row.Phase, row.Ready, row.Restarts, row.Message = string(observed.Phase()), observed.Ready(), observed.Restarts(), observed.Message()
+	row.Node, row.PodIP = observed.Spec.NodeName, observed.Status.PodIP
+	for _, key := range slices.Sorted(maps.Keys(observed.Labels)) {
+		row.LabelKV = append(row.LabelKV, key+"="+observed.Labels[key])
 	}
-	row.Images = append(row.Images, pod.Images()...)
-	row.ImageKeys, row.Search = workload.ImageKeys(row.Images), pod.SearchText()
+	row.Images = append(row.Images, observed.Images()...)
+	row.ImageKeys, row.Search = workload.ImageKeys(row.Images), observed.SearchText()
 	return row
 }
 

@@ -1,4 +1,4 @@
-package workload
+package listing
 
 import (
 	"context"
@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
-	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
@@ -17,7 +17,7 @@ const (
 	maxFacetValues     = 100
 )
 
-// Facets are what a list of workloads is counted by, with at most so many values each.
+// Facets are what a list is counted by, with at most so many values each.
 type Facets struct {
 	Fields []projection.FacetField
 	Values int
@@ -46,47 +46,46 @@ func (f Facets) And(o Facets) Facets {
 	return Facets{Fields: all, Values: max(f.Values, o.Values)}
 }
 
-// counted adds the facets that are needed to a list, whose filter they share.
-func (s *Service) counted(ctx context.Context, c *Connection, r listing.Request, needs Needs) *Connection {
-	if len(needs.Facets.Fields) == 0 {
-		return c
+// Count adds facets to the connection of a list that was read with a request, whose filter they
+// share.
+func Count[T any](ctx context.Context, l *Lister, c *page.Connection[T], r Request, facets Facets) {
+	if len(facets.Fields) == 0 {
+		return
 	}
 	if r.Part != nil {
 		r.Fields, r.Part = append(slices.Clone(r.Fields), *r.Part), nil
 	}
 	r.Args.After, r.WithCount = nil, false
-	q, _, err := s.lister.Parse(r)
+	q, _, err := l.Parse(r)
 	if err != nil {
 		c.FacetsErr = err
-		return c
+		return
 	}
 	selects := index.Projected{}
 	if q.Projected != nil {
 		selects = *q.Projected
 	}
-	selects.Facets, selects.FacetValues = needs.Facets.Fields, needs.Facets.Values
+	selects.Facets, selects.FacetValues = facets.Fields, facets.Values
 	q.Projected = &selects
-	page, err := s.lister.Reader.List(ctx, q)
+	found, err := l.Reader.List(ctx, q)
 	if err != nil {
 		c.FacetsErr = err
-		return c
+		return
 	}
-	c.Facets = page.Facets
+	c.Facets = found.Facets
 	if c.Facets == nil { // There is nothing that the caller may see.
-		for _, field := range needs.Facets.Fields {
+		for _, field := range facets.Fields {
 			c.Facets = append(c.Facets, projection.Facet{Field: field})
 		}
 	}
-	c.Freshness = c.Freshness.AsOf(page.AsOf, s.lister.Now())
-	return c
+	c.Freshness = c.Freshness.AsOf(found.AsOf, l.Now())
 }
 
 // errNoFacets is a bug: a list was read without counting the facets that were then requested.
 var errNoFacets = errors.New("the facets were not counted")
 
-// FacetsOf returns the facets of a list in the order of some fields. They were counted
-// with the list; see Needs.
-func FacetsOf(c *Connection, fields []projection.FacetField, first *int) ([]projection.Facet, error) {
+// FacetsOf returns the facets of a list in the order of some fields. They were added by Count.
+func FacetsOf[T any](c *page.Connection[T], fields []projection.FacetField, first *int) ([]projection.Facet, error) {
 	wanted, err := NewFacets(fields, first)
 	if err == nil {
 		err = c.FacetsErr

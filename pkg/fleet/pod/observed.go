@@ -1,4 +1,4 @@
-package workload
+package pod
 
 import (
 	"fmt"
@@ -7,39 +7,42 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
-// PodObject is so much of a corev1.Pod as an answer about a pod is computed from, of an answer of
-// the index and of a row of the projection.
-type PodObject struct {
+// Observed is the part of a corev1.Pod that answers about a pod, and rows of the projection, are
+// computed from.
+type Observed struct {
 	metav1.ObjectMeta `json:"metadata"`
 
 	Spec struct {
-		NodeName       string         `json:"nodeName"`
-		Containers     []podContainer `json:"containers"`
-		InitContainers []podContainer `json:"initContainers"`
+		NodeName       string      `json:"nodeName"`
+		Containers     []container `json:"containers"`
+		InitContainers []container `json:"initContainers"`
 	} `json:"spec"`
 	Status struct {
-		Phase             corev1.PodPhase      `json:"phase"`
-		Message           string               `json:"message"`
-		PodIP             string               `json:"podIP"`
-		Conditions        []podCondition       `json:"conditions"`
-		ContainerStatuses []podContainerStatus `json:"containerStatuses"`
+		Phase             corev1.PodPhase   `json:"phase"`
+		Message           string            `json:"message"`
+		PodIP             string            `json:"podIP"`
+		Conditions        []condition       `json:"conditions"`
+		ContainerStatuses []containerStatus `json:"containerStatuses"`
 	} `json:"status"`
 }
 
-type podContainer struct {
+type container struct {
 	Image string `json:"image"`
 }
 
-type podCondition struct {
+type condition struct {
 	Type    corev1.PodConditionType `json:"type"`
 	Status  corev1.ConditionStatus  `json:"status"`
 	Reason  string                  `json:"reason"`
 	Message string                  `json:"message"`
 }
 
-type podContainerStatus struct {
+type containerStatus struct {
 	Name         string `json:"name"`
 	RestartCount int32  `json:"restartCount"`
 	State        struct {
@@ -55,26 +58,23 @@ type podContainerStatus struct {
 	} `json:"state"`
 }
 
-// Phase returns the phase; that of a pod without a status is Pending.
-func (p *PodObject) Phase() corev1.PodPhase {
-	if p.Status.Phase == "" {
-		return corev1.PodPending
+// Phase returns the phase; that of a pod without a status is PhasePending.
+func (p *Observed) Phase() Phase {
+	if phase, known := phases[p.Status.Phase]; known {
+		return phase
 	}
-	return p.Status.Phase
+	return PhaseUnknown
 }
 
-// PodPhaseName returns the value of the GraphQL enum PodPhase.
-func PodPhaseName(phase corev1.PodPhase) string { return strings.ToUpper(string(phase)) }
-
 // Ready reports whether all containers are ready.
-func (p *PodObject) Ready() bool {
-	return slices.ContainsFunc(p.Status.Conditions, func(c podCondition) bool {
+func (p *Observed) Ready() bool {
+	return slices.ContainsFunc(p.Status.Conditions, func(c condition) bool {
 		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 
 // Restarts returns the restarts of all containers.
-func (p *PodObject) Restarts() int32 {
+func (p *Observed) Restarts() int32 {
 	var n int32
 	for i := range p.Status.ContainerStatuses {
 		n += p.Status.ContainerStatuses[i].RestartCount
@@ -84,7 +84,7 @@ func (p *PodObject) Restarts() int32 {
 
 // Message returns why the pod is not as it should be: its own message, then the first container
 // that waits or ended badly, then the scheduler's reason; empty when it is.
-func (p *PodObject) Message() string {
+func (p *Observed) Message() string {
 	if p.Status.Message != "" {
 		return p.Status.Message
 	}
@@ -106,9 +106,9 @@ func (p *PodObject) Message() string {
 }
 
 // Images returns those of the containers, init containers last, each once.
-func (p *PodObject) Images() []string {
-	var images []string
-	for _, list := range [][]podContainer{p.Spec.Containers, p.Spec.InitContainers} {
+func (p *Observed) Images() []string {
+	images := []string{}
+	for _, list := range [][]container{p.Spec.Containers, p.Spec.InitContainers} {
 		for i := range list {
 			if !slices.Contains(images, list[i].Image) {
 				images = append(images, list[i].Image)
@@ -119,4 +119,22 @@ func (p *PodObject) Images() []string {
 }
 
 // SearchText returns the text in which words are searched for, as that of a template.
-func (p *PodObject) SearchText() string { return searchText(&p.ObjectMeta, p.Images()) }
+func (p *Observed) SearchText() string { return listing.SearchText(&p.ObjectMeta, p.Images()) }
+
+// row is what a row of the projection has of the pod, but for its names and metadata.
+func (p *Observed) row() *projection.PodItem {
+	row := &projection.PodItem{Phase: string(p.Phase()), Ready: p.Ready(), NodeName: p.Spec.NodeName, PodIP: p.Status.PodIP, Message: p.Message(), Images: p.Images()}
+	row.Restarts = p.Restarts()
+	return row
+}
+
+func joinReason(reason, message string) string {
+	message = strings.TrimSpace(message)
+	switch {
+	case message == "":
+		return reason
+	case reason == "":
+		return message
+	}
+	return reason + ": " + message
+}

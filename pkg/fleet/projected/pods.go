@@ -1,0 +1,187 @@
+package projected
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/kairship-io/kairship/pkg/apierror"
+	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
+	"github.com/kairship-io/kairship/pkg/quota"
+)
+
+// Pods reads the pods that the projection has; *projection.DB is one.
+type Pods interface {
+	SelectPods(ctx context.Context, q *projection.PodQuery) (*projection.PodSelection, error)
+	PodFacets(ctx context.Context, q *projection.PodQuery, fields []projection.PodFacetField, values int) (*projection.CountedPods, error)
+}
+
+// partsAtOnce limits the statements that read the pages of one list of several instances side by
+// side, each the page of one instance.
+const partsAtOnce = 4
+
+// pods reads a page of the pods of instances' members. Only the projection has them.
+func (s *Source) pods(ctx context.Context, q *index.ListQuery) (*index.Page, error) {
+	page, err := s.podPage(ctx, q)
+	if err != nil || q.Detail != index.Whole {
+		return page, err
+	}
+	return page, s.whole(ctx, page)
+}
+
+// podPage reads a page with one statement. The pods in it have no manifests.
+func (s *Source) podPage(ctx context.Context, q *index.ListQuery) (*index.Page, error) {
+	var found *projection.PodSelection
+	asOf, err := s.askPods(ctx, func(ctx context.Context) (projection.Moment, error) {
+		var err error
+		if found, err = s.Pods.SelectPods(ctx, podQueryOf(q)); err != nil {
+			return projection.Moment{}, err
+		}
+		return found.Moment, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	bytes := 0
+	for i := range found.Items {
+		bytes += sizeOf(&found.Items[i])
+	}
+	if err := quota.From(ctx).Hold(int64(bytes)); err != nil {
+		return nil, err
+	}
+	page := &index.Page{HasNext: found.HasNext, Count: found.Count, AsOf: asOf}
+	for i := range found.Items {
+		page.Items = append(page.Items, index.NewPod(&found.Items[i], asOf))
+	}
+	if n := len(page.Items); n > 0 {
+		end := index.PositionOf(page.Items[n-1])
+		page.End = &end
+	}
+	return page, nil
+}
+
+// sizeOf is about how much memory a row takes.
+func sizeOf(row *projection.PodItem) int {
+	const fixed, pair = 512, 64
+	n := fixed + len(row.Message)
+	for key, value := range row.Labels {
+		n += pair + len(key) + len(value)
+	}
+	for _, image := range row.Images {
+		n += len(image)
+	}
+	return n
+}
+
+// podParts reads the same page of several instances.
+func (s *Source) podParts(ctx context.Context, q *index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error) {
+	found := make([]*index.Page, len(parts))
+	g, reading := errgroup.WithContext(ctx)
+	g.SetLimit(partsAtOnce)
+	for i, part := range parts {
+		g.Go(func() (err error) {
+			found[i], err = s.podPage(reading, inPart(q, part))
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	pages := make(map[index.Part]*index.Page, len(parts))
+	for i, part := range parts {
+		pages[part] = found[i]
+	}
+	if q.Detail == index.Whole {
+		return pages, s.whole(ctx, found...)
+	}
+	return pages, nil
+}
+
+// inPart is the query confined to the instance of a part: to its scope where it has one.
+func inPart(q *index.ListQuery, part index.Part) *index.ListQuery {
+	one := *q
+	one.Clusters, one.Scopes = nil, nil
+	if i := slices.IndexFunc(q.Scopes, func(s index.Scope) bool { return s.Cluster == part.Cluster }); i >= 0 {
+		one.Scopes = []index.Scope{q.Scopes[i]}
+	} else {
+		one.Clusters = []string{part.Cluster}
+	}
+	return &one
+}
+
+// podFacets counts the pods of a list.
+func (s *Source) podFacets(ctx context.Context, q *index.ListQuery) (*index.Page, error) {
+	fields := make([]projection.PodFacetField, len(q.Projected.Facets))
+	for i, field := range q.Projected.Facets {
+		fields[i] = projection.PodFacetField(field)
+	}
+	var counted *projection.CountedPods
+	asOf, err := s.askPods(ctx, func(ctx context.Context) (projection.Moment, error) {
+		var err error
+		if counted, err = s.Pods.PodFacets(ctx, podQueryOf(q), fields, q.Projected.FacetValues); err != nil {
+			return projection.Moment{}, err
+		}
+		return counted.Moment, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	page := &index.Page{AsOf: asOf, Facets: make([]projection.Facet, len(counted.Facets))}
+	for i, f := range counted.Facets {
+		page.Facets[i] = projection.Facet{Field: projection.FacetField(f.Field), Values: f.Values, TotalValues: f.TotalValues}
+	}
+	return page, nil
+}
+
+// askPods sends ask to the projection. It waits for no version of a consistency token: these are of
+// objects in instances, and pods are in members.
+func (s *Source) askPods(ctx context.Context, ask func(context.Context) (projection.Moment, error)) (time.Time, error) {
+	if s.Pods == nil {
+		return time.Time{}, apierror.New(apierror.CodeIndexUnavailable,
+			"Pods cannot be listed here: the API server was started without --index-database-file; read those of a workload from its placements, or ask the operator of Kairship for it")
+	}
+	asOf, err := s.askCurrent(ctx, false, ask)
+	if errors.Is(err, projection.ErrIncomplete) {
+		err = apierror.Wrap(projection.ErrIncomplete, apierror.CodeIndexUnavailable,
+			"The pods of all member clusters are being read, and cannot be listed yet; try again in a minute")
+	}
+	return asOf, err
+}
+
+// podQueryOf is the query of pods for the projection.
+func podQueryOf(q *index.ListQuery) *projection.PodQuery {
+	of := q.Projected.Pods
+	p := &projection.PodQuery{
+		Clusters: of.Clusters, Namespaces: q.Namespaces, Names: q.Names, Nodes: of.Nodes, Phases: of.Phases, Ready: of.Ready,
+		NameContains: q.NameContains, Selector: q.Selector, Images: q.Projected.Images, Words: q.Projected.Words, Confined: q.Confined,
+		Order: projection.PodOrder{Field: podOrderOf(q.Order.Field), Desc: q.Order.Desc}, Limit: q.Limit, WithCount: q.WithCount,
+	}
+	p.Instances, p.Scopes = reachOf(q)
+	if after := q.After; after != nil {
+		key := projection.PodKey{Instance: after.Instance, Cluster: after.Cluster, Namespace: after.Namespace, Name: after.Name}
+		p.After = &projection.PodPosition{PodKey: key, CreatedAt: after.CreatedAt.Unix(), Restarts: after.Restarts}
+	}
+	return p
+}
+
+func podOrderOf(field index.OrderField) projection.PodOrderField {
+	switch field {
+	case index.OrderByName:
+		return projection.PodsByName
+	case index.OrderByCreation:
+		return projection.PodsByCreation
+	case index.OrderByRestarts:
+		return projection.PodsByRestarts
+	case index.OrderByNamespace, index.OrderByHealth, index.OrderByReady: // Pods have neither of the last two.
+	}
+	return projection.PodsByNamespace
+}
+
+// podKey is the index's key of a pod in a member, whose rows are under its name in the inventory.
+func podKey(row *projection.PodItem) index.Key {
+	return index.Key{Cluster: row.Cluster, Type: index.Pods, Namespace: row.Namespace, Name: row.Name}
+}
