@@ -27,3 +27,24 @@ func Explain(ctx context.Context, db *DB, q *Query, parts []Part, fields []Facet
 	explain("facets", s, text)
 	return plans, err
 }
+
+// ExplainPods does what Explain does with the statements that read a page and facets of pods.
+func ExplainPods(ctx context.Context, db *DB, q *PodQuery, fields []PodFacetField) (map[string][]byte, error) {
+	plans := map[string][]byte{}
+	page, facets := &statement{db: db}, &statement{db: db}
+	counting, err := facets.podFacets(q, fields, 10)
+	if err != nil {
+		return nil, err
+	}
+	for name, of := range map[string]struct {
+		s    *statement
+		text string
+	}{"page": {page, page.podPage(q)}, "facets": {facets, counting}} {
+		var plan []byte
+		if err := db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+of.s.complete(of.text), of.s.values...).Scan(&plan); err != nil {
+			return nil, err
+		}
+		plans[name] = plan
+	}
+	return plans, nil
+}

@@ -279,11 +279,12 @@ func (s *statement) podsFrom(q *PodQuery) string {
 		}
 		return "kairship.pod w WHERE " + instances
 	}
-	sent := "SELECT DISTINCT p.a, p.b, e.value AS c FROM " + s.pairs(pairs) + " CROSS JOIN kairship.workload x CROSS JOIN " + s.elements("x.clusters") + " WHERE x.instance = p.a AND x.namespace = p.b"
+	sent := "SELECT DISTINCT p.a, p.b, e.value AS c FROM " + s.pairs(pairs) + " CROSS JOIN "
 	if s.db.postgres {
 		// It would read the whole table of workloads for several pairs.
-		sent = "SELECT DISTINCT p.a, p.b, x.c FROM " + s.pairs(pairs) + " CROSS JOIN LATERAL (SELECT e.value AS c FROM kairship.workload x CROSS JOIN " + s.elements("x.clusters") +
-			" WHERE x.instance = p.a AND x.namespace = p.b OFFSET 0) x"
+		sent += "LATERAL (SELECT x.clusters FROM kairship.workload x WHERE x.instance = p.a AND x.namespace = p.b OFFSET 0) x CROSS JOIN " + s.elements("x.clusters")
+	} else {
+		sent += "kairship.workload x CROSS JOIN " + s.elements("x.clusters") + " WHERE x.instance = p.a AND x.namespace = p.b"
 	}
 	places := s.define("places", sent)
 	if !q.searches() && len(q.Instances) > 0 {
