@@ -35,13 +35,44 @@ func Explain(ctx context.Context, db *DB, q *Query, parts []Part, fields []Facet
 // PlanOfPage returns the plan by which SQLite reads a page, a step a line.
 func PlanOfPage(ctx context.Context, db *DB, q *Query) (string, error) {
 	s := &statement{db: db}
+	return planOf(ctx, s, s.page(q))
+}
+
+// PlanOfPodPage does what PlanOfPage does with a page of pods.
+func PlanOfPodPage(ctx context.Context, db *DB, q *PodQuery) (string, error) {
+	s := &statement{db: db}
+	return planOf(ctx, s, s.podPage(q))
+}
+
+func planOf(ctx context.Context, s *statement, text string) (string, error) {
 	var plan strings.Builder
-	err := db.query(ctx, db.sql, func(rows *sql.Rows) error {
+	err := s.db.query(ctx, s.db.sql, func(rows *sql.Rows) error {
 		var id, parent, unused int
 		var step string
 		err := rows.Scan(&id, &parent, &unused, &step)
 		plan.WriteString(step + "\n")
 		return err
-	}, "EXPLAIN QUERY PLAN "+s.complete(s.page(q)), s.values...)
+	}, "EXPLAIN QUERY PLAN "+s.complete(text), s.values...)
 	return plan.String(), err
+}
+
+// ExplainPods does what Explain does with the statements that read a page and facets of pods.
+func ExplainPods(ctx context.Context, db *DB, q *PodQuery, fields []PodFacetField) (map[string][]byte, error) {
+	plans := map[string][]byte{}
+	page, facets := &statement{db: db}, &statement{db: db}
+	counting, err := facets.podFacets(q, fields, 10)
+	if err != nil {
+		return nil, err
+	}
+	for name, of := range map[string]struct {
+		s    *statement
+		text string
+	}{"page": {page, page.podPage(q)}, "facets": {facets, counting}} {
+		var plan []byte
+		if err := db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+of.s.complete(of.text), of.s.values...).Scan(&plan); err != nil {
+			return nil, err
+		}
+		plans[name] = plan
+	}
+	return plans, nil
 }

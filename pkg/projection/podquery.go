@@ -192,10 +192,14 @@ var shownPodColumns = slices.DeleteFunc(slices.Clone(podColumns), func(c column)
 // podPage is the statement that reads a page.
 func (s *statement) podPage(q *PodQuery) string {
 	columns := s.podOrder(q.Order.Field)
-	from := s.podsFrom(q) + s.podsWhere(q)
+	reach, where := s.podsFrom(q), s.podsWhere(q)
+	from := reach + where
 	count := "NULL"
 	if q.WithCount {
 		count = "(SELECT count(*) FROM " + from + ")"
+	}
+	if !s.db.postgres && where == "" && !q.confined() {
+		from = "kairship.pod w WHERE +(" + s.in("w.instance", q.Instances) + ")" // See the page of workloads.
 	}
 	by := ordered(columns, q.Order.Desc)
 	return "SELECT " + s.podMoment(q) + ", " + count + ", CASE WHEN w.cluster IS NULL THEN NULL ELSE " + s.db.object(of{"w", podKey}, of{"w", shownPodColumns}) +
@@ -253,6 +257,9 @@ func (s *statement) podsAfter(q *PodQuery, columns []string) string {
 	return s.follows(columns, values, q.Order.Desc)
 }
 
+// confined reports whether there is something that the caller must not learn of.
+func (q *PodQuery) confined() bool { return q.Confined || len(q.Scopes) > 0 }
+
 // searches reports whether pods are selected by what indexes of all instances have.
 func (q *PodQuery) searches() bool {
 	return len(q.Clusters)+len(q.Nodes)+len(q.Names)+len(q.Images)+len(q.Words) > 0 || q.Selector != nil
@@ -279,11 +286,12 @@ func (s *statement) podsFrom(q *PodQuery) string {
 		}
 		return "kairship.pod w WHERE " + instances
 	}
-	sent := "SELECT DISTINCT p.a, p.b, e.value AS c FROM " + s.pairs(pairs) + " CROSS JOIN kairship.workload x CROSS JOIN " + s.elements("x.clusters") + " WHERE x.instance = p.a AND x.namespace = p.b"
+	sent := "SELECT DISTINCT p.a, p.b, e.value AS c FROM " + s.pairs(pairs) + " CROSS JOIN "
 	if s.db.postgres {
 		// It would read the whole table of workloads for several pairs.
-		sent = "SELECT DISTINCT p.a, p.b, x.c FROM " + s.pairs(pairs) + " CROSS JOIN LATERAL (SELECT e.value AS c FROM kairship.workload x CROSS JOIN " + s.elements("x.clusters") +
-			" WHERE x.instance = p.a AND x.namespace = p.b OFFSET 0) x"
+		sent += "LATERAL (SELECT x.clusters FROM kairship.workload x WHERE x.instance = p.a AND x.namespace = p.b OFFSET 0) x CROSS JOIN " + s.elements("x.clusters")
+	} else {
+		sent += "kairship.workload x CROSS JOIN " + s.elements("x.clusters") + " WHERE x.instance = p.a AND x.namespace = p.b"
 	}
 	places := s.define("places", sent)
 	if !q.searches() && len(q.Instances) > 0 {

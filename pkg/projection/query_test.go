@@ -302,6 +302,20 @@ func TestPageOfSQLiteIsReadInItsOrder(t *testing.T) {
 	}
 }
 
+func TestPageOfPodsOfSQLiteIsReadInItsOrder(t *testing.T) {
+	db := filled(t, projectiontest.SQLite(t), nil)
+	for field := projection.PodsByNamespace; field <= projection.PodsByRestarts; field++ {
+		for _, desc := range []bool{false, true} {
+			q := &projection.PodQuery{Instances: everywhere, Limit: 50, Order: projection.PodOrder{Field: field, Desc: desc}}
+			plan, err := projection.PlanOfPodPage(t.Context(), db, q)
+			rows, _, _ := strings.Cut(plan, "SEARCH m ")
+			if err != nil || !strings.Contains(rows, "w USING INDEX kairship_pod_by_") || strings.Contains(rows, "USE TEMP B-TREE") {
+				t.Errorf("order %d, desc %t: everything is read and sorted: %v\n%s", field, desc, err, plan)
+			}
+		}
+	}
+}
+
 func TestSelectSaysHowLate(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {
 		db := filled(t, index, rows())

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/freshness"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -39,6 +40,13 @@ func TestRowOf(t *testing.T) {
 		{"another phase", status(corev1.PodStatus{Phase: "Paused"}), projection.PodItem{Phase: "UNKNOWN"}, "the enum has no other value"},
 		{"waiting", status(corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{waiting("ImagePullBackOff", " no such image\n")}}), projection.PodItem{PodPosition: restarts(3), Phase: "PENDING", Message: "container web: ImagePullBackOff: no such image"}, "the container's reason"},
 		{"failed", status(corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{ended(0), ended(1)}}), projection.PodItem{PodPosition: restarts(4), Phase: "FAILED", Message: "container main: Error"}, "the first container that ended badly"},
+		{"a sidecar", &corev1.Pod{
+			Spec:   corev1.PodSpec{InitContainers: []corev1.Container{{Image: "sidecar", RestartPolicy: new(corev1.ContainerRestartPolicyAlways)}}},
+			Status: corev1.PodStatus{Phase: corev1.PodPending, InitContainerStatuses: []corev1.ContainerStatus{waiting("CrashLoopBackOff", "")}},
+		}, projection.PodItem{Phase: "PENDING", Images: []string{"sidecar"}}, "restarts and reasons are those of its containers"},
+		{"deleted", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: new(metav1.Now())}, Status: corev1.PodStatus{Phase: corev1.PodRunning}}, projection.PodItem{Phase: "RUNNING"}, "it goes on running until its containers ended"},
+		{"evicted", status(corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory.", ContainerStatuses: []corev1.ContainerStatus{ended(137)}}), projection.PodItem{PodPosition: restarts(2), Phase: "FAILED", Message: "The node was low on resource: memory."}, "the kubelet says why"},
+		{"its node does not answer", status(corev1.PodStatus{Phase: corev1.PodUnknown}), projection.PodItem{Phase: "UNKNOWN"}, "Kubernetes does not know either"},
 		{"its own message", status(corev1.PodStatus{Phase: corev1.PodFailed, Message: "evicted", ContainerStatuses: []corev1.ContainerStatus{waiting("x", "")}}), projection.PodItem{PodPosition: restarts(3), Phase: "FAILED", Message: "evicted"}, "the pod's own message is first"},
 		{"not scheduled", status(corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{condition(corev1.PodScheduled, corev1.ConditionFalse)}}), projection.PodItem{Phase: "PENDING", Message: "Unschedulable: no node fits"}, "the scheduler's reason"},
 		{
