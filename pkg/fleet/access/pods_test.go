@@ -83,7 +83,7 @@ func podNames(page *index.Page) string {
 }
 
 // TestPodsAreConfined lists the pods of both instances as each person, in every way. The pods of a
-// cluster that has left its instance are seen by nobody.
+// cluster that has left its instance are not shown to any user.
 func TestPodsAreConfined(t *testing.T) {
 	const alpha, beta = "alpha/m1/shop alpha/m1/ops alpha/m1/billing", "beta/m3/shop beta/m3/ops beta/m3/billing"
 	resolver := authz.NewResolver(&fakeRules{}, nil, standing, nil)
