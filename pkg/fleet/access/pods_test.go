@@ -55,7 +55,7 @@ func (r *podRows) List(_ context.Context, q index.ListQuery) (*index.Page, error
 	return page, nil
 }
 
-func (r *podRows) PageOf(ctx context.Context, part index.Part, q index.ListQuery) (*index.Page, error) {
+func (r *podRows) PageOf(ctx context.Context, _ index.Part, q index.ListQuery) (*index.Page, error) {
 	return r.List(ctx, q)
 }
 
