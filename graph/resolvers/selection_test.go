@@ -95,6 +95,7 @@ func TestWhatListsOfWorkloadsNeed(t *testing.T) {
 		{"objects, with images", `nodes { placements { object { name images } } }`, "", least(status, knownObjects), "the images are not in the metadata"},
 		{"objects, whole", `nodes { placements { object { manifest } } }`, "", least(status, wholeObjects), "the index may not know all of a manifest"},
 		{"pods", `nodes { placements { object { pods { name } } } }`, "", least(status, pods), "of each object"},
+		{"the members of pods", `nodes { placements { object { pods { clusterName memberCluster { name } } } } }`, "", least(status, pods, memberClusters), "those of the placements"},
 		{"placements by two names", `nodes { a: placements { clusterName } b: placements { p: object { q: pods { name } } } }`, "", least(status, pods), "all of them count"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

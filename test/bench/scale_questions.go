@@ -41,6 +41,15 @@ type scaleData struct {
 			} `json:"values"`
 		} `json:"facets"`
 	} `json:"workloads"`
+	Pods struct {
+		TotalCount *int `json:"totalCount"`
+		Nodes      []struct {
+			Name string `json:"name"`
+		} `json:"nodes"`
+		Facets []struct {
+			TotalValues int `json:"totalValues"`
+		} `json:"facets"`
+	} `json:"pods"`
 	Instance struct {
 		Workload *scaleWorkload `json:"workload"`
 	} `json:"instance"`
@@ -66,12 +75,19 @@ const (
 	scalePage   = `namespace name createdAt resourceVersion labels { key value }`
 	scaleSingle = `namespace name createdAt resourceVersion images labels { key value }`
 
+	scalePodRow = `clusterName namespace name phase ready restarts nodeName images createdAt`
+
 	scaleCursors = `query Cursors($after: String) { workloads(first: 500, after: $after) { edges { cursor } } }`
 )
 
 // scaleList is a list of workloads of all instances, in an order unless it is empty.
 func scaleList(arguments, fields string) string {
 	return "query List($after: String, $filter: WorkloadFilter) { workloads(first: 50, after: $after, filter: $filter" + arguments + ") { " + fields + " } }"
+}
+
+// scalePodList is a list of pods of all instances.
+func scalePodList(first int, fields string) string {
+	return fmt.Sprintf("query Pods($filter: PodFilter) { pods(first: %d, filter: $filter) { %s } }", first, fields)
 }
 
 func scaleGet(fields string) string {
@@ -202,6 +218,18 @@ func questions(ctx context.Context, client *graphqlClient, f scaleFleet, written
 		{name: "facets", title: "how many of everything are in each instance and state of health", target: 10, variables: everything, query: `{ workloads(first: 1) { facets(fields: [INSTANCE, HEALTH], first: 100) { totalValues values { value count } } } }`, check: func(d *scaleData) error {
 			if len(d.Workloads.Facets) != 2 || d.Workloads.Facets[0].TotalValues < scaleInstances {
 				return fmt.Errorf("the facets are %+v", d.Workloads.Facets)
+			}
+			return nil
+		}},
+		{name: "pods", title: fmt.Sprintf("50 of %d pods in a member cluster, and totalCount", inFirst), variables: clusters, query: scalePodList(pageSize, "totalCount nodes { "+scalePodRow+" }"), check: func(d *scaleData) error {
+			if valueOf(d.Pods.TotalCount) != inFirst || len(d.Pods.Nodes) != min(pageSize, inFirst) {
+				return fmt.Errorf("a page has %d pods, and totalCount is %d, want %d", len(d.Pods.Nodes), valueOf(d.Pods.TotalCount), inFirst)
+			}
+			return nil
+		}},
+		{name: "pod-facets", title: "how many of all pods are in each instance, phase and cluster", variables: everything, query: scalePodList(1, "facets(fields: [INSTANCE, PHASE, CLUSTER], first: 100) { totalValues values { value count } }"), check: func(d *scaleData) error {
+			if len(d.Pods.Facets) != 3 || d.Pods.Facets[0].TotalValues < scaleInstances {
+				return fmt.Errorf("the facets are %+v", d.Pods.Facets)
 			}
 			return nil
 		}},

@@ -10,8 +10,10 @@ import (
 	"testing"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/test/internal/gql"
 	"github.com/kairship-io/kairship/test/internal/poll"
@@ -297,7 +299,7 @@ func TestPodsCostOneStatement(t *testing.T) {
 	}
 }
 
-// TestPodsOfOneNamespace asks as a viewer and as an editor of one namespace of alpha: they see its pods
+// TestPodsOfOneNamespace asks as a viewer of one namespace of alpha: they see its pods
 // in the members that its workloads were sent to, and no others.
 func TestPodsOfOneNamespace(t *testing.T) {
 	on := open(t)
@@ -347,6 +349,42 @@ func TestPodsOfOneNamespace(t *testing.T) {
 	} {
 		if got := summaryOf(t, viewer.Must(t, gql.Request{Query: "{ " + tt.query + " }"})); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.query, got, tt.want)
+		}
+	}
+}
+
+// TestPodsThatNoWorkloadWasSentTo: a namespace of a member that has the name of one of the instance, but
+// no workload of it, is for users of the whole instance.
+func TestPodsThatNoWorkloadWasSentTo(t *testing.T) {
+	on := open(t)
+	w := &world{fleet: on.fleet, id: newID()}
+	t.Cleanup(w.remove)
+	ns := "suite-" + w.id + "-apart"
+	apart := &corev1.Namespace{ObjectMeta: w.meta("", ns)}
+	apart.Labels[policyv1alpha1.NamespaceSkipAutoPropagationLabel] = "true"
+	w.create(t, created{"alpha", apart}, created{"m1", &corev1.Namespace{ObjectMeta: w.meta("", ns)}})
+	poll.Until(t, propagationTimeout, "the pod is created", func(ctx context.Context) error {
+		// The namespace gets its ServiceAccount a moment later.
+		p := &corev1.Pod{ObjectMeta: w.meta(ns, "alone"), Spec: pods(nil).Spec}
+		return client.IgnoreAlreadyExists(w.fleet.Client(t, "m1").Create(ctx, p))
+	})
+	query := gql.Request{Query: fmt.Sprintf(`{ pods(filter: {namespaces: [%q]}) { totalCount nodes { name } } }`, ns)}
+	viewer := newPerson(t, on, viewerIn("alpha", ns))
+	poll.Until(t, propagationTimeout, "users of the instance see the pod", func(ctx context.Context) error {
+		for person, c := range map[string]*gql.Client{"admin": on.kairship, "alice": on.as(t, "alice")} {
+			r, err := c.Do(ctx, query)
+			if err != nil {
+				return err
+			}
+			if got := summaryOf(t, r); got != "1: alone" {
+				return fmt.Errorf("%s sees %s", person, got)
+			}
+		}
+		return nil
+	})
+	for person, c := range map[string]*gql.Client{"a viewer of the namespace": viewer.Client, "bob": on.as(t, "bob"), "mallory": on.as(t, "mallory")} {
+		if got := summaryOf(t, c.Must(t, query)); got != "0:" {
+			t.Errorf("%s sees %s", person, got)
 		}
 	}
 }

@@ -55,7 +55,7 @@ func (r *podRows) List(_ context.Context, q index.ListQuery) (*index.Page, error
 	return page, nil
 }
 
-func (r *podRows) PageOf(ctx context.Context, part index.Part, q index.ListQuery) (*index.Page, error) {
+func (r *podRows) PageOf(ctx context.Context, _ index.Part, q index.ListQuery) (*index.Page, error) {
 	return r.List(ctx, q)
 }
 
@@ -83,7 +83,7 @@ func podNames(page *index.Page) string {
 }
 
 // TestPodsAreConfined lists the pods of both instances as each person, in every way. The pods of a
-// cluster that has left its instance are seen by nobody.
+// cluster that has left its instance are not shown to any user.
 func TestPodsAreConfined(t *testing.T) {
 	const alpha, beta = "alpha/m1/shop alpha/m1/ops alpha/m1/billing", "beta/m3/shop beta/m3/ops beta/m3/billing"
 	resolver := authz.NewResolver(&fakeRules{}, nil, standing, nil)

@@ -176,7 +176,7 @@ func TestArgumentsThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestPage checks what a page says of its pods, its end and its facets.
+// TestPage checks what a page shows of its pods, its end and its facets.
 func TestPage(t *testing.T) {
 	r := &rows{has: []projection.PodItem{row("alpha", "m1", "a"), row("alpha", "m1", "b"), row("beta", "m3", "a")}}
 	s := service(t, r)
