@@ -257,6 +257,17 @@ func TestReaderDoesNotWait(t *testing.T) {
 	}
 }
 
+// Pods are in members, of which no token has a version.
+func TestReaderDoesNotWaitForPods(t *testing.T) {
+	idx := &lagging{then: map[string]*index.Object{}}
+	r := NewReader(idx, &IndexWaiter{Index: idx, Wait: time.Hour, Now: time.Now})
+	ctx := With(as(t, "alice"), []Version{version("a", "1", "9", false)})
+	q := index.ListQuery{Types: []index.Type{index.Pods}, Clusters: []string{"k-alpha"}, Projected: &index.Projected{Pods: &index.PodFilter{}}, Limit: 1}
+	if page, err := r.List(ctx, q); err != nil || page.Live || idx.looks != 0 {
+		t.Errorf("looked %d times: %+v, %v", idx.looks, page, err)
+	}
+}
+
 // Fields that are resolved concurrently share one index wait.
 func TestReaderWaitsOnce(t *testing.T) {
 	idx := &lagging{then: map[string]*index.Object{}, last: map[string]*index.Object{"a": indexed(t, "a", "1", "9")}, after: 2}
