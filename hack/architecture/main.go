@@ -208,7 +208,7 @@ func figuresOf(files []*file) []figure {
 	var large []string
 	for name, lines := range packages {
 		if lines > big {
-			large = append(large, fmt.Sprintf("`%s` (%d)", name, lines))
+			large = append(large, fmt.Sprintf("%#q (%d)", name, lines))
 		}
 	}
 	slices.Sort(large)
@@ -223,7 +223,7 @@ func figuresOf(files []*file) []figure {
 		{"lines of code", strconv.Itoa(code)},
 		{"lines of code in `" + strings.Join(folders, "`, `") + "`", strconv.Itoa(product)},
 		{"lines of tests", strconv.Itoa(tests)},
-		{"longest file of code", fmt.Sprintf("`%s` (%d)", longest.path, longest.lines)},
+		{"longest file of code", fmt.Sprintf("%#q (%d)", longest.path, longest.lines)},
 		{"exported identifiers in these folders", strconv.Itoa(exports)},
 		{fmt.Sprintf("packages over %d lines", big), list},
 		{"imports against the layers", strconv.Itoa(against)},

@@ -9,7 +9,7 @@ import (
 )
 
 // step is a line of a list in ARCHITECTURE.md: a file and the functions of it.
-var step = regexp.MustCompile("^[0-9]+\\. `([a-z0-9/_.]+\\.go)`: ((?:`[A-Za-z.]+`(?:, )?)+)")
+var step = regexp.MustCompile("^\\d+\\. `([a-z0-9/_.]+\\.go)`: ((?:`[A-Za-z.]+`(?:, )?)+)")
 
 // TestWaysExist checks that ARCHITECTURE.md names functions that exist in the files that it names.
 func TestWaysExist(t *testing.T) {
@@ -27,7 +27,7 @@ func TestWaysExist(t *testing.T) {
 	for line := range strings.Lines(section) {
 		found := step.FindStringSubmatch(line)
 		if found == nil {
-			if regexp.MustCompile(`^[0-9]+\. `).MatchString(line) {
+			if regexp.MustCompile(`^\d+\. `).MatchString(line) {
 				t.Errorf("this step names no file with functions: %s", line)
 			}
 			continue
@@ -38,7 +38,7 @@ func TestWaysExist(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, name := range strings.Split(strings.TrimSpace(found[2]), ", ") {
+		for name := range strings.SplitSeq(strings.TrimSpace(found[2]), ", ") {
 			name = strings.Trim(name, "`")
 			receiver, method, isMethod := strings.Cut(name, ".")
 			declaration := `(?m)^func ` + receiver + `[\[(]`
