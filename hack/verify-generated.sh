@@ -4,8 +4,14 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-# The folders that generators write to, by content.
-snapshot() { git ls-files -z --cached --others --exclude-standard graph pkg/apis cmd/*/testdata docs/configuration.md docs/licenses.md docs/role-reference.md docs/schema.graphql deploy/helm/kairship/crds deploy/helm/kairship/files | LC_ALL=C sort -zu | xargs -0 sha256sum 2>/dev/null || true; }
+# The files that generators write, by content; a listed file that was deleted counts as a change.
+snapshot() {
+  git ls-files -z --cached --others --exclude-standard graph pkg/apis cmd/*/testdata docs/configuration.md docs/licenses.md docs/role-reference.md docs/schema.graphql deploy/helm/kairship/crds deploy/helm/kairship/files |
+    LC_ALL=C sort -zu |
+    while IFS= read -rd '' file; do
+      if [[ -e $file ]]; then sha256sum "$file"; else echo "deleted  $file"; fi
+    done
+}
 
 log=$(mktemp) before=$(mktemp) after=$(mktemp)
 trap 'rm -f "$log" "$before" "$after"' EXIT

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
@@ -12,17 +13,36 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/authz"
 	"github.com/kairship-io/kairship/pkg/authz/certtest"
 )
 
+// errorCounter counts the errors that are logged.
+type errorCounter struct {
+	slog.Handler
+	count atomic.Int64
+}
+
+// Enabled implements slog.Handler.
+func (*errorCounter) Enabled(context.Context, slog.Level) bool { return true }
+
+// Handle implements slog.Handler.
+func (c *errorCounter) Handle(_ context.Context, r slog.Record) error {
+	if r.Level >= slog.LevelError {
+		c.count.Add(1)
+	}
+	return nil
+}
+
 // whoami serves the user of each request, with the TLS of the program.
-func whoami(t *testing.T, o *options) *httptest.Server {
+func whoami(t *testing.T, o *options, logger *slog.Logger) *httptest.Server {
 	t.Helper()
-	accepted, err := o.clientAuthorities(t.Context(), slog.New(slog.DiscardHandler))
+	accepted, err := o.clientAuthorities(t.Context(), logger)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +86,8 @@ func TestClientAuthoritiesAreReadAgain(t *testing.T) {
 			write(o.tlsCertFile, string(serving))
 			write(o.tlsKeyFile, string(key))
 			write(o.clientCAFile, string(before.PEM))
-			s := whoami(t, o)
+			refused := &errorCounter{Handler: slog.DiscardHandler}
+			s := whoami(t, o, slog.New(refused))
 
 			trusted := x509.NewCertPool()
 			trusted.AddCert(server.Certificate)
@@ -101,13 +122,12 @@ func TestClientAuthoritiesAreReadAgain(t *testing.T) {
 			}
 			become := func(reason, want string, c func() *http.Client) {
 				t.Helper()
-				var got string
-				for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-					if got = ask(c()); strings.Contains(got, want) {
-						return
+				poll.Until(t, time.Minute, reason, func(context.Context) error {
+					if got := ask(c()); !strings.Contains(got, want) {
+						return fmt.Errorf("got %q, want %q", got, want)
 					}
-				}
-				t.Fatalf("%s: got %q, want %q", reason, got, want)
+					return nil
+				})
 			}
 			alice, bob := before.Pair(t, "alice"), after.Pair(t, "bob")
 			lasting := connect(alice)
@@ -138,7 +158,7 @@ func TestClientAuthoritiesAreReadAgain(t *testing.T) {
 			}
 
 			write(o.clientCAFile, "-----BEGIN CERTIFICATE-----\nnone\n-----END CERTIFICATE-----\n")
-			time.Sleep(2500 * time.Millisecond) // Longer than between two looks.
+			poll.True(t, time.Minute, "the file is read and refused", func() bool { return refused.count.Load() > 0 })
 			if got := ask(connect(bob)); got != "bob" {
 				t.Errorf("after a file that cannot be used: %q", got)
 			}

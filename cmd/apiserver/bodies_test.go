@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -158,11 +160,18 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 // TestStoppingWaitsForNoBody stops a server while a client does not send its body.
 func TestStoppingWaitsForNoBody(t *testing.T) {
 	srv := newPeople(t, func(http.ResponseWriter, *http.Request) {})
+	var serving atomic.Int64
+	srv.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateActive {
+			serving.Add(1)
+		}
+	}
 	address := serveHastily(t, srv)
-	for _, path := range []string{"/nothing", "/instances/alpha/proxy/api"} {
+	paths := []string{"/nothing", "/instances/alpha/proxy/api"}
+	for _, path := range paths {
 		send(t, address, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
 	}
-	time.Sleep(50 * time.Millisecond) // They are being served.
+	poll.True(t, patience, "they are being served", func() bool { return int(serving.Load()) == len(paths) })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := srv.Shutdown(ctx); err != nil {

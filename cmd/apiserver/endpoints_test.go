@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/cert"
+
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // TestCertificateIsReadAgain replaces the serving certificate as its issuer does.
@@ -53,11 +55,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 		t.Fatal("another certificate is served than that of the file")
 	}
 	second := write()
-	for deadline := time.Now().Add(time.Minute); !bytes.Equal(served(), second); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the new certificate is not served")
-		}
-	}
+	poll.True(t, time.Minute, "the new certificate is served", func() bool { return bytes.Equal(served(), second) })
 }
 
 // TestConnectionsAreLeftInTime says when a client has to open a new connection for its

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/quota"
 )
 
@@ -64,11 +65,12 @@ func (s sharingServer) held(t *testing.T) {
 // waiting returns once n requests are being served.
 func (s sharingServer) waiting(t *testing.T, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); s.looked.Load() < int64(n); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of %d requests came as far as their permissions", s.looked.Load(), n)
+	poll.Until(t, patience, "the requests read their permissions", func(context.Context) error {
+		if looked := s.looked.Load(); looked < int64(n) {
+			return fmt.Errorf("%d of %d have", looked, n)
 		}
-	}
+		return nil
+	})
 }
 
 // heldWithin is less than the timeout of an operation, which has others executed.

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 )
 
@@ -110,10 +112,13 @@ func TestClientThatGoesAway(t *testing.T) {
 	req.Header.Set("Authorization", "Bearer admin")
 	req.Header.Set("Content-Type", plainJSON)
 	go func() {
-		for !s.changes.has("slow") && ctx.Err() == nil {
-			time.Sleep(time.Millisecond)
-		}
-		cancel()
+		defer cancel()
+		_ = poll.Try(ctx, patience, func(context.Context) error {
+			if !s.changes.has("slow") {
+				return errors.New("slow has not begun")
+			}
+			return nil
+		})
 	}()
 	if resp, err := s.Client().Do(req); err == nil {
 		resp.Body.Close()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server/internal/testschema"
 	"github.com/kairship-io/kairship/graph/stream"
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/fleet/changes"
 	"github.com/kairship-io/kairship/pkg/live"
 )
@@ -139,10 +140,10 @@ func TestSharesResults(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := start(t, nil, nil)
 			first := s.open(t, call{body: operation(t, `subscription { events(topic: "driven") `+tt.first+` }`, nil)})
-			waitFor(t, "the first to be there", func() bool { return s.feed.running.Load() == 1 })
+			poll.True(t, patience, "the first to be there", func() bool { return s.feed.running.Load() == 1 })
 			second := s.known(t)
 			second.subscribe(t, "1", `subscription { events(topic: "driven") `+tt.second+` }`)
-			waitFor(t, "the second to be there", func() bool { return s.feed.running.Load() == 2 })
+			poll.True(t, patience, "the second to be there", func() bool { return s.feed.running.Load() == 2 })
 			s.feed.consumed.tell(numbered("unreadable")) // It is not sent.
 			// One after the other: two that are sent it at once may both be the first.
 			seven := numbered("7")
@@ -161,7 +162,7 @@ func TestSharesResults(t *testing.T) {
 			if d := cmp.Diff([]sse{{event: "complete"}}, first.all(t), cmp.AllowUnexported(sse{})); d != "" {
 				t.Errorf("the end of the first (-want +got):\n%s", d)
 			}
-			waitFor(t, "nothing to be left", func() bool { return s.feed.running.Load() == 0 })
+			poll.True(t, patience, "nothing to be left", func() bool { return s.feed.running.Load() == 0 })
 		})
 	}
 }
@@ -173,7 +174,7 @@ func TestVariablesSeparateResults(t *testing.T) {
 	var streams []*openStream
 	for i, variables := range []map[string]any{{"text": true}, {"text": false}, {"text": true, "after": "c1"}} {
 		streams = append(streams, s.open(t, call{body: operation(t, document, variables)}))
-		waitFor(t, "it to be there", func() bool { return s.feed.running.Load() == int64(i+1) })
+		poll.True(t, patience, "it to be there", func() bool { return s.feed.running.Load() == int64(i+1) })
 	}
 	var got []string
 	seven := numbered("7")
@@ -206,7 +207,7 @@ func TestSharedResultsOverHTTP2(t *testing.T) {
 			t.Fatalf("served over %s", open.Proto)
 		}
 		streams = append(streams, open)
-		waitFor(t, "it to be there", func() bool { return s.feed.running.Load() == int64(i+1) })
+		poll.True(t, patience, "it to be there", func() bool { return s.feed.running.Load() == int64(i+1) })
 	}
 	s.feed.consumed.tell(numbered("7"))
 	for _, open := range streams {
@@ -215,5 +216,5 @@ func TestSharedResultsOverHTTP2(t *testing.T) {
 		}
 		_ = open.Body.Close()
 	}
-	waitFor(t, "nothing to be left", func() bool { return s.feed.running.Load() == 0 })
+	poll.True(t, patience, "nothing to be left", func() bool { return s.feed.running.Load() == 0 })
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/kairship-io/kairship/graph/server"
 	"github.com/kairship-io/kairship/graph/server/subscription"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 const (
@@ -337,7 +338,7 @@ func TestEventsOverHTTP2(t *testing.T) {
 	for _, open := range streams[1:] {
 		_ = open.Body.Close()
 	}
-	waitFor(t, "all but one to end", func() bool { return s.feed.running.Load() == 1 })
+	poll.True(t, patience, "all but one to end", func() bool { return s.feed.running.Load() == 1 })
 	if err := s.handler.Drain(t.Context()); err != nil {
 		t.Error(err)
 	}

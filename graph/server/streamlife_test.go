@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 const foreverDocument = `subscription Forever { events(topic: "forever") { n cursor } }`
@@ -100,7 +101,7 @@ func TestSilentClientsAreClosed(t *testing.T) {
 	})
 	silent := s.known(t)
 	silent.subscribe(t, "1", foreverDocument)
-	waitFor(t, "the subscription", func() bool { return s.feed.begun.Load() == 1 })
+	poll.True(t, patience, "the subscription", func() bool { return s.feed.begun.Load() == 1 })
 
 	// As many pings as take longer than a client may be silent.
 	const most = 60
@@ -118,7 +119,7 @@ func TestSilentClientsAreClosed(t *testing.T) {
 		t.Errorf("%d pings, then %v: a client that answers stays", pinged, err)
 	}
 	// The client does not read, so it does not answer pings.
-	waitFor(t, "the client to be let go", func() bool { return s.feed.running.Load() == 0 })
+	poll.True(t, patience, "the client to be let go", func() bool { return s.feed.running.Load() == 0 })
 }
 
 // TestSlowClients do not read what is sent to them: they cost what the kernel
@@ -128,8 +129,8 @@ func TestSlowClients(t *testing.T) {
 	limits := func(c *server.Config) { c.Streams.WriteTimeout = 300 * time.Millisecond }
 	check := func(t *testing.T, s testServer) {
 		t.Helper()
-		waitFor(t, "the client to be let go", func() bool { return s.feed.begun.Load() == 1 && s.feed.running.Load() == 0 })
-		waitFor(t, "the line about it", func() bool { return strings.Contains(s.log.String(), `"reason":"TOO_SLOW"`) })
+		poll.True(t, patience, "the client to be let go", func() bool { return s.feed.begun.Load() == 1 && s.feed.running.Load() == 0 })
+		poll.True(t, patience, "the line about it", func() bool { return strings.Contains(s.log.String(), `"reason":"TOO_SLOW"`) })
 		// An event has 64 KiB. The kernels of both sides hold some; nothing else may.
 		if n := s.feed.taken.Load(); n > 200 {
 			t.Errorf("%d events were taken for a client that reads none", n)
@@ -182,12 +183,12 @@ func TestNothingIsLeft(t *testing.T) {
 			s.open(t, call{body: operation(t, threeEvents, nil)}).all(t)
 		}
 	}
-	waitFor(t, "no subscription to run", func() bool { return s.feed.running.Load() == 0 })
+	poll.True(t, patience, "no subscription to run", func() bool { return s.feed.running.Load() == 0 })
 	s.Client().CloseIdleConnections()
-	waitFor(t, "no goroutine to be left", func() bool { return runtime.NumGoroutine() <= before+3 })
+	poll.True(t, patience, "no goroutine to be left", func() bool { return runtime.NumGoroutine() <= before+3 })
 	gauges := 0
 	// One goroutine may still be giving back what it had.
-	waitFor(t, "all gauges to be zero", func() bool {
+	poll.True(t, patience, "all gauges to be zero", func() bool {
 		families, err := registry.Gather()
 		if err != nil {
 			t.Fatal(err)
@@ -214,7 +215,7 @@ func TestLinesOfSubscriptions(t *testing.T) {
 	s.open(t, call{body: operation(t, threeEvents, nil)}).all(t)
 	s.busy.Wait()
 	// The stream has outlived its handler.
-	waitFor(t, "the line of the end", func() bool { return strings.Contains(s.log.String(), `"phase":"end"`) })
+	poll.True(t, patience, "the line of the end", func() bool { return strings.Contains(s.log.String(), `"phase":"end"`) })
 	line := func(more map[string]any) map[string]any {
 		l := map[string]any{
 			"level": "INFO", "msg": "audit", "user": "admin", "via": "graphql-sse", "operation": "S", "type": "subscription", "decision": "allowed",
@@ -240,7 +241,7 @@ func TestLinesOfSubscriptions(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	_ = c.Close()
-	waitFor(t, "the line of the connection", func() bool { return strings.Contains(s.log.String(), "websocket closed") })
+	poll.True(t, patience, "the line of the connection", func() bool { return strings.Contains(s.log.String(), "websocket closed") })
 	lines := s.log.lines(t)
 	if len(lines) != 2 {
 		t.Fatalf("%d lines, want one of the subscription and one of the connection:\n%s", len(lines), s.log)

@@ -13,6 +13,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -82,7 +83,7 @@ func watched(t *testing.T, change func(*authz.SessionChecker)) (testServer, *glo
 	s := start(t, nil, func(c *server.Config) { c.Sessions = sessions })
 	s.feed.granted, s.feed.instance, s.feed.pushed = resolver, "alpha", make(chan int)
 	t.Cleanup(func() {
-		waitFor(t, "no caller to be checked any longer", func() bool { s.CloseClientConnections(); return sessions.Callers() == 0 })
+		poll.True(t, patience, "no caller to be checked any longer", func() bool { s.CloseClientConnections(); return sessions.Callers() == 0 })
 	})
 	return s, g
 }
@@ -141,7 +142,7 @@ func TestStreamsEndWithWhatWasPermitted(t *testing.T) {
 				t.Fatalf("first event: %s", got)
 			}
 			g.set(tt.change)
-			waitFor(t, "both streams to end", func() bool { return s.feed.running.Load() == 0 })
+			poll.True(t, patience, "both streams to end", func() bool { return s.feed.running.Load() == 0 })
 
 			rest := events.all(t)
 			if len(rest) != 2 || rest[1].event != "complete" {
@@ -174,7 +175,7 @@ func TestStreamsGoOn(t *testing.T) {
 	// The events read other, but the stream does not depend on it.
 	g.set(func(g *globalCluster) { g.rules = reads("alpha", "third") })
 	before := g.reviews.Load()
-	waitFor(t, "three checks", func() bool { return g.reviews.Load() >= before+3 })
+	poll.True(t, patience, "three checks", func() bool { return g.reviews.Load() >= before+3 })
 	s.feed.pushed <- 1
 	if e, ok := events.next(t); !ok || strings.Contains(e.data, "reason") {
 		t.Errorf("the stream ended: %v", e)
@@ -190,9 +191,9 @@ func TestOneReviewForAllStreams(t *testing.T) {
 			c.subscribe(t, id, pushedDocument)
 		}
 	}
-	waitFor(t, "20 subscriptions", func() bool { return s.feed.running.Load() == 20 })
+	poll.True(t, patience, "20 subscriptions", func() bool { return s.feed.running.Load() == 20 })
 	reviews, checks := g.reviews.Load(), g.checks.Load()
-	waitFor(t, "three more checks", func() bool { return g.checks.Load() >= checks+3 })
+	poll.True(t, patience, "three more checks", func() bool { return g.checks.Load() >= checks+3 })
 	// One may have begun that has not asked its second question.
 	if n, m := g.reviews.Load()-reviews, g.checks.Load()-checks; n > m+1 || m > 4 {
 		t.Errorf("%d reviews and %d checks in three intervals for 20 streams of one user", n, m)
@@ -206,11 +207,11 @@ func TestNoEventWithoutConfirmation(t *testing.T) {
 		sessions.HoldAfter, sessions.GiveUpAfter = 100*time.Millisecond, time.Hour
 	})
 	events := s.open(t, call{body: operation(t, pushedDocument, nil)})
-	waitFor(t, "the subscription", func() bool { return s.feed.running.Load() == 1 })
+	poll.True(t, patience, "the subscription", func() bool { return s.feed.running.Load() == 1 })
 	g.set(func(g *globalCluster) { g.away = true })
 	checks := g.checks.Load()
 	// The confirmation is older than 100 ms once there were that many checks without one.
-	waitFor(t, "checks without an answer", func() bool { return g.checks.Load() >= checks+10 })
+	poll.True(t, patience, "checks without an answer", func() bool { return g.checks.Load() >= checks+10 })
 	s.feed.pushed <- 7
 	got := make(chan sse, 1)
 	go func() { e, _ := events.next(t); got <- e }()

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/kairship-io/kairship/graph/server"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 const transportWS = "graphql-transport-ws"
@@ -159,17 +160,7 @@ func TestWebSocketOperations(t *testing.T) {
 	c.send(t, `{"type":"complete","id":"never there"}`)
 	c.subscribe(t, "7", `{ hello }`)
 	c.want(t, `{"type":"next","id":"7","payload":{"data":{"hello":"hello"}}}`, `{"type":"complete","id":"7"}`)
-	waitFor(t, "no subscription to run", func() bool { return s.feed.running.Load() == 0 })
-}
-
-// waitFor waits until something is so.
-func waitFor(t *testing.T, what string, so func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", patience, what)
-		}
-	}
+	poll.True(t, patience, "no subscription to run", func() bool { return s.feed.running.Load() == 0 })
 }
 
 func TestWebSocketsAreClosed(t *testing.T) {
@@ -224,7 +215,7 @@ func TestWebSocketsAreClosed(t *testing.T) {
 			if t.Failed() {
 				t.Log(tt.why)
 			}
-			waitFor(t, "no subscription to run", func() bool { return s.feed.running.Load() == 0 })
+			poll.True(t, patience, "no subscription to run", func() bool { return s.feed.running.Load() == 0 })
 			if log := s.log.String(); strings.Contains(log, "Bearer") {
 				t.Errorf("the log has a token: %s", log)
 			}
@@ -292,14 +283,14 @@ func TestLimitsOfWebSockets(t *testing.T) {
 	limited(t, second, "3 subscriptions open")
 	// What is given back can be had again.
 	first.send(t, `{"type":"complete","id":"1"}`)
-	waitFor(t, "the subscription to end", func() bool { return s.feed.running.Load() == 2 })
-	waitFor(t, "its place", func() bool {
+	poll.True(t, patience, "the subscription to end", func() bool { return s.feed.running.Load() == 2 })
+	poll.True(t, patience, "its place", func() bool {
 		second.subscribe(t, "3", forever)
 		got, _ := second.next(t)
 		return strings.Contains(got, `"next"`)
 	})
 	_ = first.Close()
-	waitFor(t, "a place for a connection", func() bool {
+	poll.True(t, patience, "a place for a connection", func() bool {
 		c := s.dial(t, nil)
 		c.send(t, `{"type":"connection_init","payload":{"Authorization":"Bearer admin"}}`)
 		_, closed := c.next(t)
@@ -338,7 +329,7 @@ func TestUnauthenticatedWebSocketsTakeNoPlaces(t *testing.T) {
 		t.Errorf("a third one of the same user: HTTP %d, %v", status, err)
 	}
 	_ = silent.Close()
-	waitFor(t, "the place of the one that said nothing", func() bool {
+	poll.True(t, patience, "the place of the one that said nothing", func() bool {
 		_, _, err := s.tryDial(t, nil)
 		return err == nil
 	})

@@ -11,8 +11,9 @@ type entry struct {
 	words   string // a regular expression of whole words, in small letters; a space is also a line break
 	instead string
 
-	// pagesOnly limits the entry to Markdown and the schema, for words that identifiers in code still have.
-	pagesOnly bool
+	// literalInCode limits the entry to Markdown and the schema: code has the word as a name or in
+	// its literal sense.
+	literalInCode bool
 }
 
 type rule struct {
@@ -45,7 +46,7 @@ type finding struct {
 func check(name, content string, passages []passage, rules []rule) []finding {
 	var found []finding
 	for _, r := range rules {
-		if r.pagesOnly && !page(name) {
+		if r.literalInCode && !page(name) {
 			continue
 		}
 		for _, p := range passages {

@@ -83,9 +83,3 @@ func (c *ttlCache[K, V]) clear() {
 	c.order.Init()
 	clear(c.entries)
 }
-
-func (c *ttlCache[K, V]) len() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.entries)
-}

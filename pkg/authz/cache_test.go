@@ -33,3 +33,9 @@ func TestCacheStaysSmall(t *testing.T) {
 		t.Errorf("%d entries are kept, want the one that is still good", n)
 	}
 }
+
+func (c *ttlCache[K, V]) len() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.entries)
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	k8stesting "k8s.io/client-go/testing"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -228,14 +230,16 @@ func TestKeysAreReplaced(t *testing.T) {
 	clock.Lock()
 	now = now.Add(freshFor)
 	clock.Unlock()
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if key, err := quick.Keys.Key(t.Context()); err != nil || bytes.Equal(key, fresh) {
-			break
+	poll.Until(t, time.Minute, "the new key is sealed with", func(context.Context) error {
+		key, err := quick.Keys.Key(t.Context())
+		if err != nil {
+			return poll.Stop(err)
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("the new key is never sealed with")
+		if !bytes.Equal(key, fresh) {
+			return errors.New("it is the key before")
 		}
-	}
+		return nil
+	})
 	if err := reads(quick, before); err != nil {
 		t.Errorf("a token of the key before is no longer taken: %v", err)
 	}
@@ -265,14 +269,15 @@ func TestKeysOutliveAnOutage(t *testing.T) {
 	}
 	away.Store(true)
 	now = now.Add(2 * freshFor)
-	for deadline := time.Now().Add(time.Minute); refused.Load() == 0 && time.Now().Before(deadline); time.Sleep(time.Millisecond) {
+	poll.Until(t, time.Minute, "the Secret is looked at again", func(context.Context) error {
 		if again, err := keys.Key(t.Context()); err != nil || !bytes.Equal(again, key) {
-			t.Fatalf("the key is no longer known: %v", err)
+			return poll.Stop(fmt.Errorf("the key is no longer known: %w", err))
 		}
-	}
-	if refused.Load() == 0 {
-		t.Fatal("the Secret was not looked at again")
-	}
+		if refused.Load() == 0 {
+			return errors.New("it was not")
+		}
+		return nil
+	})
 	if found, err := keys.Find(t.Context(), keyID(key)); err != nil || !bytes.Equal(found, key) {
 		t.Errorf("the key is no longer found: %v", err)
 	}

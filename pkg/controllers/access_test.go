@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -149,9 +150,10 @@ func TestRevokedBindingsAreRememberedForAWhile(t *testing.T) {
 
 	w.bind.Client = w.bind.Client.(outdated).Client //nolint:forcetypeassert // it was put there above
 	w.change("alice-memory", func(spec *v1alpha1.InstanceRoleBindingSpec) { spec.Revoked = true })
-	time.Sleep(time.Second) // Times in a status have whole seconds.
-	w.reconcileAccess("memory")
-	w.gone("alice-memory", &v1alpha1.InstanceRoleBinding{})
+	w.eventually("it is removed once the second of its revocation is over", func(ctx context.Context) bool {
+		w.reconcileAccess("memory")
+		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKey{Name: "alice-memory"}, &v1alpha1.InstanceRoleBinding{}))
+	})
 }
 
 func TestABindingInNamespaces(t *testing.T) {

@@ -3,7 +3,6 @@ package controllers_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -141,7 +140,6 @@ func TestTheRolesCanBeGivenAwayByWhoHoldsThem(t *testing.T) {
 
 	holder.Rules = needed
 	w.must(w.kube.Update(t.Context(), holder))
-	time.Sleep(100 * time.Millisecond)
 	w.give("held-refused", "held", v1alpha1.RoleViewer)
 	w.eventually("a role that is not held is refused", func(context.Context) bool {
 		_, err := w.bind.Reconcile(t.Context(), named("held-refused"))

@@ -3,7 +3,6 @@ package controllers_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -152,7 +151,16 @@ func TestKeptTogether(t *testing.T) {
 		found := meta.FindStatusCondition(get(w.world, name, &v1alpha1.Instance{}).Status.Conditions, v1alpha1.ConditionRemovable)
 		return found != nil && found.Reason == v1alpha1.ReasonClustersJoined
 	})
-	time.Sleep(time.Second)
+	// Both controllers act on a later change, so they have seen the deletion.
+	w.give("bob-"+name, name, v1alpha1.RoleEditor)
+	w.eventually("another role is given", func(context.Context) bool { w.aggregate(); return len(w.grants("bob-"+name)) > 0 })
+	pedia := get(w.world, "k-"+name, &pediav1alpha2.PediaCluster{})
+	right := pedia.Spec.APIServer
+	pedia.Spec.APIServer = "https://wrong.invalid"
+	w.must(w.kube.Update(w.Context(), pedia))
+	w.eventually("the address that is collected from is corrected", func(context.Context) bool {
+		return get(w.world, "k-"+name, &pediav1alpha2.PediaCluster{}).Spec.APIServer == right
+	})
 	if len(w.grants("alice-"+name)) == 0 {
 		t.Error("the role is taken away meanwhile")
 	}
@@ -170,4 +178,5 @@ func TestKeptTogether(t *testing.T) {
 		return apierrors.IsNotFound(w.kube.Get(ctx, client.ObjectKey{Name: name}, &v1alpha1.Instance{}))
 	})
 	w.drop("alice-" + name)
+	w.drop("bob-" + name)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/go-logr/logr"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/apitest"
 	pediav1alpha2 "github.com/kairship-io/kairship/pkg/apis/clusterpedia/v1alpha2"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
@@ -68,10 +68,7 @@ func startManagerAs(w *world, connection *rest.Config, settings controllers.Sett
 // eventually waits for something that the controllers do without a request.
 func (w *world) eventually(what string, done func(ctx context.Context) bool) {
 	w.Helper()
-	if err := wait.PollUntilContextTimeout(w.Context(), 50*time.Millisecond, time.Minute, true,
-		func(ctx context.Context) (bool, error) { return done(ctx), nil }); err != nil {
-		w.Fatalf("%s: not within a minute", what)
-	}
+	poll.True(w, time.Minute, what, func() bool { return done(w.Context()) })
 }
 
 // karmada is a server that passes for a Karmada control plane of its own.

@@ -12,8 +12,8 @@ import (
 // errOpen is why a request is not even tried.
 var errOpen = errors.New("the circuit breaker is open")
 
-// errInconclusive is the outcome of a request that says nothing about the instance.
-var errInconclusive = errors.New("no verdict")
+// errInconclusive is the outcome of a request that does not show whether the instance answers.
+var errInconclusive = errors.New("the request does not show whether the instance answers")
 
 // breaker stops requests to an instance that does not answer, and finds out on its own
 // when it does again: people's requests are never used to try.

@@ -18,6 +18,7 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	kubefake "k8s.io/client-go/kubernetes/fake"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -267,11 +268,7 @@ func TestFaultsBehindAnInstance(t *testing.T) {
 			s.CloseClientConnections()
 			s.Close()
 			send()
-			for deadline := time.Now().Add(10 * time.Second); client.Health().Available; time.Sleep(10 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatal("it was not noticed that the instance is away")
-				}
-			}
+			poll.True(t, 10*time.Second, "it is noticed that the instance is away", func() bool { return !client.Health().Available })
 		})
 	}
 }

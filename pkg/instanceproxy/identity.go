@@ -21,12 +21,6 @@ func AsKairship(ctx context.Context) context.Context {
 	return context.WithValue(ctx, ownKey{}, true)
 }
 
-// AsUser returns a context whose requests are sent as a user. It is only needed
-// outside of a request, whose context has its user already.
-func AsUser(ctx context.Context, u authz.User) context.Context {
-	return authz.WithUser(context.WithValue(ctx, ownKey{}, false), u)
-}
-
 // identityOf returns the headers of the user that a request is sent as; none for Kairship itself.
 func identityOf(ctx context.Context) (http.Header, error) {
 	if own, _ := ctx.Value(ownKey{}).(bool); own {

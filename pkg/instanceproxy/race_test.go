@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/authz"
 )
@@ -62,10 +63,14 @@ func TestManyUsersWhileInstancesComeAndGo(t *testing.T) {
 	var answers, vanished atomic.Int64
 	// On a machine that is busy it goes on until something was tried.
 	all.Go(func() {
-		for begun := time.Now(); ctx.Err() == nil && (time.Since(begun) < length || answers.Load() < users); {
-			time.Sleep(50 * time.Millisecond)
-		}
-		stop()
+		defer stop()
+		<-time.After(length)
+		_ = poll.Try(ctx, time.Minute, func(context.Context) error {
+			if answers.Load() < users {
+				return errors.New("too few answers yet")
+			}
+			return nil
+		})
 	})
 	for n := range users {
 		all.Go(func() {

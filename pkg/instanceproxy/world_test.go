@@ -46,6 +46,8 @@ type apiserver struct {
 	// handle answers all but reviews; nil answers with the name of the caller.
 	handle   http.HandlerFunc
 	requests atomic.Int64
+	// refused counts the requests with a token that is not accepted.
+	refused atomic.Int64
 }
 
 // answer is what an apiserver tells.
@@ -91,6 +93,7 @@ func (s *apiserver) serve(w http.ResponseWriter, r *http.Request) {
 	known := s.tokens[r.Header.Get("Authorization")]
 	s.mu.Unlock()
 	if !known {
+		s.refused.Add(1)
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -261,13 +264,5 @@ func askAs(ctx context.Context, clients instanceproxy.Clients, instance, path st
 	return a, json.NewDecoder(response.Body).Decode(&a)
 }
 
-// eventually waits for something that happens in the background.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		if ok() {
-			return
-		}
-	}
-	t.Fatalf("%s did not happen", what)
-}
+// patience is how long a test waits for something that happens in the background.
+const patience = 20 * time.Second

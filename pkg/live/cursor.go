@@ -71,12 +71,12 @@ func newSealer(key []byte, identity string) sealer {
 type signer struct {
 	id  [consistency.KeyIDSize]byte
 	key []byte
-	// desks are what it is done with.
-	desks sync.Pool
+	// buffers holds cursorBuffers.
+	buffers sync.Pool
 }
 
-// desk is what a cursor is made with.
-type desk struct {
+// cursorBuffer holds the memory that making a cursor needs.
+type cursorBuffer struct {
 	mac  hash.Hash
 	text []byte
 	sum  [sha256.Size]byte
@@ -97,7 +97,7 @@ func signerOf(key []byte) *signer {
 func signerWith(key []byte) *signer {
 	s := &signer{id: consistency.KeyID(key), key: slices.Clone(key)}
 	own := cursorKey(key)
-	s.desks.New = func() any { return &desk{mac: hmac.New(sha256.New, own)} }
+	s.buffers.New = func() any { return &cursorBuffer{mac: hmac.New(sha256.New, own)} }
 	return s
 }
 
@@ -110,16 +110,16 @@ func cursorKey(key []byte) []byte {
 
 // signed reports whether a signature is one of the signer's.
 func (s *signer) signed(text, mac []byte) bool {
-	d := s.desks.Get().(*desk)
-	defer s.desks.Put(d)
-	return hmac.Equal(mac, d.sign(text))
+	b := s.buffers.Get().(*cursorBuffer)
+	defer s.buffers.Put(b)
+	return hmac.Equal(mac, b.sign(text))
 }
 
-// sign is the signature of a text, until the desk is used again.
-func (d *desk) sign(text []byte) []byte {
-	d.mac.Reset()
-	d.mac.Write(text)
-	return d.mac.Sum(d.sum[:0])[:macSize]
+// sign is the signature of a text, until the buffer is used again.
+func (b *cursorBuffer) sign(text []byte) []byte {
+	b.mac.Reset()
+	b.mac.Write(text)
+	return b.mac.Sum(b.sum[:0])[:macSize]
 }
 
 // Flags of a step.
@@ -137,9 +137,9 @@ type placed struct {
 
 // write makes a cursor.
 func (s sealer) write(places []placed) string {
-	d := s.desks.Get().(*desk)
-	defer s.desks.Put(d)
-	out := s.head(d)
+	b := s.buffers.Get().(*cursorBuffer)
+	defer s.buffers.Put(b)
+	out := s.head(b)
 	out = binary.AppendUvarint(out, uint64(len(places)))
 	for i := range places {
 		at := &places[i]
@@ -151,17 +151,17 @@ func (s sealer) write(places []placed) string {
 		}
 	}
 	if base64.RawURLEncoding.EncodedLen(len(out)+macSize) > maxWritten {
-		out = binary.AppendUvarint(s.head(d), tooMany)
+		out = binary.AppendUvarint(s.head(b), tooMany)
 	}
-	out = append(out, d.sign(out)...)
+	out = append(out, b.sign(out)...)
 	raw := len(out)
 	out = base64.RawURLEncoding.AppendEncode(out, out[:raw])
-	d.text = out
+	b.text = out
 	return string(out[raw:])
 }
 
-func (s sealer) head(d *desk) []byte {
-	out := append(append(d.text[:0], cursorFormat), s.id[:]...)
+func (s sealer) head(b *cursorBuffer) []byte {
+	out := append(append(b.text[:0], cursorFormat), s.id[:]...)
 	return append(out, s.identity[:]...)
 }
 

@@ -97,14 +97,14 @@ func (s *Stream) read(p *part) bool {
 // say lets an event wait to be read, and what is known once it was.
 func (s *Stream) say(p *part, e Event, is progress) {
 	e.Source = p.source
-	s.utter(said{event: e, part: p, progress: is, moves: true})
+	s.deliver(said{event: e, part: p, progress: is, moves: true})
 	p.out++
 }
 
 // deliverPart lets an event wait to be read that moves nothing.
 func (s *Stream) deliverPart(p *part, e Event) {
 	e.Source = p.source
-	s.utter(said{event: e, part: p})
+	s.deliver(said{event: e, part: p})
 	p.out++
 }
 
@@ -163,7 +163,7 @@ func (s *Stream) markSynced(p *part) {
 }
 
 // deliverAll is said about the stream as a whole.
-func (s *Stream) deliverAll(e Event) { s.utter(said{event: e}) }
+func (s *Stream) deliverAll(e Event) { s.deliver(said{event: e}) }
 
 // status delivers a change of the state of a part's source, after its entries.
 func (s *Stream) status(p *part) {

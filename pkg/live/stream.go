@@ -142,8 +142,8 @@ var outs = sync.Pool{New: func() any { return new([fewSaid]said) }}
 // fewSaid is enough for most that is said at a time.
 const fewSaid = 4
 
-// utter lets something wait to be read.
-func (s *Stream) utter(what said) {
+// deliver appends an event that waits to be read.
+func (s *Stream) deliver(what said) {
 	if s.out == nil {
 		s.pooled = outs.Get().(*[fewSaid]said)
 		s.out = s.pooled[:0]

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 func parse(raw []byte) (string, error) {
@@ -128,8 +131,13 @@ func TestGetWhileItChanges(t *testing.T) {
 	var wait sync.WaitGroup
 	for range 4 {
 		wait.Go(func() {
-			for f.Get() != "5" {
-				time.Sleep(time.Millisecond)
+			if err := poll.Try(t.Context(), time.Minute, func(context.Context) error {
+				if got := f.Get(); got != "5" {
+					return fmt.Errorf("got %q, want 5", got)
+				}
+				return nil
+			}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -112,7 +112,7 @@ func (r *report) print(w io.Writer) {
 	t = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nscenario\tclients\tp50\trounds\top/s\trounds\ttarget")
 	for _, c := range r.Comparisons {
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%s\t%.2f\t%s\t%s\n", c.Scenario, c.Clients, c.LatencyRatio, list(c.LatencyRatios), c.ThroughputRatio, list(c.ThroughputRatios), c.verdict())
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%s\t%.2f\t%s\t%s\n", c.Scenario, c.Clients, c.LatencyRatio, list(c.LatencyRatios), c.ThroughputRatio, list(c.ThroughputRatios), c.rating())
 	}
 	_ = t.Flush()
 	fmt.Fprintln(w)
@@ -125,7 +125,7 @@ func (r *report) print(w io.Writer) {
 	}
 }
 
-func (c *comparison) verdict() string {
+func (c *comparison) rating() string {
 	var parts []string
 	for _, o := range c.Targets {
 		word := "MISS"

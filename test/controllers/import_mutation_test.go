@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // TestJoinAndUnjoinByMutation has m3 leave beta and join it again by mutations, and

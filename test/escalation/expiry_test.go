@@ -20,8 +20,8 @@ import (
 	"k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // issue makes a client certificate of the global cluster that ends soon.

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // fleetQuery asks for everything about the instances of the fleet that a fault

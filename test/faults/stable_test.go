@@ -15,8 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 const (
@@ -39,7 +39,7 @@ func stable[T any](t *testing.T, what string, read func(ctx context.Context) (T,
 	return last
 }
 
-// tryStable does what steady does, and returns why it did not become the same.
+// tryStable does what stable does, and returns why it did not become the same.
 func tryStable[T any](ctx context.Context, read func(ctx context.Context) (T, error)) (last T, err error) {
 	var since time.Time
 	err = poll.Try(ctx, stableWithin, func(ctx context.Context) error {

@@ -15,9 +15,9 @@ import (
 	"time"
 
 	"github.com/kairship-io/kairship/graph/server/plan"
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // planOf is the plan of an answer, in the shape that the documentation promises and

@@ -1,16 +1,18 @@
 package live
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
@@ -29,15 +31,14 @@ func confinedTo(t *testing.T, namespace string) *gql.Client {
 		},
 	})
 	as := gql.New(fleet.Open(t).KairshipURL, token)
-	for deadline := time.Now().Add(within); ; time.Sleep(200 * time.Millisecond) {
+	poll.Until(t, within, "the role on namespace "+namespace+" takes effect", func(context.Context) error {
 		r := as.Must(t, gql.Request{Query: fmt.Sprintf(`{ viewer { can(instance: "alpha", namespace: %q) { view } } }`, namespace)})
-		if strings.Contains(string(r.Data), "true") {
-			return as
+		if !strings.Contains(string(r.Data), "true") {
+			return errors.New(string(r.Body))
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the role on namespace %s has not taken effect: %s", namespace, r.Body)
-		}
-	}
+		return nil
+	})
+	return as
 }
 
 // A role on one namespace narrows the live stream as it does the list: what is outside

@@ -18,8 +18,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // footprint is what Kairship's API server holds.

@@ -17,7 +17,7 @@ import (
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // collector takes spans by OTLP over HTTP, as a real one does.

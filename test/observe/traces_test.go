@@ -15,8 +15,8 @@ import (
 
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // canary is what no span may hold, wherever it was put.

@@ -14,6 +14,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // configMap is a manifest of a ConfigMap in alpha's shop.
@@ -167,15 +169,13 @@ func TestKubectlInAMember(t *testing.T) {
 	k := w.kubectl(t, "alice", "alpha").at(w.instanceURL("alpha") + "/apis/cluster.karmada.io/v1alpha1/clusters/m1/proxy")
 	// Karmada learns of the permission, and tells m1 whom it may impersonate, in its own time.
 	var out string
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(500 * time.Millisecond) {
+	poll.Until(t, 30*time.Second, "m1 is reached through alpha", func(context.Context) error {
 		var err error
-		if out, err = k.try(t.Context(), "", "get", "pods", "-n", "shop", "-o", "name"); err == nil {
-			break
+		if out, err = k.try(t.Context(), "", "get", "pods", "-n", "shop", "-o", "name"); err != nil {
+			return fmt.Errorf("%w: %s", err, out)
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("m1 is not reached through alpha: %s", out)
-		}
-	}
+		return nil
+	})
 	pod, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	if !strings.HasPrefix(pod, "pod/") {
 		t.Fatalf("m1 has no pods in shop: %s", out)

@@ -87,6 +87,13 @@ func (c *clock) sample(ctx context.Context) error {
 	return nil
 }
 
+// passed reports whether a sample was sent after a moment.
+func (c *clock) passed(moment time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.samples) > 0 && c.samples[len(c.samples)-1].sent.After(moment)
+}
+
 // from is a revision that etcd had reached by a moment: the newest one that is known.
 func (c *clock) from(moment time.Time) int64 {
 	n, found := slices.BinarySearchFunc(c.samples, moment, func(s sample, m time.Time) int { return s.received.Compare(m) })

@@ -18,9 +18,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 const (
@@ -214,7 +214,8 @@ func (r *run) end(t *testing.T) {
 	r.stopObserving()
 	r.observers.Wait()
 	// The clock goes on until the last answer is between two samples.
-	time.Sleep(2 * sampleEvery)
+	last := time.Now()
+	poll.True(t, time.Minute, "the clock has a sample after the last answer", func() bool { return r.clock.passed(last) })
 	r.recorder.complete(t, r.stopRecording)
 }
 

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // program is a process of Kairship that is replaced by another release's.

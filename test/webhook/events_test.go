@@ -12,9 +12,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // What the storm consists of: 500 deliveries.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // TestLeaderKilled kills the leader, with kill -9, in the middle of the storm:

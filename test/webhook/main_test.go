@@ -20,11 +20,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 	"github.com/kairship-io/kairship/pkg/globalmanagement/client"
 	"github.com/kairship-io/kairship/test/internal/fleet"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 func TestMain(m *testing.M) { os.Exit(fleet.Main(m)) }

@@ -14,9 +14,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	ctrlclient "sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 	"github.com/kairship-io/kairship/pkg/globalmanagement/client"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // rotatesWithin is how soon every replica knows a changed Secret, as the guide

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -13,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
@@ -79,7 +79,7 @@ func TestDeployApplication(t *testing.T) {
 	if p := deploy(true, "ConfigMap CREATED, OverridePolicy CREATED, PropagationPolicy CREATED"); p.ConsistencyToken == nil {
 		t.Error("there is no token")
 	}
-	eventually(t, "the ConfigMap is in m1 with its override", func() bool {
+	poll.True(t, within, "the ConfigMap is in m1 with its override", func() bool {
 		c, there := storedIn(t, "m1", namespace, "a", &corev1.ConfigMap{})
 		return there && c.Data["key"] == "overridden"
 	})
@@ -125,7 +125,7 @@ func TestDeployApplication(t *testing.T) {
 				t.Errorf("%T: %v", o, got)
 			}
 		}
-		eventually(t, "the ConfigMap of the other namespace is in m2", func() bool {
+		poll.True(t, within, "the ConfigMap of the other namespace is in m2", func() bool {
 			c, there := storedIn(t, "m2", other, "a", &corev1.ConfigMap{})
 			return there && c.Data["key"] == "overridden"
 		})
@@ -218,7 +218,7 @@ func refuseLate(t *testing.T, namespace, condition string) {
 			}
 		})
 	}
-	eventually(t, "alpha refuses what it is told to", func() bool {
+	poll.True(t, within, "alpha refuses what it is told to", func() bool {
 		err := c.Create(t.Context(), &corev1.ConfigMap{ObjectMeta: meta(namespace, "canary")}, client.DryRunAll)
 		return err != nil && strings.Contains(err.Error(), "in force")
 	})
@@ -229,14 +229,4 @@ func refuseLate(t *testing.T, namespace, condition string) {
 func reachMember(t *testing.T, name, as string) {
 	t.Helper()
 	fleet.Open(t).ReachMember(t, name, as)
-}
-
-// eventually waits for what Karmada, the members and controllers do in their time.
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(within); !done(); time.Sleep(200 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("after %s it is not so that %s", within, what)
-		}
-	}
 }

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
 )
@@ -29,7 +30,7 @@ func TestPromoteResource(t *testing.T) {
 	alice := person(t, "alice")
 	namespace := namespaceIn(t)
 	m1 := f.Client(t, "m1")
-	eventually(t, "the namespace is in m1", func() bool {
+	poll.True(t, within, "the namespace is in m1", func() bool {
 		_, there := storedIn(t, "m1", "", namespace, &corev1.Namespace{})
 		return there
 	})
@@ -60,7 +61,7 @@ func TestPromoteResource(t *testing.T) {
 		}
 		return uids
 	}
-	eventually(t, "the pods run", func() bool { return len(pods()) == 2 })
+	poll.True(t, within, "the pods run", func() bool { return len(pods()) == 2 })
 	before := pods()
 
 	input := map[string]any{"instance": "alpha", "cluster": "m1", "group": "apps", "version": "v1", "resource": "deployments", "namespace": namespace, "name": "legacy"}
@@ -69,7 +70,7 @@ func TestPromoteResource(t *testing.T) {
 	}
 	refused(t, alice, "promoteResource", input, "FORBIDDEN", "") // She edits alpha, and may not reach its members.
 	reachMember(t, "alice", "view")
-	eventually(t, "m1 is reached through alpha", func() bool {
+	poll.True(t, within, "m1 is reached through alpha", func() bool {
 		_, errs := mutate[written](t, alice, "promoteResource", but(input, "dryRun", true), "promoted")
 		return len(errs) == 0
 	})
@@ -91,7 +92,7 @@ func TestPromoteResource(t *testing.T) {
 		t.Error("there is no policy")
 	}
 	for _, o := range []string{"legacy", "settings"} {
-		eventually(t, o+" is Karmada's in m1", func() bool {
+		poll.True(t, within, o+" is Karmada's in m1", func() bool {
 			if o == "legacy" {
 				d, _ := storedIn(t, "m1", namespace, o, &appsv1.Deployment{})
 				return d.Labels["karmada.io/managed"] == "true"
@@ -100,7 +101,10 @@ func TestPromoteResource(t *testing.T) {
 			return c.Labels["karmada.io/managed"] == "true"
 		})
 	}
-	time.Sleep(3 * time.Second) // A roll-out would have begun by then.
+	poll.True(t, within, "the controller of Deployments has seen Karmada's version, and no roll-out is under way", func() bool {
+		d, _ := storedIn(t, "m1", namespace, "legacy", &appsv1.Deployment{})
+		return d.Status.ObservedGeneration == d.Generation && d.Status.Replicas == 2 && d.Status.UpdatedReplicas == 2
+	})
 	after := pods()
 	for uid := range before {
 		if !after[uid] || len(after) != len(before) {
@@ -122,7 +126,7 @@ type legacy struct {
 func newLegacy(t *testing.T, role, manifests string) *legacy {
 	t.Helper()
 	s := &legacy{namespace: namespaceIn(t), alice: person(t, "alice")}
-	eventually(t, "the namespace is in m1", func() bool {
+	poll.True(t, within, "the namespace is in m1", func() bool {
 		_, there := storedIn(t, "m1", "", s.namespace, &corev1.Namespace{})
 		return there
 	})
@@ -138,7 +142,7 @@ func newLegacy(t *testing.T, role, manifests string) *legacy {
 		}
 	}
 	reachMember(t, "alice", role)
-	eventually(t, "m1 is reached through alpha", func() bool {
+	poll.True(t, within, "m1 is reached through alpha", func() bool {
 		_, errs := mutate[written](t, s.alice, "promoteResource", s.input("", "configmaps", "none"), "promoted")
 		return len(errs) == 1 && errs[0].Extensions.Code == "NOT_FOUND"
 	})
@@ -230,7 +234,7 @@ spec:
   tls: [{hosts: [db.example.com], secretName: certificate}]
   rules: [{host: db.example.com, http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: db, port: {number: 5432}}}}]}}]
 `)
-	eventually(t, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
+	poll.True(t, within, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
 	pods := s.podUIDs(t)
 	address, _, _ := unstructured.NestedString(s.in(t, "m1", "v1", "Service", "db").Object, "spec", "clusterIP")
 	all := []struct{ apiVersion, kind, name string }{
@@ -256,7 +260,7 @@ spec:
 		refused(t, s.alice, "promoteResource", input, "ALREADY_EXISTS", "input.name")
 	}
 	for _, o := range all {
-		eventually(t, o.kind+" "+o.name+" is Karmada's in m1", func() bool {
+		poll.True(t, within, o.kind+" "+o.name+" is Karmada's in m1", func() bool {
 			u := s.in(t, "m1", o.apiVersion, o.kind, o.name)
 			return u != nil && u.GetLabels()["karmada.io/managed"] == "true"
 		})
@@ -307,7 +311,7 @@ kind: Secret
 metadata: {name: password}
 stringData: {password: hunter2}`)
 	alpha := fleet.Open(t).Client(t, "alpha")
-	eventually(t, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
+	poll.True(t, within, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
 	web := s.input("apps", "deployments", "web")
 	for _, tt := range []struct {
 		reason, code, argument string
@@ -333,7 +337,7 @@ stringData: {password: hunter2}`)
 	}
 	// Who may reach all members is told which there are not.
 	everyMember := administrator(t, "alice")
-	eventually(t, "alice may reach every member", func() bool {
+	poll.True(t, within, "alice may reach every member", func() bool {
 		_, errs := mutate[written](t, everyMember, "promoteResource", but(web, "cluster", "m9", "dryRun", true), "promoted")
 		return len(errs) == 1 && errs[0].Extensions.Code == "NOT_FOUND" && errs[0].Extensions.Argument == "input.cluster"
 	})
@@ -386,7 +390,7 @@ func replicaSetOf(t *testing.T, namespace string) string {
 // notice; without rollback it says what it left.
 func TestPromotionFailsLate(t *testing.T) {
 	s := newLegacy(t, "view", oneDeployment)
-	eventually(t, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
+	poll.True(t, within, "the pods are there", func() bool { return len(s.podUIDs(t)) == 2 })
 	pods, generation := s.podUIDs(t), s.in(t, "m1", "apps/v1", "Deployment", "web").GetGeneration()
 	refuseLate(t, s.namespace, `!(request.kind.kind == "Deployment" && request.operation == "CREATE")`)
 	web := s.input("apps", "deployments", "web")
@@ -402,7 +406,7 @@ func TestPromotionFailsLate(t *testing.T) {
 	if e := p.Results[2].Error; e == nil || e.Argument != "input.name" || !strings.Contains(e.Message, "not now") {
 		t.Errorf("why it failed: %+v", e)
 	}
-	eventually(t, "alpha has nothing of it", func() bool {
+	poll.True(t, within, "alpha has nothing of it", func() bool {
 		return s.in(t, "alpha", "v1", "ConfigMap", "settings") == nil && s.in(t, "alpha", "policy.karmada.io/v1alpha1", "PropagationPolicy", p.PolicyName) == nil
 	})
 	p = promote("PropagationPolicy CREATED, ConfigMap CREATED, Deployment FAILED")
@@ -432,7 +436,7 @@ func TestPromoteWithoutNamespace(t *testing.T) {
 	reachMember(t, "alice", "cluster-admin")
 	alice := administrator(t, "alice")
 	input := map[string]any{"instance": "alpha", "cluster": "m1", "group": "scheduling.k8s.io", "version": "v1", "resource": "priorityclasses", "name": name}
-	eventually(t, "alice may do it", func() bool {
+	poll.True(t, within, "alice may do it", func() bool {
 		_, errs := mutate[written](t, alice, "promoteResource", but(input, "dryRun", true), "promoted")
 		return len(errs) == 0
 	})
@@ -447,7 +451,7 @@ func TestPromoteWithoutNamespace(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	eventually(t, "it is Karmada's in m1", func() bool {
+	poll.True(t, within, "it is Karmada's in m1", func() bool {
 		now, _ := storedIn(t, "m1", "", name, &schedulingv1.PriorityClass{})
 		return now.Labels["karmada.io/managed"] == "true" && now.UID == class.UID && now.Value == 7
 	})
@@ -464,11 +468,11 @@ func TestPromotionPreserves(t *testing.T) {
 		if !p.Promoted {
 			t.Fatalf("%+v", p)
 		}
-		eventually(t, name+" is Karmada's", func() bool { return s.in(t, "m1", "v1", "ConfigMap", name).GetLabels()["karmada.io/managed"] == "true" })
+		poll.True(t, within, name+" is Karmada's", func() bool { return s.in(t, "m1", "v1", "ConfigMap", name).GetLabels()["karmada.io/managed"] == "true" })
 		must[map[string]any](t, s.alice, "deleteResource", map[string]any{"instance": "alpha", "version": "v1", "resource": "configmaps", "namespace": s.namespace, "name": name}, "deleted")
 	}
-	eventually(t, "the one is removed", func() bool { return s.in(t, "m1", "v1", "ConfigMap", "gone") == nil })
-	eventually(t, "the other has no owner", func() bool {
+	poll.True(t, within, "the one is removed", func() bool { return s.in(t, "m1", "v1", "ConfigMap", "gone") == nil })
+	poll.True(t, within, "the other has no owner", func() bool {
 		u := s.in(t, "m1", "v1", "ConfigMap", "kept")
 		return u != nil && u.GetLabels()["karmada.io/managed"] == ""
 	})

@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
 	"github.com/kairship-io/kairship/deploy/helm/privilege"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // auditLog is where the API server records what the ServiceAccounts asked of it, and
@@ -126,16 +127,10 @@ func start(t *testing.T, binary string, args ...string) {
 	})
 }
 
-// eventually waits until something is so, generously: the machine may be busy.
+// eventually waits for a condition, generously: the machine may be busy.
 func eventually(t *testing.T, what string, check func() error) {
 	t.Helper()
-	var err error
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if err = check(); err == nil {
-			return
-		}
-	}
-	t.Fatalf("%s: %v", what, err)
+	poll.Until(t, 2*time.Minute, what, func(context.Context) error { return check() })
 }
 
 // answers checks that a server says OK.

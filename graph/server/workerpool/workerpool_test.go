@@ -1,10 +1,14 @@
 package workerpool
 
 import (
+	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 type job func()
@@ -48,15 +52,12 @@ func TestPool(t *testing.T) {
 	}
 	close(release)
 	blocked.Wait()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	poll.Until(t, 30*time.Second, "the pool is empty", func(context.Context) error {
 		p.mu.Lock()
-		left, stuck, waiting := len(p.workers), p.blocked, len(p.waiting)
-		p.mu.Unlock()
-		if left == 0 && stuck == 0 && waiting == 0 {
-			return
+		defer p.mu.Unlock()
+		if len(p.workers) > 0 || p.blocked > 0 || len(p.waiting) > 0 {
+			return fmt.Errorf("%d workers are left, %d blocked, %d tasks wait", len(p.workers), p.blocked, len(p.waiting))
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%d workers are left, %d blocked, %d tasks wait", left, stuck, waiting)
-		}
-	}
+		return nil
+	})
 }

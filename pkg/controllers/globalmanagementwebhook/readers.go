@@ -76,10 +76,3 @@ func (r *readers) leave(one *reader) {
 		r.all = slices.Delete(r.all, at, at+1)
 	}
 }
-
-// number returns the number of readers.
-func (r *readers) number() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.all)
-}

@@ -3,6 +3,7 @@ package globalmanagementwebhook
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	gm "github.com/kairship-io/kairship/pkg/globalmanagement"
 )
 
@@ -72,11 +74,12 @@ func TestSlowBodiesBlockNoOtherSender(t *testing.T) {
 		connection, _ := dribble(t, pool, address, gm.ResyncPath)
 		open = append(open, connection)
 	}
-	for deadline := time.Now().Add(4 * time.Second); h.eventBodies.number() < most || h.resyncBodies.number() < maxResyncBodies; time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("the test needs all reading to be taken, not %d and %d", h.eventBodies.number(), h.resyncBodies.number())
+	poll.Until(t, 4*time.Second, "all reading is taken, which the test needs", func(context.Context) error {
+		if events, resyncs := h.eventBodies.number(), h.resyncBodies.number(); events < most || resyncs < maxResyncBodies {
+			return fmt.Errorf("%d events and %d resyncs are read", events, resyncs)
 		}
-	}
+		return nil
+	})
 
 	client := trusting(pool)
 	for i := int64(1); i <= most/2; i++ {
@@ -227,4 +230,11 @@ func TestReaders(t *testing.T) {
 			}
 		})
 	}
+}
+
+// number returns the number of readers.
+func (r *readers) number() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.all)
 }

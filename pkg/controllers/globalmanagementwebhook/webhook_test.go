@@ -16,6 +16,7 @@ import (
 	"github.com/go-logr/logr"
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/authz/certtest"
 )
 
@@ -90,11 +91,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := certificate(t, dir, "second")
-	for deadline := time.Now().Add(20 * time.Second); get(second) != nil; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the old certificate is still served")
-		}
-	}
+	poll.Until(t, 20*time.Second, "the new certificate is served", func(context.Context) error { return get(second) })
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
@@ -127,16 +124,13 @@ func TestRequestsInProgressAreFinished(t *testing.T) {
 	<-begun
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	poll.True(t, 10*time.Second, "it takes no more connections", func() bool {
 		connection, err := net.Dial("tcp", address)
-		if err != nil {
-			break // It takes no more requests.
+		if err == nil {
+			_ = connection.Close()
 		}
-		_ = connection.Close()
-		if time.Now().After(deadline) {
-			t.Fatal("it still listens")
-		}
-	}
+		return err != nil
+	})
 	close(finish)
 	if body := <-answers; !bytes.Equal(body, []byte("stored")) {
 		t.Errorf("the request in progress is answered with %q", body)

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -19,7 +20,7 @@ func held(t *testing.T, k *karmada) *counting {
 	objects[1].SetFinalizers([]string{v1alpha1.LifecycleFinalizer})
 	c := newCounting(t, 0, objects...)
 	c.reconcile("alpha")
-	eventually(t, "the instance is known", func() bool { return c.observers.byName["alpha"].known() })
+	poll.True(t, within, "the instance is known", func() bool { return c.observers.byName["alpha"].known() })
 	c.reconcile("alpha")
 	c.written("it is counted", 1, 1)
 
@@ -39,7 +40,7 @@ func held(t *testing.T, k *karmada) *counting {
 	if c.observers.byName["alpha"] == nil {
 		t.Fatal("it is not watched any more")
 	}
-	eventually(t, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
+	poll.True(t, within, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
 	return c
 }
 
@@ -47,18 +48,18 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 	k := newKarmada(t)
 	c := held(t, k)
 	k.send("deployments", "Deployment", "ADDED", `{"metadata":{"name":"a"}}`)
-	eventually(t, "another deployment is counted", func() bool { return len(c.observers.byName["alpha"].figures()["Deployment"]) == 1 })
+	poll.True(t, within, "another deployment is counted", func() bool { return len(c.observers.byName["alpha"].figures()["Deployment"]) == 1 })
 	c.reconcile("alpha")
 	c.written("figures go on", 2, 1)
 
 	c.observers.patience = brief
 	c.observers.forget("alpha") // As when another replica leads.
 	c.reconcile("alpha")
-	eventually(t, "it is watched again", func() bool { return int(k.open.Load()) == len(sources) && c.observers.byName["alpha"].known() })
+	poll.True(t, within, "it is watched again", func() bool { return int(k.open.Load()) == len(sources) && c.observers.byName["alpha"].known() })
 
 	k.refuse("clusters", http.StatusServiceUnavailable)
 	var instance *v1alpha1.Instance
-	eventually(t, "the figures are old", func() bool {
+	poll.True(t, within, "the figures are old", func() bool {
 		c.reconcile("alpha")
 		instance, _ = c.stored()
 		return instance.Status.Summary.StaleSince != nil
@@ -69,7 +70,7 @@ func TestWhatIsHeldIsCounted(t *testing.T) {
 	if _, cluster := c.stored(); instance.Status.Summary.Nodes.Total != 3 || cluster.Status.Summary.StaleSince == nil {
 		t.Errorf("alpha says %+v, m1 says %+v", instance.Status.Summary, cluster.Status.Summary)
 	}
-	eventually(t, "what is lost and on its way out is not watched any more", func() bool { return k.open.Load() == 0 })
+	poll.True(t, within, "what is lost and on its way out is not watched any more", func() bool { return k.open.Load() == 0 })
 }
 
 func TestWhatIsHeldAndHasNoCredentialsIsOld(t *testing.T) {
@@ -85,7 +86,7 @@ func TestWhatIsHeldAndHasNoCredentialsIsOld(t *testing.T) {
 	if instance, cluster := c.stored(); instance.Status.Summary.StaleSince == nil || cluster.Status.Summary.StaleSince == nil {
 		t.Errorf("alpha says %+v, m1 says %+v", instance.Status.Summary, cluster.Status.Summary)
 	}
-	eventually(t, "nothing is watched any more", func() bool { return k.open.Load() == 0 })
+	poll.True(t, within, "nothing is watched any more", func() bool { return k.open.Load() == 0 })
 }
 
 func TestWhatIsGoneIsNotWatched(t *testing.T) {
@@ -100,7 +101,7 @@ func TestWhatIsGoneIsNotWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.reconcile("alpha")
-	eventually(t, "nothing is watched any more", func() bool { return k.open.Load() == 0 })
+	poll.True(t, within, "nothing is watched any more", func() bool { return k.open.Load() == 0 })
 	if left := c.Connections.Len(); left != 0 {
 		t.Errorf("%d connections are left", left)
 	}

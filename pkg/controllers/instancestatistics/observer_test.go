@@ -18,6 +18,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/connection"
 	"github.com/kairship-io/kairship/pkg/controllers/internal/connections"
 )
@@ -159,14 +160,8 @@ func (k *karmada) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func eventually(t *testing.T, what string, done func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within two minutes", what)
-		}
-	}
-}
+// within is how long a test waits, generously: the machine may be busy.
+const within = 2 * time.Minute
 
 // stage is the observers of one instance or more.
 type stage struct {
@@ -198,7 +193,7 @@ func (s *stage) observe(name string, to connection.Connection) *observer {
 // comesToRest waits until all kinds are known and no more changes are reported.
 func (s *stage) comesToRest(o *observer) {
 	s.Helper()
-	eventually(s.T, "the instance is known", o.known)
+	poll.True(s.T, within, "the instance is known", o.known)
 	for {
 		select {
 		case <-s.observers.changed:
@@ -213,7 +208,7 @@ func TestChangesAreCollected(t *testing.T) {
 	k.objects["clusters"] = []string{m1}
 	o := s.observe("alpha", k.connection())
 	s.comesToRest(o)
-	eventually(t, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
+	poll.True(t, within, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
 	if again := s.observe("alpha", k.connection()); again != o {
 		t.Error("the same connection gave another observer")
 	}
@@ -222,7 +217,7 @@ func TestChangesAreCollected(t *testing.T) {
 	for i := range rollout {
 		k.send("deployments", "Deployment", "ADDED", fmt.Sprintf(`{"metadata":{"name":"d%d","namespace":"x"}}`, i))
 	}
-	eventually(t, "all of them are counted", func() bool { return len(o.figures()["Deployment"]) == rollout })
+	poll.True(t, within, "all of them are counted", func() bool { return len(o.figures()["Deployment"]) == rollout })
 	reported := 0
 	for quiet := false; !quiet; {
 		select {
@@ -246,7 +241,7 @@ func TestChangesAreCollected(t *testing.T) {
 	}
 
 	k.send("deployments", "Deployment", "DELETED", `{"metadata":{"name":"d0","namespace":"x"}}`)
-	eventually(t, "a deletion is counted", func() bool { return len(o.figures()["Deployment"]) == rollout-1 })
+	poll.True(t, within, "a deletion is counted", func() bool { return len(o.figures()["Deployment"]) == rollout-1 })
 	if got := int(k.lists.Load()); got != len(sources) {
 		t.Errorf("there were %d lists, want one of each of the %d kinds", got, len(sources))
 	}
@@ -259,7 +254,7 @@ func TestNoWatchIsLeftBehind(t *testing.T) {
 	before := watches.Load()
 	open := func(what string, server *karmada, want int) {
 		t.Helper()
-		eventually(t, fmt.Sprintf("%s: %d watches", what, want), func() bool { return int(server.open.Load()) == want })
+		poll.True(t, within, fmt.Sprintf("%s: %d watches", what, want), func() bool { return int(server.open.Load()) == want })
 	}
 	s.observe("alpha", k.connection())
 	s.observe("beta", other.connection())
@@ -270,10 +265,10 @@ func TestNoWatchIsLeftBehind(t *testing.T) {
 	rotated.Token = "rotated"
 	s.observe("alpha", rotated)
 	open("with new credentials", k, all)
-	eventually(t, "the old credentials are not used any more", func() bool { return watches.Load()-before == int64(2*all) })
+	poll.True(t, within, "the old credentials are not used any more", func() bool { return watches.Load()-before == int64(2*all) })
 
 	s.observers.forget("alpha")
-	eventually(t, "when it was forgotten, the other instance's run", func() bool { return watches.Load()-before == int64(all) })
+	poll.True(t, within, "when it was forgotten, the other instance's run", func() bool { return watches.Load()-before == int64(all) })
 	open("the instance is deleted", k, 0)
 	open("the other is not", other, all)
 
@@ -289,14 +284,14 @@ func TestNoWatchIsLeftBehind(t *testing.T) {
 		t.Error(err)
 	}
 	open("the manager ends", other, 0)
-	eventually(t, "none runs", func() bool { return watches.Load() == before })
+	poll.True(t, within, "none runs", func() bool { return watches.Load() == before })
 }
 
 func TestABrokenConnectionIsReported(t *testing.T) {
 	k, s := newKarmada(t), newStage(t)
 	o := s.observe("alpha", k.connection())
 	s.comesToRest(o)
-	eventually(t, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
+	poll.True(t, within, "every kind is watched", func() bool { return int(k.open.Load()) == len(sources) })
 	k.Listener.Close() // First, so that nothing connects again in between.
 	k.CloseClientConnections()
 	select {
@@ -314,7 +309,7 @@ func TestWhatMayNotBeReadIsLeftOut(t *testing.T) {
 	k, s := newKarmada(t), newStage(t)
 	k.deny["jobs"], k.deny["clusteroverridepolicies"] = http.StatusForbidden, http.StatusNotFound
 	o := s.observe("alpha", k.connection())
-	eventually(t, "the rest is known", o.known)
+	poll.True(t, within, "the rest is known", o.known)
 	f := o.figures()
 	for _, kind := range []string{"Job", "ClusterOverridePolicy"} {
 		if _, read := f[kind]; read {
@@ -341,23 +336,23 @@ func TestStartsAreBounded(t *testing.T) {
 	for i := range 3 * starting {
 		s.observe(fmt.Sprintf("i%d", i), to)
 	}
-	eventually(t, "as many as there are slots begin", func() bool { return len(s.observers.slots) == starting })
+	poll.True(t, within, "as many as there are slots begin", func() bool { return len(s.observers.slots) == starting })
 	for i := range 3 * starting {
 		s.observers.forget(fmt.Sprintf("i%d", i))
 	}
-	eventually(t, "all slots are given back", func() bool { return len(s.observers.slots) == 0 })
+	poll.True(t, within, "all slots are given back", func() bool { return len(s.observers.slots) == 0 })
 }
 
-// TestWaitingForASlotIsNoStart has an instance wait longer than a start may take.
+// TestWaitingForASlotIsNoStart has an instance wait longer than a start may take, which is no time
+// at all.
 func TestWaitingForASlotIsNoStart(t *testing.T) {
 	k, s := newKarmada(t), newStage(t)
-	s.observers.patience = brief
+	s.observers.patience = time.Nanosecond
 	for range starting {
 		s.observers.slots <- struct{}{}
 	}
 	o := s.observe("alpha", k.connection())
 	defer s.observers.forget("alpha")
-	time.Sleep(2 * brief)
 	if err := o.stores[0].Replace(nil, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -365,5 +360,5 @@ func TestWaitingForASlotIsNoStart(t *testing.T) {
 		t.Error("what had no time to come is left out")
 	}
 	<-s.observers.slots
-	eventually(t, "every kind is counted", func() bool { return o.known() && len(o.figures()) == len(sources) })
+	poll.True(t, within, "every kind is counted", func() bool { return o.known() && len(o.figures()) == len(sources) })
 }

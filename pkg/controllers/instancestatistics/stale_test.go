@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
 
@@ -35,13 +36,13 @@ func TestOneWatchIsMissing(t *testing.T) {
 			o := s.observe("alpha", k.connection())
 			defer s.observers.forget("alpha")
 			s.comesToRest(o)
-			eventually(t, "every kind is watched and counted", func() bool {
+			poll.True(t, within, "every kind is watched and counted", func() bool {
 				return int(k.open.Load()) == len(sources) && len(o.figures()) == len(sources) && o.stale().IsZero()
 			})
 
 			begun := time.Now()
 			k.refuse(c.resource, c.status)
-			eventually(t, "it counts that the watch is missing", func() bool { return !o.stale().IsZero() || o.figures()[c.kind] == nil })
+			poll.True(t, within, "it counts that the watch is missing", func() bool { return !o.stale().IsZero() || o.figures()[c.kind] == nil })
 			if lasted := time.Since(begun); lasted < brief {
 				t.Errorf("that counts after %s already", lasted)
 			}
@@ -57,7 +58,7 @@ func TestOneWatchIsMissing(t *testing.T) {
 			s.reported("that it is missing")
 
 			k.refuse(c.resource, 0)
-			eventually(t, "it is followed again", func() bool { return o.stale().IsZero() && len(o.figures()[c.kind]) == 1 && o.known() })
+			poll.True(t, within, "it is followed again", func() bool { return o.stale().IsZero() && len(o.figures()[c.kind]) == 1 && o.known() })
 			s.reported("that it is there again")
 		})
 	}
@@ -101,7 +102,7 @@ func TestMembersThatWereNeverRead(t *testing.T) {
 
 			c.reconcile("alpha")
 			c.written("nothing is known yet", 0, 0)
-			eventually(t, "the figures are old", func() bool {
+			poll.True(t, within, "the figures are old", func() bool {
 				c.reconcile("alpha")
 				instance, cluster = c.stored()
 				return instance.Status.Summary.StaleSince != nil
@@ -119,7 +120,7 @@ func TestMembersThatWereNeverRead(t *testing.T) {
 			c.written("that they are old is told once", 1, 1)
 
 			k.refuse("clusters", 0)
-			eventually(t, "they are counted", func() bool {
+			poll.True(t, within, "they are counted", func() bool {
 				c.reconcile("alpha")
 				instance, cluster = c.stored()
 				return instance.Status.Summary.StaleSince == nil

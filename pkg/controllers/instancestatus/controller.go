@@ -4,7 +4,7 @@
 //
 // Most looks are glances: one request. Every half minute, and whenever something
 // is not well, a look asks for all that can be seen of Karmada. What one look
-// shows is not believed at once (package steady).
+// shows is not believed at once (package debounce).
 package instancestatus
 
 import (

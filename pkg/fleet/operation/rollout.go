@@ -54,8 +54,8 @@ func (p propagated) name() string {
 }
 
 // rollout returns the progress of objects from their instance into its members. An object that is
-// no workload and has no binding is complete once it is written; settling means that a policy may
-// still claim it.
+// no workload and has no binding is complete once it is written; mayBeClaimed means that a policy
+// may still claim it.
 func rollout(objects []propagated, mayBeClaimed bool) finding {
 	r := rolling{clusters: map[string]*Cluster{}}
 	for _, o := range objects {

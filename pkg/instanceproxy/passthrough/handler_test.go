@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/audit"
 	"github.com/kairship-io/kairship/pkg/authz"
@@ -110,11 +111,12 @@ func (g *global) wait(t *testing.T, questions int) {
 		return g.asked
 	}
 	until := count() + questions
-	for deadline := time.Now().Add(15 * time.Second); count() < until; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d questions, want %d", count(), until)
+	poll.Until(t, 15*time.Second, "the questions are asked", func(context.Context) error {
+		if n := count(); n < until {
+			return fmt.Errorf("%d questions, want %d", n, until)
 		}
-	}
+		return nil
+	})
 }
 
 func (g *global) revoke(user string) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // Leader is the name of the controller manager that leads, and what its metrics

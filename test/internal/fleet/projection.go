@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-logr/logr/testr"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/projection"
 	"github.com/kairship-io/kairship/pkg/projection/projector"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // Projection opens the database of the index.

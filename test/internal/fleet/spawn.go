@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // Process is a program that a suite started.

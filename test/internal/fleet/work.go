@@ -9,7 +9,7 @@ import (
 	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // LetGo waits until Karmada has let go of what a binding put into a member of alpha; the

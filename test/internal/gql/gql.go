@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/kairship-io/kairship/test/internal/poll"
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 // The media types of responses.

@@ -151,7 +151,7 @@ func (f *Fleet) index() []process {
 			args: []string{
 				"--kubeconfig=" + kubeconfig,
 				"--storage-config=" + f.storageConfig(),
-				// There is one, and it leads; but its Lease is its pulse, by which Kairship sees it die. The
+				// There is one, and it leads; but its Lease is its heartbeat, by which Kairship sees that it ended. The
 				// times let a new one take over soon, and this one outlive a short outage of the global cluster.
 				"--leader-elect=true",
 				"--leader-elect-lease-duration=8s",

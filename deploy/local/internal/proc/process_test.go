@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"context"
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 func listen(t *testing.T) (port int, release func()) {
@@ -33,7 +37,7 @@ func shell(t *testing.T, records Records, script string) *Process {
 	for !strings.HasSuffix(LogTail(log, 1), "up") {
 		select {
 		case <-p.Exited:
-			t.Fatalf("the shell ended: %v", p.Err())
+			t.Fatalf("the shell ended: %v", p.err)
 		case <-t.Context().Done():
 			t.Fatal("the shell does not come up")
 		case <-time.After(5 * time.Millisecond):
@@ -52,19 +56,19 @@ func TestThroughAnotherProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = Signal(p.Record, syscall.SIGKILL); <-p.Exited })
-	for {
+	poll.Until(t, 10*time.Second, "the process is found", func(context.Context) error {
 		record, running, err := records.Running("sleep")
-		if err != nil || t.Context().Err() != nil {
-			t.Fatalf("it is not found: %v", err)
+		if err != nil {
+			return poll.Stop(err)
 		}
-		if running {
-			if got, want := Args(record), []string{"/bin/sleep", "60"}; !slices.Equal(got, want) {
-				t.Errorf("its arguments are %q, want %q", got, want)
-			}
-			return
+		if !running {
+			return errors.New("it is not running")
 		}
-		time.Sleep(5 * time.Millisecond)
-	}
+		if got, want := Args(record), []string{"/bin/sleep", "60"}; !slices.Equal(got, want) {
+			t.Errorf("its arguments are %q, want %q", got, want)
+		}
+		return nil
+	})
 }
 
 func TestStopIsGentleFirst(t *testing.T) {
@@ -79,7 +83,7 @@ func TestStopIsGentleFirst(t *testing.T) {
 		t.Fatalf("Stop: killed %t, %v; want it to end on SIGTERM", killed, err)
 	}
 	<-p.Exited
-	if code := p.Err().(interface{ ExitCode() int }).ExitCode(); code != 7 {
+	if code := p.err.(interface{ ExitCode() int }).ExitCode(); code != 7 {
 		t.Errorf("exit code %d: the process's own handler did not run", code)
 	}
 	if _, running, err := records.Running("sh"); err != nil || running {

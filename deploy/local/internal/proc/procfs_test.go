@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/procfs"
+
+	"github.com/kairship-io/kairship/internal/poll"
 )
 
 func TestStatOfAnyName(t *testing.T) {
@@ -35,11 +37,7 @@ func TestStatOfAnyName(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = Signal(p.Record, syscall.SIGKILL); <-p.Exited })
 			// Its arguments are there a moment after it was started.
-			for deadline := time.Now().Add(10 * time.Second); !Alive(p.Record); time.Sleep(5 * time.Millisecond) {
-				if time.Now().After(deadline) {
-					t.Fatalf("the process is not found again: %s", reason)
-				}
-			}
+			poll.True(t, 10*time.Second, "the process is found again: "+reason, func() bool { return Alive(p.Record) })
 		})
 	}
 }

@@ -38,9 +38,6 @@ type Process struct {
 	err    error
 }
 
-// Err says how the process ended, after Exited was closed.
-func (p *Process) Err() error { return p.err }
-
 // Start runs the command in a session of its own, so that neither a closed terminal nor Ctrl-C
 // reaches it, and records it.
 func Start(command Command, records Records) (*Process, error) {

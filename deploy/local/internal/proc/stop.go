@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// poll is how often a stopping process is looked at.
-const poll = 20 * time.Millisecond
+// pollInterval is how often a stopping process is looked at.
+const pollInterval = 20 * time.Millisecond
 
 // Stop ends a recorded process: the signal first, and after the grace period SIGKILL. It signals
 // nothing when the pid no longer belongs to the recorded process. killed reports whether the grace period
@@ -47,7 +47,7 @@ func waitGone(ctx context.Context, record Record, timeout time.Duration) bool {
 		if time.Now().After(deadline) || ctx.Err() != nil {
 			return false
 		}
-		time.Sleep(poll)
+		time.Sleep(pollInterval)
 	}
 	return true
 }

@@ -162,7 +162,7 @@ func TestLook(t *testing.T) {
 			prober := newProber(timeout)
 			got, message := judge(prober.Look(t.Context(), connections.Instance("alpha"), to, probe.Whole, nil))
 			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("verdict (-want +got):\n%s\n%s", diff, message)
+				t.Errorf("result (-want +got):\n%s\n%s", diff, message)
 			}
 			if !strings.Contains(message, c.says) {
 				t.Errorf("the message does not say %q: %s", c.says, message)

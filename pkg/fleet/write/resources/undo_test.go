@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -260,7 +259,7 @@ func TestUndoOutlivesTheCaller(t *testing.T) {
 	i.Before = func(r *http.Request, path string) error {
 		if writing(r, path, http.MethodPatch, "last") {
 			cancel()
-			time.Sleep(20 * time.Millisecond)
+			<-r.Context().Done() // The connection says so.
 		}
 		return nil
 	}
