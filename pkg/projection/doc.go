@@ -1,6 +1,7 @@
 // Package projection keeps tables of Kairship's own in the database of the index: one
-// row for each workload with its state, so that a list can be filtered, ordered and
-// counted by that state with plain SQL. It is the only code that knows these tables.
+// row for each workload with its state, and for each pod of a member cluster, so that a
+// list can be filtered, ordered and counted with plain SQL. It is the only code that knows
+// these tables.
 //
 // # How a row is kept true
 //
@@ -16,6 +17,14 @@
 // computation. Two projectors cannot do a Round from the same snapshot, and one that dies leaves
 // nothing behind. A change that is committed during a Round has a name in the outbox that the Round
 // did not see.
+//
+// # Pods
+//
+// The row of a pod follows from one object, and from the instance that its cluster is joined to.
+// Pods have triggers, an outbox and a state of their own (meta.pods): workloads are taken first and
+// are read while pods are built, and a release that does not know pods leaves their outbox alone, so
+// that none is lost when a later release comes back. The comparison looks at the versions of pods,
+// because equal versions have equal rows.
 //
 // # What triggers may do
 //

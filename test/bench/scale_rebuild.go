@@ -102,7 +102,15 @@ func (k *keeper) complete(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if state == projection.Complete && refresh == "" && lag == 0 {
+		pods, err := k.db.PodState(ctx)
+		if err != nil {
+			return err
+		}
+		podLag, err := k.db.PodLag(ctx)
+		if err != nil {
+			return err
+		}
+		if state == projection.Complete && pods == projection.Complete && refresh == "" && lag == 0 && podLag == 0 {
 			return nil
 		}
 		select {
