@@ -394,6 +394,8 @@ func (s *statement) podFacets(q *PodQuery, fields []PodFacetField, values int) (
 		switch {
 		case podFacetLists[field]:
 			from, value = from+", "+s.elements(column), "e.value"
+		case field == PodFacetNode:
+			from += " WHERE w.node <> ''" // Those that are not scheduled have none.
 		case field == PodFacetReady:
 			value = "CASE WHEN w.ready THEN 'true' ELSE 'false' END"
 		}

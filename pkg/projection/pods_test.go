@@ -264,6 +264,9 @@ func countPods(all []projection.PodRow, most int) []projection.PodFacet {
 				counts[v]++
 			}
 		}
+		if field == projection.PodFacetNode {
+			delete(counts, "") // Those that are not scheduled.
+		}
 		f := projection.PodFacet{Field: field, TotalValues: len(counts)}
 		for value, n := range counts {
 			f.Values = append(f.Values, projection.FacetValue{Value: value, Count: n})
