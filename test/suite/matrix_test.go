@@ -90,11 +90,11 @@ var rootMatrix = []struct {
 
 	{"pods", `pods(filter: {name: ["ledger-0"]}) { totalCount nodes { name } }`, outcomes{"1: ledger-0", "0:", "1: ledger-0", "0:"}},
 	{"pods", `pods(filter: {namespaces: ["shop"]}) { facets(fields: [INSTANCE]) { values { value } } }`, outcomes{"alpha", "alpha", "", ""}},
-	{"pods", `pods(filter: {namespaces: ["billing"]}) { facets(fields: [CLUSTER, NAMESPACE]) { values { value } } }`, outcomes{"m3 billing", "", "m3 billing", ""}},
+	{"pods", `pods(filter: {namespaces: ["billing"]}) { facets(fields: [CLUSTER, NAMESPACE]) { values { value } } }`, outcomes{"m3 billing", " ", "m3 billing", " "}},
 	{"pods", `pods(filter: {instances: ["alpha", "none-such"], namespaces: ["billing", "ops"]}) { facets(fields: [NAMESPACE]) { values { value } } }`, outcomes{"ops", "ops", "", ""}},
-	{"pods", `pods(filter: {cluster: ["m3"], phase: [RUNNING], ready: true, namespaces: ["billing"]}) { facets(fields: [PHASE, READY]) { values { value } } }`, outcomes{"RUNNING true", "", "RUNNING true", ""}},
+	{"pods", `pods(filter: {cluster: ["m3"], phase: [RUNNING], ready: true, namespaces: ["billing"]}) { facets(fields: [PHASE, READY]) { values { value } } }`, outcomes{"RUNNING true", " ", "RUNNING true", " "}},
 	{"pods", `pods(filter: {images: ["registry.example.com/ops/agent:5.1.0"], namespaces: ["ops"]}) { facets(fields: [IMAGE]) { values { value } } }`, outcomes{"registry.example.com/ops/agent:5.1.0", "registry.example.com/ops/agent:5.1.0", "", ""}},
-	{"pods", `pods(filter: {text: "ledger", namespaces: ["billing"]}) { totalCount nodes { name } }`, outcomes{"1: ledger-0", "0:", "1: ledger-0", "0:"}},
+	{"pods", `pods(filter: {text: "ledger", namespaces: ["billing"]}) { totalCount nodes { name } }`, outcomes{"3: ledger-0 ledger-1 ledger-2", "0:", "3: ledger-0 ledger-1 ledger-2", "0:"}},
 
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "alpha")), outcomes{"alpha", "alpha", "null", "null"}},
 	{"node", fmt.Sprintf(`node(id: %q) { ... on Instance { name } }`, nodeid.New("Instance", "none-such")), outcomes{"null", "null", "null", "null"}},

@@ -86,6 +86,10 @@ func (w *world) podCases(list schema.List) []filterCase {
 	running := func(image string) func(item) bool {
 		return func(i item) bool { return slices.Contains(podImages(i), image) }
 	}
+	repository := strings.TrimSuffix(image, ":1.0.0")
+	ofRepository := func(i item) bool {
+		return slices.ContainsFunc(podImages(i), func(image string) bool { return strings.HasPrefix(image, repository+":") })
+	}
 	saying := func(words ...string) func(item) bool {
 		return func(i item) bool {
 			text := i.GetName() + "\n" + i.GetNamespace() + "\n" + strings.ReplaceAll(labels.FormatLabels(i.GetLabels()), ",", "\n") + "\n" + strings.Join(podImages(i), "\n")
@@ -113,7 +117,7 @@ func (w *world) podCases(list schema.List) []filterCase {
 		{argument: "filter.node", value: []string{}, match: nothing, why: "no node at all"},
 
 		{argument: "filter.images", value: []string{image}, match: running(image), why: "a whole image"},
-		{argument: "filter.images", value: []string{"none-such", strings.TrimSuffix(image, ":1.0.0")}, match: running(image), why: "an image of any tag, and values are joined by OR"},
+		{argument: "filter.images", value: []string{"none-such", repository}, match: ofRepository, why: "an image of any tag, and values are joined by OR"},
 		{argument: "filter.images", value: []string{image + "-alpha", "suite/main:1.0.0"}, match: nothing, why: "a part of an image is another image"},
 		{argument: "filter.images", value: []string{}, match: nothing, why: "no image at all"},
 
@@ -132,12 +136,12 @@ func (w *world) podCases(list schema.List) []filterCase {
 	cases = append(cases, w.instancesCases(list)...)
 	cases = w.here(cases)
 	combined := func(i item) bool {
-		return i.within(w.a) && i.labelled("app=web") && i.clusters[0] == "m1" && readyPod(i) && phaseOf(i) == "RUNNING"
+		return i.within(w.a) && i.labelled("app=web") && i.clusters[0] == "m1" && readyPod(i) && phaseOf(i) == "RUNNING" && ofRepository(i)
 	}
 	return append(append(cases, w.namespaceCases()...), filterCase{
 		argument: "filter.ready", value: true, match: combined, why: "fields are joined by AND",
 		more: map[string]any{"filter": map[string]any{
-			"namespaces": []string{w.a}, "labelSelector": "app=web", "cluster": []string{"m1"}, "phase": []string{"RUNNING"}, "images": []string{image},
+			"namespaces": []string{w.a}, "labelSelector": "app=web", "cluster": []string{"m1"}, "phase": []string{"RUNNING"}, "images": []string{repository},
 		}},
 	})
 }
