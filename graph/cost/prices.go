@@ -41,6 +41,7 @@ func Prices() map[string]Price {
 
 		"Instance.workload":                   {Requests: 1},
 		"Instance.workloads":                  {Requests: 1},
+		"Instance.pods":                       {Requests: 1},
 		"Instance.memberCluster":              {Requests: 1},
 		"Instance.memberClusters":             {Requests: 1},
 		"Instance.namespace":                  {Requests: 1},
@@ -57,8 +58,6 @@ func Prices() map[string]Price {
 		"Instance.resource":  {Requests: 1, Value: RequestCost},
 		"Instance.resources": {Requests: 1, Value: RequestCost},
 		"Instance.events":    {Requests: 1},
-		// One statement for each instance.
-		"Instance.pods": {Requests: 1, Value: RequestCost},
 
 		// Computed from the template's binding, the objects in the members and the
 		// instance's members.

@@ -56,10 +56,17 @@ func planOf(ctx context.Context, s *statement, text string) (string, error) {
 	return plan.String(), err
 }
 
-// ExplainPods does what Explain does with the statements that read a page and facets of pods.
+// ExplainPods does what Explain does with the statements that read a page, parts and facets of pods.
 func ExplainPods(ctx context.Context, db *DB, q *PodQuery, fields []PodFacetField) (map[string][]byte, error) {
 	plans := map[string][]byte{}
-	page, facets := &statement{db: db}, &statement{db: db}
+	page, pages, facets := &statement{db: db}, &statement{db: db}, &statement{db: db}
+	var parts []Part
+	for _, instance := range q.Instances {
+		parts = append(parts, Part{Instance: instance})
+	}
+	for _, scope := range q.Scopes {
+		parts = append(parts, Part{Instance: scope.Instance, Namespaces: scope.Namespaces})
+	}
 	counting, err := facets.podFacets(q, fields, 10)
 	if err != nil {
 		return nil, err
@@ -67,7 +74,7 @@ func ExplainPods(ctx context.Context, db *DB, q *PodQuery, fields []PodFacetFiel
 	for name, of := range map[string]struct {
 		s    *statement
 		text string
-	}{"page": {page, page.podPage(q)}, "facets": {facets, counting}} {
+	}{"page": {page, page.podPage(q)}, "parts": {pages, pages.podPages(q, parts)}, "facets": {facets, counting}} {
 		var plan []byte
 		if err := db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+of.s.complete(of.text), of.s.values...).Scan(&plan); err != nil {
 			return nil, err

@@ -151,23 +151,36 @@ func (db *DB) SelectPods(ctx context.Context, q *PodQuery) (*PodSelection, error
 	found := &PodSelection{}
 	err := s.read(ctx, &found.Moment, text, func(rows *sql.Rows, moment []any) error {
 		var row []byte
-		if err := rows.Scan(append(moment, &found.Count, &row)...); err != nil || row == nil {
+		if err := rows.Scan(append(moment, &found.Count, &row)...); err != nil {
 			return err
 		}
-		var pod PodRow
-		if err := jsonv2.Unmarshal(row, &pod); err != nil {
-			return fmt.Errorf("reading the row of a pod: %w", err)
-		}
-		found.Items = append(found.Items, itemOf(&pod))
-		return nil
+		return found.add(row)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if len(found.Items) > q.Limit {
-		found.Items, found.HasNext = found.Items[:q.Limit], true
-	}
+	found.cut(q.Limit)
 	return found, nil
+}
+
+// add adds the pod of a row as it comes from the database; there is none where that is nil.
+func (found *PodSelection) add(row []byte) error {
+	if row == nil {
+		return nil
+	}
+	var pod PodRow
+	if err := jsonv2.Unmarshal(row, &pod); err != nil {
+		return fmt.Errorf("reading the row of a pod: %w", err)
+	}
+	found.Items = append(found.Items, itemOf(&pod))
+	return nil
+}
+
+// cut takes the page out of what was read: one more than the page holds.
+func (found *PodSelection) cut(limit int) {
+	if len(found.Items) > limit {
+		found.Items, found.HasNext = found.Items[:limit], true
+	}
 }
 
 func itemOf(pod *PodRow) PodItem {
@@ -202,17 +215,21 @@ func (s *statement) podPage(q *PodQuery) string {
 		from = "kairship.pod w WHERE +(" + s.in("w.instance", q.Instances) + ")" // See the page of workloads.
 	}
 	by := ordered(columns, q.Order.Desc)
-	return "SELECT " + s.podMoment(q) + ", " + count + ", CASE WHEN w.cluster IS NULL THEN NULL ELSE " + s.db.object(of{"w", podKey}, of{"w", shownPodColumns}) +
-		" END FROM kairship.meta m LEFT JOIN (SELECT " + names("w.", podKey, shownPodColumns) + " FROM " + from + s.podsAfter(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) +
+	return "SELECT " + s.podMoment(len(q.Scopes) > 0) + ", " + count + ", " + s.podItem() + " FROM kairship.meta m LEFT JOIN (SELECT " + names("w.", podKey, shownPodColumns) + " FROM " + from + s.podsAfter(q, columns) + " ORDER BY " + by + " LIMIT " + s.value(q.Limit+1) +
 		") w ON true" + oneMeta + " ORDER BY " + by
+}
+
+// podItem is the column of a pod; NULL for none.
+func (s *statement) podItem() string {
+	return "CASE WHEN w.cluster IS NULL THEN NULL ELSE " + s.db.object(of{"w", podKey}, of{"w", shownPodColumns}) + " END"
 }
 
 // podMoment are the first columns of a statement that reads pods. Which of them are in a scope, rows
 // of workloads say.
-func (s *statement) podMoment(q *PodQuery) string {
+func (s *statement) podMoment(scoped bool) string {
 	complete := "m.pods = '" + Complete + "' AND m.pods_version = " + strconv.Itoa(PodVersion)
 	waiting := "SELECT o.at FROM kairship.pod_outbox o WHERE o.lane < " + strconv.Itoa(podLaneRebuild)
-	if len(q.Scopes) > 0 {
+	if scoped {
 		complete += " AND m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(earliest)
 		waiting += " UNION ALL SELECT o.at FROM kairship.outbox o WHERE o.lane < " + strconv.Itoa(laneRebuild)
 	}
@@ -403,5 +420,5 @@ func (s *statement) podFacets(q *PodQuery, fields []PodFacetField, values int) (
 	}
 	list := strings.Join(columns, ", ")
 	s.define("counted", "SELECT "+list+", count(*) AS n FROM "+selected+" GROUP BY "+list)
-	return "SELECT " + s.podMoment(q) + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta, nil
+	return "SELECT " + s.podMoment(len(q.Scopes) > 0) + ", f.facet, f.value, f.n, f.total FROM kairship.meta m LEFT JOIN (" + strings.Join(parts, " UNION ALL ") + ") f ON true" + oneMeta, nil
 }

@@ -467,7 +467,7 @@ func TestConfinedPodsReadNothingHidden(t *testing.T) {
 			}
 		}
 	}
-	if len(is) != 4*len(filters)*2 || len(scoped) != 2*len(filters)*2 {
+	if len(is) != 4*len(filters)*3 || len(scoped) != 2*len(filters)*3 {
 		t.Errorf("%d and %d statements were explained", len(is), len(scoped))
 	}
 }

@@ -303,6 +303,18 @@ func TestPodsCostOneStatement(t *testing.T) {
 	}
 }
 
+// TestPodsOfInstancesCostOneStatement: the pages of all instances are read together.
+func TestPodsOfInstancesCostOneStatement(t *testing.T) {
+	on := open(t)
+	theWorld(t).propagated(t, on)
+	for _, names := range [][]string{{"alpha"}, {"alpha", "beta"}} {
+		const query = `query($names: [String!]) { instances(filter: {name: $names}) { nodes { pods(first: 2) { totalCount nodes { name phase } } } } }`
+		if n := coldCost(t, on.kairship, query, map[string]any{"names": names}); n != 1 {
+			t.Errorf("the pods of %v cost %d requests, want 1", names, n)
+		}
+	}
+}
+
 // TestPodsOfOneNamespace asks as a viewer of one namespace of alpha: they see its pods
 // in the members that its workloads were sent to, and no others.
 func TestPodsOfOneNamespace(t *testing.T) {

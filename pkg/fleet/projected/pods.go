@@ -3,10 +3,9 @@ package projected
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/kairship-io/kairship/pkg/apierror"
 	"github.com/kairship-io/kairship/pkg/index"
@@ -17,12 +16,9 @@ import (
 // Pods reads the pods that the projection has; *projection.DB is one.
 type Pods interface {
 	SelectPods(ctx context.Context, q *projection.PodQuery) (*projection.PodSelection, error)
+	SelectPodParts(ctx context.Context, q *projection.PodQuery, parts []projection.Part) ([]projection.PodSelection, projection.Moment, error)
 	PodFacets(ctx context.Context, q *projection.PodQuery, fields []projection.PodFacetField, values int) (*projection.CountedPods, error)
 }
-
-// partsAtOnce limits the statements that read the pages of one list of several instances side by
-// side, each the page of one instance.
-const partsAtOnce = 4
 
 // pods reads a page of the pods of instances' members. Only the projection has them.
 func (s *Source) pods(ctx context.Context, q *index.ListQuery) (*index.Page, error) {
@@ -46,6 +42,11 @@ func (s *Source) podPage(ctx context.Context, q *index.ListQuery) (*index.Page, 
 	if err != nil {
 		return nil, err
 	}
+	return podPageOf(ctx, found, asOf)
+}
+
+// podPageOf makes the page of what was read.
+func podPageOf(ctx context.Context, found *projection.PodSelection, asOf time.Time) (*index.Page, error) {
 	bytes := 0
 	for i := range found.Items {
 		bytes += sizeOf(&found.Items[i])
@@ -77,40 +78,32 @@ func sizeOf(row *projection.PodItem) int {
 	return n
 }
 
-// podParts reads the same page of several instances.
+// podParts reads the same page of several instances with one statement.
 func (s *Source) podParts(ctx context.Context, q *index.ListQuery, parts []index.Part) (map[index.Part]*index.Page, error) {
-	found := make([]*index.Page, len(parts))
-	g, reading := errgroup.WithContext(ctx)
-	g.SetLimit(partsAtOnce)
-	for i, part := range parts {
-		g.Go(func() (err error) {
-			found[i], err = s.podPage(reading, inPart(q, part))
-			return err
-		})
+	asked, err := partsOf(q, parts)
+	if err != nil {
+		return nil, err
 	}
-	if err := g.Wait(); err != nil {
+	var found []projection.PodSelection
+	asOf, err := s.askPods(ctx, func(ctx context.Context) (projection.Moment, error) {
+		var at projection.Moment
+		var err error
+		found, at, err = s.Pods.SelectPodParts(ctx, podQueryOf(q), asked)
+		return at, err
+	})
+	if err != nil {
 		return nil, err
 	}
 	pages := make(map[index.Part]*index.Page, len(parts))
 	for i, part := range parts {
-		pages[part] = found[i]
+		if pages[part], err = podPageOf(ctx, &found[i], asOf); err != nil {
+			return nil, err
+		}
 	}
 	if q.Detail == index.Whole {
-		return pages, s.whole(ctx, found...)
+		return pages, s.whole(ctx, slices.Collect(maps.Values(pages))...)
 	}
 	return pages, nil
-}
-
-// inPart is the query confined to the instance of a part: to its scope where it has one.
-func inPart(q *index.ListQuery, part index.Part) *index.ListQuery {
-	one := *q
-	one.Clusters, one.Scopes = nil, nil
-	if i := slices.IndexFunc(q.Scopes, func(s index.Scope) bool { return s.Cluster == part.Cluster }); i >= 0 {
-		one.Scopes = []index.Scope{q.Scopes[i]}
-	} else {
-		one.Clusters = []string{part.Cluster}
-	}
-	return &one
 }
 
 // podFacets counts the pods of a list.
