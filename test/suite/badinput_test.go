@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/fleet/nodeid"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/schema"
 )
 

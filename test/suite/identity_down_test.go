@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // patience is how long a caller may wait for the word that who they are can't be

@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // sharedQuery asks for what differs from person to person: names, counts, what is hidden.

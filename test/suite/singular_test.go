@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // singular is a field that gives one object by its name.

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // TestSummariesOfClusters compares what the API reports about the figures of the members

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // An empty list reports that a namespace of its filter is unknown, in the same words for

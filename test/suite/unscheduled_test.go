@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/test/internal/gql"
-	"github.com/kairship-io/kairship/test/internal/poll"
 )
 
 // A workload that no cluster fits says which label of its policy no cluster has.

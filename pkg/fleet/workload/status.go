@@ -186,12 +186,3 @@ func bindingID(b *workv1alpha2.ResourceBinding) string {
 	}
 	return b.Labels[workv1alpha2.ResourceBindingPermanentIDLabel]
 }
-
-// replicasOf sums the replicas over the clusters that the workload is scheduled to.
-func replicasOf(in Facts) ReplicaCounts { return Evaluate(in).Replicas }
-
-// healthOf returns the health of the workload as a whole, and the reason for a person.
-func healthOf(in Facts) (Health, string) {
-	s := Evaluate(in)
-	return s.Health, s.Message
-}
