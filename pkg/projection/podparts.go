@@ -50,7 +50,9 @@ func (s *statement) podPages(q *PodQuery, parts []Part) string {
 	}
 	var rows string
 	if s.db.postgres {
-		rows = "(SELECT r.*, " + count + " AS count FROM " + list + ") p ON true LEFT JOIN LATERAL (SELECT w.* FROM (SELECT p.instance, p.namespaces) r CROSS JOIN LATERAL (" + page(names("w.", podKey, shownPodColumns)) + ") w) w ON true"
+		shown := names("w.", podKey, shownPodColumns)
+		rows = "(SELECT r.n, r.instance, r.namespaces, " + count + " AS count FROM " + list +
+			") p ON true LEFT JOIN LATERAL (SELECT " + shown + " FROM (SELECT p.instance, p.namespaces) r CROSS JOIN LATERAL (" + page(shown) + ") w) w ON true"
 	} else {
 		// It cannot join what depends on the part, and reads the IDs of each page first.
 		rows = "(SELECT r.n, " + count + " AS count, (SELECT json_group_array(i.id) FROM (" + page("w.rowid AS id") + ") i) AS ids FROM " + list +
@@ -67,10 +69,11 @@ func (s *statement) podsInPart(q *PodQuery, scoped bool) string {
 		fence, columns = "", columns+", w.rowid AS rowid"
 	}
 	switch {
-	case !scoped && !(s.db.postgres && q.Confined && q.searches()):
-		return "kairship.pod w WHERE w.instance = r.instance"
-	case !scoped:
+	case scoped:
+	case s.db.postgres && q.Confined && q.searches():
 		return "(SELECT " + columns + " FROM kairship.pod w WHERE w.instance = r.instance" + fence + ") w WHERE true"
+	default:
+		return "kairship.pod w WHERE w.instance = r.instance"
 	}
 	places := "SELECT DISTINCT x.namespace, e.value AS cluster FROM kairship.workload x CROSS JOIN " + s.elements("x.clusters") +
 		" WHERE x.instance = r.instance AND x.namespace IN (SELECT value FROM json_each(r.namespaces))"
