@@ -91,7 +91,7 @@ func TestPodsAreConfined(t *testing.T) {
 		pods   string
 		scoped []string
 	}{
-		"nobody": {}, "admin": {pods: alpha + " " + beta}, "alice": {pods: alpha}, "bob": {pods: beta}, "both": {pods: alpha + " " + beta},
+		"stranger": {}, "admin": {pods: alpha + " " + beta}, "alice": {pods: alpha}, "bob": {pods: beta}, "both": {pods: alpha + " " + beta},
 		"shop": {"alpha/m1/shop", []string{"k-alpha"}}, "shopper": {"alpha/m1/shop", []string{"k-alpha"}},
 		"mixed":      {"alpha/m1/shop alpha/m1/ops " + beta, []string{"k-alpha"}},
 		"namespaces": {pods: alpha}, "seen": {},

@@ -35,8 +35,8 @@ func TestRowOf(t *testing.T) {
 		why  string
 	}{
 		{"nothing", status(corev1.PodStatus{}), projection.PodItem{Phase: "PENDING"}, "a pod without a phase was just accepted"},
-		{"running", status(corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", Conditions: []corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionTrue)}}), projection.PodItem{Phase: "RUNNING", Ready: true, PodIP: "10.0.0.1"}, "its condition says that it is ready"},
-		{"not ready", status(corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionFalse)}}), projection.PodItem{Phase: "RUNNING"}, "its condition says that it is not"},
+		{"running", status(corev1.PodStatus{Phase: corev1.PodRunning, PodIP: "10.0.0.1", Conditions: []corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionTrue)}}), projection.PodItem{Phase: "RUNNING", Ready: true, PodIP: "10.0.0.1"}, "its condition is True"},
+		{"not ready", status(corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{condition(corev1.PodReady, corev1.ConditionFalse)}}), projection.PodItem{Phase: "RUNNING"}, "its condition is False"},
 		{"another phase", status(corev1.PodStatus{Phase: "Paused"}), projection.PodItem{Phase: "UNKNOWN"}, "the enum has no other value"},
 		{"waiting", status(corev1.PodStatus{Phase: corev1.PodPending, ContainerStatuses: []corev1.ContainerStatus{waiting("ImagePullBackOff", " no such image\n")}}), projection.PodItem{PodPosition: restarts(3), Phase: "PENDING", Message: "container web: ImagePullBackOff: no such image"}, "the container's reason"},
 		{"failed", status(corev1.PodStatus{Phase: corev1.PodFailed, ContainerStatuses: []corev1.ContainerStatus{ended(0), ended(1)}}), projection.PodItem{PodPosition: restarts(4), Phase: "FAILED", Message: "container main: Error"}, "the first container that ended badly"},

@@ -290,7 +290,7 @@ func TestRollUp(t *testing.T) {
 			counts: ReplicaCounts{Desired: 2}, health: HealthProgressing, message: "m1: applied; the cluster has not reported a status yet",
 		},
 		{
-			reason: "what Karmada says of an earlier template proves nothing",
+			reason: "what Karmada reports for an earlier template proves nothing",
 			in: func(*testing.T) Facts {
 				in := facts(KindDeployment, "m1").report("m1", early)
 				in.Binding.Status.AggregatedStatus[0].Health = workv1alpha2.ResourceHealthy
@@ -299,7 +299,7 @@ func TestRollUp(t *testing.T) {
 			counts: ReplicaCounts{2, 2, 2, 2}, health: HealthProgressing, message: "m1: the latest change has not reached the cluster yet",
 		},
 		{
-			reason: "What Karmada says counts when the numbers look well",
+			reason: "What Karmada reports counts when the numbers look well",
 			in: func(*testing.T) Facts {
 				in := facts(KindStatefulSet, "m1").report("m1", good)
 				in.Binding.Status.AggregatedStatus[0].Health = workv1alpha2.ResourceUnhealthy
