@@ -4,6 +4,7 @@ package object
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,4 +86,16 @@ type Capacity struct {
 // CapacityOf is a capacity as a status has it.
 func CapacityOf(in v1alpha1.Capacity) Capacity {
 	return Capacity{Allocatable: in.Allocatable.AsApproximateFloat64(), Allocated: in.Allocated.AsApproximateFloat64()}
+}
+
+// JoinReason makes one text of a condition's reason and message.
+func JoinReason(reason, message string) string {
+	message = strings.TrimSpace(message)
+	switch {
+	case message == "":
+		return reason
+	case reason == "":
+		return message
+	}
+	return reason + ": " + message
 }

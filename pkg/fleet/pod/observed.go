@@ -3,12 +3,12 @@ package pod
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/kairship-io/kairship/pkg/fleet/listing"
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/projection"
 )
 
@@ -92,14 +92,14 @@ func (p *Observed) Message() string {
 		c := &p.Status.ContainerStatuses[i]
 		switch {
 		case c.State.Waiting != nil && c.State.Waiting.Reason != "":
-			return fmt.Sprintf("container %s: %s", c.Name, joinReason(c.State.Waiting.Reason, c.State.Waiting.Message))
+			return fmt.Sprintf("container %s: %s", c.Name, object.JoinReason(c.State.Waiting.Reason, c.State.Waiting.Message))
 		case c.State.Terminated != nil && c.State.Terminated.ExitCode != 0:
-			return fmt.Sprintf("container %s: %s", c.Name, joinReason(c.State.Terminated.Reason, c.State.Terminated.Message))
+			return fmt.Sprintf("container %s: %s", c.Name, object.JoinReason(c.State.Terminated.Reason, c.State.Terminated.Message))
 		}
 	}
 	for i := range p.Status.Conditions {
 		if c := &p.Status.Conditions[i]; c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse {
-			return joinReason(c.Reason, c.Message)
+			return object.JoinReason(c.Reason, c.Message)
 		}
 	}
 	return ""
@@ -126,15 +126,4 @@ func (p *Observed) row() *projection.PodItem {
 	row := &projection.PodItem{Phase: string(p.Phase()), Ready: p.Ready(), NodeName: p.Spec.NodeName, PodIP: p.Status.PodIP, Message: p.Message(), Images: p.Images()}
 	row.Restarts = p.Restarts()
 	return row
-}
-
-func joinReason(reason, message string) string {
-	message = strings.TrimSpace(message)
-	switch {
-	case message == "":
-		return reason
-	case reason == "":
-		return message
-	}
-	return reason + ": " + message
 }

@@ -14,6 +14,8 @@ import (
 	clusterv1alpha1 "github.com/karmada-io/karmada/pkg/apis/cluster/v1alpha1"
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 )
 
 // Facts are the objects that the state of one workload is computed from. Only Template is required;
@@ -83,7 +85,7 @@ func MemberOf(cluster *clusterv1alpha1.Cluster) Member {
 		}
 		m := Member{Ready: c.Status, Cluster: cluster}
 		if c.Status != metav1.ConditionTrue {
-			m.Message = joinReason(c.Reason, c.Message)
+			m.Message = object.JoinReason(c.Reason, c.Message)
 		}
 		return m
 	}

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 )
 
 // Reasons and condition types that the Kubernetes controllers write and
@@ -90,9 +92,9 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 	switch {
 	case s.isTrue(deploymentReplicaFailure):
 		c := s.condition(deploymentReplicaFailure)
-		return HealthDegraded, "replicas can't be created: " + joinReason(c.Reason, c.Message)
+		return HealthDegraded, "replicas can't be created: " + object.JoinReason(c.Reason, c.Message)
 	case progressing != nil && progressing.Status == metav1.ConditionFalse:
-		return HealthDegraded, "the rollout failed: " + joinReason(progressing.Reason, progressing.Message)
+		return HealthDegraded, "the rollout failed: " + object.JoinReason(progressing.Reason, progressing.Message)
 	case !held(in, p) && behind(in, seen):
 		return HealthProgressing, "the latest change has not reached the cluster yet"
 	case s.ObservedGeneration > 0 && s.ObservedGeneration < seen.generation:
@@ -115,7 +117,7 @@ func rolloutHealth(in Facts, p PlacementStatus, seen *observation) (Health, stri
 	case ready < want && available != nil && available.Status == metav1.ConditionFalse &&
 		progressing != nil && progressing.Reason == rolloutComplete:
 		return HealthDegraded, fmt.Sprintf("only %d of %d replicas are available: %s",
-			ready, want, joinReason(available.Reason, available.Message))
+			ready, want, object.JoinReason(available.Reason, available.Message))
 	case ready < want:
 		return HealthProgressing, fmt.Sprintf("%d of %d replicas available", ready, want)
 	case hasReplicas(in.Kind) && s.Replicas > want:
@@ -142,7 +144,7 @@ func jobHealth(in Facts, p PlacementStatus, s *ObjectStatus) (Health, string) {
 	switch {
 	case s.isTrue(jobFailed):
 		c := s.condition(jobFailed)
-		return HealthDegraded, "the Job failed: " + joinReason(c.Reason, c.Message)
+		return HealthDegraded, "the Job failed: " + object.JoinReason(c.Reason, c.Message)
 	case s.isTrue(jobComplete):
 		return HealthHealthy, "completed"
 	case in.Template.Spec.Suspend && s.Active == 0:
@@ -253,7 +255,7 @@ func notPlaced(in Facts, scheduling *metav1.Condition) (Health, string) {
 // notScheduled says why the scheduler failed: in its own words, which count the
 // clusters, and by the term of the policy that none of them meets.
 func notScheduled(in Facts, scheduling *metav1.Condition) string {
-	said := joinReason(scheduling.Reason, scheduling.Message)
+	said := object.JoinReason(scheduling.Reason, scheduling.Message)
 	if unmet := unmetAffinity(in.Binding.Spec.Placement, in.Members); unmet != "" {
 		return joinNotes(strings.TrimSuffix(said, "."), unmet)
 	}

@@ -2,15 +2,15 @@ package workload
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	policyv1alpha1 "github.com/karmada-io/karmada/pkg/apis/policy/v1alpha1"
 	workv1alpha2 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha2"
+
+	"github.com/kairship-io/kairship/pkg/fleet/object"
 )
 
 // placementsOf lists the clusters that the binding assigns, then those from which the workload is
@@ -35,7 +35,7 @@ func placementsOf(in Facts) []PlacementStatus {
 		done[task.FromCluster] = struct{}{}
 		p := leavingPlacement(in, task.FromCluster, aggregated[task.FromCluster])
 		p.Evicting = true
-		p.Message = "being evicted: " + joinReason(task.Reason, task.Message)
+		p.Message = "being evicted: " + object.JoinReason(task.Reason, task.Message)
 		out = append(out, p)
 	}
 	for cluster, item := range aggregated {
@@ -365,16 +365,4 @@ func deref(n *int32) int32 {
 		return 0
 	}
 	return *n
-}
-
-// joinReason makes one text of a condition's reason and message.
-func joinReason(reason, message string) string {
-	message = strings.TrimSpace(message)
-	switch {
-	case message == "":
-		return reason
-	case reason == "":
-		return message
-	}
-	return fmt.Sprintf("%s: %s", reason, message)
 }
