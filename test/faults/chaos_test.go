@@ -8,15 +8,20 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	workv1alpha1 "github.com/karmada-io/karmada/pkg/apis/work/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/kairship-io/kairship/internal/poll"
 	kairshipv1alpha1 "github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
+	"github.com/kairship-io/kairship/test/internal/fleet"
 )
 
 const (
@@ -63,13 +68,13 @@ func (c *churn) comesToRest(t *testing.T) {
 	t.Helper()
 	ended := time.Now()
 	c.conclude(t)
-	poll.Until(t, restWithin, "actual state is desired state", c.asDesired)
+	c.rests(t, "actual state is desired state", c.asDesired)
 	t.Logf("actual state is desired state %s after the last part was up again", time.Since(ended).Round(100*time.Millisecond))
 
 	// Everything goes, and nothing stays behind.
 	removed := time.Now()
 	c.remove(t)
-	poll.Until(t, restWithin, "nothing is left, and nothing else is missing", c.asBefore)
+	c.rests(t, "nothing is left, and nothing else is missing", c.asBefore)
 	t.Logf("nothing was left %s after all was deleted", time.Since(removed).Round(100*time.Millisecond))
 	c.foreignIsUntouched(t)
 
@@ -91,6 +96,36 @@ func (c *churn) comesToRest(t *testing.T) {
 			t.Errorf("nothing was done with %s", kind)
 		}
 	}
+}
+
+// rests waits until a check passes. Where it does not in time it says what Karmada has not applied, and
+// checks once more with controllers that begin anew: what is wrong by Kairship's fault stays wrong.
+func (c *churn) rests(t *testing.T, what string, check func(context.Context) error) {
+	t.Helper()
+	err := poll.Try(t.Context(), restWithin, check)
+	if err == nil {
+		return
+	}
+	c.restartControllers(t, fmt.Errorf("not within %s: %s: %w%s", restWithin, what, err, c.notApplied(t.Context())))
+	poll.Until(t, restWithin, what, check)
+}
+
+// notApplied lists the Works that Karmada has not applied, and why.
+func (c *churn) notApplied(ctx context.Context) string {
+	var text strings.Builder
+	for _, instance := range c.Names(fleet.RoleInstance) {
+		works := &workv1alpha1.WorkList{}
+		if err := c.at[instance].List(ctx, works); err != nil {
+			fmt.Fprintf(&text, "\nlisting Works in %s: %v", instance, err)
+		}
+		for i := range works.Items {
+			work := &works.Items[i]
+			if applied := meta.FindStatusCondition(work.Status.Conditions, workv1alpha1.WorkApplied); applied == nil || applied.Status != metav1.ConditionTrue {
+				fmt.Fprintf(&text, "\nWork %s/%s in %s, of %s: %+v", work.Namespace, work.Name, instance, work.CreationTimestamp.UTC().Format(time.TimeOnly), applied)
+			}
+		}
+	}
+	return text.String()
 }
 
 // chaosOf is how long the chaos lasts, and its seed.

@@ -80,22 +80,27 @@ func begin(t *testing.T) *scene {
 func (s *scene) firstPicture(t *testing.T) picture {
 	t.Helper()
 	if _, err := tryStable(t.Context(), s.atRest); err != nil {
-		// A garbage collector whose watch broke while an object was deleted and made again, as
-		// the suites before this one do, never learns of the deletion. Kubernetes' and Karmada's
-		// controllers begin anew; Kairship's go on.
-		t.Logf("nothing came to rest within %s, and the controllers of the clusters are restarted: %v", stableWithin, err)
-		for _, instance := range s.Names(fleet.RoleInstance) {
-			for _, cluster := range append(s.Members(instance), instance) {
-				s.Restart(t, cluster+"-kcm")
-			}
-			s.Restart(t, instance+"-controller-manager")
-		}
+		s.restartControllers(t, fmt.Errorf("nothing came to rest within %s: %w", stableWithin, err))
 		if _, unwell = tryStable(t.Context(), s.atRest); unwell != nil {
 			// All other tests would wait as long for the same.
 			t.Fatalf("something is on its way out before the first test: %v", unwell)
 		}
 	}
 	return stable(t, "the fleet is well", s.expected)
+}
+
+// restartControllers restarts the controllers of Kubernetes and of Karmada; Kairship's go on. A controller
+// whose watch broke while an object was deleted and made again never learns of the deletion, and Karmada
+// tries again what failed after pauses that double up to a quarter of an hour.
+func (s *scene) restartControllers(t *testing.T, why error) {
+	t.Helper()
+	t.Logf("the controllers of the clusters are restarted: %v", why)
+	for _, instance := range s.Names(fleet.RoleInstance) {
+		for _, cluster := range append(s.Members(instance), instance) {
+			s.Restart(t, cluster+"-kcm")
+		}
+		s.Restart(t, instance+"-controller-manager")
+	}
 }
 
 // mend heals the fleet and waits until everything is as it was.
