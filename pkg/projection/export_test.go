@@ -38,6 +38,17 @@ func PlanOfPage(ctx context.Context, db *DB, q *Query) (string, error) {
 	return planOf(ctx, s, s.page(q))
 }
 
+// PlanOfLag returns the plan by which SQLite reads how late the rows of workloads are, a step a line.
+func PlanOfLag(ctx context.Context, db *DB) (string, error) {
+	return planOf(ctx, &statement{db: db}, db.text("SELECT "+oldestChange))
+}
+
+// ExplainLag executes the same on PostgreSQL, and returns its plan as JSON.
+func ExplainLag(ctx context.Context, db *DB) (plan []byte, err error) {
+	err = db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) SELECT "+oldestChange).Scan(&plan)
+	return plan, err
+}
+
 // PlanOfPodPage does what PlanOfPage does with a page of pods.
 func PlanOfPodPage(ctx context.Context, db *DB, q *PodQuery) (string, error) {
 	s := &statement{db: db}

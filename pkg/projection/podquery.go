@@ -228,10 +228,10 @@ func (s *statement) podItem() string {
 // of workloads say.
 func (s *statement) podMoment(scoped bool) string {
 	complete := "m.pods = '" + Complete + "' AND m.pods_version = " + strconv.Itoa(PodVersion)
-	waiting := "SELECT o.at FROM kairship.pod_outbox o WHERE o.lane < " + strconv.Itoa(podLaneRebuild)
+	waiting := "SELECT " + oldestPodChange + " AS at"
 	if scoped {
 		complete += " AND m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(earliest)
-		waiting += " UNION ALL SELECT o.at FROM kairship.outbox o WHERE o.lane < " + strconv.Itoa(laneRebuild)
+		waiting += " UNION ALL SELECT " + oldestChange
 	}
 	return complete + ", " + s.db.now() + ", coalesce((SELECT min(o.at) FROM (" + waiting + ") o), 0)"
 }

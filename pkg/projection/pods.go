@@ -152,7 +152,8 @@ func (db *DB) podIndexes() []string {
 		"CREATE INDEX IF NOT EXISTS %spod_phase ON kairship.pod (instance, phase, ready)",
 		"CREATE INDEX IF NOT EXISTS %spod_place ON kairship.pod (instance, namespace, cluster)",
 		"CREATE INDEX IF NOT EXISTS %spod_node ON kairship.pod (node)",
-		"CREATE INDEX IF NOT EXISTS %spod_outbox_lane ON kairship.pod_outbox (lane, id)",
+		"CREATE INDEX IF NOT EXISTS %spod_outbox_oldest ON kairship.pod_outbox (lane, at, id)",
+		"DROP INDEX IF EXISTS kairship.%spod_outbox_lane", // As above.
 	)
 	if db.postgres {
 		all = append(all,
@@ -179,10 +180,13 @@ func (db *DB) PodState(ctx context.Context) (state string, err error) {
 	return state, err
 }
 
+// oldestPodChange is the expression of the time of the oldest change of pods that is no part of a rebuild.
+var oldestPodChange = oldest("pod_outbox", podLaneCollected)
+
 // PodLag returns the age in seconds of the oldest change that is not in the table pod; 0 when there
 // is none.
 func (db *DB) PodLag(ctx context.Context) (seconds float64, err error) {
-	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+db.now()+" - min(at), 0) FROM kairship.pod_outbox WHERE lane < $1 OR (SELECT pods <> $2 FROM kairship.meta)"), podLaneRebuild, Complete).Scan(&seconds)
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+db.now()+" - CASE WHEN pods = $1 THEN "+oldestPodChange+" ELSE "+oldest("pod_outbox", podLaneCollected, podLaneRebuild)+" END, 0) FROM kairship.meta"), Complete).Scan(&seconds)
 	return max(0, seconds), err
 }
 
@@ -216,7 +220,7 @@ func (s *Snapshot) PendingPods(limit int) ([]PodChange, error) {
 		err := rows.Scan(&c.ID, &c.Cluster, &c.Namespace, &c.Name)
 		changes = append(changes, c)
 		return err
-	}, "SELECT id, "+names("", podKey)+" FROM kairship.pod_outbox ORDER BY lane, id LIMIT $1", limit)
+	}, "SELECT id, "+names("", podKey)+" FROM kairship.pod_outbox ORDER BY lane, at, id LIMIT $1", limit)
 }
 
 // PodsRebuilt reports whether pods are being built and all have been dealt with.

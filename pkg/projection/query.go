@@ -331,7 +331,7 @@ func ordered(columns []string, desc bool) string {
 // moment are the first columns of a statement that reads from the table meta as m, and needs rows of
 // at least a version. Rows that are only computed again make it no later.
 func (db *DB) moment(version int) string {
-	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(version) + ", " + db.now() + ", coalesce((SELECT min(o.at) FROM kairship.outbox o WHERE o.lane < " + strconv.Itoa(laneRebuild) + "), 0)"
+	return "m.state = '" + Complete + "' AND m.version >= " + strconv.Itoa(version) + ", " + db.now() + ", coalesce(" + oldestChange + ", 0)"
 }
 
 // complete is a statement with the definitions that it begins with.

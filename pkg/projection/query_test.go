@@ -333,6 +333,40 @@ func TestSelectSaysHowLate(t *testing.T) {
 	})
 }
 
+// TestLagIsReadAtTheEndsOfAnIndex: every request says how late the projection is, during a rebuild too.
+func TestLagIsReadAtTheEndsOfAnIndex(t *testing.T) {
+	const waiting = 20_000
+	fill := func(index *projectiontest.Database) {
+		index.Exec(t, `INSERT INTO kairship.outbox (cluster, grp, resource, namespace, name, lane) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1)
+			SELECT 'c', 'g', 'r', 'n', CAST(i AS text), i % 3 FROM n`, waiting)
+	}
+	t.Run("sqlite", func(t *testing.T) {
+		index := projectiontest.SQLite(t)
+		db := filled(t, index, nil)
+		fill(index)
+		plan, err := projection.PlanOfLag(t.Context(), db)
+		if err != nil || strings.Contains(plan, "SCAN kairship_outbox") || strings.Count(plan, "SEARCH kairship_outbox USING COVERING INDEX kairship_outbox_oldest (lane=?)") != 2 {
+			t.Errorf("the outbox is read: %v\n%s", err, plan)
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		index := projectiontest.Postgres(t)
+		db := filled(t, index, nil)
+		fill(index) // Nobody has analyzed it.
+		text, err := projection.ExplainLag(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan []struct{ Plan node }
+		if err := json.Unmarshal(text, &plan); err != nil {
+			t.Fatal(err)
+		}
+		if read := plan[0].Plan.read(); read > 20 {
+			t.Errorf("%g rows are read of %d:\n%s", read, waiting, plan[0].Plan.text(""))
+		}
+	})
+}
+
 // TestSelectFromTooLittle: a list that may lack rows is refused instead of shown.
 func TestSelectFromTooLittle(t *testing.T) {
 	projectiontest.Each(t, func(t *testing.T, index *projectiontest.Database) {

@@ -50,7 +50,8 @@ func (db *DB) indexes() []string {
 		"CREATE INDEX IF NOT EXISTS %sworkload_by_creation ON kairship.workload (" + order(ByCreation) + ")",
 		"CREATE INDEX IF NOT EXISTS %sworkload_by_health ON kairship.workload (" + order(ByHealth) + ")",
 		"CREATE INDEX IF NOT EXISTS %sworkload_by_ready ON kairship.workload (" + order(ByReady) + ")",
-		"CREATE INDEX IF NOT EXISTS %soutbox_lane ON kairship.outbox (lane, id)",
+		"CREATE INDEX IF NOT EXISTS %soutbox_oldest ON kairship.outbox (lane, at, id)",
+		"DROP INDEX IF EXISTS kairship.%soutbox_lane", // Of an earlier version, which makes it again.
 		"CREATE INDEX IF NOT EXISTS %sworkload_work ON kairship.workload (instance, work_name)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_policy ON kairship.workload (instance, policy_namespace, policy_name)",
 		"CREATE INDEX IF NOT EXISTS %sworkload_counted ON kairship.workload (instance, health)",

@@ -25,7 +25,7 @@ func (s *Snapshot) Pending(limit int) ([]Change, error) {
 		err := rows.Scan(&c.ID, &c.Cluster, &c.Group, &c.Resource, &c.Namespace, &c.Name)
 		changes = append(changes, c)
 		return err
-	}, "SELECT id, "+names("", changeColumns)+" FROM kairship.outbox ORDER BY lane, id LIMIT $1", limit)
+	}, "SELECT id, "+names("", changeColumns)+" FROM kairship.outbox ORDER BY lane, at, id LIMIT $1", limit)
 	return changes, err
 }
 

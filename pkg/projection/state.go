@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/kairship-io/kairship/pkg/apis/kairship/v1alpha1"
 )
@@ -29,10 +31,23 @@ func (db *DB) State(ctx context.Context) (state, refresh string, err error) {
 	return state, refresh, err
 }
 
+// oldestChange is the expression of the time of the oldest change of workloads that is no part of a rebuild.
+var oldestChange = oldest("outbox", laneCollected, laneConsequence)
+
+// oldest is the expression of the time of the oldest change in some lanes of an outbox; NULL when there is
+// none. Every request asks for it: each lane is read at the end of an index, however many changes wait.
+func oldest(outbox string, lanes ...int) string {
+	ends := make([]string, len(lanes))
+	for i, lane := range lanes {
+		ends[i] = "SELECT min(at) AS at FROM kairship." + outbox + " WHERE lane = " + strconv.Itoa(lane)
+	}
+	return "(SELECT min(ends.at) FROM (" + strings.Join(ends, " UNION ALL ") + ") ends)"
+}
+
 // Lag returns the age in seconds of the oldest change that is not dealt with; 0 when
 // there is none. A row that is only computed again is no change, unless rows may be missing.
 func (db *DB) Lag(ctx context.Context) (seconds float64, err error) {
-	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+db.now()+" - min(at), 0) FROM kairship.outbox WHERE lane < $1 OR (SELECT state <> $2 FROM kairship.meta)"), laneRebuild, Complete).Scan(&seconds)
+	err = db.sql.QueryRowContext(ctx, db.text("SELECT coalesce("+db.now()+" - CASE WHEN state = $1 THEN "+oldestChange+" ELSE "+oldest("outbox", laneCollected, laneConsequence, laneRebuild)+" END, 0) FROM kairship.meta"), Complete).Scan(&seconds)
 	return max(0, seconds), err
 }
 

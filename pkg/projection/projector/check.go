@@ -16,6 +16,9 @@ import (
 // distinguished from a difference, so they have to be resolved for each page.
 const most = 2000
 
+// compared is how many rows are compared at a time: changes wait for a page.
+const compared = 100
+
 // ErrBusy means that rows cannot be compared now, because too many changes wait.
 var ErrBusy = errors.New("too many changes wait for the projector")
 
@@ -38,14 +41,14 @@ func (p *Projector) check(ctx context.Context, keepUp func() error) (differences
 	if err != nil {
 		return differences, err
 	}
-	for after, found := int64(0), batch; found == batch; {
+	for after, found := int64(0), compared; found == compared; {
 		var last int64
 		var repaired int
 		if err := keepUp(); err != nil {
 			return differences, err
 		}
 		found, repaired, err = p.page(ctx, func(s *projection.Snapshot) (keys []projection.WorkloadKey, err error) {
-			keys, last, err = s.Keys(after, batch)
+			keys, last, err = s.Keys(after, compared)
 			return keys, err
 		})
 		differences += repaired
@@ -56,13 +59,13 @@ func (p *Projector) check(ctx context.Context, keepUp func() error) (differences
 	}
 	for _, kind := range workload.Kinds() {
 		// What is missing is there afterwards, unless a waiting change concerns it.
-		for found, repaired := batch, batch; found == batch && repaired > 0; {
+		for found, repaired := compared, compared; found == compared && repaired > 0; {
 			gvr := kind.GVR()
 			if err := keepUp(); err != nil {
 				return differences, err
 			}
 			found, repaired, err = p.page(ctx, func(s *projection.Snapshot) ([]projection.WorkloadKey, error) {
-				return s.Missing(string(kind), gvr.Group, gvr.Version, gvr.Resource, batch)
+				return s.Missing(string(kind), gvr.Group, gvr.Version, gvr.Resource, compared)
 			})
 			differences += repaired
 			if err != nil {

@@ -30,6 +30,9 @@ type Projector struct {
 	Collections func(context.Context) ([]projection.Collection, error)
 	// CheckInterval is the time between two comparisons of all rows.
 	CheckInterval time.Duration
+
+	// nextLook is when to look again at what changes rarely.
+	nextLook time.Time
 }
 
 // Step deals with the first changes of the outbox, and returns how many there were.

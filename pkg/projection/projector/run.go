@@ -18,7 +18,10 @@ const (
 	// DefaultCheckInterval is the time between two comparisons of all rows.
 	DefaultCheckInterval = time.Minute
 	// checkPause is how many times as long as a comparison the pause after it is at least.
-	checkPause = 10
+	checkPause = 3
+	// checkRest is how many times as long as the comparison of a page the pause after it is: readers
+	// have the processor and the database then, and changes are dealt with.
+	checkRest = 3
 )
 
 // Run keeps the projection until something fails or the context ends. Several may run;
@@ -35,14 +38,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		p.Log.Info("Pods of workloads are found slowly, because the projector may not make an index on Clusterpedia's table: have the table's owner run a statement", "statement", lacking)
 	}
 	wait := shortestPause
-	var nextLook time.Time
 	for nextCheck := time.Now().Add(p.CheckInterval); ; {
-		if now := time.Now(); now.After(nextLook) {
-			nextLook = now.Add(lookInterval)
-			if err := p.look(ctx); err != nil {
-				return err
-			}
-		}
 		taken, err := p.keepUp(ctx)
 		if err != nil {
 			return err
@@ -65,9 +61,15 @@ func (p *Projector) Run(ctx context.Context) error {
 	}
 }
 
-// keepUp deals with the first changes of the outbox, unless another projector does. Those of pods
-// wait until no batch of others is left.
+// keepUp looks at what changes rarely when it is time, and deals with the first changes of the outbox,
+// unless another projector does. Those of pods wait until no batch of others is left.
 func (p *Projector) keepUp(ctx context.Context) (taken int, err error) {
+	if now := time.Now(); now.After(p.nextLook) {
+		p.nextLook = now.Add(lookInterval)
+		if err := p.look(ctx); err != nil {
+			return 0, err
+		}
+	}
 	taken, err = p.Step(ctx)
 	if err == nil && taken < batch {
 		var pods int
@@ -138,8 +140,10 @@ func (p *Projector) inspect(ctx context.Context) error {
 	if err != nil || state != projection.Complete || refresh != "" {
 		return err // Rows that are on their way are missing, or of another version.
 	}
+	page := time.Now()
 	_, err = p.check(ctx, func() error {
-		_, err := p.keepUp(ctx)
+		err := p.keepUpFor(ctx, checkRest*time.Since(page))
+		page = time.Now()
 		return err
 	})
 	if !errors.Is(err, ErrBusy) {
@@ -147,6 +151,23 @@ func (p *Projector) inspect(ctx context.Context) error {
 	}
 	p.Log.V(1).Info("The projection is not compared now", "reason", ErrBusy.Error())
 	return nil
+}
+
+// keepUpFor keeps up for a time.
+func (p *Projector) keepUpFor(ctx context.Context, d time.Duration) error {
+	for until := time.Now().Add(d); ; {
+		taken, err := p.keepUp(ctx)
+		rest := time.Until(until)
+		if err != nil || rest <= 0 {
+			return err
+		}
+		if taken > 0 {
+			continue
+		}
+		if err := pause(ctx, min(rest, shortestPause)); err != nil {
+			return err
+		}
+	}
 }
 
 // pause waits; its error is that of the context.
