@@ -3,6 +3,7 @@ package projection
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"strings"
 )
 
@@ -46,6 +47,16 @@ func PlanOfLag(ctx context.Context, db *DB) (string, error) {
 // ExplainLag executes the same on PostgreSQL, and returns its plan as JSON.
 func ExplainLag(ctx context.Context, db *DB) (plan []byte, err error) {
 	err = db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) SELECT "+oldestChange).Scan(&plan)
+	return plan, err
+}
+
+// ExplainObjects executes the statement that reads some objects on PostgreSQL, and returns its plan as JSON.
+func ExplainObjects(ctx context.Context, db *DB, keys []ResourceKey) (plan []byte, err error) {
+	rows, err := json.Marshal(keys)
+	if err != nil {
+		return nil, err
+	}
+	err = db.sql.QueryRowContext(ctx, "EXPLAIN (ANALYZE, FORMAT JSON) "+db.objectsStatement(Metadata, "resources", "$1")+db.named(), string(rows)).Scan(&plan)
 	return plan, err
 }
 

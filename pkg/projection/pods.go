@@ -254,7 +254,7 @@ func (s *Snapshot) Pods(keys []IndexPodKey) ([]CollectedPod, error) {
 		all = append(all, p)
 		return err
 	}, "SELECT "+names("o.", podKey)+", o.uid, o.resource_version, CAST(o.object AS text) FROM "+s.db.rows(podKey)+
-		` CROSS JOIN resources o WHERE o."group" = '' AND o.version = 'v1' AND o.resource = 'pods' AND `+same("o", podKey), string(asked))
+		` CROSS JOIN resources o WHERE o."group" = '' AND o.version = 'v1' AND o.resource = 'pods' AND o.cluster = r.cluster AND o.namespace = r.namespace`+s.db.named(), string(asked))
 }
 
 // PodRows returns the rows of some pods.

@@ -38,7 +38,7 @@ func (s *Snapshot) Rebuilt() (rebuilt bool, err error) {
 
 // Objects returns those of some objects that the index has.
 func (s *Snapshot) Objects(piece Piece, keys []ResourceKey) ([]Object, error) {
-	return s.db.objects(s.ctx, s.session, s.db.objectsStatement(piece, "resources", "$1")+named, keys)
+	return s.db.objects(s.ctx, s.session, s.db.objectsStatement(piece, "resources", "$1")+s.db.named(), keys)
 }
 
 // InNamespaces returns all objects of the namespaces of some keys, whose names are not
