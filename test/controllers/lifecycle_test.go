@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	operatorv1alpha1 "github.com/karmada-io/karmada/operator/pkg/apis/operator/v1alpha1"
@@ -151,34 +150,6 @@ func TestPublishedKubeconfigIsPickedUp(t *testing.T) {
 	cluster := s.joined(name)
 	s.must(s.global.Delete(t.Context(), s.instance(name)))
 	s.says(heard, name, v1alpha1.ConditionRemovable, "False/ClustersJoined", cluster.Name)
-	time.Sleep(3 * time.Second) // In which immediate removals have happened.
-	virtual := &v1alpha1.Cluster{}
-	s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "k-" + name}, virtual))
-	if now := s.instance(name); !virtual.DeletionTimestamp.IsZero() || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionIndexed) {
-		t.Errorf("its virtual cluster is taken apart while it is kept: %+v, %+v", virtual.ObjectMeta, now.Status.Conditions)
-	}
-	s.must(s.global.Delete(t.Context(), cluster))
-
-	// What Kairship has of it is removed before it is uninstalled.
-	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/Uninstalling")
-	s.gone(s.global, &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-" + name}})
-	thaw()
-	s.goneWithAll(name)
-}
-
-// TestInstanceIsKeptByItsClusters: deleting it waits until they have left.
-func TestInstanceIsKeptByItsClusters(t *testing.T) {
-	s := openLives(t)
-	name := lifecyclePrefix + "joined"
-	s.create(name, "/bad/crds.tar.gz", v1alpha1.DeletionPolicyDelete)
-	cluster := s.joined(name)
-	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/InstallationFailed", "404")
-
-	s.must(s.global.Delete(t.Context(), s.instance(name)))
-	s.says(heard, name, v1alpha1.ConditionRemovable, "False/ClustersJoined", cluster.Name)
-	if !s.karmada(name).DeletionTimestamp.IsZero() {
-		t.Error("it is uninstalled under its clusters")
-	}
 	// Another controller says so, after or before.
 	poll.Until(t, heard, "its state", func(context.Context) error {
 		if got := s.instance(name).Status.State; got != v1alpha1.InstanceStateTerminating {
@@ -186,7 +157,31 @@ func TestInstanceIsKeptByItsClusters(t *testing.T) {
 		}
 		return nil
 	})
+	// What would be removed at once has been when the controllers have answered a later change.
+	s.edit(name, func(i *v1alpha1.Instance) { i.Spec.Alias = "Kept" })
+	for _, condition := range []string{v1alpha1.ConditionRemovable, v1alpha1.ConditionIndexed} {
+		poll.Until(t, heard, condition+" is of the change", func(context.Context) error {
+			now := s.instance(name)
+			if found := meta.FindStatusCondition(now.Status.Conditions, condition); found == nil || found.ObservedGeneration != now.Generation {
+				return fmt.Errorf("at generation %d it is %+v", now.Generation, found)
+			}
+			return nil
+		})
+	}
+	virtual := &v1alpha1.Cluster{}
+	s.must(s.global.Get(t.Context(), client.ObjectKey{Name: "k-" + name}, virtual))
+	if now := s.instance(name); !virtual.DeletionTimestamp.IsZero() || !meta.IsStatusConditionTrue(now.Status.Conditions, v1alpha1.ConditionIndexed) {
+		t.Errorf("its virtual cluster is taken apart while it is kept: %+v, %+v", virtual.ObjectMeta, now.Status.Conditions)
+	}
+	if !s.karmada(name).DeletionTimestamp.IsZero() {
+		t.Error("it is uninstalled under its clusters")
+	}
 	s.must(s.global.Delete(t.Context(), cluster))
+
+	// What Kairship has of it is removed before it is uninstalled.
+	s.says(deployed, name, v1alpha1.ConditionInstalled, "False/Uninstalling")
+	s.gone(s.global, &v1alpha1.Cluster{ObjectMeta: metav1.ObjectMeta{Name: "k-" + name}})
+	thaw()
 	s.goneWithAll(name)
 }
 
