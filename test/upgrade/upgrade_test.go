@@ -75,6 +75,7 @@ func TestUpgrade(t *testing.T) {
 		s.definitions(t)
 		s.roll(t, to)
 	})
+	s.pods(t)
 	// Rows are compared with what the working tree computes, which is what runs now.
 	p := &projector.Projector{DB: s.db, Log: testr.New(t), Metrics: projector.NewMetrics()}
 	if n, err := p.Check(t.Context()); err != nil || n != 0 {
@@ -267,4 +268,26 @@ func (s *scene) settles(t *testing.T) {
 		}
 		return nil
 	})
+}
+
+// pods waits until the list of pods, which the release before may not have had, is the truth.
+func (s *scene) pods(t *testing.T) {
+	t.Helper()
+	begun := time.Now()
+	poll.Until(t, soon, "the list of pods is the truth", func(ctx context.Context) error {
+		want := 0
+		for _, member := range []string{"m1", "m2"} {
+			found := &corev1.PodList{}
+			if err := s.Client(t, member).List(ctx, found, client.InNamespace(namespace)); err != nil {
+				return err
+			}
+			want += len(found.Items)
+		}
+		got, _, err := gql.Query[struct{ Pods struct{ TotalCount int } }](ctx, s.api, `{ pods(first: 1, filter: {namespaces: ["`+namespace+`"]}) { totalCount } }`, nil)
+		if err == nil && (want == 0 || got.Pods.TotalCount != want) {
+			err = fmt.Errorf("the list has %d pods, the members have %d", got.Pods.TotalCount, want)
+		}
+		return err
+	})
+	t.Logf("the list of pods is the truth after %s", time.Since(begun).Round(100*time.Millisecond))
 }
