@@ -178,7 +178,9 @@ func TestTrustedDocumentsOfAFile(t *testing.T) {
 		t.Error("others than the documents of the file are served")
 	}
 	write("{") // As while it is being written.
-	time.Sleep(3 * time.Second)
+	poll.True(t, 10*time.Second, "the server has read the file", func() bool {
+		return strings.Contains(replica.Tail(10), "a file has changed and cannot be used")
+	})
 	if !served(byHash(first)) {
 		t.Error("a file that is wrong for a moment took the documents away")
 	}

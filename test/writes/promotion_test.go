@@ -265,7 +265,11 @@ spec:
 			return u != nil && u.GetLabels()["karmada.io/managed"] == "true"
 		})
 	}
-	time.Sleep(2 * time.Second) // A roll-out would have begun by then.
+	poll.True(t, within, "what the StatefulSet says now has been acted on", func() bool {
+		db := s.in(t, "m1", "apps/v1", "StatefulSet", "db")
+		seen, _, _ := unstructured.NestedInt64(db.Object, "status", "observedGeneration")
+		return seen == db.GetGeneration()
+	})
 	for _, o := range all {
 		if u := s.in(t, "m1", o.apiVersion, o.kind, o.name); u == nil || u.GetUID() != before[o.kind+" "+o.name] {
 			t.Errorf("%s %s was made anew: %v", o.kind, o.name, u)
@@ -413,7 +417,9 @@ func TestPromotionFailsLate(t *testing.T) {
 	if p.ConsistencyToken == nil || s.in(t, "alpha", "v1", "ConfigMap", "settings") == nil {
 		t.Errorf("what was written is not there: %+v", p)
 	}
-	time.Sleep(2 * time.Second) // Karmada would have begun by then.
+	poll.True(t, within, "Karmada has taken what was written", func() bool {
+		return s.in(t, "m1", "v1", "ConfigMap", "settings").GetLabels()["karmada.io/managed"] == "true"
+	})
 	web1 := s.in(t, "m1", "apps/v1", "Deployment", "web")
 	if after := s.podUIDs(t); !slices.Equal(after, pods) || web1.GetGeneration() != generation || web1.GetLabels()["karmada.io/managed"] != "" {
 		t.Errorf("the member noticed: pods %v were %v, %v", after, pods, web1.GetLabels())
