@@ -84,11 +84,96 @@ func (c *lean) read() {
 
 // usage is what a process of Kairship's API server has in use.
 type usage struct {
-	// memory is what it needs: the heap that is reachable, and stacks. resident is what it
-	// occupies, with what waits to be collected.
-	memory, resident int64
-	goroutines       int64
-	cpu              time.Duration
+	memory
+	// resident is what it occupies, with what waits to be collected.
+	resident   int64
+	goroutines int64
+	cpu        time.Duration
+}
+
+// memory is that of a process as Go counts it.
+type memory struct {
+	// reachable is the heap that is not garbage, if there was a collection just before; heap is with
+	// garbage, and sys is what Go got from the kernel for everything.
+	reachable, heap, stacks, sys int64
+}
+
+// needed is the memory that the process can't do without.
+func (m memory) needed() int64 { return m.reachable + m.stacks }
+
+// memoryOf reads the memory of a process; with "gc=1&", behind a garbage collection.
+func memoryOf(b *testing.B, profiles, options string) memory {
+	b.Helper()
+	var m memory
+	fields := map[string]*int64{"HeapAlloc": &m.reachable, "HeapInuse": &m.heap, "Stack": &m.stacks, "Sys": &m.sys}
+	for line := range strings.Lines(profile(b, profiles, "heap?"+options+"debug=1")) {
+		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " = ")
+		field := fields[name]
+		if field == nil {
+			continue
+		}
+		inUse, _, _ := strings.Cut(value, " / ")
+		var err error
+		if *field, err = strconv.ParseInt(inUse, 10, 64); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return m
+}
+
+// mostMemory samples the memory of a process until the channel is closed, and returns the largest
+// heap together with stacks, with the stacks of that moment, and what Go got for everything.
+func mostMemory(b *testing.B, profiles string, stop <-chan struct{}) memory {
+	b.Helper()
+	var most memory
+	for tick := time.NewTicker(500 * time.Millisecond); ; {
+		select {
+		case <-stop:
+			tick.Stop()
+			return most
+		case <-tick.C:
+			now := memoryOf(b, profiles, "")
+			sys := max(most.sys, now.sys)
+			if now.heap+now.stacks > most.heap+most.stacks {
+				most = now
+			}
+			most.sys = sys
+		}
+	}
+}
+
+// queryTimes sends a small query again and again until the channel is closed, and returns how long
+// each took.
+func queryTimes(b *testing.B, address, token string, stop <-chan struct{}) []time.Duration {
+	b.Helper()
+	var took []time.Duration
+	for tick := time.NewTicker(20 * time.Millisecond); ; {
+		select {
+		case <-stop:
+			tick.Stop()
+			return took
+		case <-tick.C:
+		}
+		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, "http://"+address+"/graphql", strings.NewReader(`{"query":"{ __typename }"}`))
+		if err != nil {
+			b.Error(err)
+			return nil
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		r.Header.Set("Content-Type", "application/json")
+		begun := time.Now()
+		resp, err := http.DefaultClient.Do(r)
+		if err != nil {
+			b.Error(err)
+			return nil
+		}
+		_, err = io.Copy(io.Discard, resp.Body)
+		if err = errors.Join(err, resp.Body.Close()); err != nil {
+			b.Error(err)
+			return nil
+		}
+		took = append(took, time.Since(begun))
+	}
 }
 
 // usageOf asks a process, behind a garbage collection.
@@ -96,18 +181,7 @@ func usageOf(b *testing.B, p *fleet.Process, profiles string) usage {
 	b.Helper()
 	var u usage
 	u.cpu, u.resident = fleet.UsageOf(b, p.PID())
-	for line := range strings.Lines(profile(b, profiles, "heap?gc=1&debug=1")) {
-		name, value, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "# "), " = ")
-		if name != "HeapAlloc" && name != "Stack" {
-			continue
-		}
-		inUse, _, _ := strings.Cut(value, " / ")
-		n, err := strconv.ParseInt(inUse, 10, 64)
-		if err != nil {
-			b.Fatal(err)
-		}
-		u.memory += n
-	}
+	u.memory = memoryOf(b, profiles, "gc=1&")
 	first, _, _ := strings.Cut(profile(b, profiles, "goroutine?debug=1"), "\n")
 	if _, err := fmt.Sscanf(first, "goroutine profile: total %d", &u.goroutines); err != nil {
 		b.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 
+	"github.com/kairship-io/kairship/internal/poll"
 	"github.com/kairship-io/kairship/pkg/live"
 	"github.com/kairship-io/kairship/test/internal/fleet"
 	"github.com/kairship-io/kairship/test/internal/gql"
@@ -28,6 +29,7 @@ var (
 	benchSubscribers = flag.String("bench-subscribers", "1,100,1000,5000", "numbers of subscribers of the benchmark")
 	benchChanges     = flag.Int("bench-changes", 300, "changes that are measured for each")
 	benchPrograms    = flag.String("bench-programs", "kairship-apiserver", "programs to measure: paths, or names of the fleet's")
+	benchResults     = flag.String("bench-results", "shared,own", "what the subscribers of a process select: shared, own, read")
 	benchProfiles    = flag.String("bench-profiles", "", "folder for Go's profiles of what is measured")
 	benchEvery       = flag.Duration("bench-every", 20*time.Millisecond, "time between two changes")
 )
@@ -44,6 +46,14 @@ func (a *arrivals) came(version uint64, at time.Time) {
 	if _, known := a.at[version]; !known {
 		a.at[version] = at
 	}
+}
+
+// has reports whether a version came.
+func (a *arrivals) has(version uint64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, known := a.at[version]
+	return known
 }
 
 // lag is what is measured.
@@ -142,6 +152,7 @@ func measure(b *testing.B, kube kubernetes.Interface, namespace string, l *lag) 
 	// What is measured is lag, not what the machine can bear.
 	pace := time.NewTicker(max(*benchEvery, time.Duration(len(l.each))*30*time.Microsecond))
 	defer pace.Stop()
+	var last uint64
 	for n := range *benchChanges {
 		<-pace.C
 		sent := time.Now()
@@ -149,9 +160,12 @@ func measure(b *testing.B, kube kubernetes.Interface, namespace string, l *lag) 
 		if err != nil {
 			b.Fatal(err)
 		}
-		l.sent[number(o.ResourceVersion)] = sent
+		last = number(o.ResourceVersion)
+		l.sent[last] = sent
 	}
-	time.Sleep(5 * time.Second) // For the last ones to come.
+	poll.True(b, 2*time.Minute, "all subscribers to have the last change", func() bool {
+		return l.raw.has(last) && !slices.ContainsFunc(l.each, func(one *arrivals) bool { return !one.has(last) })
+	})
 	w.Stop()
 	reading.Wait()
 }
@@ -263,6 +277,16 @@ func follows(ctx context.Context, stream *live.Stream, into *arrivals) {
 	}
 }
 
+// selections are what subscribers may select of a changed object.
+var selections = map[string]string{
+	// One result is made for all subscribers.
+	"shared": `resourceVersion`,
+	// A result is made for each.
+	"own": `resourceVersion name labels { key value } freshness { source observedAt } instance { name }`,
+	// A result is made for each, and compared with the last one, because a field has to be read.
+	"read": `resourceVersion instance { name state }`,
+}
+
 // BenchmarkSSE measures the whole way: Kairship's own process, GraphQL, and a
 // connection for each subscriber. With several programs, each is measured in turn, so
 // that they share what else the machine does.
@@ -270,21 +294,23 @@ func BenchmarkSSE(b *testing.B) {
 	f := fleet.Open(b)
 	programs := strings.Split(*benchPrograms, ",")
 	for _, n := range counts(b) {
-		for i, program := range programs {
-			name := fmt.Sprintf("subscribers=%d", n)
-			if len(programs) > 1 {
-				name += fmt.Sprintf("/program=%d", i)
-			}
-			b.Run(name, func(b *testing.B) {
-				for range b.N {
-					measureSSE(b, f, program, n)
+		for results := range strings.SplitSeq(*benchResults, ",") {
+			for i, program := range programs {
+				name := fmt.Sprintf("subscribers=%d/results=%s", n, results)
+				if len(programs) > 1 {
+					name += fmt.Sprintf("/program=%d", i)
 				}
-			})
+				b.Run(name, func(b *testing.B) {
+					for range b.N {
+						measureSSE(b, f, program, n, selections[results])
+					}
+				})
+			}
 		}
 	}
 }
 
-func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int) {
+func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int, selection string) {
 	b.Helper()
 	profiles := freeAddress(b)
 	kairship := f.KairshipOf(b, program, f.NewGateway(b), "--max-stream-connections-per-user=100000", "--max-subscriptions-per-user=100000",
@@ -292,7 +318,7 @@ func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int) {
 	defer kairship.Stop()
 	kube, namespace := subject(b)
 	request := gql.Request{
-		Query:     `subscription($ns: [String!]) { resourceChanged(version: "v1", resource: "configmaps", filter: {instances: ["alpha"], namespaces: $ns}) { type cursor resource { resourceVersion } } }`,
+		Query:     `subscription($ns: [String!]) { resourceChanged(version: "v1", resource: "configmaps", filter: {instances: ["alpha"], namespaces: $ns}) { type cursor resource { ` + selection + ` } } }`,
 		Variables: map[string]any{"ns": []string{namespace}},
 	}
 	token := f.Token(b, "alice")
@@ -321,7 +347,13 @@ func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int) {
 		}
 	}
 	profiling.Go(func() { save("profile?seconds=3") })
+	measured := make(chan struct{})
+	var most memory
+	profiling.Go(func() { most = mostMemory(b, profiles, measured) })
+	var queries []time.Duration
+	profiling.Go(func() { queries = queryTimes(b, kairship.Address, token, measured) })
 	measure(b, kube, namespace, l)
+	close(measured)
 	profiling.Wait()
 	after := usageOf(b, kairship, profiles)
 	save("heap")
@@ -330,10 +362,23 @@ func measureSSE(b *testing.B, f *fleet.Fleet, program string, n int) {
 		_ = c.conn.Close()
 	}
 	l.report(b)
-	b.ReportMetric(float64((after.cpu-open.cpu).Microseconds())/float64(n*len(l.sent)), "cpu-us/event")
+	slices.Sort(queries)
+	for name, q := range map[string]float64{"query-p50-ms": .5, "query-p99-ms": .99, "query-max-ms": 1} {
+		b.ReportMetric(float64(quantile(queries, q).Microseconds())/1000, name)
+	}
+	events := -n // The first is of the object as it was found.
+	for _, one := range l.each {
+		events += len(one.at)
+	}
+	b.ReportMetric(float64((after.cpu-open.cpu).Microseconds())/float64(events), "cpu-us/event")
 	if n >= 100 {
-		b.ReportMetric(float64(after.memory-before.memory)/float64(n), "bytes/subscriber")
-		b.ReportMetric(float64(max(open.resident, after.resident)-before.resident)/float64(n), "resident-bytes/subscriber")
+		each := func(bytes int64, unit string) { b.ReportMetric(float64(bytes)/float64(n), unit) }
+		each(open.needed()-before.needed(), "idle-bytes/subscriber")
+		each(after.needed()-before.needed(), "bytes/subscriber")
+		each(most.heap+most.stacks-before.heap-before.stacks, "fanout-bytes/subscriber")
+		each(most.stacks-before.stacks, "fanout-stack-bytes/subscriber")
+		each(most.sys-before.sys, "fanout-sys-bytes/subscriber")
+		each(max(open.resident, after.resident)-before.resident, "resident-bytes/subscriber")
 		b.ReportMetric(float64(open.goroutines-before.goroutines)/float64(n), "goroutines/subscriber")
 	}
 }
