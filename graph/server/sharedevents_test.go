@@ -83,8 +83,8 @@ func (d *consumed) Pull(context.Context) bool {
 	return true
 }
 
-func (d *consumed) Same() (changes.Same, bool) {
-	return changes.NewSame(changes.Added, d.now, nil), d.now != nil
+func (d *consumed) Content() (changes.Content, bool) {
+	return changes.NewContent(changes.Added, d.now, nil), d.now != nil
 }
 
 func (d *consumed) Cursor() string { return d.cursor }

@@ -203,10 +203,11 @@ func (s *Stream) enqueue(p *part) {
 	}
 	p.queued = true
 	s.ready = append(s.ready, p)
-	s.rouse()
+	s.wakeReader()
 }
 
-func (s *Stream) rouse() {
+// wakeReader reports that there may be something to read.
+func (s *Stream) wakeReader() {
 	if s.notify != nil {
 		s.notify()
 		return
@@ -360,7 +361,7 @@ func (s *Stream) end(reason error) {
 	s.err = reason
 	parts, unhook := s.parts, s.unhook
 	s.parts, s.ready = nil, nil
-	s.rouse()
+	s.wakeReader()
 	s.mu.Unlock()
 	s.cancel(reason)
 	unhook()

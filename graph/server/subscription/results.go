@@ -15,7 +15,7 @@ import (
 
 // Subscribers with the same selection get the same result of a change, except for the cursor. So
 // the result is made for the first, and sent to the others too. That is allowed only where no
-// selected field depends on the user: see changes.Iterator.Same and running.shared.
+// selected field depends on the user: see changes.Iterator.Content and running.shared.
 
 // selection stands for what a subscription selects of its events: the document, the
 // operation in it, and the values of the variables that it uses below its field.
@@ -120,7 +120,7 @@ func (ids eventIDs) split(data []byte) (*result, bool) {
 // resultKey names a result.
 type resultKey struct {
 	selection selection
-	event     changes.Same
+	event     changes.Content
 }
 
 const (

@@ -26,8 +26,8 @@ type running struct {
 	record  *telemetry.Record
 	session *authz.Session
 	// ctx is the stream's, own that of its resolver, and event that of single events.
-	// Events that are the same for all users are resolved in the last, which has no user.
-	ctx, own, event, same context.Context //nolint:containedctx // They live as long as it does.
+	// Events that are the same for all users are resolved in withoutUser.
+	ctx, own, event, withoutUser context.Context //nolint:containedctx // They live as long as it does.
 	// stop ends the contexts and gives back the place.
 	stop      []func()
 	responses graphql.ResponseHandler
@@ -144,8 +144,8 @@ func (r *running) send() *EndError {
 // next returns the next result, with its id; nil when there are no more.
 func (r *running) next() (*graphql.Response, string) {
 	if r.events != nil {
-		if same, ok := r.events.Same(); ok && r.selection != (selection{}) {
-			return r.shared(same)
+		if content, ok := r.events.Content(); ok && r.selection != (selection{}) {
+			return r.shared(content)
 		}
 		return r.resolve()
 	}
@@ -172,8 +172,8 @@ func (r *running) resolve() (*graphql.Response, string) {
 // shared returns a result that others get too, except for the cursor. The first caller
 // has it made, without their user and with nothing to read: what needs either fails,
 // and is no result that is the same for all users.
-func (r *running) shared(same changes.Same) (*graphql.Response, string) {
-	key := resultKey{r.selection, same}
+func (r *running) shared(content changes.Content) (*graphql.Response, string) {
+	key := resultKey{r.selection, content}
 	cursor := ""
 	if r.ids.cursor != "" {
 		cursor = r.events.Cursor()
@@ -185,7 +185,7 @@ func (r *running) shared(same changes.Same) (*graphql.Response, string) {
 		r.skipped = true
 		return nil, ""
 	}
-	resp := r.responses(r.same)
+	resp := r.responses(r.withoutUser)
 	if resp != nil && len(resp.Errors) == 0 && len(resp.Extensions) == 0 {
 		if made, ok := r.ids.split(resp.Data); ok {
 			r.manager.results.keep(key, made)
@@ -249,7 +249,7 @@ func (r *running) dispatch() bool {
 		}
 		return false
 	}
-	r.same = authz.WithoutUser(event)
+	r.withoutUser = authz.WithoutUser(event)
 	r.ids = idsOf(r.Op)
 	r.selection = selectionOf(r.Op, r.ids)
 	return true

@@ -120,16 +120,16 @@ func (f *Feed[T]) panicked(ctx context.Context, p any) {
 	f.End(ctx, fmt.Errorf("panic in a subscription: %v\n%s", p, debug.Stack()))
 }
 
-// Same implements Iterator.
-func (f *Feed[T]) Same() (Same, bool) {
+// Content implements Iterator.
+func (f *Feed[T]) Content() (Content, bool) {
 	if f.over || !f.Selection.Alone || f.Whole == nil {
-		return Same{}, false
+		return Content{}, false
 	}
 	e := &f.events[0].event
 	if e.Object == nil || !f.Whole(e.Object) || (e.Old != nil && !f.Whole(e.Old)) {
-		return Same{}, false
+		return Content{}, false
 	}
-	return NewSame(Type(e.Type), e.Object, e.Old), true
+	return NewContent(Type(e.Type), e.Object, e.Old), true
 }
 
 // Cursor implements Iterator.

@@ -13,9 +13,9 @@ type Iterator interface {
 	// Pull makes the next event. It returns false when there is none now: the consumer is woken when
 	// there may be one. Once the subscription has ended, it always returns true.
 	Pull(ctx context.Context) bool
-	// Same identifies the content of the pulled event without its cursor; false where other
+	// Content identifies the content of the pulled event without its cursor; false where other
 	// subscribers may get something else.
-	Same() (Same, bool)
+	Content() (Content, bool)
 	// Cursor returns the cursor of the pulled event; it is for an event whose content is shared.
 	Cursor() string
 	// Send sends the pulled event to the channel, which has room for one; at the end it closes the
@@ -46,21 +46,21 @@ type Consumer interface {
 	Consume(ctx context.Context, t Iterator)
 }
 
-// Same identifies events with the same content: they show the same object to users who may see the
+// Content identifies events with the same content: they show the same object to users who may see the
 // whole of it, with the same selection.
-type Same struct {
+type Content struct {
 	typ      Type
 	now, old *live.Object
 }
 
-// NewSame identifies an event of an object and its previous state, or nil.
-func NewSame(typ Type, now, before *live.Object) Same { return Same{typ, now, before} }
+// NewContent identifies an event of an object and its previous state, or nil.
+func NewContent(typ Type, now, before *live.Object) Content { return Content{typ, now, before} }
 
-// Size returns about how many bytes a kept Same occupies.
-func (s Same) Size() int {
-	size := len(s.now.Raw)
-	if s.old != nil {
-		size += len(s.old.Raw)
+// Size returns about how many bytes a kept Content occupies.
+func (c Content) Size() int {
+	size := len(c.now.Raw)
+	if c.old != nil {
+		size += len(c.old.Raw)
 	}
 	return size
 }
