@@ -9,8 +9,8 @@ import (
 )
 
 // Pool runs tasks in a few goroutines. A change that is sent to a thousand subscribers
-// would otherwise start a thousand goroutines, each with a stack that grows on the way:
-// a few workers cost half of that. A client that does not read blocks a worker, but no
+// would otherwise start a thousand goroutines, each with a stack that grows on the way, and
+// queries would wait behind them: ARCHITECTURE.md has the figures. A client that does not read blocks a worker, but no
 // other client for long: blocked workers do not count, and others take their place.
 type Pool struct {
 	mu      sync.Mutex
