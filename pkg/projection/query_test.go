@@ -352,7 +352,7 @@ func TestLagIsReadAtTheEndsOfAnIndex(t *testing.T) {
 	t.Run("postgres", func(t *testing.T) {
 		index := projectiontest.Postgres(t)
 		db := filled(t, index, nil)
-		fill(index) // Nobody has analyzed it.
+		fill(index) // The table has not been analyzed.
 		text, err := projection.ExplainLag(t.Context(), db)
 		if err != nil {
 			t.Fatal(err)
