@@ -2567,7 +2567,7 @@ func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"name", "nameContains", "namespaces", "labelSelector"}
+	fieldsInOrder := [...]string{"name", "nameContains", "namespaces", "labelSelector", "selects", "cluster"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2602,6 +2602,20 @@ func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj 
 				return it, err
 			}
 			it.LabelSelector = data
+		case "selects":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("selects"))
+			data, err := ec.unmarshalOPolicySelectsInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐSelects(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Selects = data
+		case "cluster":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("cluster"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Cluster = data
 		}
 	}
 	return it, nil
@@ -2643,6 +2657,64 @@ func (ec *executionContext) unmarshalInputPolicyOrder(ctx context.Context, obj a
 				return it, err
 			}
 			it.Direction = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputPolicySelectsInput(ctx context.Context, obj any) (policy.Selects, error) {
+	var it policy.Selects
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"kind", "apiVersion", "namespace", "name", "labels"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "apiVersion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("apiVersion"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.APIVersion = data
+		case "namespace":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("namespace"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Namespace = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "labels":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("labels"))
+			data, err := ec.unmarshalOLabelInput2ᚕgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋobjectᚐPairᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Labels = data
 		}
 	}
 	return it, nil
@@ -4210,6 +4282,14 @@ func (ec *executionContext) unmarshalOPolicyOrder2ᚖgithubᚗcomᚋkairshipᚑi
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputPolicyOrder(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOPolicySelectsInput2ᚖgithubᚗcomᚋkairshipᚑioᚋkairshipᚋpkgᚋfleetᚋpolicyᚐSelects(ctx context.Context, v any) (*policy.Selects, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputPolicySelectsInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 

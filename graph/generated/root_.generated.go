@@ -8000,6 +8000,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputPolicyFilter,
 		ec.unmarshalInputPolicyOrder,
 		ec.unmarshalInputPolicyReferenceInput,
+		ec.unmarshalInputPolicySelectsInput,
 		ec.unmarshalInputPromoteResourceInput,
 		ec.unmarshalInputPropagationPlacementInput,
 		ec.unmarshalInputPropagationSpecInput,
@@ -10989,6 +10990,31 @@ input PolicyFilter {
   namespaces: [String!]
   "Kubernetes label selector, for example ` + "`" + `tier=web,!canary` + "`" + `."
   labelSelector: String
+  "Only those that select such objects: by one of their resource selectors, as Karmada matches it."
+  selects: PolicySelectsInput
+  """
+  Only propagation policies whose cluster affinities one of these member clusters matches, by its name, labels, provider,
+  region and zones, whatever its taints and the spread constraints are, and override policies that may change what is sent
+  to one of them. No policy matches a cluster that is not joined, or that the caller may not read.
+  """
+  cluster: [String!]
+}
+
+"Describes objects that policies may select. What is left out or null may have any value."
+input PolicySelectsInput {
+  "Their kind, for example ` + "`" + `Deployment` + "`" + `."
+  kind: String!
+  "Their group and version, for example ` + "`" + `apps/v1` + "`" + `."
+  apiVersion: String
+  """
+  Their namespace; an empty text for objects without one. Policies with a namespace select objects of this namespace
+  alone.
+  """
+  namespace: String
+  "Their name. Resource selectors without name select objects of every name."
+  name: String
+  "All their labels. Left out, resource selectors with a label selector match, whatever labels they select."
+  labels: [LabelInput!]
 }
 
 "What policies can be ordered by."

@@ -14,14 +14,6 @@ import (
 	"github.com/kairship-io/kairship/pkg/index"
 )
 
-// Filter says which policies to list.
-type Filter struct {
-	Name          []string
-	NameContains  *string
-	Namespaces    []string
-	LabelSelector *string
-}
-
 // Policies reads the policies of one kind.
 type Policies[T any] struct {
 	lister *listing.Lister
@@ -80,7 +72,11 @@ func (p *Policies[T]) key(n object.Name) index.Key {
 
 // List returns a page of an instance's policies.
 func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args, f *Filter, order *object.Order, count bool) (*page.Connection[*T], error) {
-	r, err := p.lister.ListOne(ctx, p.request([]string{instance}, args, f, order, count))
+	q, err := p.request(ctx, []string{instance}, args, f, order, count)
+	if err != nil {
+		return nil, err
+	}
+	r, err := p.lister.ListOne(ctx, q)
 	if err != nil {
 		return nil, err
 	}
@@ -91,14 +87,20 @@ func (p *Policies[T]) List(ctx context.Context, instance string, args page.Args,
 // read, it calls then, if it is not nil, and only afterwards unblocks the callers that wait for
 // them.
 func (p *Policies[T]) Prefetch(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool, then func([]*index.Object)) {
-	p.lister.Prefetch(ctx, p.request(instances, args, f, order, count), then)
+	q, err := p.request(ctx, instances, args, f, order, count)
+	if err != nil {
+		return // List says what is wrong.
+	}
+	p.lister.Prefetch(ctx, q, then)
 }
 
-func (p *Policies[T]) request(instances []string, args page.Args, f *Filter, order *object.Order, count bool) listing.Request {
+// request makes the list of a filter in some instances, and starts reading the member clusters that it
+// selects by. Its errors name the argument.
+func (p *Policies[T]) request(ctx context.Context, instances []string, args page.Args, f *Filter, order *object.Order, count bool) (listing.Request, error) {
 	if f == nil {
 		f = &Filter{}
 	}
-	return listing.Request{
+	q := listing.Request{
 		Noun:      p.of.Kind,
 		Types:     []index.Type{p.of},
 		Instances: instances,
@@ -107,4 +109,13 @@ func (p *Policies[T]) request(instances []string, args page.Args, f *Filter, ord
 		Order:     order.Index(index.Order{Field: index.OrderByNamespace}),
 		WithCount: count,
 	}
+	if f.Selects == nil && f.Cluster == nil {
+		return q, nil
+	}
+	if err := f.check(); err != nil {
+		return q, err
+	}
+	p.prefetchMembers(ctx, instances, f)
+	q.Select, q.SelectIdentity = p.selects(f), []any{f.Selects, f.Cluster}
+	return q, nil
 }
