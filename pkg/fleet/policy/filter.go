@@ -52,7 +52,7 @@ func (p *Policies[T]) selects(f *Filter) listing.Select {
 		if err != nil {
 			return false, err
 		}
-		policy := any(made).(Any) //nolint:forcetypeassert // All kinds of policies are.
+		policy := any(made).(Any) //nolint:errcheck // All kinds of policies are.
 		if f.Selects != nil && !f.Selects.selectedBy(policy) {
 			return false, nil
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/kairship-io/kairship/pkg/fleet/object"
 	"github.com/kairship-io/kairship/pkg/fleet/page"
 	"github.com/kairship-io/kairship/pkg/index"
+	"github.com/kairship-io/kairship/pkg/projection"
 )
 
 // inNamespace is the metadata that all policies have, of one in a namespace.
@@ -226,7 +227,7 @@ func TestListBySpec(t *testing.T) {
 		}
 		var got []string
 		for args := (page.Args{First: new(2)}); ; {
-			c, err := policies.List(t.Context(), "alpha", args, &tt.filter, nil, true)
+			c, err := policies.List(t.Context(), "alpha", args, &tt.filter, nil, listing.Needs{Count: true})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,17 +257,17 @@ func TestListBySpec(t *testing.T) {
 func TestCursorsOfOtherSpecs(t *testing.T) {
 	_, policies := world(t)
 	args := page.Args{First: new(1)}
-	c, err := policies.List(t.Context(), "alpha", args, &Filter{Selects: &Selects{Kind: "Deployment"}}, nil, false)
+	c, err := policies.List(t.Context(), "alpha", args, &Filter{Selects: &Selects{Kind: "Deployment"}}, nil, listing.Needs{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	args.After = c.PageInfo.EndCursor
 	for _, f := range []*Filter{nil, {Selects: &Selects{Kind: "Job"}}, {Selects: &Selects{Kind: "Deployment"}, Cluster: []string{"m1"}}} {
-		if _, err := policies.List(t.Context(), "alpha", args, f, nil, false); !apierror.Is(err, apierror.CodeStaleCursor) {
+		if _, err := policies.List(t.Context(), "alpha", args, f, nil, listing.Needs{}); !apierror.Is(err, apierror.CodeStaleCursor) {
 			t.Errorf("%+v: got %v", f, err)
 		}
 	}
-	if _, err := policies.List(t.Context(), "alpha", page.Args{}, &Filter{Selects: &Selects{}}, nil, false); !apierror.Is(err, apierror.CodeInvalid) {
+	if _, err := policies.List(t.Context(), "alpha", page.Args{}, &Filter{Selects: &Selects{}}, nil, listing.Needs{}); !apierror.Is(err, apierror.CodeInvalid) {
 		t.Errorf("no kind: got %v", err)
 	}
 }
@@ -275,7 +276,7 @@ func TestCursorsOfOtherSpecs(t *testing.T) {
 func TestPrefetchBySpec(t *testing.T) {
 	r, policies := world(t)
 	var ahead []string
-	policies.Prefetch(t.Context(), []string{"alpha"}, page.Args{First: new(2)}, &Filter{Selects: &Selects{Kind: "Deployment"}, Cluster: []string{"m1"}}, nil, true, func(all []*index.Object) {
+	policies.Prefetch(t.Context(), []string{"alpha"}, page.Args{First: new(2)}, &Filter{Selects: &Selects{Kind: "Deployment"}, Cluster: []string{"m1"}}, nil, listing.Needs{Count: true}, func(all []*index.Object) {
 		for _, o := range all {
 			ahead = append(ahead, o.Meta.Name)
 		}
@@ -285,5 +286,33 @@ func TestPrefetchBySpec(t *testing.T) {
 	}
 	if q := r.asked[0]; q.WithCount || q.Limit != 5000 {
 		t.Errorf("it was read with %+v", q)
+	}
+}
+
+// Facets count the policies of all pages that match, with the request that the page takes.
+func TestFacets(t *testing.T) {
+	for _, tt := range []struct {
+		filter *Filter
+		want   []projection.FacetValue
+	}{
+		{nil, []projection.FacetValue{{Value: "Deployment", Count: 4}, {Value: "Job", Count: 1}}},
+		{&Filter{Selects: &Selects{Kind: "Job"}}, []projection.FacetValue{{Value: "Job", Count: 1}}},
+	} {
+		r, policies := world(t)
+		needs := listing.Needs{Facets: listing.Facets{Fields: []projection.FacetField{"NAMESPACE", "SELECTED_KIND"}, Values: 10}}
+		c, err := policies.List(t.Context(), "alpha", page.Args{First: new(1)}, tt.filter, nil, needs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		facets, err := listing.FacetsBy(c, []FacetField{FacetSelectedKind, FacetNamespace}, nil)
+		if err != nil || len(facets) != 2 {
+			t.Fatal(facets, err)
+		}
+		if !slices.Equal(facets[0].Values, tt.want) || facets[1].TotalValues != 1 || facets[1].Values[0].Value != "shop" {
+			t.Errorf("%+v: got %+v", tt.filter, facets)
+		}
+		if len(r.asked) != 3 { // The reader has pages of two.
+			t.Errorf("%+v: it costs %d requests", tt.filter, len(r.asked))
+		}
 	}
 }
